@@ -1,0 +1,127 @@
+//! Definitions: what a data definition statement asks for. Made by `planner`, carried out by [`crate::ddl`].
+
+use types::Collation;
+
+use crate::model::{Column, Default, Handle, Index};
+
+/// A qualified table name, the database filled in from the session's where the text gives none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TableName {
+    pub database: String,
+    pub name: String,
+}
+
+/// Data definition. Carried out by `crate::ddl`.
+#[derive(Debug, Clone)]
+pub enum Ddl {
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+        collation: Option<Collation>,
+    },
+    AlterDatabase {
+        name: String,
+        collation: Collation,
+    },
+    DropDatabase {
+        name: String,
+        if_exists: bool,
+    },
+    CreateTable {
+        name: TableName,
+        definition: TableDefinition,
+        if_not_exists: bool,
+    },
+    CreateTableLike {
+        name: TableName,
+        source: TableName,
+        if_not_exists: bool,
+    },
+    DropTable {
+        names: Vec<TableName>,
+        if_exists: bool,
+    },
+    TruncateTable {
+        name: TableName,
+    },
+    RenameTable {
+        renames: Vec<(TableName, TableName)>,
+    },
+    AlterTable {
+        name: TableName,
+        changes: Vec<AlterChange>,
+    },
+}
+
+/// A checked definition whose columns and indexes have no ids yet (0) and state Public.
+#[derive(Debug, Clone)]
+pub struct TableDefinition {
+    pub columns: Vec<Column>,
+    pub indexes: Vec<Index>,
+    pub handle: Handle,
+    pub collation: Collation,
+    pub comment: String,
+    pub auto_increment_start: u64,
+}
+
+#[derive(Debug, Clone)]
+pub enum AlterChange {
+    AddColumn {
+        column: Column,
+        position: Position,
+    },
+    DropColumn {
+        name: String,
+    },
+    /// Columns by name: offsets are not known before the earlier changes are made.
+    AddIndex {
+        name: Option<String>,
+        columns: Vec<IndexColumn>,
+        unique: bool,
+        comment: String,
+    },
+    DropIndex {
+        name: String,
+    },
+    RenameIndex {
+        from: String,
+        to: String,
+    },
+    RenameColumn {
+        from: String,
+        to: String,
+    },
+    RenameTable {
+        to: TableName,
+    },
+    SetDefault {
+        column: String,
+        default: Option<Default>,
+    },
+    AutoIncrement(u64),
+    Comment(String),
+    DefaultCollation(Collation),
+}
+
+#[derive(Debug, Clone)]
+pub enum Position {
+    Last,
+    First,
+    After(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct IndexColumn {
+    pub name: String,
+    pub prefix: Option<u32>,
+}
+
+/// `user@host IDENTIFIED [WITH plugin] BY password | AS hash`.
+#[derive(Debug, Clone)]
+pub struct UserSpec {
+    pub user: String,
+    pub host: String,
+    pub plugin: Option<String>,
+    pub password: Option<String>,
+    pub hash: Option<String>,
+}

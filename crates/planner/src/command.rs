@@ -1,0 +1,209 @@
+//! Statements that are neither plans nor definitions (`catalog::definition::Ddl`): session statements, SHOW. Parsed and resolved as far as they can be
+//! without running anything. PLACEHOLDER shapes: planner's owner extends them; `session` runs them, one kind per file.
+
+use catalog::definition::{TableName, UserSpec};
+use functions::Expr;
+
+/// Statements about the session or the server.
+#[derive(Debug, Clone)]
+pub enum Command {
+    Begin {
+        read_only: Option<bool>,
+        consistent_snapshot: bool,
+        optimistic: Option<bool>,
+    },
+    Commit {
+        chain: bool,
+        release: bool,
+    },
+    Rollback {
+        chain: bool,
+        release: bool,
+    },
+    Savepoint {
+        name: String,
+    },
+    RollbackTo {
+        name: String,
+    },
+    ReleaseSavepoint {
+        name: String,
+    },
+    Use {
+        database: String,
+    },
+    Set(Vec<SetItem>),
+    Show(Show),
+    Explain(Box<Explained>),
+    Kill {
+        connection: Expr,
+        query_only: bool,
+    },
+    AdminCheckTable {
+        tables: Vec<TableName>,
+    },
+    CheckTable {
+        tables: Vec<TableName>,
+    },
+    AnalyzeTable {
+        tables: Vec<TableName>,
+    },
+    Prepare {
+        name: String,
+        source: PrepareSource,
+    },
+    Execute {
+        name: String,
+        using: Vec<String>,
+    },
+    Deallocate {
+        name: String,
+    },
+    CreateUser {
+        users: Vec<UserSpec>,
+        if_not_exists: bool,
+    },
+    AlterUser {
+        users: Vec<UserSpec>,
+        if_exists: bool,
+    },
+    DropUser {
+        users: Vec<(String, String)>,
+        if_exists: bool,
+    },
+    SetPassword {
+        user: Option<(String, String)>,
+        password: String,
+    },
+    Flush {
+        what: String,
+    },
+    /// LOCK TABLES and the like: understood, answered by the session with what it does instead.
+    LockTables {
+        tables: Vec<(TableName, bool)>,
+    },
+    UnlockTables,
+    DoNothing(Vec<Expr>),
+}
+
+#[derive(Debug, Clone)]
+pub enum PrepareSource {
+    Text(String),
+    Variable(String),
+}
+
+#[derive(Debug, Clone)]
+pub enum SetItem {
+    /// `None` means DEFAULT. Identifiers on the right (`SET x = on`) arrive as string literals.
+    Variable {
+        scope: VariableScope,
+        name: String,
+        value: Option<Expr>,
+    },
+    User {
+        name: String,
+        value: Expr,
+    },
+    Names {
+        charset: Option<String>,
+        collation: Option<String>,
+    },
+    CharacterSet {
+        charset: Option<String>,
+    },
+    /// `SET [SESSION|GLOBAL] TRANSACTION ...`
+    Transaction {
+        scope: VariableScope,
+        isolation: Option<String>,
+        read_only: Option<bool>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableScope {
+    Session,
+    Global,
+    /// `SET TRANSACTION` without a scope: the next transaction only.
+    NextTransaction,
+}
+
+/// The filter of SHOW: `LIKE 'pattern'`, or `WHERE` over the statement's own output columns.
+#[derive(Debug, Clone, Default)]
+pub enum ShowFilter {
+    #[default]
+    None,
+    Like(String),
+    Where(Box<sqlparser::ast::Expr>),
+}
+
+#[derive(Debug, Clone)]
+pub enum Show {
+    Databases(ShowFilter),
+    Tables {
+        database: String,
+        full: bool,
+        filter: ShowFilter,
+    },
+    TableStatus {
+        database: String,
+        filter: ShowFilter,
+    },
+    Columns {
+        table: TableName,
+        full: bool,
+        filter: ShowFilter,
+    },
+    Index {
+        table: TableName,
+        filter: ShowFilter,
+    },
+    CreateTable(TableName),
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+    },
+    Variables {
+        global: bool,
+        filter: ShowFilter,
+    },
+    Status {
+        global: bool,
+        filter: ShowFilter,
+    },
+    ProcessList {
+        full: bool,
+    },
+    Warnings {
+        errors_only: bool,
+        offset: u64,
+        count: Option<u64>,
+    },
+    CountWarnings {
+        errors_only: bool,
+    },
+    Engines,
+    Collation(ShowFilter),
+    Charset(ShowFilter),
+    Grants {
+        user: Option<(String, String)>,
+    },
+    /// SHOW PRIVILEGES, PLUGINS, OPEN TABLES, TRIGGERS, EVENTS, PROCEDURE STATUS ...: known and empty here, by name.
+    Empty {
+        what: String,
+        filter: ShowFilter,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub struct Explained {
+    pub format: ExplainFormat,
+    pub analyze: bool,
+    pub plan: crate::plan::Plan,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainFormat {
+    Traditional,
+    Tree,
+    Json,
+}

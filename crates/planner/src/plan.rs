@@ -1,0 +1,257 @@
+//! Bound plans: what the planner hands to the executors.
+//!
+//! A [`Rel`] is a tree of relational operators over batches of columns; an expression in an operator refers to the
+//! columns of that operator's input by position. Joins and further operators become new variants.
+
+use std::sync::Arc;
+
+use catalog::model::Table;
+use functions::Expr;
+use functions::aggregate::AggregateCall;
+use types::SqlType;
+
+/// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.
+#[derive(Debug, Clone)]
+pub enum Plan {
+    Query(QueryPlan),
+    Insert(InsertPlan),
+    Update(UpdatePlan),
+    Delete(DeletePlan),
+}
+
+/// Which executor runs a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// `executor`: few rows, on the connection's own thread.
+    Transactional,
+    /// `analytics`: many rows, on DataFusion.
+    Analytical,
+}
+
+#[derive(Debug, Clone)]
+pub struct QueryPlan {
+    pub root: Rel,
+    /// One per column of `root`'s output, in order.
+    pub columns: Vec<ResultColumn>,
+    pub locking: Option<Locking>,
+    pub route: Route,
+}
+
+/// What the client is told of a result's column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultColumn {
+    pub database: String,
+    /// Alias, and name, of the table it comes from; empty for expressions.
+    pub table: String,
+    pub original_table: String,
+    pub name: String,
+    pub original_name: String,
+    pub ty: SqlType,
+    pub nullable: bool,
+    /// PRI_KEY_FLAG and its like (protocol's column definition flags) that follow from the table's definition.
+    pub primary_key: bool,
+    pub unique_key: bool,
+    pub multiple_key: bool,
+    pub auto_increment: bool,
+    pub no_default: bool,
+    pub on_update_now: bool,
+}
+
+/// `FOR UPDATE`, `FOR SHARE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Locking {
+    pub exclusive: bool,
+    pub wait: LockingWait,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockingWait {
+    /// Up to `innodb_lock_wait_timeout`.
+    Wait,
+    NoWait,
+    SkipLocked,
+}
+
+#[derive(Debug, Clone)]
+pub enum Rel {
+    /// One row without columns: `SELECT 1`, `FROM DUAL`.
+    OneRow,
+    Scan(TableScan),
+    /// Rows made by the server: `information_schema`, `performance_schema`. Output: all columns of the table.
+    Virtual(VirtualScan),
+    Filter {
+        input: Box<Rel>,
+        predicate: Expr,
+    },
+    Project {
+        input: Box<Rel>,
+        exprs: Vec<Expr>,
+    },
+    /// Output columns: the group keys, then the aggregates. Without keys: one row, always. Rows are equal under the
+    /// collations of the keys' types; the key that comes out is that of the group's first row.
+    Aggregate {
+        input: Box<Rel>,
+        keys: Vec<Expr>,
+        aggregates: Vec<AggregateCall>,
+    },
+    /// Stable. NULL sorts first ascending, last descending. `limit`: only so many rows are wanted (LIMIT plus OFFSET).
+    Sort {
+        input: Box<Rel>,
+        keys: Vec<SortKey>,
+        limit: Option<Expr>,
+    },
+    /// Both are non-negative integers; no columns.
+    Limit {
+        input: Box<Rel>,
+        offset: Option<Expr>,
+        count: Option<Expr>,
+    },
+    /// Rows that are different under the collations of their columns; the first of equal rows stays.
+    Distinct {
+        input: Box<Rel>,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub struct SortKey {
+    pub expr: Expr,
+    pub descending: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct VirtualScan {
+    pub database: String,
+    pub table: Arc<Table>,
+}
+
+/// Rows of one stored table. Output: the columns named by `columns`, in that order.
+#[derive(Debug, Clone)]
+pub struct TableScan {
+    pub table: Arc<Table>,
+    /// Alias in the statement, or the table's name.
+    pub alias: String,
+    /// Column offsets to produce. The hidden handle is not one of them.
+    pub columns: Vec<usize>,
+    pub access: Access,
+    /// Rows that do not satisfy it are left out. Refers to the scan's own output columns. What the access path already
+    /// guarantees is not repeated here.
+    pub filter: Option<Expr>,
+    /// `AS OF TIMESTAMP expr`: a DATETIME(6) in the session's zone.
+    pub as_of: Option<Expr>,
+}
+
+/// How a table is read.
+#[derive(Debug, Clone)]
+pub enum Access {
+    /// All rows in key order, or against it.
+    Full { reverse: bool },
+    /// Rows by complete primary keys, `keys[i]` having one expression per key part, of the part's type. Duplicates
+    /// among the keys' values give a row once; a NULL gives none.
+    PrimaryPoints { keys: Vec<Vec<Expr>> },
+    /// Rows by complete keys of a unique index; a NULL gives none.
+    UniquePoints { index: usize, keys: Vec<Vec<Expr>> },
+    /// Ranges of the primary key, disjoint at run time or not: a row comes once. Output in key order.
+    PrimaryRanges { ranges: Vec<Range>, reverse: bool },
+    /// Ranges of a secondary index. `covering`: the index entry (with the handle) holds every column the scan needs,
+    /// so that no row is fetched. Output in index order.
+    IndexRanges {
+        index: usize,
+        ranges: Vec<Range>,
+        reverse: bool,
+        covering: bool,
+    },
+}
+
+/// A range of an index: some leading parts fixed, then at most one part bounded.
+/// Each expression has the type of its part (cast by the planner), and no columns.
+#[derive(Debug, Clone)]
+pub struct Range {
+    /// Values of the leading parts; a [`RangeValue::IsNull`] matches NULL.
+    pub prefix: Vec<RangeValue>,
+    pub lower: Option<RangeBound>,
+    pub upper: Option<RangeBound>,
+}
+
+#[derive(Debug, Clone)]
+pub enum RangeValue {
+    /// Equal to it; a NULL value at run time makes the range empty.
+    Equal(Expr),
+    /// Equal or both NULL (`<=>`).
+    NullSafe(Expr),
+    IsNull,
+}
+
+/// One end of the part after the prefix. With no lower bound but an upper one, NULLs are left out.
+#[derive(Debug, Clone)]
+pub struct RangeBound {
+    pub value: RangeBoundValue,
+    pub inclusive: bool,
+}
+
+#[derive(Debug, Clone)]
+pub enum RangeBoundValue {
+    /// A NULL at run time makes the range empty.
+    Value(Expr),
+    /// As a lower, exclusive bound: `IS NOT NULL`.
+    Null,
+}
+
+/// Where an INSERT's rows come from.
+#[derive(Debug, Clone)]
+pub enum InsertSource {
+    /// One expression per target column, of any type: the executor converts to the column's type as an assignment does.
+    /// `None` stands for DEFAULT. Expressions may refer, by `Expr::Column` with the *table's* column offsets, to columns
+    /// assigned further left in the same row (`INSERT INTO t (a, b) VALUES (1, a + 1)`).
+    Values(Vec<Vec<Option<Expr>>>),
+    Query(Box<QueryPlan>),
+}
+
+#[derive(Debug, Clone)]
+pub struct InsertPlan {
+    pub table: Arc<Table>,
+    /// Target column offsets, in the order of the values.
+    pub columns: Vec<usize>,
+    pub source: InsertSource,
+    pub mode: InsertMode,
+    pub ignore: bool,
+}
+
+#[derive(Debug, Clone)]
+pub enum InsertMode {
+    Insert,
+    Replace,
+    /// ON DUPLICATE KEY UPDATE. Expressions see the existing row at columns `0..n` (n = number of the table's columns)
+    /// and the row that was to be inserted (`VALUES(c)`, or the row alias) at `n..2n`.
+    Update(Vec<Assignment>),
+}
+
+/// `column = expr`; `None` means DEFAULT. The executor converts the value to the column's type.
+#[derive(Debug, Clone)]
+pub struct Assignment {
+    /// Column offset.
+    pub column: usize,
+    pub value: Option<Expr>,
+}
+
+/// Which rows an UPDATE or DELETE touches: a scan of *all* the table's columns (offset = position), in
+/// `order_by` order where given, at most `limit` of them.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub scan: TableScan,
+    pub order_by: Vec<SortKey>,
+    pub limit: Option<Expr>,
+}
+
+/// Assignments are made from left to right, each seeing the ones before it, as MySQL does it.
+#[derive(Debug, Clone)]
+pub struct UpdatePlan {
+    pub target: Target,
+    pub assignments: Vec<Assignment>,
+    pub ignore: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct DeletePlan {
+    pub target: Target,
+    pub ignore: bool,
+}

@@ -1,0 +1,23 @@
+//! MySQL's data types, their values in memory, and its errors: the vocabulary every other crate speaks.
+//!
+//! Not here: arithmetic, comparison of mixed types, casts and functions (`functions`); bytes on disk (`codec`);
+//! bytes on the network (`wire`).
+//!
+//! - [`SqlType`]: the type of a column or an expression, and which Arrow array holds its values.
+//! - [`Value`]: one value.
+//! - [`Decimal`]: 65 digits of exact arithmetic. [`temporal`]: dates and times, MySQL's odd ones included.
+//! - [`Collation`]: order and equality of strings, and sort keys that agree with them.
+//! - [`Error`]: number, SQLSTATE and message, the only place that maps failures to what a MySQL client sees.
+
+pub mod collation;
+pub mod decimal;
+pub mod error;
+pub mod sql_type;
+pub mod temporal;
+pub mod value;
+
+pub use collation::{Charset, Collation};
+pub use decimal::Decimal;
+pub use error::{Error, Result, Warning, WarningLevel, errno};
+pub use sql_type::{SqlType, TypeKind};
+pub use value::Value;

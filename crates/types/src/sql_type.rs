@@ -1,0 +1,213 @@
+//! The type of a column or an expression.
+
+use arrow::datatypes::DataType;
+use serde::{Deserialize, Serialize};
+
+use crate::Collation;
+
+/// Which of MySQL's types. Source: MySQL 8.0 manual, chapter 11 "Data Types".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TypeKind {
+    /// The type of a bare `NULL`.
+    Null,
+    TinyInt,
+    SmallInt,
+    MediumInt,
+    Int,
+    BigInt,
+    Year,
+    Decimal,
+    Float,
+    Double,
+    Date,
+    DateTime,
+    Timestamp,
+    Time,
+    /// CHAR, or BINARY when the collation is `binary`.
+    Char,
+    /// VARCHAR, or VARBINARY when the collation is `binary`.
+    VarChar,
+    /// TINYTEXT or TINYBLOB; and so on for the other three sizes.
+    TinyText,
+    Text,
+    MediumText,
+    LongText,
+    Json,
+}
+
+/// The type of a column or an expression.
+///
+/// In memory a value of each type is held, both in [`crate::Value`] and in Arrow, as
+///
+/// | types | Arrow | meaning |
+/// |---|---|---|
+/// | TINYINT .. BIGINT signed | `Int64` | |
+/// | TINYINT .. BIGINT unsigned, YEAR | `UInt64` | |
+/// | DECIMAL(p, s) | `Decimal128(p, s)` up to 38 digits, else `Decimal256(p, s)` | |
+/// | FLOAT, DOUBLE | `Float64` | a FLOAT has been rounded to 32 bits |
+/// | DATE, DATETIME, TIMESTAMP | `UInt64` | [`crate::temporal::DateTime::pack`]; a TIMESTAMP in the session's zone |
+/// | TIME | `Int64` | signed microseconds |
+/// | CHAR, VARCHAR, TEXT | `Utf8` | whatever the column's character set, valid UTF-8 in memory |
+/// | BINARY, VARBINARY, BLOB | `Binary` | |
+/// | JSON | `Utf8` | normalised JSON text, as MySQL prints it |
+/// | NULL | `Null` | |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SqlType {
+    pub kind: TypeKind,
+    pub unsigned: bool,
+    /// Integers: display width. DECIMAL: precision (1..=65). Strings: maximum length in characters
+    /// (CHAR, VARCHAR) or bytes (BINARY, VARBINARY, TEXT, BLOB). Otherwise 0.
+    pub length: u32,
+    /// DECIMAL: scale (0..=30). Temporal types: fractional digits (0..=6).
+    /// FLOAT and DOUBLE: [`SqlType::NOT_FIXED`] unless declared `(M,D)`. Otherwise 0.
+    pub decimals: u8,
+    /// Strings: their collation. Every other type: [`Collation::Binary`].
+    pub collation: Collation,
+}
+
+impl SqlType {
+    /// `decimals` of a FLOAT or DOUBLE with no fixed number of digits, as in the protocol.
+    pub const NOT_FIXED: u8 = 31;
+
+    pub const NULL: Self = Self::plain(TypeKind::Null, 0);
+    pub const BIGINT: Self = Self::plain(TypeKind::BigInt, 20);
+    pub const BIGINT_UNSIGNED: Self = Self {
+        unsigned: true,
+        ..Self::plain(TypeKind::BigInt, 20)
+    };
+    /// The type of comparisons and logical operators: BIGINT of display width 1.
+    pub const BOOL: Self = Self::plain(TypeKind::BigInt, 1);
+    pub const DOUBLE: Self = Self {
+        decimals: Self::NOT_FIXED,
+        ..Self::plain(TypeKind::Double, 22)
+    };
+    pub const FLOAT: Self = Self {
+        decimals: Self::NOT_FIXED,
+        ..Self::plain(TypeKind::Float, 12)
+    };
+    pub const DATE: Self = Self::plain(TypeKind::Date, 10);
+    pub const YEAR: Self = Self {
+        unsigned: true,
+        ..Self::plain(TypeKind::Year, 4)
+    };
+    pub const JSON: Self = Self {
+        collation: Collation::Utf8mb4Bin,
+        ..Self::plain(TypeKind::Json, 0)
+    };
+
+    const fn plain(kind: TypeKind, length: u32) -> Self {
+        Self {
+            kind,
+            unsigned: false,
+            length,
+            decimals: 0,
+            collation: Collation::Binary,
+        }
+    }
+
+    pub const fn decimal(precision: u32, scale: u8) -> Self {
+        Self {
+            length: precision,
+            decimals: scale,
+            ..Self::plain(TypeKind::Decimal, 0)
+        }
+    }
+
+    pub const fn datetime(fsp: u8) -> Self {
+        Self {
+            decimals: fsp,
+            ..Self::plain(TypeKind::DateTime, 0)
+        }
+    }
+
+    pub const fn timestamp(fsp: u8) -> Self {
+        Self {
+            decimals: fsp,
+            ..Self::plain(TypeKind::Timestamp, 0)
+        }
+    }
+
+    pub const fn time(fsp: u8) -> Self {
+        Self {
+            decimals: fsp,
+            ..Self::plain(TypeKind::Time, 0)
+        }
+    }
+
+    /// VARCHAR(length), or VARBINARY(length) when the collation is `binary`.
+    pub const fn varchar(length: u32, collation: Collation) -> Self {
+        Self {
+            length,
+            collation,
+            ..Self::plain(TypeKind::VarChar, 0)
+        }
+    }
+
+    pub fn is_integer(&self) -> bool {
+        use TypeKind::*;
+        matches!(self.kind, TinyInt | SmallInt | MediumInt | Int | BigInt | Year)
+    }
+
+    pub fn is_decimal(&self) -> bool {
+        self.kind == TypeKind::Decimal
+    }
+
+    pub fn is_float(&self) -> bool {
+        matches!(self.kind, TypeKind::Float | TypeKind::Double)
+    }
+
+    pub fn is_numeric(&self) -> bool {
+        self.is_integer() || self.is_decimal() || self.is_float()
+    }
+
+    /// CHAR .. LONGTEXT and BINARY .. LONGBLOB. JSON is not one.
+    pub fn is_string(&self) -> bool {
+        use TypeKind::*;
+        matches!(
+            self.kind,
+            Char | VarChar | TinyText | Text | MediumText | LongText
+        )
+    }
+
+    /// BINARY, VARBINARY and the BLOBs.
+    pub fn is_binary(&self) -> bool {
+        self.is_string() && self.collation == Collation::Binary
+    }
+
+    /// TINYTEXT .. LONGTEXT and TINYBLOB .. LONGBLOB.
+    pub fn is_blob_or_text(&self) -> bool {
+        use TypeKind::*;
+        matches!(self.kind, TinyText | Text | MediumText | LongText)
+    }
+
+    /// DATE, DATETIME or TIMESTAMP: types whose values are packed points in time.
+    pub fn is_datetime(&self) -> bool {
+        matches!(
+            self.kind,
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp
+        )
+    }
+
+    /// DATE, DATETIME, TIMESTAMP or TIME.
+    pub fn is_temporal(&self) -> bool {
+        self.is_datetime() || self.kind == TypeKind::Time
+    }
+
+    /// The Arrow type that holds this type's values (see the table above).
+    pub fn arrow_type(&self) -> DataType {
+        use TypeKind::*;
+        match self.kind {
+            Null => DataType::Null,
+            Year | Date | DateTime | Timestamp => DataType::UInt64,
+            Time => DataType::Int64,
+            TinyInt | SmallInt | MediumInt | Int | BigInt if self.unsigned => DataType::UInt64,
+            TinyInt | SmallInt | MediumInt | Int | BigInt => DataType::Int64,
+            Decimal if self.length <= 38 => DataType::Decimal128(self.length as u8, self.decimals as i8),
+            Decimal => DataType::Decimal256(self.length as u8, self.decimals as i8),
+            Float | Double => DataType::Float64,
+            Json => DataType::Utf8,
+            Char | VarChar | TinyText | Text | MediumText | LongText if self.is_binary() => DataType::Binary,
+            Char | VarChar | TinyText | Text | MediumText | LongText => DataType::Utf8,
+        }
+    }
+}
