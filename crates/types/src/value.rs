@@ -1,9 +1,13 @@
-//! One value in memory.
+//! One value in memory, and its text.
 
-use crate::Decimal;
+use crate::temporal::{DateTime, Time};
+use crate::{Decimal, SqlType, TypeKind, number_text};
 
 /// One value. What each variant holds for which [`crate::SqlType`] is in that type's table: integers are `Int` or
 /// `UInt`, DATE, DATETIME, TIMESTAMP and YEAR are `UInt`, TIME is `Int`, text is `String`, binary data is `Bytes`.
+///
+/// Equality is that of the variants: strings byte for byte, numbers of different variants never equal. Comparison as
+/// SQL has it is in `functions`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Null,
@@ -19,5 +23,190 @@ pub enum Value {
 impl Value {
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
+    }
+
+    /// The integer, if the value is one and fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(v) => Some(*v),
+            Self::UInt(v) => i64::try_from(*v).ok(),
+            _ => None,
+        }
+    }
+
+    /// The integer, if the value is one and not negative.
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Int(v) => u64::try_from(*v).ok(),
+            Self::UInt(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a string or of binary data.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::String(v) => Some(v.as_bytes()),
+            Self::Bytes(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// What the value of this type takes in memory, roughly, in bytes.
+    pub fn size_bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::String(v) => v.len(),
+                Self::Bytes(v) => v.len(),
+                _ => 0,
+            }
+    }
+
+    /// Appends the value as MySQL's text protocol prints a value of type `ty`. Appends nothing for NULL, which the
+    /// caller marks in its own way.
+    ///
+    /// Text comes out as UTF-8, whatever the type's character set.
+    pub fn write_text(&self, ty: &SqlType, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => {}
+            Self::Int(v) if ty.kind == TypeKind::Time => Time(*v).write_text(ty.decimals, out),
+            Self::Int(v) => number_text::write_i64(*v, out),
+            Self::UInt(v) => write_uint(*v, ty, out),
+            Self::Double(v) => write_double(*v, ty, out),
+            Self::Decimal(v) => write_decimal(v, ty, out),
+            Self::String(v) => out.extend_from_slice(v.as_bytes()),
+            Self::Bytes(v) => out.extend_from_slice(v),
+        }
+    }
+
+    /// The text of [`Value::write_text`]; `None` for NULL.
+    pub fn to_text(&self, ty: &SqlType) -> Option<Vec<u8>> {
+        if self.is_null() {
+            return None;
+        }
+        let mut out = Vec::new();
+        self.write_text(ty, &mut out);
+        Some(out)
+    }
+
+    /// The text of [`Value::write_text`] for messages: `NULL` for NULL, bytes that are no UTF-8 replaced.
+    pub fn display_text(&self, ty: &SqlType) -> String {
+        match self.to_text(ty) {
+            None => "NULL".to_owned(),
+            Some(text) => String::from_utf8(text)
+                .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()),
+        }
+    }
+}
+
+/// Appends an unsigned integer, a YEAR or a packed point in time.
+pub(crate) fn write_uint(value: u64, ty: &SqlType, out: &mut Vec<u8>) {
+    match ty.kind {
+        TypeKind::Date => DateTime::unpack(value).write_date(out),
+        TypeKind::DateTime | TypeKind::Timestamp => DateTime::unpack(value).write_datetime(ty.decimals, out),
+        TypeKind::Year => number_text::write_padded(value, 4, out),
+        _ => number_text::write_u64(value, out),
+    }
+}
+
+pub(crate) fn write_double(value: f64, ty: &SqlType, out: &mut Vec<u8>) {
+    if ty.is_float() && ty.decimals != SqlType::NOT_FIXED {
+        number_text::write_fixed(value, ty.decimals, out);
+    } else if ty.kind == TypeKind::Float {
+        number_text::write_f32(value, out);
+    } else {
+        number_text::write_f64(value, out);
+    }
+}
+
+pub(crate) fn write_decimal(value: &Decimal, ty: &SqlType, out: &mut Vec<u8>) {
+    if ty.is_decimal() && ty.decimals != value.scale {
+        // A value too wide for its type's scale is printed as it is rather than not at all.
+        value.rescale(ty.decimals).unwrap_or(*value).write_text(out);
+    } else {
+        value.write_text(out);
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::UInt(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Double(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::String(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::String(value)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(value: Vec<u8>) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+impl From<Decimal> for Value {
+    fn from(value: Decimal) -> Self {
+        Self::Decimal(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Collation;
+
+    #[test]
+    fn text_follows_the_type() {
+        let packed = DateTime::new(2024, 1, 2, 3, 4, 5, 678_900).pack();
+        let double2 = SqlType {
+            decimals: 2,
+            ..SqlType::DOUBLE
+        };
+        for (value, ty, expected) in [
+            (Value::Int(-5), SqlType::BIGINT, "-5"),
+            (Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED, "18446744073709551615"),
+            (Value::UInt(packed), SqlType::DATE, "2024-01-02"),
+            (Value::UInt(packed), SqlType::datetime(0), "2024-01-02 03:04:05"),
+            (Value::UInt(packed), SqlType::timestamp(4), "2024-01-02 03:04:05.6789"),
+            (Value::UInt(0), SqlType::datetime(1), "0000-00-00 00:00:00.0"),
+            (Value::UInt(0), SqlType::YEAR, "0000"),
+            (Value::UInt(2024), SqlType::YEAR, "2024"),
+            (Value::Int(-3_600_500_000), SqlType::time(1), "-01:00:00.5"),
+            (Value::Double(0.1), SqlType::DOUBLE, "0.1"),
+            (Value::Double(f64::from(0.1f32)), SqlType::FLOAT, "0.1"),
+            (Value::Double(1.005), double2, "1.00"),
+            (Value::Decimal(Decimal::from_i128(15, 1)), SqlType::decimal(5, 2), "1.50"),
+            (Value::String("ä".into()), SqlType::varchar(1, Collation::Latin1SwedishCi), "ä"),
+        ] {
+            assert_eq!(value.display_text(&ty), expected);
+        }
+        assert_eq!(Value::Null.to_text(&SqlType::BIGINT), None);
     }
 }
