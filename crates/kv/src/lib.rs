@@ -1,8 +1,47 @@
 //! The transactional key-value contract, which every engine holds and `kv-tests` checks.
 //!
 //! - [`Store`] is one database of ordered keys: it gives timestamps, [`Snapshot`]s and [`Transaction`]s.
-//! - [`Reader`] is what both a snapshot and a transaction can do: get, batch get, scan.
-//! - [`Transaction`] = a start timestamp, our own write buffer and row locks. Written here once for all engines.
-//! - [`Engine`] is what an engine has to implement: reads at a timestamp, locks, one atomic commit.
+//! - [`Reader`] is what snapshots and transactions have in common: get, batch get, scan.
+//! - [`Transaction`] = a start timestamp, our own write buffer ([`buffer`]) and row locks ([`LockOptions`]).
+//! - [`Engine`] is what a store runs on. Engines within this process are a [`Storage`] inside an [`EmbeddedEngine`],
+//!   which brings timestamps ([`oracle`]), locks, group commit and garbage collection. [`memory`] is the smallest.
 //!
-//! Nothing here knows SQL.
+//! Everything blocks: a connection has its own thread. Nothing here knows SQL.
+
+mod background;
+mod deadlock;
+mod embedded;
+mod embedded_transaction;
+mod group_commit;
+mod lock_table;
+mod merge;
+
+pub mod buffer;
+pub mod engine;
+pub mod error;
+pub mod interrupt;
+pub mod limits;
+pub mod lock;
+pub mod memory;
+pub mod oracle;
+pub mod pins;
+pub mod reader;
+pub mod snapshot;
+pub mod storage;
+pub mod store;
+pub mod timestamp;
+pub mod transaction;
+
+pub use buffer::{Savepoint, Write, WriteBuffer};
+pub use embedded::{EmbeddedEngine, EmbeddedOptions};
+pub use engine::{Durability, Engine, EngineTransaction, GcReport, ScanRequest};
+pub use error::{Error, Result};
+pub use interrupt::Interrupt;
+pub use limits::Limits;
+pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
+pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
+pub use snapshot::Snapshot;
+pub use storage::{ApplyError, KeyGuard, Seen, Storage};
+pub use store::Store;
+pub use timestamp::{Clock, LATEST, ManualClock, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms};
+pub use transaction::{Current, Transaction, TxnOptions, View};

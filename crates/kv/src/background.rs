@@ -1,0 +1,82 @@
+//! The threads an embedded engine runs by itself: one syncs the log each second for commits that did not wait for it,
+//! one collects garbage.
+
+use crate::embedded::Shared;
+use crate::storage::Storage;
+use parking_lot::{Condvar, Mutex};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// `innodb_flush_log_at_trx_commit` 0 and 2 promise about a second.
+const LOG_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+struct Stop {
+    asked: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    /// True once it is time to stop.
+    fn wait(&self, interval: Duration) -> bool {
+        let mut asked = self.asked.lock();
+        if !*asked {
+            self.changed.wait_for(&mut asked, interval);
+        }
+        *asked
+    }
+}
+
+/// Running threads; dropping it stops and joins them.
+pub(crate) struct Background {
+    stop: Arc<Stop>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Background {
+    pub fn start<S: Storage>(shared: &Arc<Shared<S>>, gc_interval: Duration) -> Self {
+        let mut background = Self {
+            stop: Arc::default(),
+            threads: Vec::new(),
+        };
+        // A failure has been noted where it counts: in the store, which refuses further writes, or it will be met
+        // again by the next round.
+        background.every(LOG_SYNC_INTERVAL, "kv-log-sync", shared, |shared| {
+            let _ = shared.sync_log();
+        });
+        background.every(gc_interval, "kv-gc", shared, |shared| {
+            let _ = shared.collect_garbage(false);
+        });
+        background
+    }
+
+    fn every<S: Storage>(
+        &mut self,
+        interval: Duration,
+        name: &str,
+        shared: &Arc<Shared<S>>,
+        work: fn(&Shared<S>),
+    ) {
+        let stop = Arc::clone(&self.stop);
+        let shared: Weak<Shared<S>> = Arc::downgrade(shared);
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+            while !stop.wait(interval) {
+                let Some(shared) = shared.upgrade() else { return };
+                work(&shared);
+            }
+        });
+        // No thread to be had: the same work is done by flush and by explicit collection.
+        self.threads.extend(thread);
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        *self.stop.asked.lock() = true;
+        self.stop.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The write buffer of a transaction: what it has written and not yet committed. One for all engines.
+//!
+//! Nested savepoints undo writes: while one is open, each write logs what it replaced. Reading through the buffer to
+//! what lies below it: [`crate::merge`].
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::{Entry, Range};
+use std::ops::Bound;
+
+use crate::reader::KeyRange;
+
+/// What a write leaves behind: a value, or a deletion.
+pub type Write = Option<Vec<u8>>;
+
+/// What an entry costs beyond its bytes: the map's node and two vectors.
+const ENTRY_OVERHEAD_BYTES: usize = 64;
+
+/// A place to return to. A handle: it stays good until it is released, or a savepoint set before it is rolled back to
+/// or released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Savepoint {
+    depth: usize,
+    id: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Mark {
+    id: u64,
+    undo_len: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Undo {
+    key: Vec<u8>,
+    /// What the write replaced; the outer `None`: the buffer had nothing for the key.
+    before: Option<Write>,
+}
+
+/// Ordered writes, with undo.
+#[derive(Debug, Clone, Default)]
+pub struct WriteBuffer {
+    writes: BTreeMap<Vec<u8>, Write>,
+    undo: Vec<Undo>,
+    marks: Vec<Mark>,
+    next_id: u64,
+    bytes: usize,
+    undo_bytes: usize,
+}
+
+fn cost(key: &[u8], write: &Write) -> usize {
+    ENTRY_OVERHEAD_BYTES + key.len() + write.as_ref().map_or(0, Vec::len)
+}
+
+impl WriteBuffer {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// Number of keys written.
+    pub fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// Memory the writes take, with what savepoints keep of overwritten ones.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes + self.undo_bytes
+    }
+
+    /// The outer `None`: never written here. The inner one: deleted here.
+    pub fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+        self.writes.get(key).map(Option::as_deref)
+    }
+
+    /// All writes in key order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&[u8], Option<&[u8]>)> + ExactSizeIterator {
+        self.writes
+            .iter()
+            .map(|(key, write)| (key.as_slice(), write.as_deref()))
+    }
+
+    /// The writes within a range, in key order.
+    pub fn range(&self, range: &KeyRange) -> Range<'_, Vec<u8>, Write> {
+        if range.is_empty() {
+            // BTreeMap::range panics on a start beyond the end.
+            return self
+                .writes
+                .range::<[u8], _>((Bound::Excluded(&[][..]), Bound::Included(&[][..])));
+        }
+        let end = if range.end.is_empty() {
+            Bound::Unbounded
+        } else {
+            Bound::Excluded(range.end.as_slice())
+        };
+        self.writes
+            .range::<[u8], _>((Bound::Included(range.start.as_slice()), end))
+    }
+
+    pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.write(key, Some(value));
+    }
+
+    pub fn delete(&mut self, key: Vec<u8>) {
+        self.write(key, None);
+    }
+
+    fn write(&mut self, key: Vec<u8>, write: Write) {
+        let logged_key = (!self.marks.is_empty()).then(|| key.clone());
+        self.bytes += cost(&key, &write);
+        let before = match self.writes.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(write);
+                None
+            }
+            Entry::Occupied(mut entry) => {
+                let before = std::mem::replace(entry.get_mut(), write);
+                self.bytes -= cost(entry.key(), &before);
+                Some(before)
+            }
+        };
+        if let Some(key) = logged_key {
+            self.log(Undo { key, before });
+        }
+    }
+
+    /// Takes the key out of the buffer altogether, as if it had never been written.
+    pub fn forget(&mut self, key: &[u8]) {
+        if let Some((key, before)) = self.writes.remove_entry(key) {
+            self.bytes -= cost(&key, &before);
+            if !self.marks.is_empty() {
+                self.log(Undo {
+                    key,
+                    before: Some(before),
+                });
+            }
+        }
+    }
+
+    fn log(&mut self, undo: Undo) {
+        self.undo_bytes += Self::undo_cost(&undo);
+        self.undo.push(undo);
+    }
+
+    fn undo_cost(undo: &Undo) -> usize {
+        ENTRY_OVERHEAD_BYTES
+            + undo.key.len()
+            + undo.before.as_ref().map_or(0, |w| w.as_ref().map_or(0, Vec::len))
+    }
+
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.next_id += 1;
+        let depth = self.marks.len();
+        self.marks.push(Mark {
+            id: self.next_id,
+            undo_len: self.undo.len(),
+        });
+        Savepoint {
+            depth,
+            id: self.next_id,
+        }
+    }
+
+    /// Undoes every write since the savepoint, which stays open; later ones are gone. False if it is not open.
+    #[must_use]
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> bool {
+        let Some(undo_len) = self.find(savepoint) else {
+            return false;
+        };
+        self.marks.truncate(savepoint.depth + 1);
+        while self.undo.len() > undo_len {
+            let Some(undo) = self.undo.pop() else { break };
+            self.undo_bytes -= Self::undo_cost(&undo);
+            self.restore(undo);
+        }
+        true
+    }
+
+    /// Forgets the savepoint and those set after it, keeping the writes. False if it is not open.
+    #[must_use]
+    pub fn release(&mut self, savepoint: Savepoint) -> bool {
+        if self.find(savepoint).is_none() {
+            return false;
+        }
+        self.marks.truncate(savepoint.depth);
+        if self.marks.is_empty() {
+            self.undo.clear();
+            self.undo_bytes = 0;
+        }
+        true
+    }
+
+    fn find(&self, savepoint: Savepoint) -> Option<usize> {
+        self.marks
+            .get(savepoint.depth)
+            .filter(|mark| mark.id == savepoint.id)
+            .map(|mark| mark.undo_len)
+    }
+
+    fn restore(&mut self, undo: Undo) {
+        let key_len = undo.key.len();
+        let replaced = match undo.before {
+            Some(write) => {
+                self.bytes += cost(&undo.key, &write);
+                self.writes.insert(undo.key, write)
+            }
+            None => self.writes.remove(&undo.key),
+        };
+        if let Some(write) = replaced {
+            self.bytes -= ENTRY_OVERHEAD_BYTES + key_len + write.map_or(0, |value| value.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents(buffer: &WriteBuffer) -> Vec<(String, Option<String>)> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        buffer.iter().map(|(k, w)| (text(k), w.map(text))).collect()
+    }
+
+    #[test]
+    fn savepoints_nest() {
+        let mut buffer = WriteBuffer::new();
+        buffer.put(b"a".to_vec(), b"1".to_vec());
+        let outer = buffer.savepoint();
+        buffer.put(b"a".to_vec(), b"2".to_vec());
+        buffer.put(b"b".to_vec(), b"2".to_vec());
+        let inner = buffer.savepoint();
+        buffer.delete(b"a".to_vec());
+        buffer.put(b"c".to_vec(), b"3".to_vec());
+        assert!(buffer.rollback_to(inner));
+        assert_eq!(
+            contents(&buffer),
+            [("a".into(), Some("2".into())), ("b".into(), Some("2".into()))]
+        );
+        buffer.delete(b"b".to_vec());
+        assert!(buffer.rollback_to(inner), "a savepoint survives its own rollback");
+        assert_eq!(buffer.get(b"b"), Some(Some(&b"2"[..])));
+        assert!(buffer.rollback_to(outer));
+        assert_eq!(contents(&buffer), [("a".into(), Some("1".into()))]);
+        assert!(
+            !buffer.rollback_to(inner),
+            "gone with the rollback of an outer one"
+        );
+        assert!(buffer.release(outer));
+        assert!(!buffer.release(outer));
+        assert_eq!(buffer.undo.len(), 0);
+    }
+
+    #[test]
+    fn a_released_inner_savepoint_is_still_undone_by_the_outer_one() {
+        let mut buffer = WriteBuffer::new();
+        let outer = buffer.savepoint();
+        let inner = buffer.savepoint();
+        buffer.put(b"a".to_vec(), b"1".to_vec());
+        assert!(buffer.release(inner));
+        assert!(buffer.rollback_to(outer));
+        assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn bytes_follow_the_contents() {
+        let mut buffer = WriteBuffer::new();
+        assert_eq!(buffer.size_bytes(), 0);
+        buffer.put(b"key".to_vec(), vec![0; 100]);
+        let one = buffer.size_bytes();
+        buffer.put(b"key".to_vec(), vec![0; 300]);
+        assert_eq!(buffer.size_bytes(), one + 200);
+        let savepoint = buffer.savepoint();
+        buffer.put(b"key".to_vec(), vec![0; 10]);
+        assert!(buffer.size_bytes() > one + 200, "the undo log counts");
+        buffer.delete(b"other".to_vec());
+        buffer.forget(b"key");
+        assert!(buffer.rollback_to(savepoint));
+        assert_eq!(buffer.size_bytes(), one + 200);
+        buffer.forget(b"key");
+        assert!(buffer.release(savepoint));
+        assert_eq!(buffer.size_bytes(), 0);
+    }
+
+    #[test]
+    fn ranges_are_safe_with_reversed_bounds() {
+        let mut buffer = WriteBuffer::new();
+        buffer.put(Vec::new(), b"empty key".to_vec());
+        buffer.put(b"m".to_vec(), b"1".to_vec());
+        assert_eq!(buffer.range(&KeyRange::new("z", "a")).count(), 0);
+        assert_eq!(buffer.range(&KeyRange::new("a", "z")).count(), 1);
+        assert_eq!(buffer.range(&KeyRange::all()).count(), 2);
+    }
+}

@@ -1,0 +1,442 @@
+//! An engine within this process: any [`Storage`], with timestamps, row locks, group commit and garbage collection
+//! around it.
+//!
+//! A commit's way: [`crate::embedded_transaction`] locks and prepares on the transaction's thread, `commit` below
+//! runs in the leader of a group. Threads that work by themselves: [`crate::background`].
+
+use crate::background::Background;
+use crate::embedded_transaction::EmbeddedTransaction;
+use crate::engine::{Engine, EngineTransaction, GcReport, ScanRequest};
+use crate::error::{Error, Result};
+use crate::group_commit::GroupCommit;
+use crate::interrupt::Interrupt;
+use crate::limits::Limits;
+use crate::lock::{LockMode, LockStats, LockWait};
+use crate::lock_table::{Acquired, HeldKey, LockTable, Owner, Request};
+use crate::oracle::Oracle;
+use crate::pins::Pins;
+use crate::reader::{KeyRange, Visit, VisitBatch};
+use crate::storage::{ApplyError, KeyGuard, Storage};
+use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How an embedded engine behaves.
+#[derive(Clone)]
+pub struct EmbeddedOptions {
+    pub limits: Limits,
+    /// How long superseded versions are kept.
+    pub gc_age: Duration,
+    /// How often the background looks for garbage.
+    pub gc_interval: Duration,
+    /// Whether to run background threads: garbage collection, and the log sync each second for commits that did not
+    /// wait for one.
+    pub background: bool,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for EmbeddedOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            gc_age: Duration::from_secs(600),
+            gc_interval: Duration::from_secs(30),
+            background: true,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+impl fmt::Debug for EmbeddedOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedOptions")
+            .field("limits", &self.limits)
+            .field("gc_age", &self.gc_age)
+            .field("gc_interval", &self.gc_interval)
+            .field("background", &self.background)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub commits: AtomicU64,
+    pub groups: AtomicU64,
+    pub syncs: AtomicU64,
+    pub conflicts: AtomicU64,
+    pub collected: AtomicU64,
+}
+
+/// What the engine and its transactions share.
+pub(crate) struct Shared<S: Storage> {
+    pub storage: S,
+    pub oracle: Oracle,
+    pub locks: LockTable,
+    pub counters: Counters,
+    pins: Pins,
+    commits: GroupCommit<S::Prepared>,
+    options: EmbeddedOptions,
+    next_owner: AtomicU64,
+    gc_age_ms: AtomicU64,
+    /// One collection at a time.
+    collecting: Mutex<()>,
+    /// Something was applied without a sync since the last one.
+    unsynced: AtomicBool,
+    /// Why writes are refused, once they are.
+    broken: Mutex<Option<String>>,
+    is_broken: AtomicBool,
+}
+
+impl<S: Storage> Shared<S> {
+    /// Fails once an earlier write has left the log in doubt: whatever were added to it might be lost.
+    pub fn check_writable(&self) -> Result<()> {
+        if !self.is_broken.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let reason = self.broken.lock().clone().unwrap_or_default();
+        Err(Error::StoreReadOnly(reason))
+    }
+
+    fn refuse_writes(&self, reason: &str) {
+        let mut broken = self.broken.lock();
+        if broken.is_none() {
+            *broken = Some(format!(
+                "a write to the log failed ({reason}); repair the cause and restart"
+            ));
+        }
+        self.is_broken.store(true, Ordering::SeqCst);
+    }
+
+    /// Commits what a transaction has prepared, as part of a group.
+    pub fn commit(
+        &self,
+        prepared: S::Prepared,
+        bytes: usize,
+        durability: crate::engine::Durability,
+    ) -> Result<Timestamp> {
+        self.commits.submit(prepared, bytes, durability, |group, sync| {
+            self.commit_group(group, sync)
+        })
+    }
+
+    /// Runs in the leader.
+    fn commit_group(&self, group: Vec<S::Prepared>, sync: bool) -> Result<Timestamp> {
+        self.check_writable()?;
+        let members = u64::try_from(group.len()).unwrap_or(u64::MAX);
+        let commit = OpenCommit {
+            shared: self,
+            ts: self.oracle.begin_commit(),
+            settled: false,
+        };
+        if !sync {
+            self.unsynced.store(true, Ordering::SeqCst);
+        }
+        let applied = self.storage.apply(group, commit.ts, sync);
+        let commit_ts = commit.settle();
+        match applied {
+            Ok(()) => {
+                self.counters.commits.fetch_add(members, Ordering::Relaxed);
+                self.counters.groups.fetch_add(1, Ordering::Relaxed);
+                self.counters.syncs.fetch_add(u64::from(sync), Ordering::Relaxed);
+                Ok(commit_ts)
+            }
+            Err(ApplyError::NotApplied(error)) => Err(error),
+            Err(ApplyError::Unknown(error)) => {
+                self.refuse_writes(&error.to_string());
+                Err(Error::Undetermined(error.to_string()))
+            }
+        }
+    }
+
+    /// Syncs what was committed without waiting for it. A failure refuses further writes.
+    pub fn sync_log(&self) -> Result<()> {
+        if !self.unsynced.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.check_writable()?;
+        self.counters.syncs.fetch_add(1, Ordering::Relaxed);
+        self.storage.sync_log().inspect_err(|error| {
+            self.refuse_writes(&error.to_string());
+        })
+    }
+
+    pub fn collect_garbage(&self, thorough: bool) -> Result<GcReport> {
+        let _one_at_a_time = self.collecting.lock();
+        let age_ms = self.gc_age_ms.load(Ordering::Relaxed);
+        let wanted = timestamp_from_ms(self.oracle.now_ms().saturating_sub(age_ms));
+        // Never beyond what has been given to readers: a commit may still come below "now".
+        let safe_point = self.pins.advance(wanted.min(self.oracle.last()));
+        self.check_writable()?;
+        let mut guard = GcGuard {
+            locks: &self.locks,
+            owner: self.new_owner(),
+            held: Vec::new(),
+            interrupt: Interrupt::default(),
+        };
+        let removed = self.storage.collect(safe_point, thorough, &mut guard)?;
+        self.counters.collected.fetch_add(removed, Ordering::Relaxed);
+        Ok(GcReport { safe_point, removed })
+    }
+
+    pub fn new_owner(&self) -> Owner {
+        self.next_owner.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A commit in flight. Dropped without being settled (a panic), it refuses further writes: nobody knows what is there.
+struct OpenCommit<'a, S: Storage> {
+    shared: &'a Shared<S>,
+    ts: Timestamp,
+    settled: bool,
+}
+
+impl<S: Storage> OpenCommit<'_, S> {
+    fn settle(mut self) -> Timestamp {
+        self.settled = true;
+        self.ts
+    }
+}
+
+impl<S: Storage> Drop for OpenCommit<'_, S> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.shared.refuse_writes("a defect");
+        }
+        // Failed or not: if nothing is there, its timestamp shows nothing.
+        self.shared.oracle.publish(self.ts);
+    }
+}
+
+/// Locks keys for garbage collection, never waiting.
+struct GcGuard<'a> {
+    locks: &'a LockTable,
+    owner: Owner,
+    held: Vec<HeldKey>,
+    interrupt: Interrupt,
+}
+
+impl KeyGuard for GcGuard<'_> {
+    fn try_lock(&mut self, key: &[u8]) -> bool {
+        let request = Request {
+            owner: self.owner,
+            locks_held: 0,
+            key,
+            mode: LockMode::Exclusive,
+            wait: LockWait::SkipLocked,
+            interrupt: &self.interrupt,
+        };
+        match self.locks.lock(&request) {
+            Ok(Acquired::New(held)) => {
+                self.held.push(held);
+                true
+            }
+            Ok(Acquired::Held) => true,
+            Ok(Acquired::Skipped) | Err(_) => false,
+        }
+    }
+
+    fn unlock_all(&mut self) {
+        for held in self.held.drain(..) {
+            self.locks.unlock(self.owner, &held);
+        }
+    }
+}
+
+impl Drop for GcGuard<'_> {
+    fn drop(&mut self) {
+        self.unlock_all();
+    }
+}
+
+/// [`Engine`] for any [`Storage`].
+pub struct EmbeddedEngine<S: Storage> {
+    shared: Arc<Shared<S>>,
+    background: Option<Background>,
+}
+
+impl<S: Storage> EmbeddedEngine<S> {
+    /// `safe_point` is the one the storage looks at while it compacts, if it does; else a new one.
+    pub fn new(storage: S, safe_point: Arc<AtomicU64>, options: EmbeddedOptions) -> Self {
+        let shared = Arc::new(Shared {
+            oracle: Oracle::new(storage.newest_commit_ts(), Arc::clone(&options.clock)),
+            locks: LockTable::new(),
+            counters: Counters::default(),
+            pins: Pins::new(safe_point),
+            commits: GroupCommit::new(),
+            next_owner: AtomicU64::new(1),
+            gc_age_ms: AtomicU64::new(milliseconds(options.gc_age)),
+            collecting: Mutex::new(()),
+            unsynced: AtomicBool::new(false),
+            broken: Mutex::new(None),
+            is_broken: AtomicBool::new(false),
+            storage,
+            options,
+        });
+        let background = shared
+            .options
+            .background
+            .then(|| Background::start(&shared, shared.options.gc_interval));
+        Self { shared, background }
+    }
+
+    /// The storage below, for an engine's own figures and tests.
+    pub fn storage(&self) -> &S {
+        &self.shared.storage
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl<S: Storage> Drop for EmbeddedEngine<S> {
+    fn drop(&mut self) {
+        drop(self.background.take());
+        // What was committed without a sync should not wait for the next start to reach the disk. Nobody is left to
+        // tell about a failure, and nobody was promised it.
+        let _ = self.shared.sync_log();
+    }
+}
+
+impl<S: Storage> Engine for EmbeddedEngine<S> {
+    fn name(&self) -> &'static str {
+        self.shared.storage.name()
+    }
+
+    fn limits(&self) -> Limits {
+        self.shared.options.limits
+    }
+
+    fn current_ts(&self) -> Result<Timestamp> {
+        Ok(self.shared.oracle.current_ts())
+    }
+
+    fn pin(&self, ts: Timestamp) -> Result<()> {
+        self.shared.oracle.admit(ts)?;
+        self.shared.pins.pin(ts)
+    }
+
+    fn unpin(&self, ts: Timestamp) {
+        self.shared.pins.unpin(ts);
+    }
+
+    fn pin_now(&self) -> Result<Timestamp> {
+        loop {
+            let ts = self.shared.oracle.current_ts();
+            match self.shared.pins.pin(ts) {
+                Ok(()) => return Ok(ts),
+                // A collection with an age of zero came in between.
+                Err(Error::SnapshotTooOld { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let seen = self.shared.storage.get_with(key, ts, found)?;
+        if ts == LATEST {
+            self.shared.oracle.observe(seen.commit_ts);
+        }
+        Ok(seen.found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()> {
+        let newest = self.shared.storage.batch_get_with(keys, ts, visit)?;
+        if ts == LATEST {
+            self.shared.oracle.observe(newest);
+        }
+        Ok(())
+    }
+
+    fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
+        if request.ts != LATEST {
+            return self.shared.storage.scan(request, visit);
+        }
+        // A scan is long enough to be worth a moment of its own, and then it sees only published commits.
+        let ts = self.pin_now()?;
+        let outcome = self.shared.storage.scan(ScanRequest { ts, ..request }, visit);
+        self.unpin(ts);
+        outcome
+    }
+
+    fn begin(&self, start_ts: Timestamp, optimistic: bool) -> Result<Box<dyn EngineTransaction>> {
+        Ok(Box::new(EmbeddedTransaction::new(
+            Arc::clone(&self.shared),
+            start_ts,
+            optimistic,
+        )))
+    }
+
+    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        if parts <= 1 || range.is_empty() {
+            return Ok(vec![range.clone()]);
+        }
+        self.shared.storage.split_range(range, parts)
+    }
+
+    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+        self.shared.storage.approximate_bytes(range)
+    }
+
+    fn destroy_range(&self, range: &KeyRange) -> Result<()> {
+        self.shared.check_writable()?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.shared.storage.destroy_range(range)
+    }
+
+    fn safe_point(&self) -> Timestamp {
+        self.shared.pins.safe_point()
+    }
+
+    fn set_gc_age(&self, age: Duration) {
+        self.shared.gc_age_ms.store(milliseconds(age), Ordering::Relaxed);
+    }
+
+    fn collect_garbage(&self) -> Result<GcReport> {
+        self.shared.collect_garbage(true)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.shared.sync_log()?;
+        self.shared.check_writable()?;
+        self.shared.storage.flush()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let counters = &self.shared.counters;
+        let locks = self.shared.locks.stats();
+        let (snapshots, oldest) = self.shared.pins.live();
+        let now_ms = self.shared.oracle.now_ms();
+        let oldest_age_ms = oldest.map_or(0, |ts| now_ms.saturating_sub(crate::timestamp_to_ms(ts)));
+        let mut stats = vec![
+            ("commits_total", count(&counters.commits)),
+            ("commit_groups_total", count(&counters.groups)),
+            ("log_syncs_total", count(&counters.syncs)),
+            ("write_conflicts_total", count(&counters.conflicts)),
+            ("gc_removed_versions_total", count(&counters.collected)),
+            ("locks_held", locks.held as f64),
+            ("locks_waiting", locks.waiting as f64),
+            ("lock_waits_total", locks.waits as f64),
+            ("lock_timeouts_total", locks.timeouts as f64),
+            ("deadlocks_total", locks.deadlocks as f64),
+            ("snapshots_live", snapshots as f64),
+            ("snapshot_oldest_age_seconds", oldest_age_ms as f64 / 1000.0),
+            (
+                "store_read_only",
+                f64::from(u8::from(self.shared.check_writable().is_err())),
+            ),
+        ];
+        stats.extend(self.shared.storage.stats());
+        stats
+    }
+
+    fn lock_stats(&self) -> LockStats {
+        self.shared.locks.stats()
+    }
+}

@@ -1,0 +1,149 @@
+//! One transaction of an embedded engine: the locks it holds, and how it commits.
+
+use crate::buffer::WriteBuffer;
+use crate::embedded::Shared;
+use crate::engine::{Durability, EngineTransaction};
+use crate::error::{Error, Result};
+use crate::lock::{LockOptions, Locked};
+use crate::lock_table::{Acquired, HeldKey, Owner, Request};
+use crate::storage::Storage;
+use crate::timestamp::{LATEST, Timestamp};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub(crate) struct EmbeddedTransaction<S: Storage> {
+    shared: Arc<Shared<S>>,
+    owner: Owner,
+    start_ts: Timestamp,
+    optimistic: bool,
+    held: Vec<HeldKey>,
+}
+
+impl<S: Storage> EmbeddedTransaction<S> {
+    pub fn new(shared: Arc<Shared<S>>, start_ts: Timestamp, optimistic: bool) -> Self {
+        Self {
+            owner: shared.new_owner(),
+            shared,
+            start_ts,
+            optimistic,
+            held: Vec::new(),
+        }
+    }
+
+    /// False if the key was skipped.
+    fn lock_key(&mut self, key: &[u8], options: &LockOptions) -> Result<bool> {
+        let request = Request::new(self.owner, self.held.len(), key, options);
+        match self.shared.locks.lock(&request)? {
+            Acquired::New(held) => {
+                self.held.push(held);
+                Ok(true)
+            }
+            Acquired::Held => Ok(true),
+            Acquired::Skipped => Ok(false),
+        }
+    }
+
+    fn unlock_all(&mut self) {
+        for held in self.held.drain(..) {
+            self.shared.locks.unlock(self.owner, &held);
+        }
+    }
+
+    /// Whoever holds a key's lock sees its newest version stand still.
+    fn read_locked(&self, keys: &[Vec<u8>], locked: &[bool]) -> Result<Vec<Locked>> {
+        let storage = &self.shared.storage;
+        let mut answers: Vec<Locked> = locked
+            .iter()
+            .map(|locked| {
+                if *locked {
+                    Locked::Value(None)
+                } else {
+                    Locked::Skipped
+                }
+            })
+            .collect();
+        if let ([key], [answer @ Locked::Value(_)]) = (keys, answers.as_mut_slice()) {
+            storage.get_with(key, LATEST, &mut |value| {
+                *answer = Locked::Value(Some(value.to_vec()))
+            })?;
+            return Ok(answers);
+        }
+        storage.batch_get_with(keys, LATEST, &mut |index, value| {
+            if let Some(Locked::Value(slot)) = answers.get_mut(index) {
+                *slot = value.map(<[u8]>::to_vec);
+            }
+        })?;
+        Ok(answers)
+    }
+
+    /// Optimistic mode: with all keys locked, nothing newer than our start may be there.
+    fn check_conflicts(&self, writes: &WriteBuffer) -> Result<()> {
+        for (key, _) in writes.iter() {
+            let newest = self.shared.storage.get_with(key, LATEST, &mut |_| {})?;
+            if newest.commit_ts > self.start_ts {
+                self.shared.counters.conflicts.fetch_add(1, Ordering::Relaxed);
+                return Err(Error::WriteConflict {
+                    start_ts: self.start_ts,
+                    conflict_ts: newest.commit_ts,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn try_commit(
+        &mut self,
+        writes: &WriteBuffer,
+        options: &LockOptions,
+        durability: Durability,
+    ) -> Result<Timestamp> {
+        self.shared.check_writable()?;
+        // In key order, so that commits do not deadlock with one another.
+        for (key, _) in writes.iter() {
+            if !self.lock_key(key, options)? {
+                return Err(Error::LockNotAvailable);
+            }
+        }
+        if self.optimistic {
+            self.check_conflicts(writes)?;
+        }
+        let prepared = self.shared.storage.prepare(writes)?;
+        self.shared.commit(prepared, writes.size_bytes(), durability)
+    }
+}
+
+impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
+    fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
+        let locked = self.lock_only(keys, options)?;
+        self.read_locked(keys, &locked)
+    }
+
+    fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
+        keys.iter().map(|key| self.lock_key(key, options)).collect()
+    }
+
+    fn commit(
+        &mut self,
+        writes: &WriteBuffer,
+        options: &LockOptions,
+        durability: Durability,
+    ) -> Result<Timestamp> {
+        let outcome = self.try_commit(writes, options, durability);
+        self.unlock_all();
+        outcome
+    }
+
+    fn rollback(&mut self) {
+        self.unlock_all();
+    }
+
+    fn lock_count(&self) -> usize {
+        self.held.len()
+    }
+}
+
+impl<S: Storage> Drop for EmbeddedTransaction<S> {
+    fn drop(&mut self) {
+        self.unlock_all();
+    }
+}

@@ -1,0 +1,125 @@
+//! What an engine has to implement, whether it is embedded or a cluster. No SQL and no user of the database sees it:
+//! they see [`crate::Store`].
+//!
+//! Embedded engines do not implement this by hand: [`crate::EmbeddedEngine`] does it once for every
+//! [`crate::Storage`], so that locks, timestamps and group commit cannot differ between them.
+
+use crate::buffer::WriteBuffer;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::limits::Limits;
+use crate::lock::{LockOptions, LockStats, Locked};
+use crate::reader::{KeyRange, Visit, VisitBatch};
+use crate::timestamp::Timestamp;
+use std::time::Duration;
+
+/// When a commit is acknowledged: `innodb_flush_log_at_trx_commit` 1, 2 and 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// On disk before the acknowledgement.
+    #[default]
+    Sync,
+    /// Handed to the operating system; on disk within about a second. Survives the process, not the machine.
+    Os,
+    /// Lazily, each second.
+    Lazy,
+}
+
+/// What one round of garbage collection did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GcReport {
+    /// Snapshots below it are refused from now on.
+    pub safe_point: Timestamp,
+    /// Versions removed. An engine that removes them while it compacts counts only what it removed by itself.
+    pub removed: u64,
+}
+
+/// What a scan is told besides what to visit.
+#[derive(Clone, Copy)]
+pub struct ScanRequest<'a> {
+    pub range: &'a KeyRange,
+    /// A pinned timestamp, or [`crate::LATEST`].
+    pub ts: Timestamp,
+    pub reverse: bool,
+    /// Looked at now and then, also between pairs that are never visited.
+    pub interrupt: Option<&'a Interrupt>,
+}
+
+/// One store of versioned keys.
+pub trait Engine: Send + Sync {
+    /// For `SHOW ENGINES` and messages: "rocksdb", "memory".
+    fn name(&self) -> &'static str;
+
+    fn limits(&self) -> Limits;
+
+    /// A timestamp above all given before, at which everything acknowledged before the call can be seen.
+    fn current_ts(&self) -> Result<Timestamp>;
+
+    /// Keeps what a snapshot at `ts` sees from being collected until [`Engine::unpin`], and makes sure that nothing
+    /// will be committed at or below `ts` any more. Fails below the safe point and in the future.
+    fn pin(&self, ts: Timestamp) -> Result<()>;
+
+    /// Ends one [`Engine::pin`] of `ts`.
+    fn unpin(&self, ts: Timestamp);
+
+    /// [`Engine::current_ts`] and [`Engine::pin`] in one.
+    fn pin_now(&self) -> Result<Timestamp>;
+
+    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<bool>;
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()>;
+
+    fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
+
+    /// Starts a transaction at `start_ts`, which the caller has pinned.
+    fn begin(&self, start_ts: Timestamp, optimistic: bool) -> Result<Box<dyn EngineTransaction>>;
+
+    /// Splits a range into at most `parts` of about equal size, in order and without gaps.
+    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;
+
+    /// About how many bytes the newest versions of a range take.
+    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64>;
+
+    /// Removes every version in `range` for good. The caller guarantees that nobody reads or writes it any more.
+    fn destroy_range(&self, range: &KeyRange) -> Result<()>;
+
+    fn safe_point(&self) -> Timestamp;
+
+    /// How long superseded versions are kept. Takes effect with the next round.
+    fn set_gc_age(&self, age: Duration);
+
+    /// Removes what no snapshot can see any more. Engines also do so by themselves, in the background.
+    fn collect_garbage(&self) -> Result<GcReport>;
+
+    /// Puts everything in memory on disk, for a quick start next time.
+    fn flush(&self) -> Result<()>;
+
+    fn stats(&self) -> Vec<(&'static str, f64)>;
+
+    fn lock_stats(&self) -> LockStats;
+}
+
+/// The engine's part of one transaction: its row locks, and its end. Dropped without a commit, it is rolled back.
+pub trait EngineTransaction: Send + Sync {
+    /// Locks keys in the order given and returns their newest committed values, in that order. On an error, locks
+    /// taken so far stay until the end of the transaction, as in MySQL.
+    fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>>;
+
+    /// [`EngineTransaction::lock`] without reading the values; one flag per key, false if it was skipped.
+    fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>>;
+
+    /// Applies all writes at one timestamp, atomically. Keys not locked yet are locked first, by `options`; in
+    /// optimistic mode, keys that changed since the start fail with a write conflict. Locks are released either way.
+    fn commit(
+        &mut self,
+        writes: &WriteBuffer,
+        options: &LockOptions,
+        durability: Durability,
+    ) -> Result<Timestamp>;
+
+    /// Releases all locks.
+    fn rollback(&mut self);
+
+    /// How many keys the transaction has locked.
+    fn lock_count(&self) -> usize;
+}

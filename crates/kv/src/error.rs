@@ -1,0 +1,162 @@
+//! What can go wrong below SQL, and the one place that says what a MySQL client sees of it.
+
+use crate::timestamp::Timestamp;
+use types::errno;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure of the key-value layer. Every failed `commit` other than [`Error::Undetermined`] is definite: nothing
+/// of the transaction is there, now or after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The lock was not free within the time asked for. The transaction lives on.
+    #[error("Lock wait timeout exceeded; try restarting transaction")]
+    LockTimeout,
+    /// The lock was not free and the request said NOWAIT. The transaction lives on.
+    #[error("Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.")]
+    LockNotAvailable,
+    /// Waiting would have closed a circle and this transaction was chosen to give way; the caller rolls it back.
+    #[error("Deadlock found when trying to get lock; try restarting transaction")]
+    Deadlock,
+    /// Optimistic mode: someone else committed to a written key since this transaction started.
+    #[error("Write conflict, txnStartTS={start_ts}, conflictCommitTS={conflict_ts} [try again later]")]
+    WriteConflict {
+        start_ts: Timestamp,
+        conflict_ts: Timestamp,
+    },
+    /// [`crate::Interrupt::raise`] was called: KILL, or a vanished client.
+    #[error("Query execution was interrupted")]
+    Interrupted,
+    /// Versions that old are garbage and may be gone.
+    #[error(
+        "GC life time is shorter than transaction duration, transaction starts at {ts}, GC safe point is {safe_point}"
+    )]
+    SnapshotTooOld { ts: Timestamp, safe_point: Timestamp },
+    /// Nobody knows yet what will be committed before that moment.
+    #[error("invalid as of timestamp: cannot set read timestamp to a future time")]
+    SnapshotInFuture { ts: Timestamp },
+    #[error("Specified key was too long; max key length is {limit_bytes} bytes")]
+    KeyTooLarge { size_bytes: usize, limit_bytes: usize },
+    #[error("entry too large, the max entry size is {limit_bytes}, the size of data is {size_bytes}")]
+    ValueTooLarge { size_bytes: usize, limit_bytes: usize },
+    #[error("Transaction is too large, size: {size_bytes}, limit: {limit_bytes}")]
+    TransactionTooLarge { size_bytes: usize, limit_bytes: usize },
+    /// A write in a transaction that was begun read only.
+    #[error("Cannot execute statement in a READ ONLY transaction.")]
+    ReadOnly,
+    /// An earlier failure made the log untrustworthy: reads go on, writes are refused until a restart.
+    #[error("Running in read-only mode: {0}")]
+    StoreReadOnly(String),
+    /// The commit may or may not have happened; after a restart it is wholly there or not at all.
+    #[error("execution result undetermined: {0}")]
+    Undetermined(String),
+    /// Refused before anything was written; works again once there is space.
+    #[error("Disk full ({0}); free some space and try again")]
+    DiskFull(String),
+    /// The store cannot be reached or opened.
+    #[error("storage unavailable: {0}")]
+    Unavailable(String),
+    /// Bytes on disk that no version of this program wrote.
+    #[error("stored data are damaged: {0}")]
+    Corrupt(String),
+    #[error("storage I/O error: {0}")]
+    Io(String),
+    /// A defect of ours.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Whether running the whole transaction again may succeed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            Self::LockTimeout | Self::LockNotAvailable | Self::Deadlock | Self::WriteConflict { .. }
+        )
+    }
+
+    /// MySQL's number, or TiDB's for what MySQL does not have.
+    pub fn code(&self) -> u16 {
+        /// MySQL's ER_DISK_FULL, ER_GET_ERRNO; TiDB's ErrEntryTooLarge, ErrAsOf.
+        const ER_DISK_FULL: u16 = 1021;
+        const ER_GET_ERRNO: u16 = 1030;
+        const ER_ENTRY_TOO_LARGE: u16 = 8025;
+        const ER_AS_OF: u16 = 8135;
+        match self {
+            Self::LockTimeout => errno::ER_LOCK_WAIT_TIMEOUT,
+            Self::LockNotAvailable => errno::ER_LOCK_NOWAIT,
+            Self::Deadlock => errno::ER_LOCK_DEADLOCK,
+            Self::WriteConflict { .. } => errno::ER_WRITE_CONFLICT,
+            Self::Interrupted => errno::ER_QUERY_INTERRUPTED,
+            Self::SnapshotTooOld { .. } => errno::ER_SNAPSHOT_TOO_OLD,
+            Self::SnapshotInFuture { .. } => ER_AS_OF,
+            Self::KeyTooLarge { .. } => errno::ER_TOO_LONG_KEY,
+            Self::ValueTooLarge { .. } => ER_ENTRY_TOO_LARGE,
+            Self::TransactionTooLarge { .. } => errno::ER_TXN_TOO_LARGE,
+            Self::ReadOnly => errno::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
+            Self::StoreReadOnly(_) => errno::ER_READ_ONLY_MODE,
+            Self::Undetermined(_) => errno::ER_RESULT_UNDETERMINED,
+            Self::DiskFull(_) => ER_DISK_FULL,
+            Self::Unavailable(_) => errno::ER_STORE_UNAVAILABLE,
+            Self::Io(_) => ER_GET_ERRNO,
+            Self::Corrupt(_) | Self::Internal(_) => errno::ER_UNKNOWN_ERROR,
+        }
+    }
+}
+
+impl From<Error> for types::Error {
+    fn from(error: Error) -> Self {
+        types::Error::new(error.code(), error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mysql_sees_its_own_numbers_and_words() {
+        let seen = |error: Error| {
+            let error = types::Error::from(error);
+            (error.code, error.sqlstate(), error.message)
+        };
+        assert_eq!(
+            seen(Error::LockTimeout),
+            (
+                1205,
+                "HY000",
+                "Lock wait timeout exceeded; try restarting transaction".into()
+            )
+        );
+        assert_eq!(
+            seen(Error::Deadlock),
+            (
+                1213,
+                "40001",
+                "Deadlock found when trying to get lock; try restarting transaction".into()
+            )
+        );
+        assert_eq!(
+            seen(Error::LockNotAvailable),
+            (
+                3572,
+                "HY000",
+                "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set."
+                    .into()
+            )
+        );
+        assert_eq!(
+            seen(Error::Interrupted),
+            (1317, "70100", "Query execution was interrupted".into())
+        );
+        assert_eq!(
+            seen(Error::ReadOnly),
+            (
+                1792,
+                "25006",
+                "Cannot execute statement in a READ ONLY transaction.".into()
+            )
+        );
+        assert_eq!(seen(Error::Undetermined("x".into())).0, 8501);
+    }
+}

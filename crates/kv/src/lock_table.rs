@@ -1,0 +1,428 @@
+//! Row locks of embedded engines: who holds which key, and who waits for it.
+//!
+//! A key need not exist to be locked, which is how two inserts of one unique key meet. Locks are granted in order of
+//! arrival; a release hands the lock to the next waiter and wakes exactly the threads that got one. Who gives way
+//! when waits form a circle: [`crate::deadlock`].
+
+use crate::deadlock::{Detector, Waiting};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::lock::{LockMode, LockOptions, LockStats, LockWait};
+use hashbrown::DefaultHashBuilder;
+use hashbrown::hash_table::{Entry as TableEntry, HashTable};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// Names a transaction within one lock table.
+pub(crate) type Owner = u64;
+
+const SHARDS: usize = 128;
+
+/// States of a [`Waiter`]. Whoever moves it out of `WAITING` decides its fate.
+const WAITING: u8 = 0;
+const GRANTED: u8 = 1;
+const VICTIM: u8 = 2;
+const GONE: u8 = 3;
+
+/// A lock that a transaction holds, kept by it for the release.
+#[derive(Debug, Clone)]
+pub(crate) struct HeldKey {
+    pub key: Arc<[u8]>,
+    hash: u64,
+}
+
+/// How a request ended without an error.
+pub(crate) enum Acquired {
+    /// To be released by the caller.
+    New(HeldKey),
+    /// The owner had it already, maybe in a weaker mode before.
+    Held,
+    /// SKIP LOCKED, and someone else has it.
+    Skipped,
+}
+
+/// One request that waits.
+pub(crate) struct Waiter {
+    pub owner: Owner,
+    /// How many keys the transaction holds: whoever has the least to lose gives way in a deadlock.
+    pub locks_held: usize,
+    mode: LockMode,
+    state: AtomicU8,
+    thread: Thread,
+}
+
+impl Waiter {
+    /// Decides the waiter's fate and wakes it; false if it was decided before.
+    fn settle(&self, state: u8) -> bool {
+        let decided = self
+            .state
+            .compare_exchange(WAITING, state, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok();
+        if decided {
+            self.thread.unpark();
+        }
+        decided
+    }
+
+    /// Chosen to give way.
+    pub fn make_victim(&self) -> bool {
+        self.settle(VICTIM)
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == WAITING
+    }
+}
+
+struct Entry {
+    key: Arc<[u8]>,
+    hash: u64,
+    /// One exclusive owner, or any number of shared ones. Empty only for a moment, within [`Entry::grant`].
+    mode: LockMode,
+    owners: Owners,
+    queue: VecDeque<Arc<Waiter>>,
+}
+
+/// Nearly every lock has one owner, which needs no allocation.
+enum Owners {
+    None,
+    One(Owner),
+    Many(Vec<Owner>),
+}
+
+impl Owners {
+    fn as_slice(&self) -> &[Owner] {
+        match self {
+            Self::None => &[],
+            Self::One(owner) => std::slice::from_ref(owner),
+            Self::Many(owners) => owners,
+        }
+    }
+
+    fn add(&mut self, owner: Owner) {
+        *self = match std::mem::replace(self, Self::None) {
+            Self::None => Self::One(owner),
+            Self::One(first) => Self::Many(vec![first, owner]),
+            Self::Many(mut owners) => {
+                owners.push(owner);
+                Self::Many(owners)
+            }
+        };
+    }
+
+    fn remove(&mut self, owner: Owner) {
+        match self {
+            Self::One(one) if *one == owner => *self = Self::None,
+            Self::Many(owners) => {
+                owners.retain(|other| *other != owner);
+                if owners.is_empty() {
+                    *self = Self::None;
+                }
+            }
+            Self::None | Self::One(_) => {}
+        }
+    }
+}
+
+impl Entry {
+    /// Whether `owner` could have the lock in `mode` now, were there no queue.
+    fn admits(&self, owner: Owner, mode: LockMode) -> bool {
+        match self.owners.as_slice() {
+            [] => true,
+            [only] if *only == owner => true,
+            _ => mode == LockMode::Shared && self.mode == LockMode::Shared,
+        }
+    }
+
+    fn holds(&self, owner: Owner) -> bool {
+        self.owners.as_slice().contains(&owner)
+    }
+
+    fn take(&mut self, owner: Owner, mode: LockMode) {
+        if self.holds(owner) {
+            self.mode = self.mode.max(mode);
+        } else {
+            self.mode = mode;
+            self.owners.add(owner);
+        }
+    }
+
+    /// Gives the lock to as many waiters as can have it, in order.
+    fn grant(&mut self) {
+        while let Some(next) = self.queue.front() {
+            if next.is_waiting() {
+                if !self.admits(next.owner, next.mode) {
+                    return;
+                }
+                // Take it first: once settled, the waiter runs.
+                let next = Arc::clone(next);
+                let held_before = self.holds(next.owner);
+                let mode_before = self.mode;
+                self.take(next.owner, next.mode);
+                if !next.settle(GRANTED) {
+                    self.mode = mode_before;
+                    if !held_before {
+                        self.owners.remove(next.owner);
+                    }
+                }
+            }
+            self.queue.pop_front();
+        }
+    }
+
+    fn is_unused(&self) -> bool {
+        self.owners.as_slice().is_empty() && self.queue.is_empty()
+    }
+}
+
+#[derive(Default)]
+struct Counters {
+    waits: AtomicU64,
+    timeouts: AtomicU64,
+    deadlocks: AtomicU64,
+}
+
+/// All row locks of one store.
+pub(crate) struct LockTable {
+    shards: Box<[Mutex<HashTable<Entry>>]>,
+    hasher: DefaultHashBuilder,
+    detector: Detector,
+    counters: Counters,
+}
+
+/// One request for one key.
+pub(crate) struct Request<'a> {
+    pub owner: Owner,
+    pub locks_held: usize,
+    pub key: &'a [u8],
+    pub mode: LockMode,
+    pub wait: LockWait,
+    pub interrupt: &'a Interrupt,
+}
+
+impl<'a> Request<'a> {
+    pub fn new(owner: Owner, locks_held: usize, key: &'a [u8], options: &'a LockOptions) -> Self {
+        Self {
+            owner,
+            locks_held,
+            key,
+            mode: options.mode,
+            wait: options.wait,
+            interrupt: &options.interrupt,
+        }
+    }
+}
+
+/// What a look at the table found for a request.
+enum Found {
+    Done(Acquired),
+    MustWait(Arc<Waiter>, HeldKey, bool),
+}
+
+impl LockTable {
+    pub fn new() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: DefaultHashBuilder::default(),
+            detector: Detector::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    fn shard(&self, hash: u64) -> &Mutex<HashTable<Entry>> {
+        // The table inside a shard uses the low and the highest bits.
+        let index = usize::try_from((hash >> 32) & 0xFFFF).unwrap_or(0) % SHARDS;
+        &self.shards[index]
+    }
+
+    pub fn lock(&self, request: &Request) -> Result<Acquired> {
+        let hash = self.hasher.hash_one(request.key);
+        match self.look(hash, request)? {
+            Found::Done(acquired) => Ok(acquired),
+            Found::MustWait(waiter, held, held_before) => {
+                let LockWait::Timeout(timeout) = request.wait else {
+                    return Err(Error::Internal("a lock request that must not wait waits".into()));
+                };
+                self.wait(&waiter, &held, timeout, request.interrupt)?;
+                Ok(if held_before {
+                    Acquired::Held
+                } else {
+                    Acquired::New(held)
+                })
+            }
+        }
+    }
+
+    /// Takes the lock if it is free, else joins its queue if the request wants to wait.
+    fn look(&self, hash: u64, request: &Request) -> Result<Found> {
+        let mut shard = self.shard(hash).lock();
+        let entry = shard.entry(hash, |entry| *entry.key == *request.key, |entry| entry.hash);
+        let mut entry = match entry {
+            TableEntry::Vacant(vacant) => {
+                let key: Arc<[u8]> = request.key.into();
+                vacant.insert(Entry {
+                    key: Arc::clone(&key),
+                    hash,
+                    mode: request.mode,
+                    owners: Owners::One(request.owner),
+                    queue: VecDeque::new(),
+                });
+                return Ok(Found::Done(Acquired::New(HeldKey { key, hash })));
+            }
+            TableEntry::Occupied(occupied) => occupied,
+        };
+        let entry = entry.get_mut();
+        let held_before = entry.holds(request.owner);
+        if held_before && entry.mode >= request.mode {
+            return Ok(Found::Done(Acquired::Held));
+        }
+        // Who holds it already does not queue behind those who wait for him.
+        if (held_before || entry.queue.is_empty()) && entry.admits(request.owner, request.mode) {
+            entry.take(request.owner, request.mode);
+            return Ok(Found::Done(if held_before {
+                Acquired::Held
+            } else {
+                let key = Arc::clone(&entry.key);
+                Acquired::New(HeldKey { key, hash })
+            }));
+        }
+        match request.wait {
+            LockWait::SkipLocked => return Ok(Found::Done(Acquired::Skipped)),
+            LockWait::NoWait => return Err(Error::LockNotAvailable),
+            LockWait::Timeout(timeout) if timeout.is_zero() => {
+                self.counters.timeouts.fetch_add(1, Ordering::Relaxed);
+                return Err(Error::LockTimeout);
+            }
+            LockWait::Timeout(_) => {}
+        }
+        let waiter = Arc::new(Waiter {
+            owner: request.owner,
+            locks_held: request.locks_held,
+            mode: request.mode,
+            state: AtomicU8::new(WAITING),
+            thread: thread::current(),
+        });
+        if held_before {
+            entry.queue.push_front(Arc::clone(&waiter));
+        } else {
+            entry.queue.push_back(Arc::clone(&waiter));
+        }
+        let key = Arc::clone(&entry.key);
+        Ok(Found::MustWait(waiter, HeldKey { key, hash }, held_before))
+    }
+
+    fn wait(
+        &self,
+        waiter: &Arc<Waiter>,
+        held: &HeldKey,
+        timeout: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.counters.waits.fetch_add(1, Ordering::Relaxed);
+        let _wake_guard = interrupt.wake_me();
+        self.detector.start_waiting(
+            Waiting {
+                waiter: Arc::clone(waiter),
+                held: held.clone(),
+            },
+            |held, holders| self.holders_of(held, holders),
+        );
+        let outcome = self.sleep(waiter, timeout, interrupt);
+        self.detector.stop_waiting(waiter.owner);
+        if outcome.is_err() {
+            self.leave_queue(waiter, held);
+        }
+        match &outcome {
+            Err(Error::LockTimeout) => self.counters.timeouts.fetch_add(1, Ordering::Relaxed),
+            Err(Error::Deadlock) => self.counters.deadlocks.fetch_add(1, Ordering::Relaxed),
+            _ => 0,
+        };
+        outcome
+    }
+
+    fn sleep(&self, waiter: &Waiter, timeout: Duration, interrupt: &Interrupt) -> Result<()> {
+        // A deadline too far away to be represented is none.
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            match waiter.state.load(Ordering::SeqCst) {
+                GRANTED => return Ok(()),
+                VICTIM => return Err(Error::Deadlock),
+                _ => {}
+            }
+            let remaining = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let failure = if interrupt.is_raised() {
+                Error::Interrupted
+            } else if remaining.is_some_and(|remaining| remaining.is_zero()) {
+                Error::LockTimeout
+            } else {
+                match remaining {
+                    Some(remaining) => thread::park_timeout(remaining),
+                    None => thread::park(),
+                }
+                continue;
+            };
+            // Granted in the last moment counts as granted.
+            if waiter
+                .state
+                .compare_exchange(WAITING, GONE, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+            {
+                return Err(failure);
+            }
+        }
+    }
+
+    /// Takes a waiter that gave up out of its queue; those behind it may be able to go on.
+    fn leave_queue(&self, waiter: &Arc<Waiter>, held: &HeldKey) {
+        self.change(held, |entry| {
+            entry.queue.retain(|other| !Arc::ptr_eq(other, waiter))
+        });
+    }
+
+    pub fn unlock(&self, owner: Owner, held: &HeldKey) {
+        self.change(held, |entry| entry.owners.remove(owner));
+    }
+
+    /// Changes an entry, grants what has become possible, and forgets the entry if nobody is left.
+    fn change(&self, held: &HeldKey, change: impl FnOnce(&mut Entry)) {
+        let mut shard = self.shard(held.hash).lock();
+        let Ok(mut occupied) = shard.find_entry(held.hash, |entry| entry.key == held.key) else {
+            return;
+        };
+        let entry = occupied.get_mut();
+        change(entry);
+        entry.grant();
+        if entry.is_unused() {
+            occupied.remove();
+        }
+    }
+
+    fn holders_of(&self, held: &HeldKey, holders: &mut Vec<Owner>) {
+        let shard = self.shard(held.hash).lock();
+        if let Some(entry) = shard.find(held.hash, |entry| entry.key == held.key) {
+            holders.extend_from_slice(entry.owners.as_slice());
+        }
+    }
+
+    pub fn stats(&self) -> LockStats {
+        let mut stats = LockStats {
+            waits: self.counters.waits.load(Ordering::Relaxed),
+            timeouts: self.counters.timeouts.load(Ordering::Relaxed),
+            deadlocks: self.counters.deadlocks.load(Ordering::Relaxed),
+            ..LockStats::default()
+        };
+        for shard in &self.shards {
+            let shard = shard.lock();
+            for entry in shard.iter() {
+                stats.held += 1;
+                stats.waiting += u64::try_from(entry.queue.len()).unwrap_or(u64::MAX);
+            }
+        }
+        stats
+    }
+}

@@ -1,0 +1,242 @@
+//! Timestamps for embedded engines: strictly increasing, and readers never wait for a commit in flight.
+//!
+//! A reader's timestamp must not see half of what it will see later: everything committed at or below it has to be
+//! there already. A commit's timestamp is only known to be safe once its write is done, milliseconds after it was
+//! chosen. Making readers wait that long would tie every read to the disk, so:
+//!
+//! - A commit group takes a timestamp well above all issued ones, the *ceiling*.
+//! - While it is in flight, readers get timestamps below the ceiling, so they do not see the group, now or later.
+//! - Once its write is durable and applied, the ceiling becomes the floor: the next reader is above it and sees it.
+//!
+//! One commit group is in flight at a time ([`crate::group_commit`]). The hot path is one compare-and-swap.
+
+use crate::error::{Error, Result};
+use crate::timestamp::{Clock, PER_MILLISECOND, Timestamp, timestamp_from_ms};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// The ceiling when no commit is in flight.
+const OPEN: Timestamp = Timestamp::MAX;
+
+/// How long to sleep between looks at a commit that is in flight. Only for who asks for a timestamp beyond it.
+const POLL: Duration = Duration::from_micros(100);
+
+/// Gives timestamps.
+pub struct Oracle {
+    /// The highest timestamp given to a reader or published by a commit.
+    last: AtomicU64,
+    /// The timestamp of the commit in flight, or [`OPEN`].
+    ceiling: AtomicU64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Oracle {
+    /// Everything it gives is above `floor`, the newest timestamp found on disk.
+    pub fn new(floor: Timestamp, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            last: AtomicU64::new(floor.max(1)),
+            ceiling: AtomicU64::new(OPEN),
+            clock,
+        }
+    }
+
+    /// The highest timestamp given so far. Commits from now on are above it.
+    pub fn last(&self) -> Timestamp {
+        self.last.load(Ordering::SeqCst)
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    /// A timestamp above all given before, below the commit in flight, and at or above every published one.
+    ///
+    /// The order matters: `last` is read before `ceiling`, and [`Oracle::begin_commit`] moves `last` after it has set
+    /// the ceiling. So whoever missed the ceiling fails its compare-and-swap.
+    pub fn current_ts(&self) -> Timestamp {
+        let now = timestamp_from_ms(self.clock.now_ms());
+        loop {
+            let last = self.last.load(Ordering::SeqCst);
+            let ceiling = self.ceiling.load(Ordering::SeqCst);
+            let next = if ceiling == OPEN {
+                now.max(last + 1)
+            } else {
+                // Never leap towards a ceiling: it has to last for as long as the commit takes.
+                last + 1
+            };
+            if next >= ceiling {
+                // A commit has been in flight for 2^18 timestamps.
+                thread::sleep(POLL);
+                continue;
+            }
+            if self
+                .last
+                .compare_exchange_weak(last, next, Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
+            {
+                return next;
+            }
+        }
+    }
+
+    /// Makes sure that nothing will be committed at or below `ts` any more; waits for a commit in flight there.
+    pub fn admit(&self, ts: Timestamp) -> Result<()> {
+        loop {
+            let last = self.last.load(Ordering::SeqCst);
+            if ts <= last {
+                return Ok(());
+            }
+            let now = timestamp_from_ms(self.clock.now_ms()).saturating_add(PER_MILLISECOND - 1);
+            if ts > now {
+                return Err(Error::SnapshotInFuture { ts });
+            }
+            if ts >= self.ceiling.load(Ordering::SeqCst) {
+                thread::sleep(POLL);
+                continue;
+            }
+            if self
+                .last
+                .compare_exchange_weak(last, ts, Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Opens a commit and returns its timestamp. One at a time; it ends with [`Oracle::publish`].
+    pub fn begin_commit(&self) -> Timestamp {
+        let now = timestamp_from_ms(self.clock.now_ms());
+        loop {
+            let last = self.last.load(Ordering::SeqCst);
+            let ceiling = now.max(last + PER_MILLISECOND);
+            self.ceiling.store(ceiling, Ordering::SeqCst);
+            // Moving `last` fails every reader that has looked at `last` but not yet at this ceiling.
+            if self
+                .last
+                .compare_exchange(last, last + 1, Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
+            {
+                return ceiling;
+            }
+        }
+    }
+
+    /// Ends the commit at `commit_ts`: timestamps given from now on are above it. Safe to call more than once, which
+    /// [`Oracle::observe`] does.
+    pub fn publish(&self, commit_ts: Timestamp) {
+        // The ceiling first: in between, readers are not held below it, and whichever side of `commit_ts` they
+        // come out on is right, since its write is done and its caller has not been told yet.
+        let _ = self
+            .ceiling
+            .compare_exchange(commit_ts, OPEN, Ordering::SeqCst, Ordering::Relaxed);
+        self.last.fetch_max(commit_ts, Ordering::SeqCst);
+    }
+
+    /// A reader of the newest state saw a version of `commit_ts`. If its commit is applied but not published yet, this
+    /// publishes it, so that the same client's next snapshot cannot be older than what it has seen.
+    pub fn observe(&self, commit_ts: Timestamp) {
+        if commit_ts > self.last.load(Ordering::SeqCst) {
+            self.publish(commit_ts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timestamp::{ManualClock, SystemClock};
+    use std::collections::HashSet;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn readers_stay_below_a_commit_in_flight_and_above_a_published_one() {
+        let oracle = Oracle::new(0, Arc::new(ManualClock::new(1_000)));
+        let before = oracle.current_ts();
+        let commit_ts = oracle.begin_commit();
+        let during = oracle.current_ts();
+        assert!(before < during && during < commit_ts);
+        oracle.publish(commit_ts);
+        assert!(oracle.current_ts() > commit_ts);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_does_not_take_timestamps_with_it() {
+        let clock = Arc::new(ManualClock::new(5_000));
+        let oracle = Oracle::new(0, clock.clone());
+        let first = oracle.current_ts();
+        clock.set_ms(10);
+        assert!(oracle.current_ts() > first);
+        let commit_ts = oracle.begin_commit();
+        assert!(commit_ts > first);
+        oracle.publish(commit_ts);
+        let restarted = Oracle::new(commit_ts, clock);
+        assert!(restarted.current_ts() > commit_ts);
+    }
+
+    #[test]
+    fn the_future_is_refused() {
+        let oracle = Oracle::new(0, Arc::new(ManualClock::new(1_000)));
+        assert!(oracle.admit(timestamp_from_ms(900)).is_ok());
+        assert!(oracle.admit(timestamp_from_ms(1_000) + 5).is_ok());
+        assert_eq!(
+            oracle.admit(timestamp_from_ms(1_001)),
+            Err(Error::SnapshotInFuture {
+                ts: timestamp_from_ms(1_001)
+            })
+        );
+        assert!(oracle.begin_commit() > timestamp_from_ms(1_000) + 5);
+    }
+
+    /// Writers publish what they "applied" to a set; readers must see in the set exactly the commits at or below their
+    /// timestamp, when they ask and at any later time.
+    #[test]
+    fn snapshots_are_complete_and_stable_under_concurrent_commits() {
+        let oracle = Arc::new(Oracle::new(0, Arc::new(SystemClock)));
+        let applied = Arc::new(parking_lot::RwLock::new(HashSet::<Timestamp>::new()));
+        let acknowledged = Arc::new(AtomicU64::new(0));
+        let stop = Arc::new(AtomicBool::new(false));
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                let (oracle, applied) = (oracle.clone(), applied.clone());
+                let (acknowledged, stop) = (acknowledged.clone(), stop.clone());
+                thread::spawn(move || {
+                    let mut given = Vec::new();
+                    while !stop.load(Ordering::Relaxed) {
+                        let acknowledged_before = acknowledged.load(Ordering::SeqCst);
+                        let ts = oracle.current_ts();
+                        assert!(ts > acknowledged_before, "misses an acknowledged commit");
+                        let seen = applied.read().iter().filter(|c| **c <= ts).count();
+                        given.push((ts, seen));
+                    }
+                    given
+                })
+            })
+            .collect();
+        for _ in 0..3_000 {
+            let commit_ts = oracle.begin_commit();
+            std::hint::spin_loop();
+            applied.write().insert(commit_ts);
+            oracle.publish(commit_ts);
+            acknowledged.store(commit_ts, Ordering::SeqCst);
+        }
+        stop.store(true, Ordering::Relaxed);
+        let mut all = HashSet::new();
+        for reader in readers {
+            let given = reader.join().unwrap();
+            assert!(given.is_sorted_by(|a, b| a.0 < b.0));
+            let mut commits: Vec<_> = applied.read().iter().copied().collect();
+            commits.sort_unstable();
+            for (ts, seen) in given {
+                assert_eq!(
+                    seen,
+                    commits.partition_point(|c| *c <= ts),
+                    "the snapshot at {ts} moved"
+                );
+                assert!(all.insert(ts), "given twice");
+            }
+        }
+    }
+}

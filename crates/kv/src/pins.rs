@@ -1,0 +1,111 @@
+//! Which snapshots live, and the garbage-collection safe point that must stay at or below the oldest of them.
+
+use crate::error::{Error, Result};
+use crate::timestamp::Timestamp;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Enough that connections seldom meet on one.
+const SHARDS: usize = 16;
+
+/// The live snapshots, sharded by timestamp.
+pub struct Pins {
+    shards: [Mutex<BTreeMap<Timestamp, usize>>; SHARDS],
+    /// Shared with engines that drop old versions while they compact.
+    safe_point: Arc<AtomicU64>,
+}
+
+impl Pins {
+    pub fn new(safe_point: Arc<AtomicU64>) -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Mutex::default()),
+            safe_point,
+        }
+    }
+
+    pub fn safe_point(&self) -> Timestamp {
+        self.safe_point.load(Ordering::SeqCst)
+    }
+
+    fn shard(&self, ts: Timestamp) -> &Mutex<BTreeMap<Timestamp, usize>> {
+        // Timestamps of one millisecond differ in their low bits only; of idle times, in their high bits only.
+        let spread = ts.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
+        &self.shards[usize::try_from(spread).unwrap_or(0) % SHARDS]
+    }
+
+    /// The safe point is read under the shard's lock, which [`Pins::advance`] holds while it moves it: either the pin
+    /// is counted or it is refused.
+    pub fn pin(&self, ts: Timestamp) -> Result<()> {
+        let mut shard = self.shard(ts).lock();
+        let safe_point = self.safe_point();
+        if ts < safe_point {
+            return Err(Error::SnapshotTooOld { ts, safe_point });
+        }
+        *shard.entry(ts).or_insert(0) += 1;
+        Ok(())
+    }
+
+    pub fn unpin(&self, ts: Timestamp) {
+        let mut shard = self.shard(ts).lock();
+        if let Some(count) = shard.get_mut(&ts) {
+            *count -= 1;
+            if *count == 0 {
+                shard.remove(&ts);
+            }
+        }
+    }
+
+    /// Moves the safe point up to `wanted`, or as far as the oldest pin lets it, and returns where it is.
+    pub fn advance(&self, wanted: Timestamp) -> Timestamp {
+        let shards: Vec<_> = self.shards.iter().map(|shard| shard.lock()).collect();
+        let oldest = shards
+            .iter()
+            .filter_map(|shard| shard.keys().next().copied())
+            .fold(wanted, Timestamp::min);
+        self.safe_point.fetch_max(oldest, Ordering::SeqCst).max(oldest)
+    }
+
+    /// How many snapshots live, and the oldest one's timestamp.
+    pub fn live(&self) -> (usize, Option<Timestamp>) {
+        let mut count = 0;
+        let mut oldest = None::<Timestamp>;
+        for shard in &self.shards {
+            let shard = shard.lock();
+            count += shard.values().sum::<usize>();
+            if let Some(ts) = shard.keys().next() {
+                oldest = Some(oldest.map_or(*ts, |other| other.min(*ts)));
+            }
+        }
+        (count, oldest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_pin_holds_back_the_safe_point() {
+        let pins = Pins::new(Arc::default());
+        pins.pin(100).unwrap();
+        pins.pin(100).unwrap();
+        pins.pin(200).unwrap();
+        assert_eq!(pins.advance(300), 100);
+        pins.unpin(100);
+        assert_eq!(pins.advance(300), 100, "pinned twice");
+        pins.unpin(100);
+        assert_eq!(pins.live(), (1, Some(200)));
+        assert_eq!(pins.advance(300), 200);
+        assert_eq!(pins.advance(50), 200, "never goes back");
+        assert_eq!(
+            pins.pin(199),
+            Err(Error::SnapshotTooOld {
+                ts: 199,
+                safe_point: 200
+            })
+        );
+        assert!(pins.pin(200).is_ok());
+    }
+}

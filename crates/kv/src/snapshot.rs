@@ -1,0 +1,113 @@
+//! Reading at one moment.
+
+use crate::engine::{Engine, ScanRequest};
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
+use crate::timestamp::{LATEST, Timestamp};
+use std::fmt;
+use std::sync::Arc;
+
+/// What was committed at or before one timestamp; it never changes. Cheap to clone; while one lives, garbage
+/// collection keeps what it sees.
+///
+/// [`crate::Store::latest`] makes the exception: no timestamp, every *call* sees what is newest when it is made.
+#[derive(Clone)]
+pub struct Snapshot {
+    engine: Arc<dyn Engine>,
+    ts: Timestamp,
+    pin: Option<Arc<Pin>>,
+    interrupt: Option<Arc<Interrupt>>,
+}
+
+/// Holds back garbage collection while it lives.
+struct Pin {
+    engine: Arc<dyn Engine>,
+    ts: Timestamp,
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.engine.unpin(self.ts);
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn at(engine: Arc<dyn Engine>, ts: Timestamp) -> Result<Self> {
+        engine.pin(ts)?;
+        Ok(Self::pinned(engine, ts))
+    }
+
+    pub(crate) fn now(engine: Arc<dyn Engine>) -> Result<Self> {
+        let ts = engine.pin_now()?;
+        Ok(Self::pinned(engine, ts))
+    }
+
+    fn pinned(engine: Arc<dyn Engine>, ts: Timestamp) -> Self {
+        Self {
+            pin: Some(Arc::new(Pin {
+                engine: Arc::clone(&engine),
+                ts,
+            })),
+            engine,
+            ts,
+            interrupt: None,
+        }
+    }
+
+    pub(crate) fn latest(engine: Arc<dyn Engine>) -> Self {
+        Self {
+            engine,
+            ts: LATEST,
+            pin: None,
+            interrupt: None,
+        }
+    }
+
+    /// The moment it shows; [`LATEST`] if it shows the newest state.
+    pub fn ts(&self) -> Timestamp {
+        self.ts
+    }
+
+    /// Scans of the result end with [`crate::Error::Interrupted`] once `interrupt` is raised, even where there is
+    /// nothing to visit for long.
+    #[must_use]
+    pub fn interruptible(mut self, interrupt: Arc<Interrupt>) -> Self {
+        self.interrupt = Some(interrupt);
+        self
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("ts", &self.ts)
+            .field("pinned", &self.pin.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Reader for Snapshot {
+    fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.engine.get_with(key, self.ts, found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
+        self.engine.batch_get_with(keys, self.ts, visit)
+    }
+
+    fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.engine.scan(
+            ScanRequest {
+                range,
+                ts: self.ts,
+                reverse,
+                interrupt: self.interrupt.as_deref(),
+            },
+            visit,
+        )
+    }
+}

@@ -1,0 +1,82 @@
+//! What is left for an embedded engine to do once locks, timestamps and group commit are taken care of: keep versions.
+//!
+//! [`crate::EmbeddedEngine`] makes an [`crate::Engine`] of it.
+
+use crate::buffer::WriteBuffer;
+use crate::engine::ScanRequest;
+use crate::error::{Error, Result};
+use crate::reader::{KeyRange, Visit, VisitBatch};
+use crate::timestamp::Timestamp;
+
+/// Why a group of commits failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApplyError {
+    /// Definitely not there, now or after a restart, and the store is as good as before.
+    NotApplied(Error),
+    /// It may be on disk or not; the log cannot be trusted with anything further.
+    Unknown(Error),
+}
+
+/// What a read of one key met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Whether there was a value.
+    pub found: bool,
+    /// When what was seen (a value, or a deletion) was committed; 0 if there was nothing.
+    pub commit_ts: Timestamp,
+}
+
+/// Lets garbage collection touch the newest version of a key, which only the holder of its lock may do.
+pub trait KeyGuard {
+    /// False if someone holds the key; it is left for the next round.
+    fn try_lock(&mut self, key: &[u8]) -> bool;
+
+    /// Gives back everything locked since the last call.
+    fn unlock_all(&mut self);
+}
+
+/// Versioned keys on disk or in memory.
+///
+/// Reads at a timestamp are only asked for while it is pinned: collection keeps what they see.
+pub trait Storage: Send + Sync + 'static {
+    /// One transaction's writes, made ready on its own thread.
+    type Prepared: Send;
+
+    fn name(&self) -> &'static str;
+
+    /// The newest commit found when the store was opened; 0 in an empty one.
+    fn newest_commit_ts(&self) -> Timestamp;
+
+    /// Lends the version visible at `ts`; at [`crate::LATEST`], the newest one.
+    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen>;
+
+    /// All keys at one moment, even at [`crate::LATEST`]. Returns the newest commit timestamp among what it saw.
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<Timestamp>;
+
+    /// Never asked for at [`crate::LATEST`].
+    fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
+
+    /// Makes a transaction's writes ready, while it holds the locks of all their keys until they are applied.
+    fn prepare(&self, writes: &WriteBuffer) -> Result<Self::Prepared>;
+
+    /// Applies a group of transactions at one timestamp, atomically. One call at a time. With `sync`, it is on disk
+    /// when this returns, together with everything applied before. Visible only once it is as durable as asked.
+    fn apply(&self, group: Vec<Self::Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError>;
+
+    /// Brings everything applied so far to disk.
+    fn sync_log(&self) -> Result<()>;
+
+    /// Removes what no snapshot at or above `safe_point` can see; in steps short enough not to hold up writers.
+    /// `thorough` asks for all of it now. Returns how many versions it removed.
+    fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64>;
+
+    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;
+
+    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64>;
+
+    fn destroy_range(&self, range: &KeyRange) -> Result<()>;
+
+    fn flush(&self) -> Result<()>;
+
+    fn stats(&self) -> Vec<(&'static str, f64)>;
+}

@@ -1,0 +1,119 @@
+//! The front door: one database of ordered keys, over any engine.
+
+use crate::engine::{Engine, GcReport};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::lock::LockStats;
+use crate::reader::KeyRange;
+use crate::snapshot::Snapshot;
+use crate::timestamp::Timestamp;
+use crate::transaction::{Transaction, TxnOptions};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One database. Cheap to clone; all clones are the same database.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<dyn Engine>,
+}
+
+impl Store {
+    pub fn new(engine: Arc<dyn Engine>) -> Self {
+        Self { engine }
+    }
+
+    /// An empty database in memory, gone with the last clone.
+    pub fn memory() -> Self {
+        Self::new(Arc::new(crate::memory::engine()))
+    }
+
+    /// "rocksdb", "memory".
+    pub fn engine_name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.engine.limits()
+    }
+
+    /// Strictly increasing, above everything acknowledged so far. Never waits for a commit in flight.
+    pub fn current_ts(&self) -> Result<Timestamp> {
+        self.engine.current_ts()
+    }
+
+    /// Reads at `ts`. Fails with [`crate::Error::SnapshotTooOld`] below the garbage-collection safe point and with
+    /// [`crate::Error::SnapshotInFuture`] beyond now.
+    pub fn snapshot(&self, ts: Timestamp) -> Result<Snapshot> {
+        Snapshot::at(Arc::clone(&self.engine), ts)
+    }
+
+    /// A snapshot of this moment: [`Store::current_ts`] and [`Store::snapshot`] in one.
+    pub fn snapshot_now(&self) -> Result<Snapshot> {
+        Snapshot::now(Arc::clone(&self.engine))
+    }
+
+    /// The newest committed state, with no timestamp: the cheapest read for an autocommit point statement.
+    ///
+    /// Each call on it sees one moment, and two calls may see two: a statement that needs more than one call (an
+    /// index entry, then its row) takes [`Store::snapshot_now`].
+    pub fn latest(&self) -> Snapshot {
+        Snapshot::latest(Arc::clone(&self.engine))
+    }
+
+    pub fn begin(&self, options: TxnOptions) -> Result<Transaction> {
+        Transaction::begin(Arc::clone(&self.engine), options)
+    }
+
+    /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel scans. Small
+    /// ranges stay whole.
+    pub fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        self.engine.split_range(range, parts)
+    }
+
+    /// About how many bytes the newest versions of a range take.
+    pub fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+        self.engine.approximate_bytes(range)
+    }
+
+    /// Removes every version in `range` for good, without passing through a transaction (DROP, TRUNCATE). The caller
+    /// guarantees that nobody reads or writes it any more, at any timestamp.
+    pub fn destroy_range(&self, range: &KeyRange) -> Result<()> {
+        self.engine.destroy_range(range)
+    }
+
+    /// Snapshots below it are refused.
+    pub fn safe_point(&self) -> Timestamp {
+        self.engine.safe_point()
+    }
+
+    /// How long superseded versions are kept for `AS OF` reads; 10 minutes unless set.
+    pub fn set_gc_age(&self, age: Duration) {
+        self.engine.set_gc_age(age);
+    }
+
+    /// One round of garbage collection, now. Engines also do so by themselves, in the background.
+    pub fn run_gc(&self) -> Result<GcReport> {
+        self.engine.collect_garbage()
+    }
+
+    /// Puts everything in memory on disk: for a clean shutdown.
+    pub fn flush(&self) -> Result<()> {
+        self.engine.flush()
+    }
+
+    /// Figures for `/metrics`; names are `snake_case` with the unit last.
+    pub fn stats(&self) -> Vec<(&'static str, f64)> {
+        self.engine.stats()
+    }
+
+    pub fn lock_stats(&self) -> LockStats {
+        self.engine.lock_stats()
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Store").field(&self.engine.name()).finish()
+    }
+}

@@ -1,0 +1,319 @@
+//! A transaction: a start timestamp, a write buffer and row locks.
+//!
+//! Plain reads see own writes over the snapshot; [`Transaction::current`] and [`Transaction::lock`] see own writes
+//! over the newest committed state, as MySQL's DML and locking reads do. The engine sees the buffer once, at commit.
+
+use crate::buffer::{Savepoint, WriteBuffer};
+use crate::engine::{Durability, Engine, EngineTransaction};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::limits::Limits;
+use crate::lock::{LockMode, LockOptions, LockWait, Locked};
+use crate::merge;
+use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
+use crate::snapshot::Snapshot;
+use crate::timestamp::Timestamp;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a transaction behaves.
+#[derive(Debug, Clone)]
+pub struct TxnOptions {
+    /// Locks nothing until commit, and fails there with [`Error::WriteConflict`] if a written key has changed.
+    pub optimistic: bool,
+    /// Every write fails with [`Error::ReadOnly`].
+    pub read_only: bool,
+    /// How long `commit` waits for each key that was written without being locked before.
+    pub commit_lock_wait: Duration,
+    /// Ends lock waits of `commit`, and scans, once raised.
+    pub interrupt: Option<Arc<Interrupt>>,
+    /// A lower limit than the engine's for this transaction's writes, in bytes.
+    pub max_bytes: Option<usize>,
+}
+
+impl Default for TxnOptions {
+    fn default() -> Self {
+        Self {
+            optimistic: false,
+            read_only: false,
+            commit_lock_wait: Duration::from_secs(50),
+            interrupt: None,
+            max_bytes: None,
+        }
+    }
+}
+
+/// One transaction. Dropped without a commit, it is rolled back.
+pub struct Transaction {
+    /// The engine's part; gone after the commit.
+    locks: Box<dyn EngineTransaction>,
+    /// Shared with [`View`]s; copied on write only while one lives.
+    buffer: Arc<WriteBuffer>,
+    snapshot: Snapshot,
+    latest: Snapshot,
+    engine: Arc<dyn Engine>,
+    start_ts: Timestamp,
+    options: TxnOptions,
+    limits: Limits,
+    /// Set when a savepoint was used after its end: nobody knows what should be committed.
+    broken: bool,
+}
+
+impl Transaction {
+    pub(crate) fn begin(engine: Arc<dyn Engine>, options: TxnOptions) -> Result<Self> {
+        let mut snapshot = Snapshot::now(Arc::clone(&engine))?;
+        let mut latest = Snapshot::latest(Arc::clone(&engine));
+        if let Some(interrupt) = &options.interrupt {
+            snapshot = snapshot.interruptible(Arc::clone(interrupt));
+            latest = latest.interruptible(Arc::clone(interrupt));
+        }
+        let mut limits = engine.limits();
+        if let Some(max_bytes) = options.max_bytes {
+            limits.transaction_bytes = limits.transaction_bytes.min(max_bytes);
+        }
+        let start_ts = snapshot.ts();
+        Ok(Self {
+            locks: engine.begin(start_ts, options.optimistic)?,
+            buffer: Arc::default(),
+            snapshot,
+            latest,
+            engine,
+            start_ts,
+            options,
+            limits,
+            broken: false,
+        })
+    }
+
+    pub fn start_ts(&self) -> Timestamp {
+        self.start_ts
+    }
+
+    /// The moment plain reads see.
+    pub fn snapshot_ts(&self) -> Timestamp {
+        self.snapshot.ts()
+    }
+
+    /// Moves plain reads to this moment: READ COMMITTED does so for each statement, and REPEATABLE READ may for the
+    /// first one (MySQL takes the snapshot with the first read, not with BEGIN). Conflicts of an optimistic
+    /// transaction are still judged from its start.
+    pub fn refresh_snapshot(&mut self) -> Result<()> {
+        let snapshot = Snapshot::now(Arc::clone(&self.engine))?;
+        self.snapshot = self.with_interrupt(snapshot);
+        Ok(())
+    }
+
+    fn with_interrupt(&self, snapshot: Snapshot) -> Snapshot {
+        match &self.options.interrupt {
+            Some(interrupt) => snapshot.interruptible(Arc::clone(interrupt)),
+            None => snapshot,
+        }
+    }
+
+    /// Own writes over the newest committed state: what DML and locking reads search through before they lock.
+    pub fn current(&self) -> Current<'_> {
+        Current { transaction: self }
+    }
+
+    /// An owned reader of what plain reads see now: own writes so far over the snapshot. For parallel scans, whose
+    /// threads cannot borrow the transaction.
+    pub fn view(&self) -> View {
+        View {
+            buffer: Arc::clone(&self.buffer),
+            snapshot: self.snapshot.clone(),
+        }
+    }
+
+    /// The snapshot below own writes.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Locks keys, in the order given, until the end of the transaction, and returns for each the newest committed
+    /// value, or the own write. Locks survive [`Transaction::rollback_to`], and an error leaves those taken before it.
+    ///
+    /// # Errors
+    /// [`Error::LockTimeout`], [`Error::LockNotAvailable`], [`Error::Deadlock`] (roll back), [`Error::Interrupted`].
+    pub fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
+        for key in keys {
+            self.limits.check_key(key)?;
+        }
+        let mut locked = self.locks.lock(keys, options)?;
+        if !self.buffer.is_empty() {
+            for (key, answer) in keys.iter().zip(&mut locked) {
+                if let (Some(write), Locked::Value(value)) = (self.buffer.get(key), answer) {
+                    *value = write.map(<[u8]>::to_vec);
+                }
+            }
+        }
+        Ok(locked)
+    }
+
+    /// [`Transaction::lock`] for who does not need the values; false for a key that was skipped.
+    pub fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
+        for key in keys {
+            self.limits.check_key(key)?;
+        }
+        self.locks.lock_only(keys, options)
+    }
+
+    /// How many keys this transaction has locked.
+    pub fn lock_count(&self) -> usize {
+        self.locks.lock_count()
+    }
+
+    pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.limits.check_value(&value)?;
+        self.writable(&key, value.len())?.put(key, value);
+        Ok(())
+    }
+
+    pub fn delete(&mut self, key: Vec<u8>) -> Result<()> {
+        self.writable(&key, 0)?.delete(key);
+        Ok(())
+    }
+
+    fn writable(&mut self, key: &[u8], value_bytes: usize) -> Result<&mut WriteBuffer> {
+        if self.options.read_only {
+            return Err(Error::ReadOnly);
+        }
+        self.limits.check_key(key)?;
+        let buffer = Arc::make_mut(&mut self.buffer);
+        self.limits
+            .check_transaction(buffer.size_bytes() + key.len() + value_bytes)?;
+        Ok(buffer)
+    }
+
+    /// A place to return to, for a statement or for SAVEPOINT. Savepoints nest.
+    pub fn savepoint(&mut self) -> Savepoint {
+        Arc::make_mut(&mut self.buffer).savepoint()
+    }
+
+    /// Undoes all writes since the savepoint, which stays good; those set after it end. Locks stay.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) {
+        let known = Arc::make_mut(&mut self.buffer).rollback_to(savepoint);
+        debug_assert!(known, "rollback to a savepoint that has ended");
+        self.broken |= !known;
+    }
+
+    /// Ends a savepoint and those set after it, and keeps the writes.
+    pub fn release(&mut self, savepoint: Savepoint) {
+        let known = Arc::make_mut(&mut self.buffer).release(savepoint);
+        debug_assert!(known, "release of a savepoint that has ended");
+        self.broken |= !known;
+    }
+
+    /// Whether there is anything to commit.
+    pub fn is_dirty(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
+    /// Memory the writes take.
+    pub fn size_bytes(&self) -> usize {
+        self.buffer.size_bytes()
+    }
+
+    /// The writes so far.
+    pub fn writes(&self) -> &WriteBuffer {
+        &self.buffer
+    }
+
+    /// Makes all writes visible at once, and returns the timestamp at which they are. Locks are released in any case.
+    /// A transaction that wrote nothing answers with its snapshot's timestamp.
+    ///
+    /// # Errors
+    /// [`Error::Undetermined`]: the outcome is unknown. Any other: nothing was committed.
+    pub fn commit(mut self, durability: Durability) -> Result<Timestamp> {
+        if self.broken {
+            return Err(Error::Internal("a savepoint was used after its end".into()));
+        }
+        if self.buffer.is_empty() {
+            self.locks.rollback();
+            return Ok(self.snapshot.ts());
+        }
+        let options = LockOptions {
+            mode: LockMode::Exclusive,
+            wait: LockWait::Timeout(self.options.commit_lock_wait),
+            interrupt: self.options.interrupt.clone().unwrap_or_default(),
+        };
+        self.locks.commit(&self.buffer, &options, durability)
+    }
+
+    /// Forgets all writes and releases all locks. Dropping the transaction does the same.
+    pub fn rollback(mut self) {
+        self.locks.rollback();
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction")
+            .field("start_ts", &self.start_ts)
+            .field("snapshot_ts", &self.snapshot.ts())
+            .field("writes", &self.buffer.len())
+            .field("locks", &self.locks.lock_count())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Reader for Transaction {
+    fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        merge::get_with(&self.buffer, &self.snapshot, key, found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
+        merge::batch_get_with(&self.buffer, &self.snapshot, keys, visit)
+    }
+
+    fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
+        merge::scan(&self.buffer, &self.snapshot, range, reverse, visit)
+    }
+}
+
+/// Own writes over the newest committed state; see [`Transaction::current`].
+#[derive(Clone, Copy)]
+pub struct Current<'a> {
+    transaction: &'a Transaction,
+}
+
+impl Reader for Current<'_> {
+    fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        merge::get_with(&self.transaction.buffer, &self.transaction.latest, key, found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
+        merge::batch_get_with(&self.transaction.buffer, &self.transaction.latest, keys, visit)
+    }
+
+    fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
+        merge::scan(
+            &self.transaction.buffer,
+            &self.transaction.latest,
+            range,
+            reverse,
+            visit,
+        )
+    }
+}
+
+/// Own writes at one moment over the snapshot, owned; see [`Transaction::view`].
+#[derive(Debug, Clone)]
+pub struct View {
+    buffer: Arc<WriteBuffer>,
+    snapshot: Snapshot,
+}
+
+impl Reader for View {
+    fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        merge::get_with(&self.buffer, &self.snapshot, key, found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
+        merge::batch_get_with(&self.buffer, &self.snapshot, keys, visit)
+    }
+
+    fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
+        merge::scan(&self.buffer, &self.snapshot, range, reverse, visit)
+    }
+}
