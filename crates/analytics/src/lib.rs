@@ -1,1 +1,90 @@
-//! analytics
+//! Plans that touch many rows, on DataFusion: parallel, spilling, memory-limited.
+//!
+//! DataFusion is the engine, not the front end. `planner` has bound every name and type; [`translate`] turns its
+//! operators into DataFusion's, one for one, with expressions wrapped as functions of ours ([`expression`]), so that
+//! `functions` decides every value in both executors. [`scan`] reads key ranges in parallel, straight into Arrow.
+//!
+//! Not here: transactions. A query that must see its own uncommitted writes, or that locks, runs in `executor`.
+
+mod aggregate;
+mod collated_extreme;
+mod error;
+mod expression;
+mod grouping_key;
+mod runtime;
+mod scan;
+mod translate;
+mod tuple;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::record_batch::RecordBatch;
+use datafusion::physical_plan::execute_stream;
+use executor::RowSink;
+use functions::EvalContext;
+use planner::plan::{Access, QueryPlan, Rel};
+use types::Result;
+
+pub use runtime::Limits;
+
+/// What a query reads, and within which bounds.
+pub struct Source {
+    pub store: kv::Store,
+    pub snapshot: kv::Snapshot,
+    pub limits: Limits,
+}
+
+/// Whether every operator of the plan can run here.
+pub fn supports(plan: &QueryPlan) -> bool {
+    fn walk(rel: &Rel) -> bool {
+        match rel {
+            Rel::OneRow | Rel::Virtual(_) => false,
+            Rel::Scan(scan) => scan.as_of.is_none() && matches!(scan.access, Access::Full { .. }),
+            Rel::Filter { input, .. }
+            | Rel::Project { input, .. }
+            | Rel::Aggregate { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Limit { input, .. }
+            | Rel::Distinct { input } => walk(input),
+        }
+    }
+    plan.locking.is_none() && walk(&plan.root)
+}
+
+/// Runs a query and hands its rows to `sink` as they come.
+pub fn query(plan: &QueryPlan, source: &Source, eval: &Arc<EvalContext>, sink: &mut dyn RowSink) -> Result<()> {
+    let runtime = runtime::runtime()?;
+    let result = runtime.block_on(async {
+        let state = runtime::session_state(&source.limits)?;
+        let logical = translate::translate(&plan.root, source, eval)?;
+        let physical = state.create_physical_plan(&logical).await?;
+        let mut stream = execute_stream(physical, state.task_ctx())?;
+        while let Some(batch) = next_batch(&mut stream, eval).await? {
+            sink.batch(&to_output(batch, plan)?).map_err(error::carry)?;
+        }
+        Ok(())
+    });
+    result.map_err(error::to_mysql)
+}
+
+/// The next batch; looks every tenth of a second whether the statement has been interrupted, so that a KILL does not
+/// wait for a long aggregate's first row.
+async fn next_batch(
+    stream: &mut datafusion::execution::SendableRecordBatchStream,
+    eval: &EvalContext,
+) -> datafusion::error::Result<Option<RecordBatch>> {
+    use futures::StreamExt;
+    loop {
+        match tokio::time::timeout(Duration::from_millis(100), stream.next()).await {
+            Ok(batch) => return batch.transpose(),
+            Err(_) => eval.check_interrupted().map_err(error::carry)?,
+        }
+    }
+}
+
+/// Gives a batch the schema that the plan's result columns call for.
+fn to_output(batch: RecordBatch, plan: &QueryPlan) -> datafusion::error::Result<RecordBatch> {
+    let schema = translate::schema_of(plan.columns.iter().map(|c| c.ty));
+    Ok(RecordBatch::try_new(schema, batch.columns()[..plan.columns.len()].to_vec())?)
+}

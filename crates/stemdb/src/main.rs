@@ -1,1 +1,41 @@
-fn main() {}
+//! The `stemdb` binary: command line, configuration file, wiring. No logic.
+
+mod configuration;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A MySQL 8 compatible database that starts on one machine and grows onto a TiKV cluster.
+#[derive(Parser)]
+#[command(name = "stemdb", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the database server until it is told to stop.
+    Serve(serve::Arguments),
+    /// Runs the order workload against a server and prints throughput and latencies.
+    Demo(loadgen::DemoArguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Serve(arguments) => serve::run(arguments),
+        Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("stemdb: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

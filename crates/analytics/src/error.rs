@@ -1,0 +1,24 @@
+//! Carries MySQL errors through DataFusion and out again.
+
+use datafusion::error::DataFusionError;
+use types::{Error, errno};
+
+/// Wraps an error of ours so that it survives DataFusion's operators.
+pub fn carry(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// Unwraps [`carry`], and names what DataFusion itself may run into.
+pub fn to_mysql(error: DataFusionError) -> Error {
+    match error.find_root() {
+        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
+            Some(ours) => ours.clone(),
+            None => Error::internal(inner),
+        },
+        DataFusionError::ResourcesExhausted(message) => Error::new(
+            errno::ER_MEMORY_EXCEEDED,
+            format!("Out of memory for this statement: raise stemdb_memory_limit ({message})"),
+        ),
+        other => Error::internal(other),
+    }
+}

@@ -1,0 +1,170 @@
+//! From text to something that can be run: by the plan cache, or by `planner`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use catalog::definition::Ddl;
+use catalog::model::Schema;
+use planner::command::{Command, VariableScope};
+use planner::plan::Plan;
+use planner::{BindEnv, Bound, CachedPlan, Normalized, Parsed, PlanKey};
+use types::{Result, SqlType, Value};
+
+use crate::session::Session;
+
+/// A statement, ready to run.
+pub enum Compiled {
+    Plan(Arc<CachedPlan>),
+    Ddl(Ddl),
+    Command(Command),
+}
+
+impl Session {
+    fn key<'a>(&'a self, text: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {
+        PlanKey { text, database: self.database.as_deref(), params, environment: self.settings.plan_environment }
+    }
+
+    /// Finds the shared plan of a text statement whose literals have become parameters. `None`: the text is not of a
+    /// kind that is shared, or has to be planned as it stands.
+    pub(crate) fn find_normalized(&self, normalized: &Normalized) -> Result<Option<Arc<CachedPlan>>> {
+        let key = self.key(&normalized.text, &normalized.types);
+        if let Some(found) = self.cached(&key) {
+            return Ok(Some(found));
+        }
+        if self.shared.plans.is_unshareable(&key) {
+            return Ok(None);
+        }
+        let parsed = planner::parse(&normalized.text, &self.settings.sql_mode)?;
+        let [parsed] = parsed.as_slice() else { return Ok(None) };
+        let schema = self.shared.catalog.schema();
+        match self.bind(&schema, parsed, &normalized.text, Some(&normalized.types)) {
+            Ok(Bound::Plan { plan, cacheable: true }) => {
+                let plan = Arc::new(planned(plan, &schema, parsed));
+                self.shared.plans.insert(&key, plan.clone());
+                Ok(Some(plan))
+            }
+            Ok(_) => {
+                self.shared.plans.mark_unshareable(&key);
+                Ok(None)
+            }
+            Err(error) if planner::needs_literals(&error) => {
+                self.shared.plans.mark_unshareable(&key);
+                Ok(None)
+            }
+            // The message may quote the text: let the original give it.
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Compiles a statement as it stands. `params` are the types of its parameters, `None` where they are not known.
+    pub(crate) fn compile(
+        &self,
+        parsed: &Parsed,
+        text: &str,
+        params: Option<&[SqlType]>,
+    ) -> Result<Compiled> {
+        let schema = self.shared.catalog.schema();
+        Ok(match self.bind(&schema, parsed, text, params)? {
+            Bound::Plan { plan, .. } => Compiled::Plan(Arc::new(planned(plan, &schema, parsed))),
+            Bound::Ddl(ddl) => Compiled::Ddl(ddl),
+            Bound::Command(command) => Compiled::Command(command),
+        })
+    }
+
+    /// The plan of a prepared statement for parameters of these types: shared by all connections.
+    pub(crate) fn compile_prepared(
+        &self,
+        parsed: &Parsed,
+        text: &str,
+        params: &[SqlType],
+    ) -> Result<Compiled> {
+        let key = self.key(text, params);
+        if let Some(found) = self.cached(&key) {
+            return Ok(Compiled::Plan(found));
+        }
+        let schema = self.shared.catalog.schema();
+        match self.bind(&schema, parsed, text, Some(params))? {
+            Bound::Plan { plan, cacheable } => {
+                let plan = Arc::new(planned(plan, &schema, parsed));
+                if cacheable {
+                    self.shared.plans.insert(&key, plan.clone());
+                }
+                Ok(Compiled::Plan(plan))
+            }
+            Bound::Ddl(ddl) => Ok(Compiled::Ddl(ddl)),
+            Bound::Command(command) => Ok(Compiled::Command(command)),
+        }
+    }
+
+    /// Compiles a single statement of our own making.
+    pub(crate) fn compile_one(&self, text: &str) -> Result<Compiled> {
+        let parsed = planner::parse(text, &self.settings.sql_mode)?;
+        match parsed.as_slice() {
+            [parsed] => self.compile(parsed, text, None),
+            _ => Err(types::Error::internal("one statement was expected")),
+        }
+    }
+
+    fn cached(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
+        let found = self.shared.plans.get(key);
+        let good = found.filter(|p| p.schema_version == self.shared.catalog.schema_version());
+        let statistics = &self.shared.statistics;
+        match &good {
+            Some(_) => statistics.plan_cache_hits.fetch_add(1, Ordering::Relaxed),
+            None => statistics.plan_cache_misses.fetch_add(1, Ordering::Relaxed),
+        };
+        good
+    }
+
+    fn bind(
+        &self,
+        schema: &Arc<Schema>,
+        parsed: &Parsed,
+        text: &str,
+        params: Option<&[SqlType]>,
+    ) -> Result<Bound> {
+        let catalog = &self.shared.catalog;
+        let row_estimate = |table: i64| catalog.row_estimate(table);
+        let system_variable =
+            |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
+        planner::bind(parsed, text, &self.bind_env(schema, params, &row_estimate, &system_variable))
+    }
+
+    fn bind_env<'a>(
+        &'a self,
+        schema: &Arc<Schema>,
+        params: Option<&'a [SqlType]>,
+        row_estimate: &'a dyn Fn(i64) -> u64,
+        system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
+    ) -> BindEnv<'a> {
+        BindEnv {
+            schema: schema.clone(),
+            database: self.database.as_deref(),
+            params: params.unwrap_or_default(),
+            params_known: params.is_some(),
+            sql_mode: self.settings.sql_mode,
+            collation_connection: self.settings.collation_connection,
+            collation_server: self.settings.collation_server,
+            route: self.settings.route,
+            row_estimate,
+            system_variable,
+            user_variables: &self.user_variables,
+        }
+    }
+
+    /// The WHERE of a SHOW statement, over the statement's own columns.
+    pub(crate) fn bind_show_filter(
+        &self,
+        condition: &planner::ast::Expr,
+        columns: &[(String, SqlType)],
+    ) -> Result<functions::Expr> {
+        let row_estimate = |_| 0;
+        let system_variable =
+            |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
+        planner::bind_filter(condition, columns, &self.bind_env(&self.shared.catalog.schema(), None, &row_estimate, &system_variable))
+    }
+}
+
+fn planned(plan: Plan, schema: &Schema, parsed: &Parsed) -> CachedPlan {
+    CachedPlan { plan, schema_version: schema.version, parameters: parsed.parameters }
+}

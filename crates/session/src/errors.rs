@@ -1,0 +1,38 @@
+//! Errors that several statements give, in MySQL's words.
+
+use catalog::definition::TableName;
+use types::{Error, errno};
+
+pub fn unknown_database(name: &str) -> Error {
+    Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
+}
+
+pub fn no_such_table(name: &TableName) -> Error {
+    Error::new(errno::ER_NO_SUCH_TABLE, format!("Table '{}.{}' doesn't exist", name.database, name.name))
+}
+
+pub fn unknown_thread(id: u64) -> Error {
+    Error::new(errno::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"))
+}
+
+pub fn unknown_statement(id: u32, function: &str) -> Error {
+    Error::new(
+        errno::ER_UNKNOWN_STMT_HANDLER,
+        format!("Unknown prepared statement handler ({id}) given to {function}"),
+    )
+}
+
+pub fn no_savepoint(name: &str) -> Error {
+    Error::new(errno::ER_SP_DOES_NOT_EXIST, format!("SAVEPOINT {name} does not exist"))
+}
+
+pub fn read_only_transaction() -> Error {
+    Error::new(
+        errno::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
+        "Cannot execute statement in a READ ONLY transaction.",
+    )
+}
+
+pub fn unknown_variable(name: &str) -> Error {
+    Error::new(errno::ER_UNKNOWN_SYSTEM_VARIABLE, format!("Unknown system variable '{name}'"))
+}

@@ -1,0 +1,77 @@
+//! A small table made by the server itself: what SHOW, EXPLAIN and ADMIN statements answer with.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema};
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use planner::plan::ResultColumn;
+use types::array::ColumnBuilder;
+use types::{Collation, Error, Result, SqlType, Value};
+
+/// Columns and rows, all in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    pub columns: Vec<(String, SqlType)>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Listing {
+    pub fn new(columns: &[(&str, SqlType)]) -> Self {
+        let columns = columns.iter().map(|(name, ty)| ((*name).to_owned(), *ty)).collect();
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// A listing whose columns are all text.
+    pub fn texts(names: &[&str]) -> Self {
+        Self::new(&names.iter().map(|name| (*name, text_type(256))).collect::<Vec<_>>())
+    }
+
+    pub fn push(&mut self, row: Vec<Value>) {
+        self.rows.push(row);
+    }
+
+    /// What the client is told of the columns.
+    pub fn result_columns(&self) -> Vec<ResultColumn> {
+        let column = |(name, ty): &(String, SqlType)| ResultColumn {
+            database: String::new(),
+            table: String::new(),
+            original_table: String::new(),
+            name: name.clone(),
+            original_name: name.clone(),
+            ty: *ty,
+            nullable: true,
+            primary_key: false,
+            unique_key: false,
+            multiple_key: false,
+            auto_increment: false,
+            no_default: false,
+            on_update_now: false,
+        };
+        self.columns.iter().map(column).collect()
+    }
+
+    /// The rows as one batch.
+    pub fn batch(&self) -> Result<RecordBatch> {
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for (index, (_, ty)) in self.columns.iter().enumerate() {
+            let mut builder = ColumnBuilder::new(ty, self.rows.len());
+            for row in &self.rows {
+                builder.append(&row[index])?;
+            }
+            arrays.push(builder.finish());
+        }
+        let field = |(name, ty): &(String, SqlType)| Field::new(name, ty.arrow_type(), true);
+        let schema = Schema::new(self.columns.iter().map(field).collect::<Vec<_>>());
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
+        RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(Error::internal)
+    }
+}
+
+/// VARCHAR(length) in the default collation.
+pub fn text_type(length: u32) -> SqlType {
+    SqlType::varchar(length, Collation::DEFAULT)
+}
+
+pub fn text(value: impl Into<String>) -> Value {
+    Value::String(value.into())
+}

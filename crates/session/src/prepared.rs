@@ -1,0 +1,452 @@
+//! Prepared statements: of the binary protocol (COM_STMT_*), with cursors and long data, and of SQL (PREPARE, EXECUTE).
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use arrow::record_batch::RecordBatch;
+use planner::Parsed;
+use planner::command::PrepareSource;
+use planner::plan::{Plan, ResultColumn};
+use types::{Collation, Error, Result, SqlType, Value, errno};
+use wire::command::{BoundType, LongData, ParameterContext, StmtExecute};
+use wire::connection::PacketSink;
+use wire::row::Format;
+use wire::status::status;
+
+use crate::compile::Compiled;
+use crate::errors;
+use crate::reply::Done;
+use crate::run::{Collected, Outcome};
+use crate::session::Session;
+use crate::statistics::Kind;
+
+/// A statement prepared by COM_STMT_PREPARE.
+pub struct Prepared {
+    text: Arc<str>,
+    parsed: Arc<Parsed>,
+    /// Types of the parameters, which a client sends once.
+    bound: Vec<BoundType>,
+    long_data: LongData,
+    /// Long data that did not fit: told by the next execution.
+    long_data_error: Option<Error>,
+    cursor: Option<Cursor>,
+}
+
+/// Rows that the client fetches in portions.
+struct Cursor {
+    columns: Vec<ResultColumn>,
+    batches: std::vec::IntoIter<RecordBatch>,
+    current: Option<(RecordBatch, usize)>,
+}
+
+/// A statement prepared by PREPARE.
+#[derive(Clone)]
+pub struct NamedStatement {
+    text: Arc<str>,
+    parsed: Arc<Parsed>,
+}
+
+impl Session {
+    /// COM_STMT_PREPARE.
+    pub(crate) fn prepare_command(&mut self, text: &[u8], out: &mut dyn PacketSink) -> io::Result<Result<()>> {
+        let started = Instant::now();
+        self.begin_statement();
+        let prepared = self.decode_text(text).and_then(|text| self.prepare(&text));
+        self.count(Kind::Prepare, started, prepared.is_err());
+        let (text, parsed, columns) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Err(error) = self.reserve_prepared() {
+            return Ok(Err(error));
+        }
+        let parameters = parsed.parameters;
+        let id = self.next_statement_id;
+        self.next_statement_id = self.next_statement_id.wrapping_add(1).max(1);
+        self.prepared.insert(
+            id,
+            Prepared {
+                text,
+                parsed: Arc::new(parsed),
+                bound: Vec::new(),
+                long_data: LongData::new(),
+                long_data_error: None,
+                cursor: None,
+            },
+        );
+        let ok = wire::prepare_ok::PrepareOk {
+            statement_id: id,
+            columns: columns.len() as u16,
+            parameters: parameters as u16,
+            warnings: u16::try_from(self.diagnostics.count).unwrap_or(u16::MAX),
+        };
+        out.send_with(&mut |packet| ok.encode(packet))?;
+        if parameters > 0 {
+            self.send_definitions(&vec![parameter_column(); parameters], out)?;
+            self.send_metadata_end(0, out)?;
+        }
+        if !columns.is_empty() {
+            self.send_definitions(&columns, out)?;
+            self.send_metadata_end(0, out)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Checks a statement and finds its result's columns.
+    fn prepare(&mut self, text: &str) -> Result<(Arc<str>, Parsed, Vec<ResultColumn>)> {
+        let (text, parsed) = self.parse_single(text)?;
+        if parsed.parameters > usize::from(u16::MAX) {
+            return Err(Error::new(
+                errno::ER_PS_MANY_PARAM,
+                "Prepared statement contains too many placeholders",
+            ));
+        }
+        let columns = match self.compile(&parsed, &text, None)? {
+            Compiled::Plan(plan) => match &plan.plan {
+                Plan::Query(query) => query.columns.clone(),
+                _ => Vec::new(),
+            },
+            Compiled::Ddl(_) => Vec::new(),
+            Compiled::Command(command) => {
+                refuse_unpreparable(&command)?;
+                self.command_columns(&command)
+            }
+        };
+        Ok((text, parsed, columns))
+    }
+
+    /// Result columns of a SHOW, found by running it: they do not depend on its rows.
+    fn command_columns(&mut self, command: &planner::command::Command) -> Vec<ResultColumn> {
+        let planner::command::Command::Show(show) = command else { return Vec::new() };
+        let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+        self.show(show, &eval).map(|listing| listing.result_columns()).unwrap_or_default()
+    }
+
+    fn parse_single(&self, text: &str) -> Result<(Arc<str>, Parsed)> {
+        let mut parsed = planner::parse(text, &self.settings.sql_mode)?;
+        if parsed.len() > 1 {
+            return Err(planner::syntax_error(text, parsed[1].text.start));
+        }
+        let parsed = parsed.pop().ok_or_else(|| Error::new(errno::ER_EMPTY_QUERY, "Query was empty"))?;
+        Ok((text.into(), parsed))
+    }
+
+    fn reserve_prepared(&self) -> Result<()> {
+        let most = self.shared.variables.integer("max_prepared_stmt_count");
+        if self.shared.prepared_count.fetch_add(1, Ordering::Relaxed) >= most {
+            self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::new(
+                1461,
+                format!("Can't create more than max_prepared_stmt_count statements (current value: {most})"),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn close_prepared(&mut self, id: u32) {
+        if self.prepared.remove(&id).is_some() {
+            self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn close_all_prepared(&mut self) {
+        self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
+        self.prepared.clear();
+    }
+
+    pub(crate) fn reset_prepared(&mut self, id: u32) -> Result<()> {
+        let prepared = self.prepared.get_mut(&id);
+        let prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?;
+        prepared.long_data.clear();
+        prepared.long_data_error = None;
+        prepared.cursor = None;
+        Ok(())
+    }
+
+    /// COM_STMT_SEND_LONG_DATA: has no answer, so what goes wrong is told by the execution.
+    pub(crate) fn long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
+        let most = self.settings.max_allowed_packet;
+        let Some(prepared) = self.prepared.get_mut(&id) else { return };
+        let parameter = usize::from(parameter);
+        if parameter >= prepared.parsed.parameters {
+            prepared.long_data_error =
+                Some(Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to mysqld_stmt_send_long_data"));
+            return;
+        }
+        if prepared.long_data.len() <= parameter {
+            prepared.long_data.resize(prepared.parsed.parameters, None);
+        }
+        let held = prepared.long_data[parameter].get_or_insert_default();
+        if held.len() + data.len() > most {
+            prepared.long_data_error = Some(Error::new(
+                errno::ER_UNKNOWN_ERROR,
+                "Parameter of prepared statement which is set through mysql_send_long_data() is longer than 'max_allowed_packet' bytes",
+            ));
+            return;
+        }
+        held.extend_from_slice(data);
+    }
+
+    /// COM_STMT_EXECUTE.
+    pub(crate) fn execute_prepared(
+        &mut self,
+        execute: &StmtExecute,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<Result<Option<Done>>> {
+        let started = Instant::now();
+        self.begin_statement();
+        let context = ParameterContext {
+            capabilities: self.client.capabilities,
+            client: self.settings.charset_client,
+            collation: self.settings.collation_connection,
+        };
+        let read = self.read_execution(execute, &context);
+        let (text, parsed, values, types, cursor) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                self.count(Kind::Other, started, true);
+                return Ok(Err(error));
+            }
+        };
+        self.process.begin("Execute", Some(text.clone()));
+        let compiled = match self.compile_prepared(&parsed, &text, &types) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                self.count(Kind::Other, started, true);
+                return Ok(Err(error));
+            }
+        };
+        if cursor && let Compiled::Plan(plan) = &compiled && matches!(plan.plan, Plan::Query(_)) {
+            let opened = self.open_cursor(execute.statement_id, &compiled, values, out)?;
+            self.count(Kind::Select, started, opened.is_err());
+            return Ok(opened.map(|()| None));
+        }
+        let replan = |session: &mut Self| session.compile_prepared(&parsed, &text, &types);
+        let (kind, result) = self.run_compiled(compiled, &values, Format::Binary, &replan, out)?;
+        self.count(kind, started, result.is_err());
+        Ok(self.executed(result))
+    }
+
+    fn executed(&mut self, result: Result<Outcome>) -> Result<Option<Done>> {
+        if result.is_err() && !self.transaction.in_transaction() {
+            self.table_locks.release_all();
+        }
+        Ok(match result? {
+            Outcome::Sent => {
+                self.row_count = -1;
+                None
+            }
+            Outcome::Ok(done) | Outcome::Close(done) => {
+                self.note_affected(done.affected);
+                Some(done)
+            }
+        })
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn read_execution(
+        &mut self,
+        execute: &StmtExecute,
+        context: &ParameterContext,
+    ) -> Result<(Arc<str>, Arc<Parsed>, Vec<Value>, Vec<SqlType>, bool)> {
+        let id = execute.statement_id;
+        let prepared = self.prepared.get_mut(&id);
+        let prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
+        prepared.cursor = None;
+        if let Some(error) = prepared.long_data_error.take() {
+            prepared.long_data.clear();
+            return Err(error);
+        }
+        let count = prepared.parsed.parameters;
+        let execution =
+            execute.parameters(count, &mut prepared.bound, &mut prepared.long_data, context)?;
+        let cursor = execute.wants_cursor()?;
+        Ok((prepared.text.clone(), prepared.parsed.clone(), execution.values, execution.types, cursor))
+    }
+
+    /// Runs a query whose rows the client will fetch, and sends the columns.
+    fn open_cursor(
+        &mut self,
+        id: u32,
+        compiled: &Compiled,
+        params: Vec<Value>,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<Result<()>> {
+        let Compiled::Plan(plan) = compiled else {
+            return Ok(Err(Error::internal("a cursor over no query")));
+        };
+        let Plan::Query(query) = &plan.plan else {
+            return Ok(Err(Error::internal("a cursor over no query")));
+        };
+        let mut rows = Collected::default();
+        let run = self.lock_tables(&plan.plan, plan.schema_version).and_then(|_| {
+            self.start_deadline(&plan.plan);
+            self.as_statement(|session| {
+                let eval = session.eval_context(params, functions::Strictness::Warn);
+                session.query_to_sink(query, &eval, &mut rows)?;
+                session.end_of_evaluation(&eval);
+                Ok(())
+            })
+        });
+        if let Err(error) = run {
+            return Ok(Err(error));
+        }
+        self.found_rows = rows.rows as u64;
+        self.send_columns(&query.columns, status::CURSOR_EXISTS, out)?;
+        if self.has(wire::capability::DEPRECATE_EOF) {
+            // The packet after the definitions is the only one that can say that there is a cursor.
+            self.send_rows_end(status::CURSOR_EXISTS, out)?;
+        }
+        if let Some(prepared) = self.prepared.get_mut(&id) {
+            let batches = rows.batches.into_iter();
+            prepared.cursor = Some(Cursor { columns: query.columns.clone(), batches, current: None });
+        }
+        Ok(Ok(()))
+    }
+
+    /// COM_STMT_FETCH: the next rows of a cursor.
+    pub(crate) fn fetch(&mut self, id: u32, count: u32, out: &mut dyn PacketSink) -> io::Result<Result<()>> {
+        let Some(prepared) = self.prepared.get_mut(&id) else {
+            return Ok(Err(errors::unknown_statement(id, "mysqld_stmt_fetch")));
+        };
+        let Some(mut cursor) = prepared.cursor.take() else {
+            return Ok(Err(Error::new(1421, format!("The statement ({id}) has no open cursor."))));
+        };
+        let encoder = self.row_encoder(&cursor.columns, Format::Binary);
+        let mut left = count;
+        while left > 0 {
+            let Some((batch, first)) = cursor.take_current() else { break };
+            let last = batch.num_rows().min(first + left as usize);
+            let rows = match encoder.batch(&batch) {
+                Ok(rows) => rows,
+                Err(error) => return Ok(Err(error)),
+            };
+            for row in first..last {
+                out.send_with(&mut |packet| rows.encode(row, packet))?;
+            }
+            left -= (last - first) as u32;
+            cursor.current = Some((batch, last));
+        }
+        let more = cursor.has_more();
+        let flags = status::CURSOR_EXISTS | if more { 0 } else { status::LAST_ROW_SENT };
+        self.send_rows_end(flags, out)?;
+        if more && let Some(prepared) = self.prepared.get_mut(&id) {
+            prepared.cursor = Some(cursor);
+        }
+        Ok(Ok(()))
+    }
+
+    /// PREPARE name FROM ...
+    pub(crate) fn prepare_named(&mut self, name: &str, source: &PrepareSource) -> Result<()> {
+        let text = match source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::Variable(variable) => {
+                match self.user_variables.get(&variable.to_lowercase()) {
+                    Some(Value::String(text)) => text.clone(),
+                    Some(Value::Bytes(bytes)) => self.decode_text(bytes)?,
+                    Some(Value::Int(i)) => i.to_string(),
+                    _ => "NULL".to_owned(),
+                }
+            }
+        };
+        self.named.remove(&name.to_lowercase());
+        let (text, parsed, _) = self.prepare(&text)?;
+        self.reserve_prepared()?;
+        self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
+        self.named.insert(name.to_lowercase(), NamedStatement { text, parsed: Arc::new(parsed) });
+        Ok(())
+    }
+
+    /// EXECUTE name USING @a, @b
+    pub(crate) fn execute_named(
+        &mut self,
+        name: &str,
+        using: &[String],
+        out: &mut dyn PacketSink,
+    ) -> io::Result<(Kind, Result<Outcome>)> {
+        let Some(statement) = self.named.get(&name.to_lowercase()).cloned() else {
+            return Ok((Kind::Other, Err(unknown_name(name, "EXECUTE"))));
+        };
+        if statement.parsed.parameters != using.len() {
+            let error = Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to EXECUTE");
+            return Ok((Kind::Other, Err(error)));
+        }
+        let value = |name: &String| self.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null);
+        let values: Vec<Value> = using.iter().map(value).collect();
+        let collation = self.settings.collation_connection;
+        let types: Vec<SqlType> =
+            values.iter().map(|v| functions::bind::type_of_value(v, collation)).collect();
+        let compiled = match self.compile_prepared(&statement.parsed, &statement.text, &types) {
+            Ok(compiled) => compiled,
+            Err(error) => return Ok((Kind::Other, Err(error))),
+        };
+        let replan =
+            |session: &mut Self| session.compile_prepared(&statement.parsed, &statement.text, &types);
+        self.run_compiled(compiled, &values, Format::Text, &replan, out)
+    }
+
+    /// DEALLOCATE PREPARE
+    pub(crate) fn deallocate_named(&mut self, name: &str) -> Result<()> {
+        match self.named.remove(&name.to_lowercase()) {
+            Some(_) => Ok(()),
+            None => Err(unknown_name(name, "DEALLOCATE PREPARE")),
+        }
+    }
+}
+
+impl Cursor {
+    /// The batch being read, or the next one with rows left in it.
+    fn take_current(&mut self) -> Option<(RecordBatch, usize)> {
+        loop {
+            match self.current.take() {
+                Some((batch, row)) if row < batch.num_rows() => return Some((batch, row)),
+                _ => self.current = Some((self.batches.next()?, 0)),
+            }
+        }
+    }
+
+    fn has_more(&mut self) -> bool {
+        self.current = self.take_current();
+        self.current.is_some()
+    }
+}
+
+/// What a client is told of a parameter: MySQL gives every `?` this definition.
+fn parameter_column() -> ResultColumn {
+    ResultColumn {
+        database: String::new(),
+        table: String::new(),
+        original_table: String::new(),
+        name: "?".to_owned(),
+        original_name: String::new(),
+        ty: SqlType::varchar(0, Collation::Binary),
+        nullable: true,
+        primary_key: false,
+        unique_key: false,
+        multiple_key: false,
+        auto_increment: false,
+        no_default: false,
+        on_update_now: false,
+    }
+}
+
+/// Statements that MySQL does not prepare either (manual 13.5 "SQL Syntax Permitted in Prepared Statements").
+fn refuse_unpreparable(command: &planner::command::Command) -> Result<()> {
+    use planner::command::Command::*;
+    match command {
+        Prepare { .. } | Execute { .. } | Deallocate { .. } | LockTables { .. } | UnlockTables => Err(Error::new(
+            errno::ER_UNSUPPORTED_PS,
+            "This command is not supported in the prepared statement protocol yet",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn unknown_name(name: &str, statement: &str) -> Error {
+    Error::new(
+        errno::ER_UNKNOWN_STMT_HANDLER,
+        format!("Unknown prepared statement handler ({name}) given to {statement}"),
+    )
+}

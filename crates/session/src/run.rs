@@ -1,0 +1,487 @@
+//! Runs a plan: metadata locks, transaction, executor, and the end of the statement.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use arrow::record_batch::RecordBatch;
+use catalog::metadata_lock::WaitLimit;
+use catalog::model::Table;
+use executor::{DmlResult, ExecContext, ReadSource, RowSink};
+use functions::{EvalContext, Strictness};
+use planner::plan::{Access, InsertSource, Plan, QueryPlan, Rel, Route, TableScan};
+use types::{Error, Result, SqlType, Value, Warning, errno};
+use wire::capability;
+use wire::connection::PacketSink;
+use wire::row::Format;
+
+use crate::reply::{ClientRows, Done};
+use crate::session::Session;
+use crate::transaction::ends_transaction;
+use crate::virtual_tables::ServerTables;
+
+/// What a plan's run left to tell the client.
+pub enum Outcome {
+    /// Rows were sent, with what ends them.
+    Sent,
+    Ok(Done),
+    /// As `Ok`, and the connection is to be closed: COMMIT RELEASE.
+    Close(Done),
+}
+
+impl Session {
+    /// What expressions of the statement that starts now know.
+    pub(crate) fn eval_context(&self, params: Vec<Value>, strictness: Strictness) -> Arc<EvalContext> {
+        let interrupt = self.process.interrupt.clone();
+        let deadline = self.deadline;
+        let interrupted =
+            move || interrupt.is_raised() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        Arc::new(EvalContext {
+            params,
+            sql_mode: self.settings.sql_mode,
+            strictness,
+            time_zone: self.settings.time_zone,
+            now_us: self.now_us(),
+            connection_id: self.process.id,
+            user: format!("{}@{}", self.client.user, self.client.host),
+            current_user: self.client.account.clone(),
+            database: self.database.as_deref().map(str::to_owned),
+            last_insert_id: self.last_insert_id,
+            row_count: self.row_count,
+            found_rows: self.found_rows,
+            div_precision_increment: self.settings.div_precision_increment,
+            max_allowed_packet: self.settings.max_allowed_packet,
+            version: crate::shared::VERSION.to_owned(),
+            interrupted: Arc::new(interrupted),
+            user_variables: self.user_variables.clone(),
+            ..EvalContext::default()
+        })
+    }
+
+    /// Runs `body` as one statement's work on the transaction: what it wrote is kept if it succeeds, undone if it
+    /// fails, and committed where the transaction is the statement's own.
+    pub(crate) fn as_statement<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let savepoint = self.transaction.statement_savepoint();
+        let result = body(self).map_err(|error| self.interruption(error));
+        match &result {
+            Err(error) if ends_transaction(error.code) => self.rollback_transaction(),
+            Err(_) if self.transaction.ends_with_statement() => self.rollback_transaction(),
+            Ok(_) if self.transaction.ends_with_statement() => self.commit_transaction()?,
+            _ => {
+                self.transaction.end_statement(savepoint, result.is_ok());
+                if !self.transaction.in_transaction() {
+                    self.table_locks.release_all();
+                }
+            }
+        }
+        result
+    }
+
+    pub(crate) fn commit_transaction(&mut self) -> Result<()> {
+        let result = self.transaction.commit(self.shared.durability());
+        self.table_locks.release_all();
+        result
+    }
+
+    pub(crate) fn rollback_transaction(&mut self) {
+        self.transaction.rollback();
+        self.table_locks.release_all();
+    }
+
+    /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
+    pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
+        let tables = plan_tables(plan);
+        for table in &tables {
+            let limit = WaitLimit {
+                timeout: self.settings.metadata_lock_wait,
+                interrupt: &self.process.interrupt,
+            };
+            self.table_locks.acquire(table.id, &limit)?;
+        }
+        if self.shared.catalog.schema_version() == planned_at {
+            return Ok(true);
+        }
+        let schema = self.shared.catalog.schema();
+        Ok(tables.iter().all(|planned| {
+            schema
+                .table(&planned.database, &planned.name)
+                .is_some_and(|now| now.id == planned.id && now.revision == planned.revision)
+        }))
+    }
+
+    /// Runs a plan and sends its rows, if it has any.
+    ///
+    /// # Errors
+    /// Outer: the client is gone. Inner: the statement failed, and nothing or part of a result set was sent.
+    pub(crate) fn run_plan(
+        &mut self,
+        plan: &Plan,
+        params: Vec<Value>,
+        format: Format,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<Result<Outcome>> {
+        let mut client_failure = None;
+        let result = self.as_statement(|session| match plan {
+            Plan::Query(query) => {
+                let eval = session.eval_context(params, Strictness::Warn);
+                let run = session.query_to_client(query, &eval, format, out, &mut client_failure);
+                session.end_of_evaluation(&eval);
+                run.map(|()| Outcome::Sent)
+            }
+            _ => session.run_dml(plan, params).map(Outcome::Ok),
+        });
+        match client_failure {
+            Some(error) => Err(error),
+            None => Ok(result),
+        }
+    }
+
+    fn query_to_client(
+        &mut self,
+        query: &QueryPlan,
+        eval: &Arc<EvalContext>,
+        format: Format,
+        out: &mut dyn PacketSink,
+        client_failure: &mut Option<io::Error>,
+    ) -> Result<()> {
+        // The sink reads the session's settings while the executor uses its transaction: they are taken apart for the
+        // time of the run.
+        let mut transaction = std::mem::take(&mut self.transaction);
+        let mut rows = ClientRows::new(self, &query.columns, format, out);
+        let run = self.query_with(&mut transaction, query, eval, &mut rows);
+        let was_sent = rows.rows;
+        let failure = rows.failure.take();
+        // The end of the rows tells the transaction's state, so it has to be back in its place.
+        drop(rows);
+        self.transaction = transaction;
+        self.found_rows = was_sent;
+        self.collect_warnings(eval);
+        if let Some(error) = failure {
+            *client_failure = Some(error);
+            return run;
+        }
+        run?;
+        let mut end = ClientRows::new(self, &query.columns, format, out);
+        end.continue_after(was_sent);
+        let sent = end.finish();
+        *client_failure = end.failure.take();
+        sent
+    }
+
+    /// Runs a query in whichever executor it belongs, over the snapshot or transaction its isolation calls for.
+    fn query_with(
+        &self,
+        transaction: &mut crate::transaction::TransactionState,
+        query: &QueryPlan,
+        eval: &Arc<EvalContext>,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let (store, settings, interrupt) = (&self.shared.store, &self.settings, &self.process.interrupt);
+        let mut sink = Limited::new(sink, self.settings.select_limit);
+        let result = if query.locking.is_some() {
+            let transaction = transaction.for_locking_read(store, settings, interrupt)?;
+            self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
+        } else {
+            match transaction.for_read(store, settings, interrupt)? {
+                Some(transaction) if transaction.is_dirty() || !self.is_analytical(query) => {
+                    self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
+                }
+                Some(transaction) => self.analyse(query, transaction.snapshot().clone(), eval, &mut sink),
+                None if self.is_analytical(query) => {
+                    self.analyse(query, store.snapshot_now()?, eval, &mut sink)
+                }
+                None => {
+                    let one_key = executor::query::reads_one_key(query);
+                    let snapshot = if one_key { store.latest() } else { store.snapshot_now()? };
+                    self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink)
+                }
+            }
+        };
+        match result {
+            Err(_) if sink.is_full() => Ok(()),
+            result => result,
+        }
+    }
+
+    fn is_analytical(&self, query: &QueryPlan) -> bool {
+        query.route == Route::Analytical && analytics::supports(query)
+    }
+
+    fn analyse(
+        &self,
+        query: &QueryPlan,
+        snapshot: kv::Snapshot,
+        eval: &Arc<EvalContext>,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        self.shared.statistics.analytical.fetch_add(1, Ordering::Relaxed);
+        let source = analytics::Source {
+            store: self.shared.store.clone(),
+            snapshot: snapshot.interruptible(self.process.interrupt.clone()),
+            limits: analytics::Limits {
+                memory_bytes: self.settings.memory_limit_bytes,
+                spill_directory: self.shared.spill_directory.clone(),
+            },
+        };
+        analytics::query(query, &source, eval, sink)
+    }
+
+    fn execute(
+        &self,
+        query: &QueryPlan,
+        source: ReadSource,
+        eval: &Arc<EvalContext>,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let tables = ServerTables { session: self };
+        executor::query(query, source, &self.exec_context(eval, &tables), sink)
+    }
+
+    fn exec_context<'a>(&'a self, eval: &'a EvalContext, tables: &'a ServerTables<'a>) -> ExecContext<'a> {
+        ExecContext {
+            eval,
+            store: &self.shared.store,
+            catalog: &self.shared.catalog,
+            virtual_tables: tables,
+            interrupt: self.process.interrupt.clone(),
+            lock_wait: self.settings.innodb_lock_wait,
+            memory_limit_bytes: self.settings.memory_limit_bytes,
+            auto_increment: self.settings.auto_increment,
+        }
+    }
+
+    /// A query whose rows stay here: for cursors, SET and SHOW.
+    pub(crate) fn query_to_sink(
+        &mut self,
+        query: &QueryPlan,
+        eval: &Arc<EvalContext>,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let mut transaction = std::mem::take(&mut self.transaction);
+        let run = self.query_with(&mut transaction, query, eval, sink);
+        self.transaction = transaction;
+        self.collect_warnings(eval);
+        run
+    }
+
+    fn run_dml(&mut self, plan: &Plan, params: Vec<Value>) -> Result<Done> {
+        self.check_may_write(plan)?;
+        let ignore = match plan {
+            Plan::Insert(insert) => insert.ignore,
+            Plan::Update(update) => update.ignore,
+            Plan::Delete(delete) => delete.ignore,
+            Plan::Query(_) => false,
+        };
+        let strict = self.settings.sql_mode.strict && !ignore;
+        let eval = self.eval_context(params, if strict { Strictness::Error } else { Strictness::Warn });
+        let mut state = std::mem::take(&mut self.transaction);
+        let run = self.write_with(&mut state, plan, &eval);
+        self.transaction = state;
+        self.collect_warnings(&eval);
+        self.end_of_evaluation(&eval);
+        let result = run?;
+        Ok(self.dml_done(plan, &result))
+    }
+
+    fn write_with(
+        &self,
+        state: &mut crate::transaction::TransactionState,
+        plan: &Plan,
+        eval: &Arc<EvalContext>,
+    ) -> Result<DmlResult> {
+        let transaction = state.for_write(&self.shared.store, &self.settings, &self.process.interrupt)?;
+        let tables = ServerTables { session: self };
+        let context = self.exec_context(eval, &tables);
+        match plan {
+            Plan::Insert(insert) => executor::insert(insert, transaction, &context),
+            Plan::Update(update) => executor::update(update, transaction, &context),
+            Plan::Delete(delete) => executor::delete(delete, transaction, &context),
+            Plan::Query(_) => Err(Error::internal("a query is no write")),
+        }
+    }
+
+    fn check_may_write(&self, plan: &Plan) -> Result<()> {
+        if self.shared.variables.boolean("read_only") {
+            return Err(Error::new(
+                1290,
+                "The MySQL server is running with the --read-only option so it cannot execute this statement",
+            ));
+        }
+        let target = match plan {
+            Plan::Update(update) => &update.target,
+            Plan::Delete(delete) => &delete.target,
+            _ => return Ok(()),
+        };
+        let unkeyed = matches!(target.scan.access, Access::Full { .. });
+        if self.settings.safe_updates && unkeyed && target.limit.is_none() {
+            return Err(Error::new(
+                1175,
+                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The OK packet's contents after a write (manual 13.2, "mysql_info()").
+    fn dml_done(&mut self, plan: &Plan, result: &DmlResult) -> Done {
+        if let Some(id) = result.generated_id {
+            self.last_insert_id = id;
+        }
+        let warnings = self.diagnostics.count;
+        let info = match plan {
+            Plan::Insert(insert) => {
+                let several = match &insert.source {
+                    InsertSource::Values(rows) => rows.len() > 1,
+                    InsertSource::Query(_) => true,
+                };
+                let (records, duplicates) = (result.records, result.duplicates);
+                if several {
+                    format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
+                } else {
+                    String::new()
+                }
+            }
+            Plan::Update(_) => {
+                format!("Rows matched: {}  Changed: {}  Warnings: {warnings}", result.matched, result.affected)
+            }
+            _ => String::new(),
+        };
+        let found_rows = self.has(capability::FOUND_ROWS);
+        let counts_matches = match plan {
+            Plan::Update(_) => true,
+            Plan::Insert(insert) => matches!(insert.mode, planner::plan::InsertMode::Update(_)),
+            _ => false,
+        };
+        let affected = if found_rows && counts_matches { result.matched } else { result.affected };
+        Done { affected, insert_id: result.ok_insert_id, info }
+    }
+
+    /// Moves the statement's warnings to the diagnostics area.
+    pub(crate) fn collect_warnings(&mut self, eval: &EvalContext) {
+        let (warnings, count) = eval.warnings.take();
+        let notes = self.settings.notes;
+        let kept: Vec<Warning> = warnings
+            .into_iter()
+            .filter(|w| notes || w.level != types::WarningLevel::Note)
+            .collect();
+        let dropped = count.saturating_sub(kept.len() as u64);
+        self.diagnostics.count += kept.len() as u64 + if notes { dropped } else { 0 };
+        self.diagnostics.warnings.extend(kept);
+    }
+
+    /// Keeps what functions left for the session: LAST_INSERT_ID(expr).
+    pub(crate) fn end_of_evaluation(&mut self, eval: &EvalContext) {
+        let set = eval.set_last_insert_id.lock().unwrap_or_else(|e| e.into_inner()).take();
+        if let Some(id) = set {
+            self.last_insert_id = id;
+        }
+    }
+
+    /// Starts the clock of `max_execution_time`, which concerns SELECT only.
+    pub(crate) fn start_deadline(&mut self, plan: &Plan) {
+        let limited = matches!(plan, Plan::Query(_)) && self.settings.max_execution > Duration::ZERO;
+        self.deadline = limited.then(|| Instant::now() + self.settings.max_execution);
+    }
+
+    /// Result columns of a plan; none for writes.
+    pub(crate) fn plan_columns(plan: &Plan) -> &[planner::plan::ResultColumn] {
+        match plan {
+            Plan::Query(query) => &query.columns,
+            _ => &[],
+        }
+    }
+}
+
+/// The stored tables a plan touches.
+fn plan_tables(plan: &Plan) -> Vec<Arc<Table>> {
+    fn of_rel(rel: &Rel, tables: &mut Vec<Arc<Table>>) {
+        match rel {
+            Rel::OneRow | Rel::Virtual(_) => {}
+            Rel::Scan(TableScan { table, .. }) => tables.push(table.clone()),
+            Rel::Filter { input, .. }
+            | Rel::Project { input, .. }
+            | Rel::Aggregate { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Limit { input, .. }
+            | Rel::Distinct { input } => of_rel(input, tables),
+        }
+    }
+    let mut tables = Vec::with_capacity(1);
+    match plan {
+        Plan::Query(query) => of_rel(&query.root, &mut tables),
+        Plan::Insert(insert) => {
+            tables.push(insert.table.clone());
+            if let InsertSource::Query(query) = &insert.source {
+                of_rel(&query.root, &mut tables);
+            }
+        }
+        Plan::Update(update) => tables.push(update.target.scan.table.clone()),
+        Plan::Delete(delete) => tables.push(delete.target.scan.table.clone()),
+    }
+    tables
+}
+
+/// Ends a query after `sql_select_limit` rows.
+struct Limited<'a> {
+    sink: &'a mut dyn RowSink,
+    left: u64,
+    ended: bool,
+}
+
+impl<'a> Limited<'a> {
+    fn new(sink: &'a mut dyn RowSink, limit: u64) -> Self {
+        Self { sink, left: limit, ended: false }
+    }
+
+    fn is_full(&self) -> bool {
+        self.ended
+    }
+}
+
+impl RowSink for Limited<'_> {
+    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let rows = batch.num_rows() as u64;
+        if rows <= self.left {
+            self.left -= rows;
+            return self.sink.batch(batch);
+        }
+        let part = batch.slice(0, self.left as usize);
+        self.left = 0;
+        self.sink.batch(&part)?;
+        self.ended = true;
+        Err(Error::new(errno::ER_QUERY_INTERRUPTED, "sql_select_limit is reached"))
+    }
+}
+
+/// Keeps a query's rows.
+#[derive(Default)]
+pub struct Collected {
+    pub batches: Vec<RecordBatch>,
+    pub rows: usize,
+}
+
+impl RowSink for Collected {
+    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.rows += batch.num_rows();
+        self.batches.push(batch.clone());
+        Ok(())
+    }
+}
+
+impl Collected {
+    /// One row's values.
+    pub fn row(&self, index: usize, types: &[SqlType]) -> Option<Vec<Value>> {
+        let mut index = index;
+        for batch in &self.batches {
+            if index < batch.num_rows() {
+                let value = |(column, ty): (&arrow::array::ArrayRef, &SqlType)| {
+                    types::array::value_at(column, index, ty)
+                };
+                return Some(batch.columns().iter().zip(types).map(value).collect());
+            }
+            index -= batch.num_rows();
+        }
+        None
+    }
+}

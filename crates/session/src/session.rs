@@ -1,0 +1,270 @@
+//! One connection's state.
+//!
+//! The way of a query: [`Session::handle`] decodes the command; `text` (COM_QUERY) or `prepared` (COM_STMT_EXECUTE)
+//! finds the plan, in the plan cache or by `planner`; `run` takes the metadata locks, opens or joins the transaction,
+//! and hands the plan to `executor` or `analytics`; `reply` turns rows into packets as they come.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use catalog::metadata_lock::TransactionLocks;
+use types::{Error, Result, Value, Warning, WarningLevel, errno};
+use wire::capability;
+use wire::connection::{ClientInfo, Flow, PacketSink, TlsInfo};
+use wire::session_track::SessionTrack;
+
+use crate::errors;
+use crate::prepared::{NamedStatement, Prepared};
+use crate::process::Process;
+use crate::shared::Shared;
+use crate::transaction::TransactionState;
+use crate::variables::settings::Settings;
+use crate::variables::{Definition, SessionVariables};
+
+pub struct Session {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) process: Arc<Process>,
+    pub(crate) client: ClientInfo,
+    pub(crate) variables: SessionVariables,
+    /// `variables`, parsed; made anew whenever one is set.
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) database: Option<Arc<str>>,
+    pub(crate) transaction: TransactionState,
+    /// Metadata locks the transaction holds.
+    pub(crate) table_locks: TransactionLocks,
+    /// Statements prepared by COM_STMT_PREPARE.
+    pub(crate) prepared: HashMap<u32, Prepared>,
+    pub(crate) next_statement_id: u32,
+    /// Statements prepared by PREPARE, by lower-case name.
+    pub(crate) named: HashMap<String, NamedStatement>,
+    pub(crate) user_variables: Arc<HashMap<String, Value>>,
+    pub(crate) last_insert_id: u64,
+    pub(crate) row_count: i64,
+    pub(crate) found_rows: u64,
+    pub(crate) diagnostics: Diagnostics,
+    /// Changes to tell the client with the next OK.
+    pub(crate) changes: SessionTrack,
+    /// More statements of the same COM_QUERY follow.
+    pub(crate) more_results: bool,
+    /// When the running statement has to end, by `max_execution_time`.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// The diagnostics area: what SHOW WARNINGS shows of the last statement.
+#[derive(Debug, Clone, Default)]
+pub struct Diagnostics {
+    pub warnings: Vec<Warning>,
+    /// How many there were, kept or not.
+    pub count: u64,
+}
+
+impl Diagnostics {
+    pub fn clear(&mut self) {
+        self.warnings.clear();
+        self.count = 0;
+    }
+
+    pub fn add(&mut self, warning: Warning) {
+        self.count += 1;
+        self.warnings.push(warning);
+    }
+
+    pub fn error_count(&self) -> u64 {
+        self.warnings.iter().filter(|w| w.level == WarningLevel::Error).count() as u64
+    }
+}
+
+impl Session {
+    /// Opens a session for a client that has authenticated itself.
+    ///
+    /// # Errors
+    /// 1049 if the database it asks for is not there.
+    pub fn open(shared: Arc<Shared>, connection_id: u64, client: ClientInfo) -> Result<Self> {
+        let process = shared.processes.add(connection_id, &client.user, &client.host);
+        let variables = SessionVariables::new(&shared.variables);
+        let settings = Arc::new(Settings::read(&variables));
+        let table_locks = TransactionLocks::new(shared.catalog.metadata_locks());
+        let mut session = Self {
+            process,
+            variables,
+            settings,
+            table_locks,
+            client: ClientInfo::default(),
+            database: None,
+            transaction: TransactionState::default(),
+            prepared: HashMap::new(),
+            next_statement_id: 1,
+            named: HashMap::new(),
+            user_variables: Arc::default(),
+            last_insert_id: 0,
+            row_count: -1,
+            found_rows: 0,
+            diagnostics: Diagnostics::default(),
+            changes: SessionTrack::default(),
+            more_results: false,
+            deadline: None,
+            shared,
+        };
+        session.start(client)?;
+        Ok(session)
+    }
+
+    /// Begins anew for a client, after COM_CHANGE_USER has authenticated it.
+    ///
+    /// # Errors
+    /// 1049 if the database it asks for is not there.
+    pub fn change_user(&mut self, client: ClientInfo) -> Result<()> {
+        self.reset();
+        self.process.set_user(&client.user, &client.host);
+        self.database = None;
+        self.start(client)
+    }
+
+    fn start(&mut self, client: ClientInfo) -> Result<()> {
+        let database = client.database.clone();
+        self.client = client;
+        self.set_connection_collation(self.client.collation);
+        if let Some(database) = database.filter(|d| !d.is_empty()) {
+            self.use_database(&database)?;
+        }
+        self.changes.clear();
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION: a fresh session for the same user and database.
+    pub(crate) fn reset(&mut self) {
+        self.transaction.rollback();
+        self.transaction.next = Default::default();
+        self.table_locks.release_all();
+        self.variables = SessionVariables::new(&self.shared.variables);
+        self.settings_changed();
+        self.set_connection_collation(self.client.collation);
+        self.close_all_prepared();
+        self.named.clear();
+        self.user_variables = Arc::default();
+        self.last_insert_id = 0;
+        self.row_count = -1;
+        self.found_rows = 0;
+        self.diagnostics.clear();
+        self.changes.clear();
+    }
+
+    /// `USE database`.
+    pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
+        let schema = self.shared.catalog.schema();
+        let database = schema.database(name).ok_or_else(|| errors::unknown_database(name))?;
+        self.variables.put("character_set_database", database.collation.charset().name());
+        self.variables.put("collation_database", database.collation.name());
+        self.settings_changed();
+        self.database = Some(database.name.as_str().into());
+        self.process.set_database(Some(database.name.clone()));
+        if self.settings.track_schema {
+            self.changes.schema(&database.name);
+        }
+        Ok(())
+    }
+
+    /// The database is gone: nothing is selected any more.
+    pub(crate) fn leave_database(&mut self) {
+        self.database = None;
+        self.process.set_database(None);
+    }
+
+    pub(crate) fn settings_changed(&mut self) {
+        self.settings = Arc::new(Settings::read(&self.variables));
+    }
+
+    pub(crate) fn variable_text(&self, definition: &Definition) -> Option<Arc<str>> {
+        match definition.canonical().name {
+            "last_insert_id" => Some(self.last_insert_id.to_string().into()),
+            "warning_count" => Some(self.diagnostics.count.to_string().into()),
+            "error_count" => Some(self.diagnostics.error_count().to_string().into()),
+            "timestamp" => Some(format!("{:.6}", self.now_us() as f64 / 1e6).into()),
+            _ => self.variables.text(definition),
+        }
+    }
+
+    /// Microseconds since 1970 that NOW() gives.
+    pub(crate) fn now_us(&self) -> i64 {
+        self.settings.timestamp_us.unwrap_or_else(|| {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+        })
+    }
+
+    /// User and host of the account that matched, apart.
+    pub(crate) fn account_parts(&self) -> (String, String) {
+        match self.client.account.rsplit_once('@') {
+            Some((user, host)) => (user.to_owned(), host.to_owned()),
+            None => (self.client.account.clone(), String::new()),
+        }
+    }
+
+    pub(crate) fn has(&self, capability: u32) -> bool {
+        self.client.capabilities & capability != 0
+    }
+
+    pub fn process(&self) -> &Arc<Process> {
+        &self.process
+    }
+
+    pub fn tls(&self) -> Option<&TlsInfo> {
+        self.client.tls.as_ref()
+    }
+
+    /// Whether a transaction is open; a server that drains lets it finish.
+    pub fn in_transaction(&self) -> bool {
+        self.transaction.in_transaction()
+    }
+
+    /// How long the client may be silent.
+    pub fn wait_timeout(&self) -> Duration {
+        if self.has(capability::INTERACTIVE) {
+            self.settings.interactive_timeout
+        } else {
+            self.settings.wait_timeout
+        }
+    }
+
+    pub fn max_allowed_packet(&self) -> usize {
+        self.settings.max_allowed_packet
+    }
+
+    /// Runs one command packet and sends its answer.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn handle(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
+        let flow = self.command(packet, out)?;
+        self.process.end();
+        if self.process.is_killed() {
+            return Ok(Flow::Close);
+        }
+        Ok(flow)
+    }
+
+    /// The error of a statement that was interrupted: by KILL, or by its time limit.
+    pub(crate) fn interruption(&self, error: Error) -> Error {
+        if error.code != errno::ER_QUERY_INTERRUPTED || self.process.interrupt.is_raised() {
+            return error;
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Error::new(
+                errno::ER_QUERY_TIMEOUT,
+                "Query execution was interrupted, maximum statement execution time exceeded",
+            );
+        }
+        error
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.transaction.rollback();
+        self.table_locks.release_all();
+        self.close_all_prepared();
+        self.shared.processes.remove(self.process.id);
+    }
+}

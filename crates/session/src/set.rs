@@ -1,0 +1,245 @@
+//! SET: system variables, user variables, NAMES, TRANSACTION.
+
+use std::sync::Arc;
+
+use functions::{EvalContext, Expr};
+use planner::command::{SetItem, VariableScope};
+use types::{Charset, Collation, Error, Result, Value, Warning, errno};
+
+use crate::errors;
+use crate::session::Session;
+use crate::variables::definitions::Scope;
+use crate::variables::settings::Isolation;
+use crate::variables::{Definition, lookup};
+
+impl Session {
+    /// SET. Items are carried out from left to right; the first that fails ends the statement.
+    pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
+        for item in items {
+            // Each item sees what the ones before it set.
+            let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+            self.set_item(item, &eval)?;
+            self.end_of_evaluation(&eval);
+            self.collect_warnings(&eval);
+        }
+        Ok(())
+    }
+
+    fn set_item(&mut self, item: &SetItem, eval: &Arc<EvalContext>) -> Result<()> {
+        match item {
+            SetItem::Variable { scope, name, value } => {
+                let value = value.as_ref().map(|v| evaluate(v, eval)).transpose()?;
+                self.set_variable(*scope, name, value)
+            }
+            SetItem::User { name, value } => {
+                let value = evaluate(value, eval)?;
+                Arc::make_mut(&mut self.user_variables).insert(name.to_lowercase(), value);
+                Ok(())
+            }
+            SetItem::Names { charset, collation } => {
+                self.set_names(charset.as_deref(), collation.as_deref())
+            }
+            SetItem::CharacterSet { charset } => {
+                let charset = self.charset_or_default(charset.as_deref())?;
+                self.put_tracked("character_set_client", charset.name());
+                self.put_tracked("character_set_results", charset.name());
+                let connection = self.settings.collation_database;
+                self.put_tracked("character_set_connection", connection.charset().name());
+                self.put_tracked("collation_connection", connection.name());
+                self.settings_changed();
+                Ok(())
+            }
+            SetItem::Transaction { scope, isolation, read_only } => {
+                self.set_transaction(*scope, isolation.as_deref(), *read_only)
+            }
+        }
+    }
+
+    fn set_variable(&mut self, scope: VariableScope, name: &str, value: Option<Value>) -> Result<()> {
+        let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+        match scope {
+            VariableScope::Global => {
+                let warning = self.shared.variables.set(definition, value)?;
+                self.shared.globals_changed();
+                self.adjusted(warning);
+                return Ok(());
+            }
+            // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
+            VariableScope::NextTransaction if definition.canonical().name.starts_with("transaction_") => {
+                return self.set_next_transaction(definition, value);
+            }
+            VariableScope::Session | VariableScope::NextTransaction => {}
+        }
+        let name = definition.canonical().name;
+        if name == "last_insert_id" {
+            let warning = self.variables.set(definition, value, &self.shared.variables)?;
+            self.adjusted(warning);
+            self.last_insert_id =
+                self.variables.text(definition).and_then(|t| t.parse().ok()).unwrap_or_default();
+            return Ok(());
+        }
+        let was_autocommit = self.settings.autocommit;
+        let warning = self.variables.set(definition, value, &self.shared.variables)?;
+        self.adjusted(warning);
+        self.keep_pairs(name);
+        self.settings_changed();
+        self.track(name);
+        // Turning autocommit on commits what is open (manual 13.3.1); setting it again does not.
+        if name == "autocommit" && self.settings.autocommit && !was_autocommit {
+            self.commit_transaction()?;
+        }
+        Ok(())
+    }
+
+    /// A collation and its character set are two variables of one choice.
+    fn keep_pairs(&mut self, name: &str) {
+        for place in ["connection", "database", "server"] {
+            let (charset, collation) = (format!("character_set_{place}"), format!("collation_{place}"));
+            let text = |n: &str| lookup(n).and_then(|d| self.variables.text(d)).unwrap_or_else(|| "".into());
+            if name == charset {
+                let chosen = Charset::from_name(&text(&charset)).unwrap_or(Charset::Utf8mb4);
+                self.variables.put(&collation, chosen.default_collation().name());
+            } else if name == collation {
+                let chosen = Collation::from_name(&text(&collation)).unwrap_or(Collation::DEFAULT);
+                self.variables.put(&charset, chosen.charset().name());
+            }
+        }
+    }
+
+    fn adjusted(&mut self, warning: Option<String>) {
+        if let Some(message) = warning {
+            self.diagnostics.add(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
+        }
+    }
+
+    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
+        let charset = self.charset_or_default(charset)?;
+        let collation = match collation {
+            None => charset.default_collation(),
+            Some(name) => Collation::from_name(name).ok_or_else(|| {
+                Error::new(errno::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{name}'"))
+            })?,
+        };
+        if collation.charset() != charset {
+            return Err(Error::new(
+                errno::ER_COLLATION_CHARSET_MISMATCH,
+                format!(
+                    "COLLATION '{}' is not valid for CHARACTER SET '{}'",
+                    collation.name(),
+                    charset.name()
+                ),
+            ));
+        }
+        self.put_names(collation);
+        Ok(())
+    }
+
+    fn charset_or_default(&self, name: Option<&str>) -> Result<Charset> {
+        let Some(name) = name else { return Ok(self.shared_default_collation().charset()) };
+        Charset::from_name(name).ok_or_else(|| {
+            Error::new(errno::ER_UNKNOWN_CHARACTER_SET, format!("Unknown character set: '{name}'"))
+        })
+    }
+
+    fn shared_default_collation(&self) -> Collation {
+        let text = lookup("collation_connection").and_then(|d| self.shared.variables.get(d));
+        text.and_then(|t| Collation::from_name(&t)).unwrap_or(Collation::DEFAULT)
+    }
+
+    /// What the handshake asked for, by number. One that StemDB does not have is answered as MySQL answers it: with
+    /// the server's default.
+    pub(crate) fn set_connection_collation(&mut self, id: u16) {
+        let known = Collation::ALL.into_iter().find(|c| c.id() == id);
+        let collation = known.unwrap_or_else(|| match id {
+            // latin1_*, of which only latin1_swedish_ci is here.
+            5 | 15 | 31 | 47 | 48 | 49 | 94 => Collation::Latin1SwedishCi,
+            11 => Collation::AsciiBin,
+            _ => self.shared_default_collation(),
+        });
+        self.put_names(collation);
+        self.changes.clear();
+    }
+
+    fn put_names(&mut self, collation: Collation) {
+        let charset = collation.charset().name();
+        self.put_tracked("character_set_client", charset);
+        self.put_tracked("character_set_connection", charset);
+        self.put_tracked("character_set_results", charset);
+        self.put_tracked("collation_connection", collation.name());
+        self.settings_changed();
+    }
+
+    fn put_tracked(&mut self, name: &str, text: &str) {
+        self.variables.put(name, text);
+        self.track(name);
+    }
+
+    /// Tells the client with the next OK, if it asked to be told of this variable.
+    fn track(&mut self, name: &str) {
+        let listed = &self.settings.track_variables;
+        if listed == "*" || listed.split(',').any(|n| n.trim().eq_ignore_ascii_case(name)) {
+            let value = lookup(name).and_then(|d| self.variables.text(d)).unwrap_or_else(|| "".into());
+            self.changes.system_variable(name, &value);
+        }
+        if self.settings.track_state {
+            self.changes.state_change();
+        }
+    }
+
+    fn set_transaction(
+        &mut self,
+        scope: VariableScope,
+        isolation: Option<&str>,
+        read_only: Option<bool>,
+    ) -> Result<()> {
+        let isolation = isolation.map(|level| level.to_uppercase().replace(' ', "-"));
+        let mut items = Vec::new();
+        if let Some(level) = isolation {
+            items.push(("transaction_isolation", Value::String(level)));
+        }
+        if let Some(read_only) = read_only {
+            items.push(("transaction_read_only", Value::Int(i64::from(read_only))));
+        }
+        items.into_iter().try_for_each(|(name, value)| self.set_variable(scope, name, Some(value)))
+    }
+
+    fn set_next_transaction(&mut self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
+        // Checked as the session's variable would be, on a copy that is thrown away.
+        let mut probe = crate::variables::SessionVariables::new(&self.shared.variables);
+        probe.set(definition, value, &self.shared.variables)?;
+        let text = probe.text(definition).unwrap_or_else(|| "".into());
+        match definition.canonical().name {
+            "transaction_isolation" => {
+                let level = if &*text == "READ-COMMITTED" {
+                    Isolation::ReadCommitted
+                } else {
+                    Isolation::RepeatableRead
+                };
+                self.transaction.set_next(Some(level), None)
+            }
+            _ => self.transaction.set_next(None, Some(&*text == "ON")),
+        }
+    }
+
+    /// The value of `@@name` as the planner asks for it.
+    pub(crate) fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
+        let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+        let wrong = |kind: &str| {
+            Error::new(
+                errno::ER_INCORRECT_GLOBAL_LOCAL_VAR,
+                format!("Variable '{}' is a {kind} variable", definition.name),
+            )
+        };
+        let text = match (scope, definition.scope) {
+            (Some(VariableScope::Global), Scope::Session) => return Err(wrong("SESSION")),
+            (Some(VariableScope::Session), Scope::Global) => return Err(wrong("GLOBAL")),
+            (Some(VariableScope::Global), _) | (_, Scope::Global) => self.shared.variables.get(definition),
+            _ => self.variable_text(definition),
+        };
+        Ok(crate::variables::values::typed(definition.canonical(), text.as_deref()))
+    }
+}
+
+fn evaluate(expr: &Expr, eval: &Arc<EvalContext>) -> Result<Value> {
+    functions::eval_value(expr, eval)
+}

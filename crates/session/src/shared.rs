@@ -1,0 +1,112 @@
+//! What all sessions of a server share. Made once, when the server starts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use catalog::Catalog;
+use kv::{Durability, Store};
+use planner::PlanCache;
+
+use crate::process::ProcessList;
+use crate::session::Session;
+use crate::statistics::Statistics;
+use crate::variables::GlobalVariables;
+
+/// The version clients are told: MySQL's, whose behaviour we have, and our own.
+pub const VERSION: &str = concat!("8.0.33-StemDB-", env!("CARGO_PKG_VERSION"));
+
+/// The server as its sessions see it.
+pub struct Shared {
+    pub store: Store,
+    pub catalog: Arc<Catalog>,
+    pub plans: PlanCache,
+    pub variables: GlobalVariables,
+    pub processes: ProcessList,
+    pub statistics: Statistics,
+    /// Where analytical queries spill to.
+    pub spill_directory: PathBuf,
+    pub started: Instant,
+    /// Prepared statements open in all sessions, bounded by `max_prepared_stmt_count`.
+    pub(crate) prepared_count: AtomicU64,
+    /// `innodb_flush_log_at_trx_commit`, read at every commit.
+    durability: AtomicU64,
+}
+
+impl Shared {
+    pub fn new(
+        store: Store,
+        catalog: Arc<Catalog>,
+        variables: GlobalVariables,
+        spill_directory: PathBuf,
+    ) -> Arc<Self> {
+        let shared = Self {
+            store,
+            catalog,
+            plans: PlanCache::default(),
+            variables,
+            processes: ProcessList::default(),
+            statistics: Statistics::default(),
+            spill_directory,
+            started: Instant::now(),
+            prepared_count: AtomicU64::new(0),
+            durability: AtomicU64::new(1),
+        };
+        shared.globals_changed();
+        Arc::new(shared)
+    }
+
+    /// Brings what the server reads often in line with the global variables.
+    pub(crate) fn globals_changed(&self) {
+        self.durability
+            .store(self.variables.integer("innodb_flush_log_at_trx_commit"), Ordering::Relaxed);
+        self.store.set_gc_age(Duration::from_secs(self.variables.integer("stemdb_gc_age")));
+    }
+
+    /// When commits are acknowledged.
+    pub fn durability(&self) -> Durability {
+        match self.durability.load(Ordering::Relaxed) {
+            0 => Durability::Lazy,
+            2 => Durability::Os,
+            _ => Durability::Sync,
+        }
+    }
+
+    /// SHOW STATUS: names and values, sorted by name.
+    pub(crate) fn status(&self, session: &Session) -> Vec<(String, String)> {
+        let mut rows: Vec<(String, String)> = self
+            .statistics
+            .counters()
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .chain(self.store.stats().into_iter().map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())))
+            .collect();
+        let connections = self.processes.count().to_string();
+        rows.push(("Threads_connected".into(), connections.clone()));
+        rows.push(("Threads_running".into(), self.running().to_string()));
+        rows.push(("Uptime".into(), self.started.elapsed().as_secs().to_string()));
+        rows.push(("Prepared_stmt_count".into(), self.prepared_count.load(Ordering::Relaxed).to_string()));
+        rows.push(("Ssl_cipher".into(), session.tls().map(|t| t.cipher.clone()).unwrap_or_default()));
+        rows.push(("Ssl_version".into(), session.tls().map(|t| t.version.clone()).unwrap_or_default()));
+        let compression = session.client.compression;
+        rows.push(("Compression".into(), if compression.is_some() { "ON" } else { "OFF" }.into()));
+        rows.push(("Compression_algorithm".into(), compression.unwrap_or("").into()));
+        rows.sort();
+        rows
+    }
+
+    fn running(&self) -> usize {
+        self.processes.all().iter().filter(|p| p.running_for().is_some()).count()
+    }
+
+    /// COM_STATISTICS' line.
+    pub(crate) fn one_line(&self) -> String {
+        format!(
+            "Uptime: {}  Threads: {}  Questions: {}  Slow queries: 0  Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {:.3}",
+            self.started.elapsed().as_secs(),
+            self.processes.count(),
+            self.statistics.questions(),
+            self.statistics.questions() as f64 / self.started.elapsed().as_secs_f64().max(1.0),
+        )
+    }
+}

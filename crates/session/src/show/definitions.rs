@@ -1,0 +1,34 @@
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE.
+
+use catalog::definition::TableName;
+use types::{Result, Value};
+
+use crate::listing::{Listing, text};
+use crate::session::Session;
+
+impl Session {
+    pub(super) fn show_create_table(&self, name: &TableName) -> Result<Listing> {
+        let table = self.table(name)?;
+        let next_id = if table.columns.iter().any(|c| c.auto_increment) {
+            Some(self.shared.catalog.next_auto_increment(&table)?)
+        } else {
+            None
+        };
+        let create = catalog::show_create::table(&table, next_id, &self.settings.time_zone);
+        let mut listing = Listing::texts(&["Table", "Create Table"]);
+        listing.push(vec![text(&table.name), Value::String(create)]);
+        Ok(listing)
+    }
+
+    pub(super) fn show_create_database(&self, name: &str, if_not_exists: bool) -> Result<Listing> {
+        let schema = self.shared.catalog.schema();
+        let database = schema.database(name).ok_or_else(|| crate::errors::unknown_database(name))?;
+        let mut create = catalog::show_create::database(database);
+        if if_not_exists {
+            create = create.replacen("CREATE DATABASE ", "CREATE DATABASE /*!32312 IF NOT EXISTS*/ ", 1);
+        }
+        let mut listing = Listing::texts(&["Database", "Create Database"]);
+        listing.push(vec![text(&database.name), Value::String(create)]);
+        Ok(listing)
+    }
+}

@@ -1,0 +1,233 @@
+//! SHOW DATABASES, TABLES, TABLE STATUS, COLUMNS and INDEX.
+
+use std::sync::Arc;
+
+use catalog::definition::TableName;
+use catalog::model::{Column, Database, Default, Index, Table};
+use planner::command::ShowFilter;
+use types::{Result, SqlType, Value};
+
+use crate::errors;
+use crate::listing::{Listing, text, text_type};
+use crate::session::Session;
+
+impl Session {
+    pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
+        let schema = self.shared.catalog.schema();
+        if schema.database(&name.database).is_none() {
+            return Err(errors::unknown_database(&name.database));
+        }
+        schema.table(&name.database, &name.name).cloned().ok_or_else(|| errors::no_such_table(name))
+    }
+
+    fn database(&self, name: &str) -> Result<Arc<Database>> {
+        let schema = self.shared.catalog.schema();
+        schema.database(name).cloned().ok_or_else(|| errors::unknown_database(name))
+    }
+
+    pub(super) fn show_databases(&self) -> Listing {
+        let mut listing = Listing::new(&[("Database", text_type(64))]);
+        for name in self.shared.catalog.schema().databases.keys() {
+            listing.push(vec![text(name)]);
+        }
+        listing
+    }
+
+    pub(super) fn show_tables(&self, name: &str, full: bool, filter: &ShowFilter) -> Result<Listing> {
+        let database = self.database(name)?;
+        let heading = match filter {
+            ShowFilter::Like(pattern) => format!("Tables_in_{name} ({pattern})"),
+            _ => format!("Tables_in_{name}"),
+        };
+        let mut columns = vec![(heading.as_str(), text_type(64))];
+        if full {
+            columns.push(("Table_type", text_type(11)));
+        }
+        let mut listing = Listing::new(&columns);
+        let kind = if database.is_system() { "SYSTEM VIEW" } else { "BASE TABLE" };
+        for table in sorted(&database) {
+            let mut row = vec![text(&table.name)];
+            if full {
+                row.push(text(kind));
+            }
+            listing.push(row);
+        }
+        Ok(listing)
+    }
+
+    pub(super) fn show_table_status(&self, name: &str) -> Result<Listing> {
+        let database = self.database(name)?;
+        let number = SqlType::BIGINT_UNSIGNED;
+        let mut listing = Listing::new(&[
+            ("Name", text_type(64)),
+            ("Engine", text_type(64)),
+            ("Version", SqlType::BIGINT),
+            ("Row_format", text_type(10)),
+            ("Rows", number),
+            ("Avg_row_length", number),
+            ("Data_length", number),
+            ("Max_data_length", number),
+            ("Index_length", number),
+            ("Data_free", number),
+            ("Auto_increment", number),
+            ("Create_time", SqlType::timestamp(0)),
+            ("Update_time", SqlType::datetime(0)),
+            ("Check_time", SqlType::datetime(0)),
+            ("Collation", text_type(64)),
+            ("Checksum", SqlType::BIGINT),
+            ("Create_options", text_type(256)),
+            ("Comment", text_type(256)),
+        ]);
+        for table in sorted(&database) {
+            listing.push(self.table_status(&table)?);
+        }
+        Ok(listing)
+    }
+
+    fn table_status(&self, table: &Table) -> Result<Vec<Value>> {
+        let auto_increment = if table.columns.iter().any(|c| c.auto_increment) {
+            Value::UInt(self.shared.catalog.next_auto_increment(table)?)
+        } else {
+            Value::Null
+        };
+        let created = self.settings.time_zone.from_unix_us(table.created_us / 1_000_000 * 1_000_000);
+        Ok(vec![
+            text(&table.name),
+            text("InnoDB"),
+            Value::Int(10),
+            text("Dynamic"),
+            Value::UInt(self.shared.catalog.row_estimate(table.id)),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::UInt(0),
+            Value::UInt(0),
+            auto_increment,
+            Value::UInt(created.pack()),
+            Value::Null,
+            Value::Null,
+            text(table.collation.name()),
+            Value::Null,
+            text(""),
+            text(&table.comment),
+        ])
+    }
+
+    pub(super) fn show_columns(&self, name: &TableName, full: bool) -> Result<Listing> {
+        let table = self.table(name)?;
+        let mut names = vec!["Field", "Type"];
+        if full {
+            names.push("Collation");
+        }
+        names.extend(["Null", "Key", "Default", "Extra"]);
+        if full {
+            names.extend(["Privileges", "Comment"]);
+        }
+        let mut listing = Listing::texts(&names);
+        for offset in table.public_columns() {
+            let column = &table.columns[offset];
+            let mut row = vec![text(&column.name), text(column.ty.column_type())];
+            if full {
+                let collated = column.ty.is_string() && !column.ty.is_binary();
+                row.push(if collated { text(column.ty.collation.name()) } else { Value::Null });
+            }
+            row.extend([
+                text(if column.nullable { "YES" } else { "NO" }),
+                text(column_key(&table, offset)),
+                default_text(column),
+                text(extra(column)),
+            ]);
+            if full {
+                row.extend([text("select,insert,update,references"), text(&column.comment)]);
+            }
+            listing.push(row);
+        }
+        Ok(listing)
+    }
+
+    pub(super) fn show_index(&self, name: &TableName) -> Result<Listing> {
+        let table = self.table(name)?;
+        let mut listing = Listing::new(&[
+            ("Table", text_type(64)),
+            ("Non_unique", SqlType::BIGINT),
+            ("Key_name", text_type(64)),
+            ("Seq_in_index", SqlType::BIGINT_UNSIGNED),
+            ("Column_name", text_type(64)),
+            ("Collation", text_type(1)),
+            ("Cardinality", SqlType::BIGINT),
+            ("Sub_part", SqlType::BIGINT),
+            ("Packed", text_type(1)),
+            ("Null", text_type(3)),
+            ("Index_type", text_type(11)),
+            ("Comment", text_type(8)),
+            ("Index_comment", text_type(2048)),
+            ("Visible", text_type(3)),
+            ("Expression", text_type(256)),
+        ]);
+        let rows = self.shared.catalog.row_estimate(table.id);
+        for index in catalog::information_schema::all_indexes(&table) {
+            index_rows(&table, &index, rows, &mut listing);
+        }
+        Ok(listing)
+    }
+}
+
+fn sorted(database: &Database) -> Vec<Arc<Table>> {
+    let mut tables: Vec<_> = database.tables.values().cloned().collect();
+    tables.sort_by(|a, b| a.name.cmp(&b.name));
+    tables
+}
+
+fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
+    for (position, part) in index.parts.iter().enumerate() {
+        let column = &table.columns[part.column];
+        let cardinality = if index.unique && position + 1 == index.parts.len() { rows } else { rows / 10 };
+        listing.push(vec![
+            text(&table.name),
+            Value::Int(i64::from(!index.unique)),
+            text(&index.name),
+            Value::UInt(position as u64 + 1),
+            text(&column.name),
+            text("A"),
+            Value::Int(i64::try_from(cardinality).unwrap_or(i64::MAX)),
+            part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
+            Value::Null,
+            text(if column.nullable { "YES" } else { "" }),
+            text("BTREE"),
+            text(""),
+            text(&index.comment),
+            text("YES"),
+            Value::Null,
+        ]);
+    }
+}
+
+/// PRI, UNI, MUL or nothing, as manual 13.7.7.5 "SHOW COLUMNS Statement" has it.
+fn column_key(table: &Table, offset: usize) -> &'static str {
+    catalog::information_schema::column_key(table, offset)
+}
+
+fn default_text(column: &Column) -> Value {
+    match &column.default {
+        Default::None | Default::Null => Value::Null,
+        Default::Literal(literal) => text(literal),
+        Default::Now if column.ty.decimals > 0 => text(format!("CURRENT_TIMESTAMP({})", column.ty.decimals)),
+        Default::Now => text("CURRENT_TIMESTAMP"),
+    }
+}
+
+fn extra(column: &Column) -> String {
+    let mut parts = Vec::new();
+    if column.auto_increment {
+        parts.push("auto_increment".to_owned());
+    }
+    if column.default == Default::Now {
+        parts.push("DEFAULT_GENERATED".to_owned());
+    }
+    if column.on_update_now {
+        let fsp = column.ty.decimals;
+        let precision = if fsp > 0 { format!("({fsp})") } else { String::new() };
+        parts.push(format!("on update CURRENT_TIMESTAMP{precision}"));
+    }
+    parts.join(" ")
+}

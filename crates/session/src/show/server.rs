@@ -1,0 +1,197 @@
+//! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets, grants.
+
+use types::{Charset, Collation, Result, SqlType, Value, WarningLevel};
+
+use crate::listing::{Listing, text, text_type};
+use crate::session::Session;
+use crate::variables::definitions::{Scope, all};
+
+impl Session {
+    pub(super) fn show_variables(&self, global: bool) -> Listing {
+        let mut listing = Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(2048))]);
+        for definition in all() {
+            let value = match (global, definition.scope) {
+                (true, Scope::Session) => continue,
+                (true, _) | (_, Scope::Global) => self.shared.variables.get(definition),
+                (false, _) => self.variable_text(definition),
+            };
+            listing.push(vec![text(definition.name), text(value.as_deref().unwrap_or(""))]);
+        }
+        listing
+    }
+
+    pub(super) fn show_status(&self) -> Listing {
+        let mut listing = Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(2048))]);
+        for (name, value) in self.shared.status(self) {
+            listing.push(vec![text(name), text(value)]);
+        }
+        listing
+    }
+
+    pub(super) fn show_process_list(&self, full: bool) -> Listing {
+        let mut listing = Listing::new(&[
+            ("Id", SqlType::BIGINT_UNSIGNED),
+            ("User", text_type(32)),
+            ("Host", text_type(255)),
+            ("db", text_type(64)),
+            ("Command", text_type(16)),
+            ("Time", SqlType::BIGINT),
+            ("State", text_type(64)),
+            ("Info", text_type(if full { 65_535 } else { 100 })),
+        ]);
+        for process in self.shared.processes.all() {
+            let activity = process.activity();
+            let info = activity.statement.as_deref().map(|s| {
+                if full { s.to_owned() } else { s.chars().take(100).collect::<String>() }
+            });
+            listing.push(vec![
+                Value::UInt(process.id),
+                text(activity.user),
+                text(activity.host),
+                activity.database.map_or(Value::Null, Value::String),
+                text(activity.command),
+                Value::Int(i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX)),
+                text(activity.state),
+                info.map_or(Value::Null, Value::String),
+            ]);
+        }
+        listing
+    }
+
+    pub(super) fn show_warnings(&self, errors_only: bool, offset: u64, count: Option<u64>) -> Listing {
+        let mut listing = Listing::new(&[
+            ("Level", text_type(7)),
+            ("Code", SqlType { length: 4, ..SqlType::BIGINT_UNSIGNED }),
+            ("Message", text_type(512)),
+        ]);
+        let shown = self.diagnostics.warnings.iter();
+        let shown = shown.filter(|w| !errors_only || w.level == WarningLevel::Error);
+        let count = count.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        for warning in shown.skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(count) {
+            listing.push(vec![
+                text(warning.level.name()),
+                Value::UInt(u64::from(warning.code)),
+                text(&warning.message),
+            ]);
+        }
+        listing
+    }
+
+    pub(super) fn show_count_warnings(&self, errors_only: bool) -> Listing {
+        let (name, count) = if errors_only {
+            ("@@session.error_count", self.diagnostics.error_count())
+        } else {
+            ("@@session.warning_count", self.diagnostics.count)
+        };
+        let mut listing = Listing::new(&[(name, SqlType::BIGINT_UNSIGNED)]);
+        listing.push(vec![Value::UInt(count)]);
+        listing
+    }
+
+    pub(super) fn show_grants(&self, user: Option<&(String, String)>) -> Result<Listing> {
+        let (name, host) = match user {
+            Some((name, host)) => (name.clone(), host.clone()),
+            None => self.account_parts(),
+        };
+        if self.shared.catalog.accounts().get(&name, &host)?.is_none() {
+            return Err(types::Error::new(
+                1141,
+                format!("There is no such grant defined for user '{name}' on host '{host}'"),
+            ));
+        }
+        let heading = format!("Grants for {name}@{host}");
+        let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
+        listing.push(vec![text(format!("GRANT ALL PRIVILEGES ON *.* TO `{name}`@`{host}` WITH GRANT OPTION"))]);
+        Ok(listing)
+    }
+}
+
+pub fn engines() -> Listing {
+    let mut listing = Listing::texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
+    let comment = "StemDB's transactional store, under the name applications ask for";
+    listing.push(vec![text("InnoDB"), text("DEFAULT"), text(comment), text("YES"), text("NO"), text("YES")]);
+    listing
+}
+
+pub fn collations() -> Listing {
+    let mut listing = Listing::new(&[
+        ("Collation", text_type(64)),
+        ("Charset", text_type(64)),
+        ("Id", SqlType::BIGINT_UNSIGNED),
+        ("Default", text_type(3)),
+        ("Compiled", text_type(3)),
+        ("Sortlen", SqlType::BIGINT_UNSIGNED),
+        ("Pad_attribute", text_type(9)),
+    ]);
+    let mut all = Collation::ALL;
+    all.sort_by_key(|c| c.name());
+    for collation in all {
+        let charset = collation.charset();
+        listing.push(vec![
+            text(collation.name()),
+            text(charset.name()),
+            Value::UInt(u64::from(collation.id())),
+            text(if charset.default_collation() == collation { "Yes" } else { "" }),
+            text("Yes"),
+            Value::UInt(if collation == Collation::Utf8mb40900AiCi { 0 } else { 1 }),
+            text(if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }),
+        ]);
+    }
+    listing
+}
+
+pub fn charsets() -> Listing {
+    let mut listing = Listing::new(&[
+        ("Charset", text_type(64)),
+        ("Description", text_type(2048)),
+        ("Default collation", text_type(64)),
+        ("Maxlen", SqlType::BIGINT_UNSIGNED),
+    ]);
+    let mut all = Charset::ALL;
+    all.sort_by_key(|c| c.name());
+    for charset in all {
+        let description = match charset {
+            Charset::Utf8mb4 => "UTF-8 Unicode",
+            Charset::Latin1 => "cp1252 West European",
+            Charset::Ascii => "US ASCII",
+            Charset::Binary => "Binary pseudo charset",
+        };
+        listing.push(vec![
+            text(charset.name()),
+            text(description),
+            text(charset.default_collation().name()),
+            Value::UInt(u64::from(charset.max_bytes_per_char())),
+        ]);
+    }
+    listing
+}
+
+/// Kinds of objects that StemDB has none of: the right columns, no rows.
+pub fn empty(what: &str) -> Listing {
+    let what = what.to_ascii_uppercase();
+    let names: &[&str] = match what.as_str() {
+        "TRIGGERS" => &[
+            "Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode", "Definer",
+            "character_set_client", "collation_connection", "Database Collation",
+        ],
+        "EVENTS" => &[
+            "Db", "Name", "Definer", "Time zone", "Type", "Execute at", "Interval value", "Interval field",
+            "Starts", "Ends", "Status", "Originator", "character_set_client", "collation_connection",
+            "Database Collation",
+        ],
+        "PROCEDURE STATUS" | "FUNCTION STATUS" => &[
+            "Db", "Name", "Type", "Definer", "Modified", "Created", "Security_type", "Comment",
+            "character_set_client", "collation_connection", "Database Collation",
+        ],
+        "PLUGINS" => &["Name", "Status", "Type", "Library", "License"],
+        "OPEN TABLES" => &["Database", "Table", "In_use", "Name_locked"],
+        "PRIVILEGES" => &["Privilege", "Context", "Comment"],
+        "MASTER STATUS" | "BINARY LOG STATUS" => {
+            &["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"]
+        }
+        "BINARY LOGS" | "MASTER LOGS" => &["Log_name", "File_size", "Encrypted"],
+        "PROFILES" => &["Query_ID", "Duration", "Query"],
+        _ => &["Name"],
+    };
+    Listing::texts(names)
+}

@@ -1,0 +1,249 @@
+//! Statements that are no plans: transactions, USE, SET, KILL, definitions, accounts. Each does its work and says OK, or
+//! sends a listing.
+
+use std::io;
+
+use catalog::definition::{Ddl, TableName};
+use catalog::{DdlContext, check};
+use planner::command::{Command, Explained};
+use types::{Error, Result, Value};
+use wire::connection::PacketSink;
+use wire::row::Format;
+
+use crate::command::connection_number;
+use crate::listing::{Listing, text, text_type};
+use crate::reply::Done;
+use crate::run::Outcome;
+use crate::session::Session;
+use crate::statistics::Kind;
+use crate::transaction::BeginOptions;
+
+impl Session {
+    /// Runs a command statement.
+    pub(crate) fn run_command(
+        &mut self,
+        command: &Command,
+        format: Format,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<(Kind, Result<Outcome>)> {
+        let kind = kind_of(command);
+        if let Command::Execute { name, using } = command {
+            return self.execute_named(name, using, out);
+        }
+        let answer = match command {
+            Command::Commit { chain, release } => Answer::of_end(self.end_transaction(true, *chain), *release),
+            Command::Rollback { chain, release } => Answer::of_end(self.end_transaction(false, *chain), *release),
+            Command::Show(show) => {
+                let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+                Answer::Listing(self.show(show, &eval))
+            }
+            Command::Explain(explained) => Answer::Listing(self.explain(explained)),
+            Command::AdminCheckTable { tables } => Answer::of(self.admin_check(tables)),
+            Command::CheckTable { tables } => Answer::Listing(self.check_tables(tables)),
+            Command::AnalyzeTable { tables } => Answer::Listing(self.analyze_tables(tables)),
+            other => Answer::of(self.plain_command(other)),
+        };
+        let outcome = match answer {
+            Answer::Outcome(outcome) => outcome,
+            Answer::Listing(Ok(listing)) => {
+                self.found_rows = listing.rows.len() as u64;
+                self.send_listing(&listing, format, out)?.map(|()| Outcome::Sent)
+            }
+            Answer::Listing(Err(error)) => Err(error),
+        };
+        Ok((kind, outcome))
+    }
+
+    /// Statements whose whole answer is OK.
+    fn plain_command(&mut self, command: &Command) -> Result<()> {
+        match command {
+            Command::Begin { read_only, consistent_snapshot, optimistic } => {
+                self.commit_transaction()?;
+                let options = BeginOptions {
+                    read_only: *read_only,
+                    consistent_snapshot: *consistent_snapshot,
+                    optimistic: *optimistic,
+                };
+                let interrupt = self.process.interrupt.clone();
+                self.transaction.begin(&self.shared.store, &self.settings, &interrupt, options)
+            }
+            Command::Savepoint { name } => {
+                self.transaction.savepoint(name);
+                Ok(())
+            }
+            Command::RollbackTo { name } => self.transaction.rollback_to(name),
+            Command::ReleaseSavepoint { name } => self.transaction.release(name),
+            Command::Use { database } => self.use_database(database),
+            Command::Set(items) => self.set(items),
+            Command::Kill { connection, query_only } => {
+                let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+                let id = connection_number(&functions::eval_value(connection, &eval)?)?;
+                self.kill(id, *query_only)
+            }
+            Command::Prepare { name, source } => self.prepare_named(name, source),
+            Command::Deallocate { name } => self.deallocate_named(name),
+            Command::DoNothing(exprs) => {
+                let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+                exprs.iter().try_for_each(|e| functions::eval_value(e, &eval).map(drop))?;
+                self.end_of_evaluation(&eval);
+                self.collect_warnings(&eval);
+                Ok(())
+            }
+            Command::Flush { .. } => self.commit_transaction(),
+            Command::LockTables { .. } => Err(Error::not_supported(
+                "LOCK TABLES",
+                "use a transaction with SELECT ... FOR UPDATE; mysqldump takes --single-transaction or --skip-lock-tables",
+            )),
+            Command::UnlockTables => Ok(()),
+            other => self.account_command(other),
+        }
+    }
+
+    fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<()> {
+        if commit {
+            self.commit_transaction()?;
+        } else {
+            self.rollback_transaction();
+        }
+        if chain {
+            let interrupt = self.process.interrupt.clone();
+            self.transaction.begin(&self.shared.store, &self.settings, &interrupt, BeginOptions::default())?;
+        }
+        Ok(())
+    }
+
+    /// A definition: commits what is open before, and is committed itself.
+    pub(crate) fn run_ddl(&mut self, ddl: &Ddl) -> Result<Done> {
+        if self.transaction.in_transaction() && self.transaction.is_read_only() {
+            return Err(crate::errors::read_only_transaction());
+        }
+        self.commit_transaction()?;
+        if self.shared.variables.boolean("read_only") {
+            return Err(Error::new(
+                1290,
+                "The MySQL server is running with the --read-only option so it cannot execute this statement",
+            ));
+        }
+        let context = DdlContext {
+            interrupt: self.process.interrupt.clone(),
+            lock_wait: self.settings.metadata_lock_wait,
+            now_us: self.now_us(),
+            time_zone: self.settings.time_zone,
+            server_collation: self.settings.collation_server,
+        };
+        let tables_before = self.tables_of_dropped(ddl);
+        let warnings = self.shared.catalog.execute(ddl, &context)?;
+        for warning in warnings {
+            self.diagnostics.add(warning);
+        }
+        let mut done = Done::default();
+        match ddl {
+            Ddl::DropDatabase { name, .. } => {
+                done.affected = tables_before;
+                if self.database.as_deref() == Some(name.as_str()) {
+                    self.leave_database();
+                }
+            }
+            Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } => done.affected = 1,
+            Ddl::AlterTable { .. } => {
+                done.info = format!("Records: 0  Duplicates: 0  Warnings: {}", self.diagnostics.count);
+            }
+            _ => {}
+        }
+        Ok(done)
+    }
+
+    /// DROP DATABASE answers with the number of tables that went.
+    fn tables_of_dropped(&self, ddl: &Ddl) -> u64 {
+        let Ddl::DropDatabase { name, .. } = ddl else { return 0 };
+        self.shared.catalog.schema().database(name).map_or(0, |d| d.tables.len() as u64)
+    }
+
+    fn admin_check(&mut self, tables: &[TableName]) -> Result<()> {
+        for name in tables {
+            let table = self.table(name)?;
+            let snapshot = self.shared.store.snapshot_now()?.interruptible(self.process.interrupt.clone());
+            check::table(&table, &snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer.
+    fn check_tables(&mut self, tables: &[TableName]) -> Result<Listing> {
+        let mut listing = maintenance_listing();
+        for name in tables {
+            let (kind, message) = match self.admin_check(std::slice::from_ref(name)) {
+                Ok(()) => ("status", "OK".to_owned()),
+                Err(error) => ("Error", error.message),
+            };
+            listing.push(maintenance_row(name, "check", kind, &message));
+        }
+        Ok(listing)
+    }
+
+    /// ANALYZE TABLE: row estimates are kept up to date by themselves.
+    fn analyze_tables(&mut self, tables: &[TableName]) -> Result<Listing> {
+        self.commit_transaction()?;
+        let mut listing = maintenance_listing();
+        for name in tables {
+            match self.table(name) {
+                Ok(_) => listing.push(maintenance_row(name, "analyze", "status", "OK")),
+                Err(error) => {
+                    listing.push(maintenance_row(name, "analyze", "Error", &error.message));
+                    listing.push(maintenance_row(name, "analyze", "status", "Operation failed"));
+                }
+            }
+        }
+        Ok(listing)
+    }
+
+    fn explain(&mut self, explained: &Explained) -> Result<Listing> {
+        if explained.analyze {
+            return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
+        }
+        let (columns, rows) = planner::explain::explain(explained, &|table| self.shared.catalog.row_estimate(table))?;
+        Ok(Listing { columns, rows })
+    }
+}
+
+enum Answer {
+    Outcome(Result<Outcome>),
+    Listing(Result<Listing>),
+}
+
+impl Answer {
+    fn of(result: Result<()>) -> Self {
+        Self::Outcome(result.map(|()| Outcome::Ok(Done::default())))
+    }
+
+    fn of_end(result: Result<()>, release: bool) -> Self {
+        Self::Outcome(result.map(|()| {
+            if release { Outcome::Close(Done::default()) } else { Outcome::Ok(Done::default()) }
+        }))
+    }
+}
+
+fn maintenance_listing() -> Listing {
+    Listing::new(&[
+        ("Table", text_type(128)),
+        ("Op", text_type(10)),
+        ("Msg_type", text_type(10)),
+        ("Msg_text", text_type(393_216)),
+    ])
+}
+
+fn maintenance_row(name: &TableName, operation: &str, kind: &str, message: &str) -> Vec<Value> {
+    vec![text(format!("{}.{}", name.database, name.name)), text(operation), text(kind), text(message)]
+}
+
+fn kind_of(command: &Command) -> Kind {
+    match command {
+        Command::Begin { .. } => Kind::Begin,
+        Command::Commit { .. } => Kind::Commit,
+        Command::Rollback { .. } => Kind::Rollback,
+        Command::Set(_) => Kind::Set,
+        Command::Show(_) => Kind::Show,
+        Command::Prepare { .. } => Kind::Prepare,
+        _ => Kind::Other,
+    }
+}

@@ -1,0 +1,126 @@
+//! Counters of what the server has done: SHOW STATUS and the status port's metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Kinds of statements that are counted apart, with the names SHOW STATUS has for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Kind {
+    Select,
+    Insert,
+    Replace,
+    Update,
+    Delete,
+    Begin,
+    Commit,
+    Rollback,
+    Set,
+    Show,
+    Definition,
+    Prepare,
+    Other,
+}
+
+impl Kind {
+    pub const ALL: [(Kind, &'static str, &'static str); 13] = [
+        (Kind::Select, "Com_select", "select"),
+        (Kind::Insert, "Com_insert", "insert"),
+        (Kind::Replace, "Com_replace", "replace"),
+        (Kind::Update, "Com_update", "update"),
+        (Kind::Delete, "Com_delete", "delete"),
+        (Kind::Begin, "Com_begin", "begin"),
+        (Kind::Commit, "Com_commit", "commit"),
+        (Kind::Rollback, "Com_rollback", "rollback"),
+        (Kind::Set, "Com_set_option", "set"),
+        (Kind::Show, "Com_show", "show"),
+        (Kind::Definition, "Com_ddl", "ddl"),
+        (Kind::Prepare, "Com_stmt_prepare", "prepare"),
+        (Kind::Other, "Com_other", "other"),
+    ];
+}
+
+/// Upper bounds of the latency histogram's buckets, in microseconds; the last bucket has none.
+pub const LATENCY_BOUNDS_US: [u64; 16] = [
+    25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    10_000_000,
+];
+
+/// Statements of one kind.
+#[derive(Default)]
+pub struct PerKind {
+    pub count: AtomicU64,
+    pub errors: AtomicU64,
+    pub total_us: AtomicU64,
+    /// Not cumulative; one more than there are bounds.
+    pub buckets: [AtomicU64; LATENCY_BOUNDS_US.len() + 1],
+}
+
+#[derive(Default)]
+pub struct Statistics {
+    kinds: [PerKind; Kind::ALL.len()],
+    pub analytical: AtomicU64,
+    pub plan_cache_hits: AtomicU64,
+    pub plan_cache_misses: AtomicU64,
+}
+
+impl Statistics {
+    /// Counts a statement that has ended.
+    pub fn record(&self, kind: Kind, took: Duration, failed: bool) {
+        let entry = &self.kinds[kind as usize];
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = LATENCY_BOUNDS_US.partition_point(|&bound| bound < us);
+        entry.count.fetch_add(1, Ordering::Relaxed);
+        entry.total_us.fetch_add(us, Ordering::Relaxed);
+        entry.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        if failed {
+            entry.errors.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn of(&self, kind: Kind) -> &PerKind {
+        &self.kinds[kind as usize]
+    }
+
+    /// Statements of all kinds.
+    pub fn questions(&self) -> u64 {
+        self.kinds.iter().map(|k| k.count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// For SHOW STATUS.
+    pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let kinds = Kind::ALL.iter().map(|&(kind, name, _)| (name, self.of(kind).count.load(Ordering::Relaxed)));
+        let more = [
+            ("Questions", self.questions()),
+            ("Queries", self.questions()),
+            ("Stemdb_analytical_queries", self.analytical.load(Ordering::Relaxed)),
+            ("Stemdb_plan_cache_hits", self.plan_cache_hits.load(Ordering::Relaxed)),
+            ("Stemdb_plan_cache_misses", self.plan_cache_misses.load(Ordering::Relaxed)),
+        ];
+        kinds.chain(more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_lands_in_the_bucket_of_its_latency() {
+        let statistics = Statistics::default();
+        statistics.record(Kind::Select, Duration::from_micros(25), false);
+        statistics.record(Kind::Select, Duration::from_micros(26), true);
+        statistics.record(Kind::Select, Duration::from_secs(60), false);
+        let select = statistics.of(Kind::Select);
+        let buckets: Vec<u64> = select.buckets.iter().map(|b| b.load(Ordering::Relaxed)).collect();
+        assert_eq!((buckets[0], buckets[1], buckets[LATENCY_BOUNDS_US.len()]), (1, 1, 1));
+        assert_eq!(select.errors.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn kinds_are_listed_in_their_own_order() {
+        for (position, (kind, ..)) in Kind::ALL.iter().enumerate() {
+            assert_eq!(*kind as usize, position);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! COM_QUERY: statements as text.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use planner::plan::{InsertMode, Plan};
+use planner::{Parsed, Statement};
+use types::{Error, Result, Value, errno};
+use wire::capability;
+use wire::connection::{Flow, PacketSink};
+use wire::row::Format;
+
+use crate::compile::Compiled;
+use crate::run::Outcome;
+use crate::session::Session;
+use crate::statistics::Kind;
+
+/// How often a statement is planned again when the schema keeps moving under it.
+const REPLANS_MAX: usize = 10;
+
+impl Session {
+    /// Runs the statements of a COM_QUERY and sends an answer for each; the first that fails is the last.
+    pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
+        let started = Instant::now();
+        if let Some(normalized) = planner::normalize(text, &self.settings.sql_mode) {
+            match self.find_normalized(&normalized) {
+                Ok(Some(plan)) => {
+                    self.begin_statement();
+                    let replan = |session: &mut Self| {
+                        let found = session.find_normalized(&normalized)?;
+                        found.map(Compiled::Plan).ok_or_else(schema_moves)
+                    };
+                    let result =
+                        self.run_compiled(Compiled::Plan(plan), &normalized.params, Format::Text, &replan, out)?;
+                    return self.finish_statement(result, started, out);
+                }
+                Ok(None) => {}
+                Err(error) => return self.finish_statement((Kind::Other, Err(error)), started, out),
+            }
+        }
+        let parsed = match planner::parse(text, &self.settings.sql_mode) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.begin_statement();
+                return self.finish_statement((Kind::Other, Err(error)), started, out);
+            }
+        };
+        if parsed.len() > 1 && !self.has(capability::MULTI_STATEMENTS) {
+            self.begin_statement();
+            let error = planner::syntax_error(text, parsed[1].text.start);
+            return self.finish_statement((Kind::Other, Err(error)), started, out);
+        }
+        self.statements(text, &parsed, out)
+    }
+
+    fn statements(
+        &mut self,
+        text: &Arc<str>,
+        parsed: &[Parsed],
+        out: &mut dyn PacketSink,
+    ) -> io::Result<Flow> {
+        for (position, statement) in parsed.iter().enumerate() {
+            let started = Instant::now();
+            self.more_results = position + 1 < parsed.len();
+            let result = self.statement(text, statement, out)?;
+            let failed = result.1.is_err();
+            if failed {
+                self.more_results = false;
+            }
+            let flow = self.finish_statement(result, started, out)?;
+            if failed || flow == Flow::Close {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn statement(
+        &mut self,
+        text: &Arc<str>,
+        parsed: &Parsed,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<(Kind, Result<Outcome>)> {
+        if !matches!(parsed.statement, Statement::Show(_)) {
+            self.begin_statement();
+        }
+        if parsed.parameters > 0 {
+            return Ok((Kind::Other, Err(planner::syntax_error_at_parameter(text, parsed))));
+        }
+        let compiled = match self.compile(parsed, text, None) {
+            Ok(compiled) => compiled,
+            Err(error) => return Ok((Kind::Other, Err(error))),
+        };
+        let replan = |session: &mut Self| session.compile(parsed, text, None);
+        self.run_compiled(compiled, &[], Format::Text, &replan, out)
+    }
+
+    /// Clears what the last statement left for SHOW WARNINGS.
+    pub(crate) fn begin_statement(&mut self) {
+        self.diagnostics.clear();
+    }
+
+    /// Runs a compiled statement, planning it again while the schema moves between plan and metadata lock.
+    pub(crate) fn run_compiled(
+        &mut self,
+        mut compiled: Compiled,
+        params: &[Value],
+        format: Format,
+        replan: &dyn Fn(&mut Self) -> Result<Compiled>,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<(Kind, Result<Outcome>)> {
+        for _ in 0..REPLANS_MAX {
+            let plan = match &compiled {
+                Compiled::Plan(plan) => plan.clone(),
+                Compiled::Ddl(ddl) => return Ok((Kind::Definition, self.run_ddl(ddl).map(Outcome::Ok))),
+                Compiled::Command(command) => return self.run_command(command, format, out),
+            };
+            let kind = kind_of(&plan.plan);
+            match self.lock_tables(&plan.plan, plan.schema_version) {
+                Ok(true) => {
+                    self.start_deadline(&plan.plan);
+                    return Ok((kind, self.run_plan(&plan.plan, params.to_vec(), format, out)?));
+                }
+                Ok(false) => {}
+                Err(error) => return Ok((kind, Err(error))),
+            }
+            if !self.transaction.in_transaction() {
+                self.table_locks.release_all();
+            }
+            match replan(self) {
+                Ok(again) => compiled = again,
+                Err(error) => return Ok((kind, Err(error))),
+            }
+        }
+        Ok((Kind::Other, Err(schema_moves())))
+    }
+
+    /// Answers, counts, and keeps what ROW_COUNT() gives.
+    pub(crate) fn finish_statement(
+        &mut self,
+        (kind, result): (Kind, Result<Outcome>),
+        started: Instant,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<Flow> {
+        self.count(kind, started, result.is_err());
+        if result.is_err() && !self.transaction.in_transaction() {
+            self.table_locks.release_all();
+        }
+        match result {
+            Ok(Outcome::Sent) => self.row_count = -1,
+            Ok(Outcome::Ok(done)) => {
+                self.note_affected(done.affected);
+                self.send_ok(&done, out)?;
+            }
+            Ok(Outcome::Close(done)) => {
+                self.send_ok(&done, out)?;
+                return Ok(Flow::Close);
+            }
+            Err(error) => self.fail(&error, out)?,
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+fn kind_of(plan: &Plan) -> Kind {
+    match plan {
+        Plan::Query(_) => Kind::Select,
+        Plan::Insert(insert) if matches!(insert.mode, InsertMode::Replace) => Kind::Replace,
+        Plan::Insert(_) => Kind::Insert,
+        Plan::Update(_) => Kind::Update,
+        Plan::Delete(_) => Kind::Delete,
+    }
+}
+
+fn schema_moves() -> Error {
+    Error::new(errno::ER_SCHEMA_CHANGED, "Information schema is changed during the execution of the statement; try again")
+}

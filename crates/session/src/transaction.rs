@@ -1,0 +1,237 @@
+//! The session's transaction: when one begins, what its statements see, how it ends.
+//!
+//! With autocommit on and no BEGIN, a statement that only reads takes a snapshot and nothing else; one that writes or
+//! locks is a transaction of its own. Otherwise the first statement opens a transaction, which lasts until COMMIT,
+//! ROLLBACK, or a statement that commits implicitly (manual 13.3.3).
+
+use std::sync::Arc;
+
+use kv::{Durability, Savepoint, Store, Transaction, TxnOptions};
+use types::{Result, errno};
+
+use crate::errors;
+use crate::variables::settings::{Isolation, Settings};
+
+/// `SET TRANSACTION` without a scope: for the next transaction only.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Characteristics {
+    pub isolation: Option<Isolation>,
+    pub read_only: Option<bool>,
+}
+
+/// The open transaction, and what the next one is to be.
+#[derive(Default)]
+pub struct TransactionState {
+    open: Option<Open>,
+    pub next: Characteristics,
+}
+
+struct Open {
+    transaction: Transaction,
+    /// Begun by BEGIN or START TRANSACTION, or with autocommit off: outlives the statement.
+    lasting: bool,
+    isolation: Isolation,
+    read_only: bool,
+    /// Whether plain reads have fixed what they see (REPEATABLE READ does so with the first one).
+    snapshot_taken: bool,
+    savepoints: Vec<(String, Savepoint)>,
+}
+
+/// What BEGIN asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BeginOptions {
+    pub read_only: Option<bool>,
+    pub consistent_snapshot: bool,
+    pub optimistic: Option<bool>,
+}
+
+impl TransactionState {
+    /// Whether a transaction is open that outlives the statement: SERVER_STATUS_IN_TRANS.
+    pub fn in_transaction(&self) -> bool {
+        self.open.as_ref().is_some_and(|o| o.lasting)
+    }
+
+    /// Whether a transaction is open that may only read: SERVER_STATUS_IN_TRANS_READONLY.
+    pub fn is_read_only(&self) -> bool {
+        self.open.as_ref().is_some_and(|o| o.read_only)
+    }
+
+    /// Whether the open transaction has written anything.
+    pub fn is_dirty(&self) -> bool {
+        self.open.as_ref().is_some_and(|o| o.transaction.is_dirty())
+    }
+
+    /// BEGIN. The caller has committed what was open.
+    pub fn begin(
+        &mut self,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+        options: BeginOptions,
+    ) -> Result<()> {
+        let next = std::mem::take(&mut self.next);
+        let read_only = options.read_only.or(next.read_only).unwrap_or(settings.read_only);
+        let mut open = Open {
+            transaction: store.begin(TxnOptions {
+                optimistic: options.optimistic.unwrap_or(settings.optimistic),
+                read_only,
+                commit_lock_wait: settings.innodb_lock_wait,
+                interrupt: Some(interrupt.clone()),
+                max_bytes: None,
+            })?,
+            lasting: true,
+            isolation: next.isolation.unwrap_or(settings.isolation),
+            read_only,
+            snapshot_taken: false,
+            savepoints: Vec::new(),
+        };
+        // "WITH CONSISTENT SNAPSHOT applies only to REPEATABLE READ" (manual 13.3.1).
+        open.snapshot_taken = options.consistent_snapshot && open.isolation == Isolation::RepeatableRead;
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// The transaction a writing or locking statement runs in, opened if there is none.
+    pub fn for_write(
+        &mut self,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+    ) -> Result<&mut Transaction> {
+        self.ensure(store, settings, interrupt)?;
+        let open = self.opened()?;
+        if open.read_only {
+            return Err(errors::read_only_transaction());
+        }
+        Ok(&mut open.transaction)
+    }
+
+    /// The transaction a plain read runs in, at the snapshot its isolation level asks for. `None`: the read needs no
+    /// transaction.
+    pub fn for_read(
+        &mut self,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+    ) -> Result<Option<&mut Transaction>> {
+        if self.open.is_none() && settings.autocommit {
+            return Ok(None);
+        }
+        self.ensure(store, settings, interrupt)?;
+        let open = self.opened()?;
+        if open.isolation == Isolation::ReadCommitted || !open.snapshot_taken {
+            open.transaction.refresh_snapshot()?;
+            open.snapshot_taken = true;
+        }
+        Ok(Some(&mut open.transaction))
+    }
+
+    /// The transaction a locking read runs in. Allowed in a READ ONLY transaction too, as in MySQL.
+    pub fn for_locking_read(
+        &mut self,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+    ) -> Result<&mut Transaction> {
+        self.ensure(store, settings, interrupt)?;
+        Ok(&mut self.opened()?.transaction)
+    }
+
+    fn ensure(&mut self, store: &Store, settings: &Settings, interrupt: &Arc<kv::Interrupt>) -> Result<()> {
+        if self.open.is_none() {
+            self.begin(store, settings, interrupt, BeginOptions::default())?;
+            self.opened()?.lasting = !settings.autocommit;
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self) -> Result<&mut Open> {
+        self.open.as_mut().ok_or_else(|| types::Error::internal("no transaction is open"))
+    }
+
+    /// Whether what is open ends with the statement.
+    pub fn ends_with_statement(&self) -> bool {
+        self.open.as_ref().is_some_and(|o| !o.lasting)
+    }
+
+    /// Marks the start of a statement that may have to be undone alone.
+    pub fn statement_savepoint(&mut self) -> Option<Savepoint> {
+        self.open.as_mut().filter(|o| o.lasting).map(|o| o.transaction.savepoint())
+    }
+
+    /// Ends a statement's savepoint: keeps its writes, or undoes them.
+    pub fn end_statement(&mut self, savepoint: Option<Savepoint>, keep: bool) {
+        if let (Some(open), Some(savepoint)) = (self.open.as_mut(), savepoint) {
+            if !keep {
+                open.transaction.rollback_to(savepoint);
+            }
+            open.transaction.release(savepoint);
+        }
+    }
+
+    /// COMMIT; nothing open is no error.
+    pub fn commit(&mut self, durability: Durability) -> Result<()> {
+        match self.open.take() {
+            Some(open) => open.transaction.commit(durability).map(drop).map_err(Into::into),
+            None => Ok(()),
+        }
+    }
+
+    /// ROLLBACK; nothing open is no error.
+    pub fn rollback(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.transaction.rollback();
+        }
+    }
+
+    /// SAVEPOINT: a name used again moves. Without a lasting transaction it has no effect.
+    pub fn savepoint(&mut self, name: &str) {
+        if let Some(open) = self.open.as_mut().filter(|o| o.lasting) {
+            open.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+            let savepoint = open.transaction.savepoint();
+            open.savepoints.push((name.to_owned(), savepoint));
+        }
+    }
+
+    /// ROLLBACK TO SAVEPOINT: those set after it are gone, it stays.
+    pub fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let (open, position) = self.find_savepoint(name)?;
+        open.savepoints.truncate(position + 1);
+        let savepoint = open.savepoints[position].1;
+        open.transaction.rollback_to(savepoint);
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT: it and those set after it are gone, the writes stay.
+    pub fn release(&mut self, name: &str) -> Result<()> {
+        let (open, position) = self.find_savepoint(name)?;
+        // The store's savepoint is left to the transaction: releasing it would end older names set after it by reuse.
+        open.savepoints.truncate(position);
+        Ok(())
+    }
+
+    fn find_savepoint(&mut self, name: &str) -> Result<(&mut Open, usize)> {
+        let open = self.open.as_mut().filter(|o| o.lasting).ok_or_else(|| errors::no_savepoint(name))?;
+        let position = open.savepoints.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
+        let position = position.ok_or_else(|| errors::no_savepoint(name))?;
+        Ok((open, position))
+    }
+
+    /// SET TRANSACTION for the next transaction: not while one is open.
+    pub fn set_next(&mut self, isolation: Option<Isolation>, read_only: Option<bool>) -> Result<()> {
+        if self.in_transaction() {
+            return Err(types::Error::new(
+                errno::ER_CANT_CHANGE_TX_CHARACTERISTICS,
+                "Transaction characteristics can't be changed while a transaction is in progress",
+            ));
+        }
+        self.next.isolation = isolation.or(self.next.isolation);
+        self.next.read_only = read_only.or(self.next.read_only);
+        Ok(())
+    }
+}
+
+/// Whether an error ends the whole transaction, as InnoDB's deadlocks do; any other undoes its statement alone.
+pub fn ends_transaction(code: u16) -> bool {
+    matches!(code, errno::ER_LOCK_DEADLOCK | errno::ER_RESULT_UNDETERMINED)
+}

@@ -1,0 +1,212 @@
+//! The variables that statements look at, parsed once each time one is set.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use functions::{SqlMode, TimeZone};
+use planner::plan::Route;
+use types::{Charset, Collation, Error, Result, errno};
+
+use super::values::SessionVariables;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    ReadCommitted,
+    RepeatableRead,
+}
+
+/// A session's variables in the form statements use them.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub autocommit: bool,
+    pub isolation: Isolation,
+    pub read_only: bool,
+    pub optimistic: bool,
+    pub sql_mode: SqlMode,
+    pub time_zone: TimeZone,
+    pub charset_client: Charset,
+    /// `None`: results are sent as they are.
+    pub charset_results: Option<Charset>,
+    pub collation_connection: Collation,
+    pub collation_database: Collation,
+    pub collation_server: Collation,
+    pub auto_increment: (u64, u64),
+    pub div_precision_increment: u8,
+    pub innodb_lock_wait: Duration,
+    pub metadata_lock_wait: Duration,
+    pub max_allowed_packet: usize,
+    /// 0 means none.
+    pub max_execution: Duration,
+    pub memory_limit_bytes: usize,
+    pub net_write_timeout: Duration,
+    pub interactive_timeout: Duration,
+    pub wait_timeout: Duration,
+    /// Overrides the planner's choice of executor.
+    pub route: Option<Route>,
+    pub safe_updates: bool,
+    pub select_limit: u64,
+    pub notes: bool,
+    pub track_schema: bool,
+    pub track_state: bool,
+    pub track_variables: String,
+    /// `SET timestamp = n`: microseconds since 1970, instead of the clock.
+    pub timestamp_us: Option<i64>,
+    /// A hash of whatever decides a plan besides text, database and parameter types.
+    pub plan_environment: u64,
+}
+
+impl Settings {
+    pub fn read(variables: &SessionVariables) -> Self {
+        let text = |name: &str| {
+            let found = super::lookup(name).and_then(|d| variables.text(d));
+            found.map(|t| t.to_string()).unwrap_or_default()
+        };
+        let on = |name: &str| text(name) == "ON";
+        let integer = |name: &str| text(name).parse::<u64>().unwrap_or(0);
+        let seconds = |name: &str| Duration::from_secs(integer(name));
+        let charset = |name: &str| Charset::from_name(&text(name));
+        let collation = |name: &str| Collation::from_name(&text(name)).unwrap_or(Collation::DEFAULT);
+        let plan_environment = {
+            let names = ["sql_mode", "collation_connection", "stemdb_route", "div_precision_increment"];
+            let mut hasher = DefaultHasher::new();
+            names.map(text).hash(&mut hasher);
+            hasher.finish()
+        };
+        let timestamp: f64 = text("timestamp").parse().unwrap_or(0.0);
+        Self {
+            autocommit: on("autocommit"),
+            isolation: match text("transaction_isolation").as_str() {
+                "READ-COMMITTED" => Isolation::ReadCommitted,
+                _ => Isolation::RepeatableRead,
+            },
+            read_only: on("transaction_read_only"),
+            optimistic: text("stemdb_transaction_mode") == "optimistic",
+            sql_mode: parse_sql_mode(&text("sql_mode")),
+            time_zone: parse_time_zone(&text("time_zone")).unwrap_or(TimeZone::Offset(0)),
+            charset_client: charset("character_set_client").unwrap_or(Charset::Utf8mb4),
+            charset_results: charset("character_set_results"),
+            collation_connection: collation("collation_connection"),
+            collation_database: collation("collation_database"),
+            collation_server: collation("collation_server"),
+            auto_increment: (integer("auto_increment_increment"), integer("auto_increment_offset")),
+            div_precision_increment: integer("div_precision_increment") as u8,
+            innodb_lock_wait: seconds("innodb_lock_wait_timeout"),
+            metadata_lock_wait: seconds("lock_wait_timeout"),
+            max_allowed_packet: integer("max_allowed_packet") as usize,
+            max_execution: Duration::from_millis(integer("max_execution_time")),
+            memory_limit_bytes: integer("stemdb_memory_limit") as usize,
+            net_write_timeout: seconds("net_write_timeout"),
+            interactive_timeout: seconds("interactive_timeout"),
+            wait_timeout: seconds("wait_timeout"),
+            route: match text("stemdb_route").as_str() {
+                "transactional" => Some(Route::Transactional),
+                "analytical" => Some(Route::Analytical),
+                _ => None,
+            },
+            safe_updates: on("sql_safe_updates"),
+            select_limit: integer("sql_select_limit"),
+            notes: on("sql_notes"),
+            track_schema: on("session_track_schema"),
+            track_state: on("session_track_state_change"),
+            track_variables: text("session_track_system_variables"),
+            timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6) as i64),
+            plan_environment,
+        }
+    }
+}
+
+/// Every mode MySQL 8.0 knows, in the order it prints them.
+const MODES: &[&str] = &[
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+];
+
+/// Modes whose meaning StemDB does not have; asking for one is refused rather than ignored.
+const MISSING: &[&str] = &["REAL_AS_FLOAT", "ALLOW_INVALID_DATES", "TIME_TRUNCATE_FRACTIONAL"];
+
+/// Brings a mode list into MySQL's order, with combination modes spelled out. Fails with the name that is not one.
+pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
+    let mut on = [false; 21];
+    let mut add = |name: &str| -> Result<(), String> {
+        let position = MODES.iter().position(|m| m.eq_ignore_ascii_case(name));
+        let position = position.filter(|&p| !MISSING.contains(&MODES[p])).ok_or_else(|| name.to_owned())?;
+        on[position] = true;
+        Ok(())
+    };
+    for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        add(name)?;
+        let parts: &[&str] = match name.to_ascii_uppercase().as_str() {
+            // ANSI stands for REAL_AS_FLOAT too; there it is left out, since REAL columns are named DOUBLE explicitly.
+            "ANSI" => &["PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"],
+            "TRADITIONAL" => &[
+                "STRICT_TRANS_TABLES",
+                "STRICT_ALL_TABLES",
+                "NO_ZERO_IN_DATE",
+                "NO_ZERO_DATE",
+                "ERROR_FOR_DIVISION_BY_ZERO",
+                "NO_ENGINE_SUBSTITUTION",
+            ],
+            _ => &[],
+        };
+        parts.iter().try_for_each(|part| add(part))?;
+    }
+    let names: Vec<&str> = MODES.iter().zip(on).filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+    Ok(names.join(","))
+}
+
+fn parse_sql_mode(text: &str) -> SqlMode {
+    let has = |name: &str| text.split(',').any(|m| m == name);
+    SqlMode {
+        strict: has("STRICT_TRANS_TABLES") || has("STRICT_ALL_TABLES"),
+        no_zero_date: has("NO_ZERO_DATE"),
+        no_zero_in_date: has("NO_ZERO_IN_DATE"),
+        error_for_division_by_zero: has("ERROR_FOR_DIVISION_BY_ZERO"),
+        only_full_group_by: has("ONLY_FULL_GROUP_BY"),
+        no_auto_value_on_zero: has("NO_AUTO_VALUE_ON_ZERO"),
+        ansi_quotes: has("ANSI_QUOTES"),
+        pipes_as_concat: has("PIPES_AS_CONCAT"),
+        no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
+        no_unsigned_subtraction: has("NO_UNSIGNED_SUBTRACTION"),
+        pad_char_to_full_length: has("PAD_CHAR_TO_FULL_LENGTH"),
+        high_not_precedence: has("HIGH_NOT_PRECEDENCE"),
+    }
+}
+
+/// `SYSTEM`, `+05:30`, or a named zone.
+pub fn parse_time_zone(text: &str) -> Result<TimeZone> {
+    TimeZone::parse(text).ok_or_else(|| {
+        Error::new(errno::ER_UNKNOWN_TIME_ZONE, format!("Unknown or incorrect time zone: '{text}'"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sql_mode_is_sorted_and_combinations_are_spelled_out() {
+        assert_eq!(normalize_sql_mode("no_zero_date, ansi_quotes").as_deref(), Ok("ANSI_QUOTES,NO_ZERO_DATE"));
+        assert_eq!(normalize_sql_mode(""), Ok(String::new()));
+        assert!(normalize_sql_mode("TRADITIONAL").is_ok_and(|m| m.contains("STRICT_ALL_TABLES")));
+        assert_eq!(normalize_sql_mode("SILLY"), Err("SILLY".to_owned()));
+    }
+}

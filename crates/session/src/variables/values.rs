@@ -1,0 +1,269 @@
+//! Values of system variables: the server's, and those a session has of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use types::{Charset, Collation, Error, Result, Value, errno};
+
+use super::definitions::{Definition, Effect, Kind, Scope, all};
+use super::settings::{normalize_sql_mode, parse_time_zone};
+
+/// Values in the form SHOW VARIABLES prints, one for each of [`all`]. `None` is NULL.
+type Texts = Vec<Option<Arc<str>>>;
+
+/// The server's values: what `SET GLOBAL` changes and new sessions start from.
+pub struct GlobalVariables {
+    texts: RwLock<Arc<Texts>>,
+}
+
+impl GlobalVariables {
+    /// Defaults, with `overrides` from the server's configuration over them.
+    pub fn new(overrides: &[(&str, String)]) -> Self {
+        let mut texts: Texts = all().iter().map(|d| default_text(d)).collect();
+        for (name, value) in overrides {
+            if let Some(definition) = super::lookup(name) {
+                texts[definition.index] = Some(value.as_str().into());
+            }
+        }
+        Self { texts: RwLock::new(Arc::new(texts)) }
+    }
+
+    pub fn get(&self, definition: &Definition) -> Option<Arc<str>> {
+        self.texts.read()[definition.canonical().index].clone()
+    }
+
+    fn all_texts(&self) -> Arc<Texts> {
+        self.texts.read().clone()
+    }
+
+    /// `SET GLOBAL`. Returns a warning's text when the value was adjusted.
+    pub fn set(&self, definition: &'static Definition, value: Option<Value>) -> Result<Option<String>> {
+        let definition = definition.canonical();
+        if definition.scope == Scope::Session {
+            return Err(Error::new(
+                errno::ER_LOCAL_VARIABLE,
+                format!("Variable '{}' is a SESSION variable and can't be used with SET GLOBAL", definition.name),
+            ));
+        }
+        let current = self.get(definition);
+        let (text, warning) = assign(definition, value, default_text(definition), current.as_deref())?;
+        let mut texts = self.texts.write();
+        let mut copy = Texts::clone(&texts);
+        copy[definition.index] = text;
+        *texts = Arc::new(copy);
+        Ok(warning)
+    }
+
+    /// The value of an integer variable.
+    pub fn integer(&self, name: &str) -> u64 {
+        let text = super::lookup(name).and_then(|d| self.get(d));
+        text.and_then(|t| t.parse().ok()).unwrap_or(0)
+    }
+
+    pub fn boolean(&self, name: &str) -> bool {
+        super::lookup(name).and_then(|d| self.get(d)).is_some_and(|t| &*t == "ON")
+    }
+}
+
+/// One session's values: the server's as they were when it connected, and what it has set since.
+pub struct SessionVariables {
+    base: Arc<Texts>,
+    own: BTreeMap<usize, Option<Arc<str>>>,
+}
+
+impl SessionVariables {
+    pub fn new(global: &GlobalVariables) -> Self {
+        Self { base: global.all_texts(), own: BTreeMap::new() }
+    }
+
+    pub fn text(&self, definition: &Definition) -> Option<Arc<str>> {
+        let index = definition.canonical().index;
+        self.own.get(&index).unwrap_or(&self.base[index]).clone()
+    }
+
+    /// `SET SESSION`. Returns a warning's text when the value was adjusted.
+    pub fn set(
+        &mut self,
+        definition: &'static Definition,
+        value: Option<Value>,
+        global: &GlobalVariables,
+    ) -> Result<Option<String>> {
+        let definition = definition.canonical();
+        if definition.scope == Scope::Global && definition.effect != Effect::Fixed {
+            return Err(Error::new(
+                errno::ER_GLOBAL_VARIABLE,
+                format!(
+                    "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
+                    definition.name
+                ),
+            ));
+        }
+        let default = global.get(definition);
+        let current = self.text(definition);
+        let (text, warning) = assign(definition, value, default, current.as_deref())?;
+        self.own.insert(definition.index, text);
+        Ok(warning)
+    }
+
+    /// Sets a value that is known to be right.
+    pub fn put(&mut self, name: &str, text: &str) {
+        if let Some(definition) = super::lookup(name) {
+            self.own.insert(definition.canonical().index, Some(text.into()));
+        }
+    }
+}
+
+fn default_text(definition: &Definition) -> Option<Arc<str>> {
+    if definition.name == "secure_file_priv" { None } else { Some(definition.default.into()) }
+}
+
+/// The value as `SELECT @@name` gives it.
+pub fn typed(definition: &Definition, text: Option<&str>) -> Value {
+    let Some(text) = text else { return Value::Null };
+    match definition.kind {
+        Kind::Bool => Value::Int(i64::from(text == "ON")),
+        Kind::Int(_, high) if high <= i64::MAX as u64 => text.parse().map_or(Value::Null, Value::Int),
+        Kind::Int(..) => text.parse().map_or(Value::Null, Value::UInt),
+        Kind::Double => text.parse().map_or(Value::Null, Value::Double),
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// Checks a new value and brings it into printed form. `value` is `None` for DEFAULT.
+fn assign(
+    definition: &'static Definition,
+    value: Option<Value>,
+    default: Option<Arc<str>>,
+    current: Option<&str>,
+) -> Result<(Option<Arc<str>>, Option<String>)> {
+    if definition.effect == Effect::Fixed {
+        return Err(Error::new(
+            errno::ER_INCORRECT_GLOBAL_LOCAL_VAR,
+            format!("Variable '{}' is a read only variable", definition.name),
+        ));
+    }
+    let Some(value) = value else { return Ok((default, None)) };
+    let (text, warning) = normalize(definition, value)?;
+    let unchanged = match (&text, current) {
+        (Some(new), Some(old)) => new.eq_ignore_ascii_case(old),
+        (None, None) => true,
+        _ => false,
+    };
+    if definition.effect == Effect::Same && !unchanged {
+        let shown = text.as_deref().unwrap_or("NULL");
+        return Err(Error::not_supported(
+            format_args!("{} = {shown}", definition.name),
+            &format!("only '{}' is available", current.unwrap_or("NULL")),
+        ));
+    }
+    Ok((text.map(Arc::from), warning))
+}
+
+fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, Option<String>)> {
+    let name = definition.name;
+    match definition.kind {
+        Kind::Bool => Ok((Some(boolean(name, &value)?.to_owned()), None)),
+        Kind::Int(low, high) => integer(name, value, low, high),
+        Kind::Double => match &value {
+            Value::Int(i) => Ok((Some(i.to_string()), None)),
+            Value::UInt(u) => Ok((Some(u.to_string()), None)),
+            Value::Double(d) => Ok((Some(d.to_string()), None)),
+            Value::Decimal(d) => Ok((Some(d.to_string()), None)),
+            _ => Err(wrong_type(name)),
+        },
+        Kind::Text => Ok((Some(string(name, &value)?), None)),
+        Kind::Enum(choices) => {
+            let text = string(name, &value)?;
+            let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
+            Ok((Some(found.ok_or_else(|| wrong_value(name, &text))?.to_string()), None))
+        }
+        Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
+        Kind::Charset | Kind::CharsetOrNull => {
+            let text = string(name, &value)?;
+            let charset = Charset::from_name(&text).ok_or_else(|| {
+                Error::new(errno::ER_UNKNOWN_CHARACTER_SET, format!("Unknown character set: '{text}'"))
+            })?;
+            Ok((Some(charset.name().to_owned()), None))
+        }
+        Kind::Collation => {
+            let text = string(name, &value)?;
+            let collation = Collation::from_name(&text).ok_or_else(|| {
+                Error::new(errno::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{text}'"))
+            })?;
+            Ok((Some(collation.name().to_owned()), None))
+        }
+        Kind::SqlMode => {
+            let text = string(name, &value)?;
+            Ok((Some(normalize_sql_mode(&text).map_err(|bad| wrong_value(name, &bad))?), None))
+        }
+        Kind::TimeZone => {
+            let text = string(name, &value)?;
+            parse_time_zone(&text)?;
+            let shown = if text.eq_ignore_ascii_case("system") { "SYSTEM".to_owned() } else { text };
+            Ok((Some(shown), None))
+        }
+        Kind::Isolation => Ok((Some(isolation(name, &string(name, &value)?)?), None)),
+    }
+}
+
+fn boolean(name: &str, value: &Value) -> Result<&'static str> {
+    match value {
+        Value::Int(1) | Value::UInt(1) => Ok("ON"),
+        Value::Int(0) | Value::UInt(0) => Ok("OFF"),
+        Value::String(s) if s.eq_ignore_ascii_case("on") || s.eq_ignore_ascii_case("true") => Ok("ON"),
+        Value::String(s) if s.eq_ignore_ascii_case("off") || s.eq_ignore_ascii_case("false") => Ok("OFF"),
+        Value::String(s) => Err(wrong_value(name, s)),
+        Value::Null => Err(wrong_value(name, "NULL")),
+        Value::Int(i) => Err(wrong_value(name, &i.to_string())),
+        Value::UInt(u) => Err(wrong_value(name, &u.to_string())),
+        _ => Err(wrong_type(name)),
+    }
+}
+
+fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {
+    let given = match value {
+        Value::Int(i) => i128::from(i),
+        Value::UInt(u) => i128::from(u),
+        _ => return Err(wrong_type(name)),
+    };
+    let kept = given.clamp(i128::from(low), i128::from(high));
+    let warning = (kept != given).then(|| format!("Truncated incorrect {name} value: '{given}'"));
+    Ok((Some(kept.to_string()), warning))
+}
+
+fn string(name: &str, value: &Value) -> Result<String> {
+    match value {
+        Value::String(s) => Ok(s.clone()),
+        Value::Bytes(b) => Ok(String::from_utf8_lossy(b).into_owned()),
+        Value::Null => Err(wrong_value(name, "NULL")),
+        _ => Err(wrong_type(name)),
+    }
+}
+
+fn isolation(name: &str, text: &str) -> Result<String> {
+    let level = text.to_ascii_uppercase().replace(' ', "-");
+    match level.as_str() {
+        "REPEATABLE-READ" | "READ-COMMITTED" => Ok(level),
+        "SERIALIZABLE" => Err(Error::not_supported(
+            "transaction isolation SERIALIZABLE",
+            "use REPEATABLE READ with SELECT ... FOR UPDATE or FOR SHARE on the rows that must not change",
+        )),
+        "READ-UNCOMMITTED" => Err(Error::not_supported(
+            "transaction isolation READ UNCOMMITTED",
+            "use READ COMMITTED: nothing uncommitted is ever shown",
+        )),
+        _ => Err(wrong_value(name, text)),
+    }
+}
+
+fn wrong_value(name: &str, value: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_VALUE_FOR_VAR,
+        format!("Variable '{name}' can't be set to the value of '{value}'"),
+    )
+}
+
+fn wrong_type(name: &str) -> Error {
+    Error::new(errno::ER_WRONG_TYPE_FOR_VAR, format!("Incorrect argument type to variable '{name}'"))
+}

@@ -1,0 +1,109 @@
+//! The configuration file: TOML, every key optional, unknown keys refused by name. The command line overrides it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// What `--config FILE.toml` may hold.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// `rocksdb:DIR` or `memory:`.
+    pub store: Option<String>,
+    /// Address and port for MySQL clients.
+    pub listen: Option<String>,
+    /// Path of the UNIX socket for MySQL clients.
+    pub socket: Option<PathBuf>,
+    /// Address and port for `/status` and `/metrics`.
+    pub status: Option<String>,
+    #[serde(default)]
+    pub tls: Tls,
+    #[serde(default)]
+    pub proxy_protocol: ProxyProtocol,
+    #[serde(default)]
+    pub storage: Storage,
+    #[serde(default)]
+    pub shutdown: Shutdown,
+    /// Initial values of global system variables.
+    #[serde(default)]
+    pub variables: BTreeMap<String, toml::Value>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// PEM files. Without them the server makes a self-signed certificate in its data directory.
+    pub certificate: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// Refuse clients on TCP that do not use TLS.
+    #[serde(default)]
+    pub required: bool,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProxyProtocol {
+    /// Networks (`10.0.0.0/8`) whose connections start with a PROXY protocol v2 header.
+    #[serde(default)]
+    pub networks: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    /// Bytes of uncompressed blocks kept in memory. Default: a quarter of the machine's memory.
+    pub block_cache_bytes: Option<usize>,
+    /// Bytes of new data gathered in memory before they are written as a file.
+    pub write_buffer_bytes: Option<usize>,
+    /// Most files the store keeps open.
+    pub max_open_files: Option<i32>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shutdown {
+    /// Seconds that running transactions have to finish after SIGTERM. Default: 30.
+    pub drain_seconds: Option<u64>,
+}
+
+impl Configuration {
+    /// Reads a file; the message of an error names the file and the key.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    /// The `[variables]` table as texts, in the form SHOW VARIABLES prints.
+    pub fn variable_texts(&self) -> Result<Vec<(String, String)>, String> {
+        let text = |(name, value): (&String, &toml::Value)| match value {
+            toml::Value::String(s) => Ok((name.clone(), s.clone())),
+            toml::Value::Integer(i) => Ok((name.clone(), i.to_string())),
+            toml::Value::Float(f) => Ok((name.clone(), f.to_string())),
+            toml::Value::Boolean(b) => Ok((name.clone(), if *b { "ON" } else { "OFF" }.to_owned())),
+            _ => Err(format!("variables.{name}: a string, a number or a boolean is expected")),
+        };
+        self.variables.iter().map(text).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_are_named() {
+        let error = toml::from_str::<Configuration>("stroe = 'memory:'").unwrap_err().to_string();
+        assert!(error.contains("stroe"), "{error}");
+        let error = toml::from_str::<Configuration>("[tls]\ncertficate = 'x'").unwrap_err().to_string();
+        assert!(error.contains("certficate"), "{error}");
+    }
+
+    #[test]
+    fn variables_become_texts() {
+        let file = "[variables]\nmax_connections = 5\nautocommit = false\nsql_mode = 'ANSI_QUOTES'";
+        let texts = toml::from_str::<Configuration>(file).unwrap().variable_texts().unwrap();
+        let expected = [("autocommit", "OFF"), ("max_connections", "5"), ("sql_mode", "ANSI_QUOTES")];
+        assert_eq!(texts, expected.map(|(n, v)| (n.to_owned(), v.to_owned())));
+    }
+}
