@@ -6,30 +6,85 @@
 use std::sync::Arc;
 
 use catalog::accounts::change::AccountChange;
-use catalog::accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD};
-use catalog::definition::UserSpec;
+use catalog::accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Privileges};
+use catalog::definition::{AlterChange, Ddl, UserSpec};
 use planner::command::Command;
+use planner::plan::Plan;
 use types::{Error, Result, errno};
 
+use crate::run::plan_tables;
 use crate::session::Session;
 
 impl Session {
-    /// The account this session works under, as it is now.
-    pub(crate) fn account(&self) -> Result<Arc<Account>> {
-        let (user, host) = self.account_parts();
+    /// Brings the account up to date with what GRANT and ALTER USER have made of it since the last statement.
+    pub(crate) fn refresh_account(&mut self) {
         let accounts = self.shared.catalog.accounts();
-        accounts.get(&user, &host).cloned().ok_or_else(|| {
-            Error::new(
-                errno::ER_ACCESS_DENIED_ERROR,
-                format!("Access denied for user '{}'@'{}' (the account has been dropped)", user, host),
-            )
-        })
+        if Arc::ptr_eq(&accounts, &self.accounts) {
+            return;
+        }
+        let (user, host) = self.account_parts();
+        // An account that has been dropped keeps its connections, as in MySQL, but may do nothing more.
+        self.account = accounts.get(&user, &host).cloned().unwrap_or_else(|| {
+            let mut without = Account::clone(&self.account);
+            without.privileges = Privileges::default();
+            Arc::new(without)
+        });
+        self.accounts = accounts;
+    }
+
+    /// Fails with 1044 unless the account may use the databases of all stored tables of a plan.
+    pub(crate) fn check_plan(&self, plan: &Plan) -> Result<()> {
+        if self.account.privileges.everything {
+            return Ok(());
+        }
+        plan_tables(plan).iter().try_for_each(|table| self.account.check_database(&table.database))
+    }
+
+    /// The same for what a definition changes.
+    pub(crate) fn check_ddl(&self, ddl: &Ddl) -> Result<()> {
+        if self.account.privileges.everything {
+            return Ok(());
+        }
+        let check = |name: &String| self.account.check_database(name);
+        match ddl {
+            Ddl::CreateDatabase { name, .. } | Ddl::AlterDatabase { name, .. } | Ddl::DropDatabase { name, .. } => {
+                check(name)
+            }
+            Ddl::CreateTable { name, .. } | Ddl::TruncateTable { name } => check(&name.database),
+            Ddl::CreateTableLike { name, source, .. } => {
+                check(&name.database)?;
+                check(&source.database)
+            }
+            Ddl::DropTable { names, .. } => names.iter().try_for_each(|n| check(&n.database)),
+            Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, to)| {
+                check(&from.database)?;
+                check(&to.database)
+            }),
+            Ddl::AlterTable { name, changes } => {
+                check(&name.database)?;
+                changes.iter().try_for_each(|change| match change {
+                    AlterChange::RenameTable { to } => check(&to.database),
+                    _ => Ok(()),
+                })
+            }
+        }
+    }
+
+    /// Fails with 1227 unless the account may do what concerns the whole server.
+    pub(crate) fn check_administer(&self, privilege: &str) -> Result<()> {
+        if self.account.may_administer() {
+            return Ok(());
+        }
+        Err(Error::new(
+            errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+            format!("Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"),
+        ))
     }
 
     pub(crate) fn account_command(&mut self, command: &Command) -> Result<()> {
         let now_us = self.now_us();
         let catalog = self.shared.catalog.clone();
-        if !matches!(command, Command::SetPassword { .. }) && !self.account()?.privileges.may_manage_accounts() {
+        if !matches!(command, Command::SetPassword { .. }) && !self.account.may_manage_accounts() {
             return Err(Error::new(
                 errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
                 "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
@@ -73,10 +128,10 @@ impl Session {
         password: &str,
         now_us: i64,
     ) -> Result<Vec<types::Warning>> {
-        let own = self.account()?;
+        let own = self.account.clone();
         let (name, host) = user.cloned().unwrap_or_else(|| self.account_parts());
         let is_own = (name.as_str(), host.as_str()) == (own.user.as_str(), own.host.as_str());
-        if !is_own && !own.privileges.may_manage_accounts() {
+        if !is_own && !own.may_manage_accounts() {
             return Err(Error::new(
                 errno::ER_DBACCESS_DENIED_ERROR,
                 format!("Access denied for user '{}'@'{}' to database 'mysql'", own.user, own.host),

@@ -148,8 +148,7 @@ impl Session {
     /// KILL [QUERY].
     pub(crate) fn kill(&mut self, id: u64, query_only: bool) -> Result<()> {
         let process = self.shared.processes.find(id).ok_or_else(|| errors::unknown_thread(id))?;
-        let own = self.account()?;
-        if !own.privileges.may_administer() && process.user() != self.client.user {
+        if !self.account.may_administer() && process.user() != self.client.user {
             return Err(Error::new(errno::ER_KILL_DENIED_ERROR, format!("You are not owner of thread {id}")));
         }
         if query_only {

@@ -192,7 +192,7 @@ impl Session {
                     self.analyse(query, store.snapshot_now()?, eval, &mut sink)
                 }
                 None => {
-                    let one_key = executor::query::reads_one_key(query);
+                    let one_key = executor::reads_one_moment(query);
                     let snapshot = if one_key { store.latest() } else { store.snapshot_now()? };
                     self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink)
                 }
@@ -394,7 +394,7 @@ impl Session {
 }
 
 /// The stored tables a plan touches.
-fn plan_tables(plan: &Plan) -> Vec<Arc<Table>> {
+pub(crate) fn plan_tables(plan: &Plan) -> Vec<Arc<Table>> {
     fn of_rel(rel: &Rel, tables: &mut Vec<Arc<Table>>) {
         match rel {
             Rel::OneRow | Rel::Virtual(_) => {}

@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use catalog::accounts::{Account, Accounts, Privileges};
 use catalog::metadata_lock::TransactionLocks;
 use types::{Error, Result, Value, Warning, WarningLevel, errno};
 use wire::capability;
@@ -27,6 +28,9 @@ pub struct Session {
     pub(crate) shared: Arc<Shared>,
     pub(crate) process: Arc<Process>,
     pub(crate) client: ClientInfo,
+    /// The account the client works under, and the list of accounts it was found in.
+    pub(crate) account: Arc<Account>,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) variables: SessionVariables,
     /// `variables`, parsed; made anew whenever one is set.
     pub(crate) settings: Arc<Settings>,
@@ -92,6 +96,8 @@ impl Session {
             settings,
             table_locks,
             client: ClientInfo::default(),
+            account: Arc::new(no_account()),
+            accounts: Arc::default(),
             database: None,
             transaction: TransactionState::default(),
             prepared: HashMap::new(),
@@ -125,6 +131,8 @@ impl Session {
     fn start(&mut self, client: ClientInfo) -> Result<()> {
         let database = client.database.clone();
         self.client = client;
+        self.accounts = Arc::default();
+        self.refresh_account();
         self.set_connection_collation(self.client.collation);
         if let Some(database) = database.filter(|d| !d.is_empty()) {
             self.use_database(&database)?;
@@ -153,6 +161,7 @@ impl Session {
 
     /// `USE database`.
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
+        self.account.check_database(name)?;
         let schema = self.shared.catalog.schema();
         let database = schema.database(name).ok_or_else(|| errors::unknown_database(name))?;
         self.variables.put("character_set_database", database.collation.charset().name());
@@ -266,5 +275,18 @@ impl Drop for Session {
         self.table_locks.release_all();
         self.close_all_prepared();
         self.shared.processes.remove(self.process.id);
+    }
+}
+
+/// Stands in until the session knows its account.
+fn no_account() -> Account {
+    Account {
+        user: String::new(),
+        host: String::new(),
+        plugin: String::new(),
+        authentication: String::new(),
+        locked: true,
+        password_changed_us: 0,
+        privileges: Privileges::default(),
     }
 }

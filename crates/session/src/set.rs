@@ -59,6 +59,7 @@ impl Session {
         let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
         match scope {
             VariableScope::Global => {
+                self.check_administer("SUPER or SYSTEM_VARIABLES_ADMIN")?;
                 let warning = self.shared.variables.set(definition, value)?;
                 self.shared.globals_changed();
                 self.adjusted(warning);

@@ -114,6 +114,7 @@ impl Session {
 
     /// A definition: commits what is open before, and is committed itself.
     pub(crate) fn run_ddl(&mut self, ddl: &Ddl) -> Result<Done> {
+        self.check_ddl(ddl)?;
         if self.transaction.in_transaction() && self.transaction.is_read_only() {
             return Err(crate::errors::read_only_transaction());
         }

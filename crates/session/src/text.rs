@@ -99,6 +99,7 @@ impl Session {
     /// Clears what the last statement left for SHOW WARNINGS.
     pub(crate) fn begin_statement(&mut self) {
         self.diagnostics.clear();
+        self.refresh_account();
     }
 
     /// Runs a compiled statement, planning it again while the schema moves between plan and metadata lock.
@@ -117,6 +118,9 @@ impl Session {
                 Compiled::Command(command) => return self.run_command(command, format, out),
             };
             let kind = kind_of(&plan.plan);
+            if let Err(error) = self.check_plan(&plan.plan) {
+                return Ok((kind, Err(error)));
+            }
             match self.lock_tables(&plan.plan, plan.schema_version) {
                 Ok(true) => {
                     self.start_deadline(&plan.plan);

@@ -13,6 +13,7 @@ use crate::session::Session;
 
 impl Session {
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
+        self.account.check_database(&name.database)?;
         let schema = self.shared.catalog.schema();
         if schema.database(&name.database).is_none() {
             return Err(errors::unknown_database(&name.database));
@@ -21,13 +22,15 @@ impl Session {
     }
 
     fn database(&self, name: &str) -> Result<Arc<Database>> {
+        self.account.check_database(name)?;
         let schema = self.shared.catalog.schema();
         schema.database(name).cloned().ok_or_else(|| errors::unknown_database(name))
     }
 
     pub(super) fn show_databases(&self) -> Listing {
         let mut listing = Listing::new(&[("Database", text_type(64))]);
-        for name in self.shared.catalog.schema().databases.keys() {
+        let schema = self.shared.catalog.schema();
+        for name in schema.databases.keys().filter(|name| self.account.may_use(name)) {
             listing.push(vec![text(name)]);
         }
         listing

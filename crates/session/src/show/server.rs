@@ -41,6 +41,9 @@ impl Session {
         ]);
         for process in self.shared.processes.all() {
             let activity = process.activity();
+            if !self.account.may_administer() && activity.user != self.client.user {
+                continue;
+            }
             let info = activity.statement.as_deref().map(|s| {
                 if full { s.to_owned() } else { s.chars().take(100).collect::<String>() }
             });
@@ -93,15 +96,15 @@ impl Session {
             Some((name, host)) => (name.clone(), host.clone()),
             None => self.account_parts(),
         };
-        if self.shared.catalog.accounts().get(&name, &host)?.is_none() {
-            return Err(types::Error::new(
-                1141,
-                format!("There is no such grant defined for user '{name}' on host '{host}'"),
-            ));
-        }
+        let accounts = self.shared.catalog.accounts();
+        let account = accounts.get(&name, &host).ok_or_else(|| {
+            types::Error::new(1141, format!("There is no such grant defined for user '{name}' on host '{host}'"))
+        })?;
         let heading = format!("Grants for {name}@{host}");
         let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
-        listing.push(vec![text(format!("GRANT ALL PRIVILEGES ON *.* TO `{name}`@`{host}` WITH GRANT OPTION"))]);
+        for grant in account.grants() {
+            listing.push(vec![text(grant)]);
+        }
         Ok(listing)
     }
 }
