@@ -1,0 +1,183 @@
+//! One connection of a script, on a thread of its own, so that a statement can be left waiting.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use mysql::prelude::{Protocol, Queryable};
+use mysql::{Conn, Opts, Params, QueryResult, ResultSet};
+
+use super::answer;
+use super::script::Options;
+use crate::literal;
+
+/// A statement that has not answered by now never will.
+const ANSWER_SECONDS_MAX: u64 = 60;
+
+pub struct Connection {
+    pub id: u32,
+    requests: Sender<(String, Options)>,
+    answers: Receiver<Vec<String>>,
+    /// A statement was sent and its answer not collected.
+    pub busy: bool,
+}
+
+impl Connection {
+    /// Connects and runs `setup`.
+    pub fn open(opts: Opts, setup: &[String]) -> Result<Self, mysql::Error> {
+        let mut conn = Conn::new(opts)?;
+        for statement in setup {
+            conn.query_drop(statement)?;
+        }
+        let id = conn.connection_id();
+        let (requests, inbox) = mpsc::channel::<(String, Options)>();
+        let (outbox, answers) = mpsc::channel();
+        thread::spawn(move || {
+            while let Ok((sql, options)) = inbox.recv() {
+                if outbox.send(run(&mut conn, &sql, &options)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            id,
+            requests,
+            answers,
+            busy: false,
+        })
+    }
+
+    pub fn send(&mut self, sql: &str, options: &Options) {
+        self.busy = self.requests.send((sql.to_string(), options.clone())).is_ok();
+    }
+
+    /// The answer of the statement sent last, or `None` when it is still waiting after `patience`.
+    pub fn poll(&mut self, patience: Duration) -> Option<Vec<String>> {
+        match self.answers.recv_timeout(patience) {
+            Ok(lines) => {
+                self.busy = false;
+                Some(lines)
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(vec!["connection lost".to_string()]),
+        }
+    }
+
+    pub fn collect(&mut self) -> Vec<String> {
+        self.poll(Duration::from_secs(ANSWER_SECONDS_MAX))
+            .unwrap_or_else(|| vec![format!("no answer within {ANSWER_SECONDS_MAX} s")])
+    }
+}
+
+fn run(conn: &mut Conn, sql: &str, options: &Options) -> Vec<String> {
+    let mut lines = Vec::new();
+    let outcome = match &options.bind {
+        None => conn
+            .query_iter(sql)
+            .and_then(|result| read(result, sql, options, &mut lines)),
+        Some(values) => execute(conn, sql, values, options, &mut lines),
+    };
+    match outcome {
+        Err(e) => lines.push(answer::error(&e, options.code_only)),
+        Ok(()) if conn.warnings() > 0 => push_warnings(conn, &mut lines),
+        Ok(()) => {}
+    }
+    lines
+}
+
+fn execute(
+    conn: &mut Conn,
+    sql: &str,
+    values: &str,
+    options: &Options,
+    lines: &mut Vec<String>,
+) -> Result<(), mysql::Error> {
+    let values = match literal::parse_list(values) {
+        Ok(values) => values,
+        Err(e) => {
+            lines.push(format!("script error: {e}"));
+            return Ok(());
+        }
+    };
+    let statement = conn.prep(sql)?;
+    let params = if values.is_empty() {
+        Params::Empty
+    } else {
+        Params::Positional(values)
+    };
+    let result = conn.exec_iter(&statement, params)?;
+    read(result, sql, options, lines)
+}
+
+/// Reads every result of a statement, each after the first below a `--`.
+fn read<P: Protocol>(
+    mut result: QueryResult<'_, '_, '_, P>,
+    sql: &str,
+    options: &Options,
+    lines: &mut Vec<String>,
+) -> Result<(), mysql::Error> {
+    let sorted = has_no_order(sql);
+    let mut first = true;
+    while let Some(set) = result.iter() {
+        if !std::mem::take(&mut first) {
+            lines.push("--".to_string());
+        }
+        read_set(set, sorted, options, lines)?;
+    }
+    Ok(())
+}
+
+fn read_set<P: Protocol>(
+    mut set: ResultSet<'_, '_, '_, '_, P>,
+    sorted: bool,
+    options: &Options,
+    lines: &mut Vec<String>,
+) -> Result<(), mysql::Error> {
+    let columns = set.columns().as_ref().to_vec();
+    if columns.is_empty() {
+        let done = answer::done(set.affected_rows(), set.last_insert_id(), &set.info_str());
+        // A statement of several that failed is a set of one failed row.
+        if let Some(row) = set.next() {
+            row?;
+        }
+        lines.push(done);
+        return Ok(());
+    }
+    if options.meta {
+        lines.extend(columns.iter().map(answer::meta));
+    }
+    if options.types {
+        lines.extend(columns.iter().map(answer::kind));
+    }
+    lines.push(answer::header(&columns));
+    let mut rows = Vec::new();
+    let mut failure = Ok(());
+    for row in set {
+        match row {
+            Ok(row) => rows.push(answer::row(&columns, &row.unwrap())),
+            Err(e) => failure = Err(e),
+        }
+    }
+    if sorted {
+        rows.sort();
+    }
+    lines.extend(rows);
+    failure
+}
+
+/// Rows of a SELECT without ORDER BY have no order; they are compared sorted.
+fn has_no_order(sql: &str) -> bool {
+    let upper = sql.to_ascii_uppercase();
+    upper.trim_start().starts_with("SELECT") && !upper.contains("ORDER BY")
+}
+
+fn push_warnings(conn: &mut Conn, lines: &mut Vec<String>) {
+    match conn.query::<(String, u16, String), _>("SHOW WARNINGS") {
+        Ok(warnings) => lines.extend(
+            warnings
+                .iter()
+                .map(|(level, code, message)| answer::warning(level, *code, message)),
+        ),
+        Err(e) => lines.push(format!("SHOW WARNINGS: {}", answer::error(&e, false))),
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs one script over its connections and gives each block's answer.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, OptsBuilder};
+
+use super::connection::Connection;
+use super::script::{Action, Block, MAIN, Script};
+
+/// How long a statement must stay unanswered to count as waiting.
+const WAITING: Duration = Duration::from_millis(250);
+
+/// Which executor answers SELECTs; both must give the same answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// What the planner finds best; also every server that is not StemDB.
+    Planner,
+    Transactional,
+    Analytical,
+}
+
+impl Route {
+    /// The statement that asks for it.
+    fn setup(self) -> Option<&'static str> {
+        match self {
+            Self::Planner => None,
+            Self::Transactional => Some("SET stemdb_route = 'transactional'"),
+            Self::Analytical => Some("SET stemdb_route = 'analytical'"),
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planner => "planner's choice",
+            Self::Transactional => "transactional",
+            Self::Analytical => "analytical",
+        }
+    }
+}
+
+/// The answers of a script's blocks, in their order. The script has the database `database` to itself.
+pub fn play(script: &Script, opts: &Opts, database: &str, route: Route) -> Result<Vec<Vec<String>>, mysql::Error> {
+    let mut admin = Conn::new(opts.clone())?;
+    admin.query_drop(format!("DROP DATABASE IF EXISTS `{database}`"))?;
+    admin.query_drop(format!("CREATE DATABASE `{database}`"))?;
+    let mut stage = Stage {
+        opts: OptsBuilder::from_opts(opts.clone())
+            .db_name(Some(database))
+            .into(),
+        setup: ["SET NAMES utf8mb4"]
+            .into_iter()
+            .chain(route.setup())
+            .map(str::to_string)
+            .collect(),
+        connections: BTreeMap::new(),
+    };
+    let mut answers = Vec::new();
+    for block in script.blocks() {
+        answers.push(stage.answer(block)?);
+    }
+    drop(stage);
+    admin.query_drop(format!("DROP DATABASE `{database}`"))?;
+    Ok(answers)
+}
+
+struct Stage {
+    opts: Opts,
+    setup: Vec<String>,
+    connections: BTreeMap<String, Connection>,
+}
+
+impl Stage {
+    fn answer(&mut self, block: &Block) -> Result<Vec<String>, mysql::Error> {
+        match &block.action {
+            Action::Run { connection, sql } => {
+                let sql = self.with_ids(sql)?;
+                let connection = self.connection(connection)?;
+                if connection.busy {
+                    return Ok(vec!["script error: still waiting".to_string()]);
+                }
+                connection.send(&sql, &block.options);
+                Ok(connection.collect())
+            }
+            Action::Send { connection, sql } => {
+                let sql = self.with_ids(sql)?;
+                let connection = self.connection(connection)?;
+                connection.send(&sql, &block.options);
+                Ok(connection
+                    .poll(WAITING)
+                    .unwrap_or_else(|| vec!["waiting".to_string()]))
+            }
+            Action::Collect { connection } => {
+                let connection = self.connection(connection)?;
+                if !connection.busy {
+                    return Ok(vec!["script error: nothing was sent".to_string()]);
+                }
+                Ok(connection.collect())
+            }
+            Action::Close { connection } => {
+                self.connections.remove(connection);
+                Ok(vec!["closed".to_string()])
+            }
+        }
+    }
+
+    fn connection(&mut self, name: &str) -> Result<&mut Connection, mysql::Error> {
+        if !self.connections.contains_key(name) {
+            let new = Connection::open(self.opts.clone(), &self.setup)?;
+            self.connections.insert(name.to_string(), new);
+        }
+        self.connections
+            .get_mut(name)
+            .ok_or_else(|| mysql::Error::server_disconnected())
+    }
+
+    /// `{id:b}` is the connection id of `b`, for KILL.
+    fn with_ids(&mut self, sql: &str) -> Result<String, mysql::Error> {
+        let Some((before, rest)) = sql.split_once("{id:") else {
+            return Ok(sql.to_string());
+        };
+        let (name, after) = rest.split_once('}').unwrap_or((MAIN, rest));
+        let id = self.connection(name)?.id;
+        Ok(format!("{before}{id}{after}"))
+    }
+}

@@ -1,0 +1,317 @@
+//! Reads and writes `.test` files. Knows nothing of servers; [`super::play`] runs what is read here.
+
+use std::fmt::Write as _;
+
+/// One file of the corpus.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// `.stemdb`: statements MySQL does not have; never run on, or recorded from, anything but StemDB.
+    pub only_stemdb: bool,
+    /// `.transactional`: says nothing about which executor answers, so it runs once.
+    pub one_route: bool,
+    pub items: Vec<Item>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A comment, kept as it stands.
+    Comment(String),
+    Block(Block),
+}
+
+/// One statement and its answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Line number of the statement, counted from 1.
+    pub line: usize,
+    pub options: Options,
+    pub action: Action,
+    /// The lines below `----`; empty when none was recorded yet.
+    pub answer: Vec<String>,
+}
+
+/// What stands above a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `.meta`: the answer starts with what the server says of each column.
+    pub meta: bool,
+    /// `.types`: the answer starts with the type of each column.
+    pub types: bool,
+    /// `.code`: of an error only number and SQLSTATE are compared.
+    pub code_only: bool,
+    /// `.bind VALUES`: run through the binary protocol with these parameters.
+    pub bind: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Run the statement and wait for its answer.
+    Run { connection: String, sql: String },
+    /// `@b& ...;` send it, and find that it waits.
+    Send { connection: String, sql: String },
+    /// `@b;` the answer of the statement sent before.
+    Collect { connection: String },
+    /// `@b close;`
+    Close { connection: String },
+}
+
+impl Default for Action {
+    fn default() -> Self {
+        Self::Collect {
+            connection: String::new(),
+        }
+    }
+}
+
+/// The connection of statements that name none.
+pub const MAIN: &str = "main";
+
+const RULE: &str = "----";
+
+impl Script {
+    /// Reads a file's text. The error names the line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut script = Self::default();
+        let mut options = Options::default();
+        let mut lines = text.lines().enumerate().peekable();
+        while let Some((number, line)) = lines.next() {
+            let trimmed = line.trim();
+            if trimmed.is_empty() {
+                continue;
+            }
+            if trimmed.starts_with('#') {
+                script.comment(trimmed);
+                continue;
+            }
+            if trimmed.starts_with('.') {
+                script.directive(trimmed, &mut options).map_err(|e| at(number, &e))?;
+                continue;
+            }
+            if trimmed == RULE {
+                return Err(at(number, "an answer without a statement"));
+            }
+            let mut statement = line.trim_end().to_string();
+            while !statement.ends_with(';') {
+                let Some((_, next)) = lines.next() else {
+                    return Err(at(number, "the statement does not end with ';'"));
+                };
+                if next.trim() == RULE {
+                    return Err(at(number, "the statement does not end with ';'"));
+                }
+                statement.push('\n');
+                statement.push_str(next.trim_end());
+            }
+            statement.pop();
+            let mut answer = Vec::new();
+            if lines.peek().is_some_and(|(_, l)| l.trim() == RULE) {
+                lines.next();
+                while let Some((_, l)) = lines.next_if(|(_, l)| !l.trim().is_empty()) {
+                    answer.push(l.to_string());
+                }
+            }
+            script.items.push(Item::Block(Block {
+                line: number + 1,
+                options: std::mem::take(&mut options),
+                action: Action::parse(&statement).map_err(|e| at(number, &e))?,
+                answer,
+            }));
+        }
+        Ok(script)
+    }
+
+    fn comment(&mut self, line: &str) {
+        match self.items.last_mut() {
+            Some(Item::Comment(text)) => {
+                text.push('\n');
+                text.push_str(line);
+            }
+            _ => self.items.push(Item::Comment(line.to_string())),
+        }
+    }
+
+    fn directive(&mut self, line: &str, options: &mut Options) -> Result<(), String> {
+        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match name {
+            ".stemdb" => self.only_stemdb = true,
+            ".transactional" => self.one_route = true,
+            ".meta" => options.meta = true,
+            ".types" => options.types = true,
+            ".code" => options.code_only = true,
+            ".bind" => options.bind = Some(rest.trim().to_string()),
+            _ => return Err(format!("unknown directive {name}")),
+        }
+        Ok(())
+    }
+
+    /// The file's text: what [`Script::parse`] read, with the answers as they are now.
+    pub fn print(&self) -> String {
+        let mut out = String::new();
+        let mut header = Vec::new();
+        if self.only_stemdb {
+            header.push(".stemdb");
+        }
+        if self.one_route {
+            header.push(".transactional");
+        }
+        for (index, item) in self.items.iter().enumerate() {
+            match item {
+                Item::Comment(text) => out.push_str(text),
+                Item::Block(block) => block.print(&mut out),
+            }
+            out.push('\n');
+            // Directives of the whole file stand below its first comment.
+            if index == 0 {
+                for line in header.drain(..) {
+                    out.push_str(line);
+                    out.push('\n');
+                }
+            }
+            if index + 1 < self.items.len() {
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Block(block) => Some(block),
+            Item::Comment(_) => None,
+        })
+    }
+}
+
+impl Block {
+    fn print(&self, out: &mut String) {
+        if self.options.meta {
+            out.push_str(".meta\n");
+        }
+        if self.options.types {
+            out.push_str(".types\n");
+        }
+        if self.options.code_only {
+            out.push_str(".code\n");
+        }
+        if let Some(bind) = &self.options.bind {
+            let _ = writeln!(out, "{}", format!(".bind {bind}").trim_end());
+        }
+        let _ = writeln!(out, "{};", self.action.print());
+        out.push_str(RULE);
+        for line in &self.answer {
+            out.push('\n');
+            out.push_str(line);
+        }
+    }
+}
+
+impl Action {
+    fn parse(statement: &str) -> Result<Self, String> {
+        let Some(rest) = statement.strip_prefix('@') else {
+            return Ok(Self::Run {
+                connection: MAIN.to_string(),
+                sql: statement.to_string(),
+            });
+        };
+        let end = rest
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        let (name, rest) = rest.split_at(end);
+        if name.is_empty() {
+            return Err("a connection needs a name".to_string());
+        }
+        let connection = name.to_string();
+        if let Some(sql) = rest.strip_prefix('&') {
+            return Ok(Self::Send {
+                connection,
+                sql: sql.trim().to_string(),
+            });
+        }
+        Ok(match rest.trim() {
+            "" => Self::Collect { connection },
+            "close" => Self::Close { connection },
+            sql => Self::Run {
+                connection,
+                sql: sql.to_string(),
+            },
+        })
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Self::Run { connection, sql } if connection == MAIN => sql.clone(),
+            Self::Run { connection, sql } => format!("@{connection} {sql}"),
+            Self::Send { connection, sql } => format!("@{connection}& {sql}"),
+            Self::Collect { connection } => format!("@{connection}"),
+            Self::Close { connection } => format!("@{connection} close"),
+        }
+    }
+}
+
+fn at(number: usize, what: &str) -> String {
+    format!("line {}: {what}", number + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# What this is about.
+.transactional
+
+SELECT 1 AS a;
+----
+| a |
+| 1 |
+
+# Two connections.
+
+.meta
+.bind 1, 'x'
+@b SELECT ?,
+  ?;
+----
+| 1 |
+
+@b& UPDATE t SET a = 1;
+----
+waiting
+
+@b;
+----
+ok
+
+@b close;
+----
+closed
+";
+
+    #[test]
+    fn what_is_read_is_printed_again() {
+        let script = Script::parse(TEXT).unwrap();
+        assert!(script.one_route && !script.only_stemdb);
+        assert_eq!(script.blocks().count(), 5);
+        assert_eq!(script.print(), TEXT);
+    }
+
+    #[test]
+    fn statements_need_no_answer_yet() {
+        let script = Script::parse("SELECT 1;\nSELECT\n 2; SELECT 3;\n").unwrap();
+        let sql: Vec<_> = script.blocks().map(|b| b.action.print()).collect();
+        assert_eq!(sql, ["SELECT 1", "SELECT\n 2; SELECT 3"]);
+        assert!(script.blocks().all(|b| b.answer.is_empty()));
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        assert_eq!(
+            Script::parse("\n.nonsense\n").unwrap_err(),
+            "line 2: unknown directive .nonsense"
+        );
+        assert!(
+            Script::parse("SELECT 1\n----\n")
+                .unwrap_err()
+                .starts_with("line 1")
+        );
+        assert!(Script::parse("SELECT 1").unwrap_err().starts_with("line 1"));
+    }
+}
