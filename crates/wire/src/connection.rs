@@ -1,0 +1,69 @@
+//! What whoever answers commands (`session`) and whoever owns the connection (`server`) tell each other.
+//!
+//! These types are here, below both, so that neither depends on the other. No packet is described here: those are
+//! [`crate::command`] on the way in, and [`crate::ok`], [`crate::row`] and their neighbours on the way out.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Where a session's answers go: one call per packet payload, without header. Framing, sequence numbers, splitting at
+/// 16 MiB, compression and buffering are the implementor's. An error means that the client is gone.
+pub trait PacketSink {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()>;
+
+    /// Sends the payload that `write` appends to the buffer it is given, without a copy in between: for rows.
+    /// The buffer may hold other bytes already: `write` may append only.
+    fn send_with(&mut self, write: &mut dyn FnMut(&mut Vec<u8>)) -> io::Result<()> {
+        let mut payload = Vec::new();
+        write(&mut payload);
+        self.send(&payload)
+    }
+
+    /// Pushes buffered packets to the client: between long pieces of work. (At the end of a command it happens anyway.)
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+/// What the connection loop does after a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    Continue,
+    /// Close the connection (COM_QUIT, KILL CONNECTION of oneself, shutdown).
+    Close,
+}
+
+/// Who is on the other end, known once authentication is over.
+#[derive(Debug, Clone, Default)]
+pub struct ClientInfo {
+    pub user: String,
+    /// Host name part of the peer, as in SHOW PROCESSLIST and `USER()`: `localhost` for the socket.
+    pub host: String,
+    /// The account that matched: `user@host` for `CURRENT_USER()`.
+    pub account: String,
+    pub database: Option<String>,
+    /// Capability flags both sides agreed on: [`crate::capability`].
+    pub capabilities: u32,
+    /// Collation id of the handshake response.
+    pub collation: u16,
+    pub attributes: Vec<(String, String)>,
+    pub peer: Option<SocketAddr>,
+    /// TLS version and cipher suite, `None` on a plain connection.
+    pub tls: Option<TlsInfo>,
+    /// `zlib` or `zstd`, as `SHOW STATUS LIKE 'Compression_algorithm'` has it.
+    pub compression: Option<&'static str>,
+}
+
+/// What `SHOW STATUS LIKE 'Ssl_%'` tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsInfo {
+    /// `TLSv1.3`.
+    pub version: String,
+    /// `TLS_AES_256_GCM_SHA384`.
+    pub cipher: String,
+}
+
+/// Ends a connection from any thread: KILL.
+pub trait HangUp: Send + Sync {
+    /// The connection reads no further command: it closes as soon as the running one, if any, has ended. Interrupting
+    /// the running one is the caller's.
+    fn hang_up(&self);
+}

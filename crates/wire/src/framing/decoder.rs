@@ -1,0 +1,209 @@
+//! Frames to payloads.
+
+use types::{Error, Result, errno};
+
+use super::{FRAME_BYTES_MAX, HEADER_BYTES};
+
+/// Space offered to one read.
+const READ_BYTES: usize = 16 * 1024;
+/// What the buffer keeps between commands.
+const KEEP_BYTES: usize = 256 * 1024;
+
+/// Puts payloads together from bytes as they arrive.
+///
+/// Use: write into [`spare`](Self::spare), say how much by [`filled`](Self::filled), then call
+/// [`advance`](Self::advance) until it answers `false`; each `true` leaves a payload in [`payload`](Self::payload).
+#[derive(Debug)]
+pub struct FrameDecoder {
+    buffer: Vec<u8>,
+    /// Bytes of `buffer` that have been filled.
+    end: usize,
+    /// Where the first frame not consumed starts.
+    start: usize,
+    /// Where in `buffer` the current payload is, unless it is in `assembled`.
+    payload: (usize, usize),
+    /// A payload that took more than one frame.
+    assembled: Vec<u8>,
+    is_assembled: bool,
+    /// Within a payload of several frames.
+    continues: bool,
+    sequence: u8,
+    payload_bytes_max: usize,
+}
+
+impl FrameDecoder {
+    /// `payload_bytes_max` is `max_allowed_packet`.
+    pub fn new(payload_bytes_max: usize) -> Self {
+        Self {
+            buffer: Vec::new(),
+            end: 0,
+            start: 0,
+            payload: (0, 0),
+            assembled: Vec::new(),
+            is_assembled: false,
+            continues: false,
+            sequence: 0,
+            payload_bytes_max,
+        }
+    }
+
+    pub fn set_payload_bytes_max(&mut self, bytes: usize) {
+        self.payload_bytes_max = bytes;
+    }
+
+    /// The sequence number expected next: a command starts at 0.
+    pub fn set_sequence(&mut self, sequence: u8) {
+        self.sequence = sequence;
+    }
+
+    pub fn sequence(&self) -> u8 {
+        self.sequence
+    }
+
+    /// Whether bytes have arrived that no payload has been made of.
+    pub fn has_pending(&self) -> bool {
+        self.start < self.end || self.continues
+    }
+
+    /// Takes out the bytes that no payload has been made of: what follows is no longer frames (TLS begins).
+    pub fn take_pending(&mut self) -> Vec<u8> {
+        let pending = self.buffer.get(self.start..self.end).unwrap_or_default().to_vec();
+        self.start = 0;
+        self.end = 0;
+        self.payload = (0, 0);
+        pending
+    }
+
+    /// The bytes that no payload has been made of.
+    pub fn pending(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Room for the next bytes; at least one byte. Forgets the current payload.
+    pub fn spare(&mut self) -> &mut [u8] {
+        self.payload = (0, 0);
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == 0 && self.buffer.len() > KEEP_BYTES {
+            self.buffer.truncate(READ_BYTES);
+            self.buffer.shrink_to(READ_BYTES);
+        }
+        // A frame under way is read in large pieces, but memory follows what has really arrived: a header alone
+        // must not make the server allocate 16 MiB.
+        let wanted = READ_BYTES.max(self.end.min(4 * 1024 * 1024));
+        if self.buffer.len() < self.end + READ_BYTES {
+            self.buffer.resize(self.end + wanted, 0);
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    /// `count` bytes have been written to the front of [`spare`](Self::spare).
+    pub fn filled(&mut self, count: usize) {
+        self.end = (self.end + count).min(self.buffer.len());
+    }
+
+    /// Appends bytes that are elsewhere already (decompressed ones).
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let spare = self.spare();
+            let count = spare.len().min(rest.len());
+            let (now, later) = rest.split_at(count);
+            spare[..count].copy_from_slice(now);
+            self.filled(count);
+            rest = later;
+        }
+    }
+
+    /// Goes on to the next payload; `false` when more bytes are needed.
+    ///
+    /// Fails with 1156 on a wrong sequence number, and with 1153 on a payload beyond the limit. After either the
+    /// connection has to be closed, since where the next frame starts is not known.
+    pub fn advance(&mut self) -> Result<bool> {
+        if !self.continues {
+            self.is_assembled = false;
+            self.assembled = Vec::new();
+        }
+        loop {
+            let arrived = &self.buffer[self.start..self.end];
+            let Some((&[a, b, c, sequence], body)) = arrived.split_first_chunk::<HEADER_BYTES>() else {
+                return Ok(false);
+            };
+            let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+            if sequence != self.sequence {
+                return Err(Error::new(
+                    errno::ER_NET_PACKETS_OUT_OF_ORDER,
+                    "Got packets out of order",
+                ));
+            }
+            if self.assembled.len() + length > self.payload_bytes_max {
+                return Err(Error::new(
+                    errno::ER_NET_PACKET_TOO_LARGE,
+                    "Got a packet bigger than 'max_allowed_packet' bytes",
+                ));
+            }
+            let Some(body) = body.get(..length) else {
+                return Ok(false);
+            };
+            let body_start = self.start + HEADER_BYTES;
+            self.sequence = sequence.wrapping_add(1);
+            if length == FRAME_BYTES_MAX || self.continues {
+                self.assembled.extend_from_slice(body);
+                self.is_assembled = true;
+            } else {
+                self.payload = (body_start, body_start + length);
+            }
+            self.start = body_start + length;
+            self.continues = length == FRAME_BYTES_MAX;
+            if !self.continues {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The payload that the last successful [`advance`](Self::advance) found.
+    pub fn payload(&self) -> &[u8] {
+        if self.is_assembled {
+            &self.assembled
+        } else {
+            self.buffer
+                .get(self.payload.0..self.payload.1)
+                .unwrap_or_default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_is_checked() {
+        let mut decoder = FrameDecoder::new(100);
+        decoder.feed(&[1, 0, 0, 1, b'x']);
+        assert_eq!(decoder.advance().unwrap_err().code, 1156);
+    }
+
+    #[test]
+    fn too_long_a_payload_is_refused_by_its_header_alone() {
+        let mut decoder = FrameDecoder::new(100);
+        decoder.feed(&[101, 0, 0, 0]);
+        assert_eq!(decoder.advance().unwrap_err().code, 1153);
+        let mut decoder = FrameDecoder::new(100);
+        decoder.feed(&[100, 0, 0, 0]);
+        assert!(!decoder.advance().unwrap());
+    }
+
+    #[test]
+    fn a_payload_of_several_frames_is_limited_as_a_whole() {
+        let mut decoder = FrameDecoder::new(FRAME_BYTES_MAX + 10);
+        decoder.feed(&[255, 255, 255, 0]);
+        decoder.feed(&vec![0; FRAME_BYTES_MAX]);
+        assert!(!decoder.advance().unwrap());
+        decoder.feed(&[11, 0, 0, 1]);
+        assert_eq!(decoder.advance().unwrap_err().code, 1153);
+    }
+}

@@ -1,0 +1,49 @@
+//! How the values of a type travel: decided once per column.
+
+use types::{SqlType, TypeKind};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// An integer of so many bytes in binary rows. YEAR, printed with four digits, is not one in text rows.
+    Integer {
+        bytes: u8,
+        unsigned: bool,
+    },
+    Year,
+    Float,
+    Double,
+    /// DATE, DATETIME, TIMESTAMP.
+    DateTime,
+    Time,
+    /// Text in the results' character set.
+    Text,
+    /// Bytes as they are.
+    Bytes,
+    /// A number sent as text in both forms: DECIMAL.
+    Printed,
+}
+
+impl Cell {
+    pub(super) fn of(ty: &SqlType) -> Self {
+        let integer = |bytes| Self::Integer {
+            bytes,
+            unsigned: ty.unsigned,
+        };
+        match ty.kind {
+            TypeKind::TinyInt => integer(1),
+            TypeKind::SmallInt => integer(2),
+            // INT24 travels in four bytes.
+            TypeKind::MediumInt | TypeKind::Int => integer(4),
+            TypeKind::BigInt => integer(8),
+            TypeKind::Year => Self::Year,
+            TypeKind::Float => Self::Float,
+            TypeKind::Double => Self::Double,
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => Self::DateTime,
+            TypeKind::Time => Self::Time,
+            TypeKind::Decimal | TypeKind::Null => Self::Printed,
+            TypeKind::Json => Self::Text,
+            _ if ty.is_binary() => Self::Bytes,
+            _ => Self::Text,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What changed in a session, told to clients that keep track of it (SESSION_TRACK).
+//!
+//! GTIDs are not told: StemDB has none.
+
+use crate::writer::Writer;
+
+/// The session state information of an OK packet.
+///
+/// <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_basic_ok_packet.html#sect_protocol_basic_ok_packet_sessinfo>
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionTrack {
+    bytes: Vec<u8>,
+}
+
+impl SessionTrack {
+    const SYSTEM_VARIABLES: u8 = 0;
+    const SCHEMA: u8 = 1;
+    const STATE_CHANGE: u8 = 2;
+    const TRANSACTION_CHARACTERISTICS: u8 = 4;
+    const TRANSACTION_STATE: u8 = 5;
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// One of `@@session_track_system_variables` was set.
+    pub fn system_variable(&mut self, name: &str, value: &str) {
+        let length = lenenc_bytes_length(name) + lenenc_bytes_length(value);
+        self.bytes.put_u8(Self::SYSTEM_VARIABLES);
+        self.bytes.put_lenenc_int(length);
+        self.bytes.put_lenenc_bytes(name.as_bytes());
+        self.bytes.put_lenenc_bytes(value.as_bytes());
+    }
+
+    /// The default database is another (`@@session_track_schema`); empty for none.
+    pub fn schema(&mut self, database: &str) {
+        self.entry(Self::SCHEMA, database);
+    }
+
+    /// Anything changed (`@@session_track_state_change`).
+    pub fn state_change(&mut self) {
+        self.entry(Self::STATE_CHANGE, "1");
+    }
+
+    /// The statements that would start the transaction again (`@@session_track_transaction_info = CHARACTERISTICS`).
+    pub fn transaction_characteristics(&mut self, statements: &str) {
+        self.entry(Self::TRANSACTION_CHARACTERISTICS, statements);
+    }
+
+    /// Eight characters such as `T_R_W_S_` (`@@session_track_transaction_info = STATE`).
+    pub fn transaction_state(&mut self, state: &str) {
+        self.entry(Self::TRANSACTION_STATE, state);
+    }
+
+    fn entry(&mut self, kind: u8, text: &str) {
+        self.bytes.put_u8(kind);
+        self.bytes.put_lenenc_int(lenenc_bytes_length(text));
+        self.bytes.put_lenenc_bytes(text.as_bytes());
+    }
+}
+
+/// Bytes that `text` takes as `string<lenenc>`.
+fn lenenc_bytes_length(text: &str) -> u64 {
+    let length = text.len() as u64;
+    length
+        + match length {
+            0..=0xfa => 1,
+            0xfb..=0xffff => 3,
+            0x1_0000..=0xff_ffff => 4,
+            _ => 9,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The manual's example: `SET autocommit=OFF` and then `USE test`.
+    #[test]
+    fn the_manuals_examples() {
+        let mut track = SessionTrack::default();
+        track.system_variable("autocommit", "OFF");
+        assert_eq!(track.as_bytes(), b"\x00\x0f\x0aautocommit\x03OFF");
+        track.clear();
+        track.schema("test");
+        assert_eq!(track.as_bytes(), b"\x01\x05\x04test");
+        track.state_change();
+        assert_eq!(&track.as_bytes()[7..], b"\x02\x02\x011");
+    }
+
+    #[test]
+    fn long_values() {
+        let mut track = SessionTrack::default();
+        track.schema(&"x".repeat(300));
+        assert_eq!(track.as_bytes()[..7], [1, 0xfc, 0x2f, 0x01, 0xfc, 0x2c, 0x01]);
+        assert_eq!(track.as_bytes().len(), 1 + 3 + 3 + 300);
+    }
+}
