@@ -1,1 +1,22 @@
-//! codec
+//! The bytes of rows, index entries and their keys, in the layout that TiDB documents. Every byte, and where ours differs,
+//! is in `docs/format.md`.
+//!
+//! - [`key`]: `t{table}_r{handle}`, `t{table}_i{index}...`. [`meta`]: `m...`.
+//! - [`datum`]: one value as a part of a key, over [`memcomparable`] encodings and [`decimal`]s.
+//! - [`row`]: the values of rows. [`index`]: the values of index entries.
+//!
+//! Not here: which columns of a table go where (`catalog::layout`), time zones, and reading or writing the store.
+//!
+//! Malformed bytes are an [`Error`], never a panic.
+
+pub mod datum;
+pub mod decimal;
+mod error;
+pub mod index;
+pub mod key;
+pub mod memcomparable;
+pub mod meta;
+pub mod row;
+
+pub use error::{Error, Result};
+pub use key::{RowHandle, prefix_next};

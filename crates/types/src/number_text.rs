@@ -36,7 +36,10 @@ pub fn write_f32(value: f64, out: &mut Vec<u8>) {
         return write_f64(value, out);
     }
     let shortest = format!("{value:e}");
-    let digits = shortest.bytes().take_while(|b| *b != b'e').filter(u8::is_ascii_digit);
+    let digits = shortest
+        .bytes()
+        .take_while(|b| *b != b'e')
+        .filter(u8::is_ascii_digit);
     if digits.count() <= FLOAT_DIGITS {
         write_scientific(&shortest, out);
     } else {
@@ -191,7 +194,10 @@ mod tests {
 
     #[test]
     fn fixed_digits() {
-        assert_eq!(text(|out| write_fixed(f64::from(1234567.891f32), 3, out)), "1234567.875");
+        assert_eq!(
+            text(|out| write_fixed(f64::from(1234567.891f32), 3, out)),
+            "1234567.875"
+        );
         assert_eq!(text(|out| write_fixed(0.1, 20, out)), "0.10000000000000000000");
         assert_eq!(text(|out| write_fixed(2.0, 0, out)), "2");
         assert_eq!(text(|out| write_fixed(1.25, 4, out)), "1.2500");

@@ -100,8 +100,9 @@ impl Value {
     pub fn display_text(&self, ty: &SqlType) -> String {
         match self.to_text(ty) {
             None => "NULL".to_owned(),
-            Some(text) => String::from_utf8(text)
-                .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()),
+            Some(text) => {
+                String::from_utf8(text).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+            }
         }
     }
 }
@@ -191,10 +192,18 @@ mod tests {
         };
         for (value, ty, expected) in [
             (Value::Int(-5), SqlType::BIGINT, "-5"),
-            (Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED, "18446744073709551615"),
+            (
+                Value::UInt(u64::MAX),
+                SqlType::BIGINT_UNSIGNED,
+                "18446744073709551615",
+            ),
             (Value::UInt(packed), SqlType::DATE, "2024-01-02"),
             (Value::UInt(packed), SqlType::datetime(0), "2024-01-02 03:04:05"),
-            (Value::UInt(packed), SqlType::timestamp(4), "2024-01-02 03:04:05.6789"),
+            (
+                Value::UInt(packed),
+                SqlType::timestamp(4),
+                "2024-01-02 03:04:05.6789",
+            ),
             (Value::UInt(0), SqlType::datetime(1), "0000-00-00 00:00:00.0"),
             (Value::UInt(0), SqlType::YEAR, "0000"),
             (Value::UInt(2024), SqlType::YEAR, "2024"),
@@ -202,8 +211,16 @@ mod tests {
             (Value::Double(0.1), SqlType::DOUBLE, "0.1"),
             (Value::Double(f64::from(0.1f32)), SqlType::FLOAT, "0.1"),
             (Value::Double(1.005), double2, "1.00"),
-            (Value::Decimal(Decimal::from_i128(15, 1)), SqlType::decimal(5, 2), "1.50"),
-            (Value::String("ä".into()), SqlType::varchar(1, Collation::Latin1SwedishCi), "ä"),
+            (
+                Value::Decimal(Decimal::from_i128(15, 1)),
+                SqlType::decimal(5, 2),
+                "1.50",
+            ),
+            (
+                Value::String("ä".into()),
+                SqlType::varchar(1, Collation::Latin1SwedishCi),
+                "ä",
+            ),
         ] {
             assert_eq!(value.display_text(&ty), expected);
         }

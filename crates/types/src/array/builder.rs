@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayBuilder, ArrayRef, BinaryBuilder, Decimal128Builder, Decimal256Builder, Float64Builder, Int64Builder,
-    NullArray, StringBuilder, UInt64Builder,
+    ArrayBuilder, ArrayRef, BinaryBuilder, Decimal128Builder, Decimal256Builder, Float64Builder,
+    Int64Builder, NullArray, StringBuilder, UInt64Builder,
 };
 use arrow::datatypes::{DataType, i256};
 
@@ -250,8 +250,14 @@ mod tests {
             (SqlType::BIGINT_UNSIGNED, Value::UInt(u64::MAX)),
             (SqlType::YEAR, Value::UInt(2024)),
             (SqlType::DOUBLE, Value::Double(0.5)),
-            (SqlType::decimal(10, 2), Value::Decimal(Decimal::from_i128(1234, 2))),
-            (SqlType::decimal(65, 30), Value::Decimal(Decimal::max_value(65, 30))),
+            (
+                SqlType::decimal(10, 2),
+                Value::Decimal(Decimal::from_i128(1234, 2)),
+            ),
+            (
+                SqlType::decimal(65, 30),
+                Value::Decimal(Decimal::max_value(65, 30)),
+            ),
             (SqlType::datetime(6), Value::UInt(123)),
             (SqlType::time(6), Value::Int(-123)),
             (text, Value::from("text")),
@@ -272,7 +278,11 @@ mod tests {
         let mut builder = ColumnBuilder::new(&SqlType::BIGINT, 1);
         assert!(builder.append(&Value::from("x")).is_err());
         assert!(builder.append_u64(u64::MAX).is_err());
-        assert!(ColumnBuilder::new(&SqlType::BIGINT_UNSIGNED, 1).append_i64(-1).is_err());
+        assert!(
+            ColumnBuilder::new(&SqlType::BIGINT_UNSIGNED, 1)
+                .append_i64(-1)
+                .is_err()
+        );
         let mut text = ColumnBuilder::new(&SqlType::varchar(1, Collation::DEFAULT), 1);
         assert!(text.append_bytes(&[0xff]).is_err());
         assert!(text.is_empty());
@@ -285,7 +295,10 @@ mod tests {
         builder.append_decimal(&Decimal::from_i128(125, 2)).unwrap();
         builder.append_i64(3).unwrap();
         let array = builder.finish();
-        assert_eq!(value_at(&array, 0, &ty), Value::Decimal(Decimal::from_i128(13, 1)));
+        assert_eq!(
+            value_at(&array, 0, &ty),
+            Value::Decimal(Decimal::from_i128(13, 1))
+        );
         assert_eq!(value_at(&array, 1, &ty).display_text(&ty), "3.0");
         assert!(builder.is_empty());
     }

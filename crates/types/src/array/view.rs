@@ -198,8 +198,13 @@ mod tests {
         let flags: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None]));
         let view = ColumnView::new(&flags, &SqlType::BOOL);
         assert_eq!((view.value(0), view.value(1)), (Value::Int(1), Value::Null));
-        let strings: ArrayRef = Arc::new(StringViewArray::from(vec!["a long enough string to be out of line"]));
+        let strings: ArrayRef = Arc::new(StringViewArray::from(vec![
+            "a long enough string to be out of line",
+        ]));
         let view = ColumnView::new(&strings, &SqlType::varchar(50, Collation::DEFAULT));
-        assert_eq!(view.value(0).as_str(), Some("a long enough string to be out of line"));
+        assert_eq!(
+            view.value(0).as_str(),
+            Some("a long enough string to be out of line")
+        );
     }
 }

@@ -5,7 +5,7 @@ use num_bigint::{BigInt, Sign};
 
 use super::{Decimal, pow10, pow10_i128};
 
-/// `None` as an answer means more than 65 digits.
+/// `None` as an answer means more than [`Decimal::MAX_WORKING_DIGITS`] digits.
 impl Decimal {
     #[allow(clippy::should_implement_trait)] // its siblings answer Options, so no operator would be used with them
     pub fn neg(self) -> Self {
@@ -102,7 +102,9 @@ impl Decimal {
             pow10(down).and_then(|p| other.unscaled.checked_mul(p)),
         ) {
             (Some(a), Some(b)) => a.wrapping_div(b),
-            _ => from_big(&(to_big(self.unscaled) * big_pow10(up) / (to_big(other.unscaled) * big_pow10(down))))?,
+            _ => from_big(
+                &(to_big(self.unscaled) * big_pow10(up) / (to_big(other.unscaled) * big_pow10(down))),
+            )?,
         };
         Self::new(quotient, 0).checked()
     }
@@ -300,9 +302,15 @@ mod tests {
         assert_eq!(text(d("1.5").add(&d("2.25"))), "3.75");
         assert_eq!(text(d("1.5").sub(&d("2.25"))), "-0.75");
         assert_eq!(text(d("1.5").mul(&d("-2.25"))), "-3.375");
+        // MySQL too goes beyond 65 digits inside an expression.
         let max = Decimal::max_value(65, 0);
-        assert_eq!(max.add(&d("1")), None);
-        assert_eq!(max.mul(&d("10")), None);
+        assert_eq!(text(max.add(&d("1"))), format!("1{}", "0".repeat(65)));
+        assert_eq!(
+            text(max.mul(&d("100000000000"))),
+            format!("{}{}", "9".repeat(65), "0".repeat(11))
+        );
+        assert_eq!(max.mul(&d("1000000000000")), None);
+        assert_eq!(Decimal::max_value(76, 0).add(&d("1")), None);
         assert_eq!(text(max.sub(&max)), "0");
         // 60 fractional digits are rounded to 30.
         let tiny = d("0.000000000000000000000000000005");
@@ -312,7 +320,7 @@ mod tests {
         let a = d("12345678901234567890.123456789012345678901234567890");
         assert_eq!(
             text(a.mul(&a)),
-            "152415787532388367504942236884722755800.955129801859472677945283112803"
+            "152415787532388367504953515625666819450.083828733757049236500533455763"
         );
     }
 
@@ -324,10 +332,12 @@ mod tests {
         assert_eq!(text(d("1.00").div(&d("0.3"), 4)), "3.333333");
         assert_eq!(d("1").div(&d("0.00"), 4), None);
         let max = Decimal::max_value(65, 0);
-        assert_eq!(max.div(&d("1"), 4), None);
+        assert_eq!(text(max.div(&d("1"), 4)), format!("{}.0000", "9".repeat(65)));
+        assert_eq!(max.div(&d("0.000000000001"), 4), None);
         assert_eq!(text(max.div_to_scale(&max, 30)), format!("1.{}", "0".repeat(30)));
         assert_eq!(text(d("7.5").div_integer(&d("-2"))), "-3");
-        assert_eq!(text(max.div_integer(&d("0.5"))), "overflow");
+        assert_eq!(text(max.div_integer(&d("0.000000000001"))), "overflow");
+        assert_eq!(text(max.div_integer(&max.neg())), "-1");
     }
 
     #[test]
@@ -339,7 +349,7 @@ mod tests {
         assert_eq!(
             text(max.rem(&d("0.000000000000000000000000000007"))),
             // 9...9 (65 nines) * 10^30 mod 7
-            "0.000000000000000000000000000003"
+            "0.000000000000000000000000000004"
         );
     }
 
@@ -361,6 +371,6 @@ mod tests {
         assert_eq!(text(d("1.1").ceil()), "2");
         assert_eq!(text(d("1.9").floor()), "1");
         assert_eq!(text(d("9.995").rescale(2)), "10.00");
-        assert_eq!(Decimal::max_value(65, 0).rescale(1), None);
+        assert_eq!(Decimal::max_value(65, 0).rescale(12), None);
     }
 }

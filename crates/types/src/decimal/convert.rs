@@ -91,7 +91,10 @@ mod tests {
         assert_eq!(d("123456789012345678.9").to_f64(), 123456789012345678.9);
         assert_eq!(d("-0.000000000000000000000000000001").to_f64(), -1e-30);
         assert_eq!(Decimal::from_f64(0.1).unwrap().to_text(), "0.1");
-        assert_eq!(Decimal::from_f64(1e20).unwrap().to_text(), "100000000000000000000");
+        assert_eq!(
+            Decimal::from_f64(1e20).unwrap().to_text(),
+            "100000000000000000000"
+        );
         assert_eq!(Decimal::from_f64(f64::NAN), None);
         assert_eq!(Decimal::from_f64(1e65), None);
     }

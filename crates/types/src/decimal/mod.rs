@@ -18,10 +18,11 @@ use arrow::datatypes::i256;
 
 pub use text::ParsedDecimal;
 
-/// An exact number: `unscaled / 10^scale`. At most 65 digits, at most 30 of them after the point.
+/// An exact number: `unscaled / 10^scale`. Columns hold at most 65 digits, at most 30 of them after the point.
 ///
-/// Equality, order and hash are those of the number: `1.50 == 1.5`. Arithmetic answers `None` where the result has more
-/// than 65 digits.
+/// Equality, order and hash are those of the number: `1.50 == 1.5`. Arithmetic goes on with up to 76 digits, as MySQL's
+/// goes beyond 65 in the middle of an expression (there up to 81), and answers `None` past that: error 1690. What is
+/// stored is checked against its column's 65 or fewer with [`Decimal::fits`].
 ///
 /// Source: MySQL 8.0 manual, 12.25 "Precision Math".
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +65,8 @@ pub(crate) fn pow10_i128(n: u32) -> Option<i128> {
 impl Decimal {
     pub const MAX_DIGITS: u8 = 65;
     pub const MAX_SCALE: u8 = 30;
+    /// Digits an intermediate result may have: all that fit 256 bits.
+    pub const MAX_WORKING_DIGITS: u8 = 76;
     pub const ZERO: Self = Self::new(i256::ZERO, 0);
 
     pub const fn new(unscaled: i256, scale: u8) -> Self {
@@ -117,9 +120,9 @@ impl Decimal {
             .is_some_and(|d| d.is_zero() || d.digits() <= precision)
     }
 
-    /// Whether it has at most 65 digits.
+    /// Itself unless it has more digits than arithmetic goes on with.
     pub(crate) fn checked(self) -> Option<Self> {
-        (self.unscaled.to_i128().is_some() || self.digits() <= Self::MAX_DIGITS).then_some(self)
+        (self.unscaled.to_i128().is_some() || self.digits() <= Self::MAX_WORKING_DIGITS).then_some(self)
     }
 
     /// Without zeros at the end of the fraction: equal numbers have equal forms.
@@ -153,9 +156,11 @@ impl Ord for Decimal {
             return other.cmp(self).reverse();
         }
         let shift = u32::from(other.scale - self.scale);
-        if let (Some(a), Some(b), Some(p)) =
-            (self.unscaled.to_i128(), other.unscaled.to_i128(), pow10_i128(shift))
-            && let Some(a) = a.checked_mul(p)
+        if let (Some(a), Some(b), Some(p)) = (
+            self.unscaled.to_i128(),
+            other.unscaled.to_i128(),
+            pow10_i128(shift),
+        ) && let Some(a) = a.checked_mul(p)
         {
             return a.cmp(&b);
         }

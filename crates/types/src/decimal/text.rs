@@ -189,9 +189,7 @@ fn append_digits(unscaled: i256, (chunk, len): (i128, u32)) -> i256 {
         return i256::from_i128(chunk);
     }
     let shift = i256::from_i128(pow10_i128(len).unwrap_or(1));
-    unscaled
-        .wrapping_mul(shift)
-        .wrapping_add(i256::from_i128(chunk))
+    unscaled.wrapping_mul(shift).wrapping_add(i256::from_i128(chunk))
 }
 
 /// The digits of the absolute value, at least one.
@@ -285,7 +283,10 @@ mod tests {
             ("000123", "123"),
             ("1e-31", "0.000000000000000000000000000000"),
             ("5e-31", "0.000000000000000000000000000001"),
-            ("1e64", "10000000000000000000000000000000000000000000000000000000000000000"),
+            (
+                "1e64",
+                "10000000000000000000000000000000000000000000000000000000000000000",
+            ),
             ("0e5000", "0"),
         ] {
             assert_eq!(Decimal::parse(text).unwrap().to_text(), expected, "{text}");

@@ -86,15 +86,13 @@ impl DateTime {
     /// Whether the fields are in range and the month has that day. Zero month and day count as valid; see
     /// `DateRules` for what a statement accepts.
     pub fn is_valid(&self) -> bool {
-        let day_ok = if self.month == 0 || self.year == 0 && self.month == 2 {
-            // MySQL accepts 0000-02-29, though it counts year 0 as 365 days.
-            self.day <= if self.month == 2 { 29 } else { 31 }
-        } else {
-            self.day <= calendar::days_in_month(self.year, self.month)
+        let last_day = match self.month {
+            0 => 31,
+            month => calendar::days_in_month(self.year, month),
         };
         self.year <= 9999
             && self.month <= 12
-            && day_ok
+            && self.day <= last_day
             && self.hour < 24
             && self.minute < 60
             && self.second < 60
@@ -108,7 +106,8 @@ impl DateTime {
 
     /// The time of day in microseconds.
     pub fn time_of_day_us(&self) -> i64 {
-        (i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second)) * MICROS_PER_SECOND
+        (i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second))
+            * MICROS_PER_SECOND
             + i64::from(self.microsecond)
     }
 
@@ -313,13 +312,31 @@ mod tests {
     #[test]
     fn arithmetic_crosses_days_months_and_years() {
         assert_eq!(SAMPLE.add_us(1), Some(DateTime::from_date(2024, 3, 1)));
-        assert_eq!(DateTime::from_date(2024, 1, 1).add_us(-1).unwrap().datetime_text(6), "2023-12-31 23:59:59.999999");
+        assert_eq!(
+            DateTime::from_date(2024, 1, 1)
+                .add_us(-1)
+                .unwrap()
+                .datetime_text(6),
+            "2023-12-31 23:59:59.999999"
+        );
         assert_eq!(DateTime::MAX.add_us(1), None);
-        assert_eq!(DateTime::from_date(2024, 1, 31).add_months(1), Some(DateTime::from_date(2024, 2, 29)));
-        assert_eq!(DateTime::from_date(2024, 1, 31).add_months(-2), Some(DateTime::from_date(2023, 11, 30)));
+        assert_eq!(
+            DateTime::from_date(2024, 1, 31).add_months(1),
+            Some(DateTime::from_date(2024, 2, 29))
+        );
+        assert_eq!(
+            DateTime::from_date(2024, 1, 31).add_months(-2),
+            Some(DateTime::from_date(2023, 11, 30))
+        );
         assert_eq!(DateTime::from_date(9999, 12, 1).add_months(1), None);
-        assert_eq!(DateTime::from_date(2023, 12, 31).add_days(60), Some(DateTime::from_date(2024, 2, 29)));
-        assert_eq!(DateTime::from_date(2023, 2, 5).last_day(), Some(DateTime::from_date(2023, 2, 28)));
+        assert_eq!(
+            DateTime::from_date(2023, 12, 31).add_days(60),
+            Some(DateTime::from_date(2024, 2, 29))
+        );
+        assert_eq!(
+            DateTime::from_date(2023, 2, 5).last_day(),
+            Some(DateTime::from_date(2023, 2, 28))
+        );
         assert_eq!(DateTime::from_date(2023, 0, 5).last_day(), None);
     }
 
@@ -342,7 +359,13 @@ mod tests {
         assert_eq!(half.round(3).unwrap().microsecond, 500_000);
         assert_eq!(half.round(0).unwrap().second, 0);
         assert_eq!(half.truncate(1).microsecond, 400_000);
-        assert_eq!(DateTime::new(2024, 0, 0, 1, 59, 59, 600_000).round(0).unwrap().hour, 2);
+        assert_eq!(
+            DateTime::new(2024, 0, 0, 1, 59, 59, 600_000)
+                .round(0)
+                .unwrap()
+                .hour,
+            2
+        );
     }
 
     #[test]

@@ -116,7 +116,10 @@ mod tests {
         assert_eq!(Time::MAX.to_text(6), "838:59:59.000000");
         assert_eq!(Time::MIN.to_text(0), "-838:59:59");
         assert_eq!(Time(-1).to_text(6), "-00:00:00.000001");
-        assert_eq!(Time::new(false, 1, 2, 3, 456_000).unwrap().to_text(3), "01:02:03.456");
+        assert_eq!(
+            Time::new(false, 1, 2, 3, 456_000).unwrap().to_text(3),
+            "01:02:03.456"
+        );
     }
 
     #[test]
@@ -137,8 +140,14 @@ mod tests {
     #[test]
     fn a_time_on_a_date_may_be_another_day() {
         let date = DateTime::from_date(2024, 1, 1);
-        assert_eq!(Time(-1).on_date(&date).unwrap().datetime_text(6), "2023-12-31 23:59:59.999999");
-        assert_eq!(Time(25 * 3_600_000_000).on_date(&date).unwrap().datetime_text(0), "2024-01-02 01:00:00");
+        assert_eq!(
+            Time(-1).on_date(&date).unwrap().datetime_text(6),
+            "2023-12-31 23:59:59.999999"
+        );
+        assert_eq!(
+            Time(25 * 3_600_000_000).on_date(&date).unwrap().datetime_text(0),
+            "2024-01-02 01:00:00"
+        );
     }
 
     #[test]

@@ -1,0 +1,239 @@
+//! Values as parts of keys: a flag byte, then a [memcomparable](crate::memcomparable) encoding by type.
+//!
+//! | flag | value | of types |
+//! |---|---|---|
+//! | 0x00 | nothing | NULL |
+//! | 0x01 | byte string | strings: the collation's sort key, for `binary` the bytes |
+//! | 0x03 | signed integer | signed integers, YEAR |
+//! | 0x04 | unsigned integer | unsigned integers; DATE, DATETIME, TIMESTAMP packed |
+//! | 0x05 | double | FLOAT, DOUBLE |
+//! | 0x06 | decimal | DECIMAL |
+//! | 0x07 | signed integer, nanoseconds | TIME |
+//!
+//! So NULL sorts first. A TIMESTAMP is in UTC here: whoever calls converts. A string under a collation cannot be read
+//! back from its sort key; [`decode`] refuses, and the original is looked for in the index's value.
+
+use types::{SqlType, TypeKind, Value};
+
+use crate::memcomparable::{
+    decode_bytes, decode_f64, decode_i64, decode_u64, encode_bytes, encode_f64, encode_i64, encode_u64,
+    skip_bytes, take,
+};
+use crate::{Error, Result, decimal};
+
+pub const NIL_FLAG: u8 = 0;
+pub const BYTES_FLAG: u8 = 1;
+pub const INT_FLAG: u8 = 3;
+pub const UINT_FLAG: u8 = 4;
+pub const FLOAT_FLAG: u8 = 5;
+pub const DECIMAL_FLAG: u8 = 6;
+pub const DURATION_FLAG: u8 = 7;
+
+const WHAT: &str = "a value in a key";
+pub(crate) const NANOS_PER_MICRO: i64 = 1_000;
+
+/// Whether [`decode`] gives back what was encoded: not for text, whose sort key alone is in the key.
+pub fn is_reversible(ty: &SqlType) -> bool {
+    !ty.is_string() || ty.is_binary()
+}
+
+/// Appends one value. Strings are encoded whole: a prefix index cuts them first.
+///
+/// # Errors
+/// [`Error::WrongType`] for a value that is none of the type's.
+pub fn encode(value: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
+    if value.is_null() {
+        out.push(NIL_FLAG);
+        return Ok(());
+    }
+    let wrong = || Error::wrong_type(value, ty);
+    match ty.kind {
+        TypeKind::Null | TypeKind::Json => return Err(wrong()),
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt
+            if ty.unsigned =>
+        {
+            out.push(UINT_FLAG);
+            encode_u64(value.as_u64().ok_or_else(wrong)?, out);
+        }
+        TypeKind::TinyInt
+        | TypeKind::SmallInt
+        | TypeKind::MediumInt
+        | TypeKind::Int
+        | TypeKind::BigInt
+        | TypeKind::Year => {
+            out.push(INT_FLAG);
+            encode_i64(value.as_i64().ok_or_else(wrong)?, out);
+        }
+        TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => {
+            out.push(UINT_FLAG);
+            encode_u64(value.as_u64().ok_or_else(wrong)?, out);
+        }
+        TypeKind::Time => {
+            let nanos = value.as_i64().and_then(|us| us.checked_mul(NANOS_PER_MICRO));
+            out.push(DURATION_FLAG);
+            encode_i64(nanos.ok_or_else(wrong)?, out);
+        }
+        TypeKind::Float | TypeKind::Double => {
+            let Value::Double(number) = value else {
+                return Err(wrong());
+            };
+            out.push(FLOAT_FLAG);
+            encode_f64(*number, out);
+        }
+        TypeKind::Decimal => {
+            let Value::Decimal(number) = value else {
+                return Err(wrong());
+            };
+            out.push(DECIMAL_FLAG);
+            decimal::encode(number, ty.length as u8, ty.decimals, out)?;
+        }
+        TypeKind::Char
+        | TypeKind::VarChar
+        | TypeKind::TinyText
+        | TypeKind::Text
+        | TypeKind::MediumText
+        | TypeKind::LongText => {
+            let bytes = value.as_bytes().ok_or_else(wrong)?;
+            out.push(BYTES_FLAG);
+            encode_string(bytes, ty, out);
+        }
+    }
+    Ok(())
+}
+
+fn encode_string(bytes: &[u8], ty: &SqlType, out: &mut Vec<u8>) {
+    if ty.is_binary() {
+        encode_bytes(bytes, out);
+    } else {
+        let mut key = Vec::with_capacity(bytes.len() * 2 + 2);
+        ty.collation.sort_key(bytes, &mut key);
+        encode_bytes(&key, out);
+    }
+}
+
+/// Takes one value off the front.
+///
+/// # Errors
+/// For damaged bytes, for a flag the type does not have, and for text, which a key does not hold.
+pub fn decode(input: &mut &[u8], ty: &SqlType) -> Result<Value> {
+    let [flag] = take(input, WHAT)?;
+    let value = match flag {
+        NIL_FLAG => return Ok(Value::Null),
+        INT_FLAG => {
+            let value = decode_i64(input)?;
+            match ty.kind {
+                TypeKind::Year => {
+                    Value::UInt(u64::try_from(value).map_err(|_| Error::Malformed { what: WHAT })?)
+                }
+                _ if ty.is_integer() && !ty.unsigned => Value::Int(value),
+                _ => return Err(Error::UnknownFlag { what: WHAT, flag }),
+            }
+        }
+        UINT_FLAG if ty.is_datetime() || (ty.is_integer() && ty.unsigned) => Value::UInt(decode_u64(input)?),
+        FLOAT_FLAG if ty.is_float() => Value::Double(decode_f64(input)?),
+        DECIMAL_FLAG if ty.is_decimal() => Value::Decimal(decimal::decode(input)?),
+        DURATION_FLAG if ty.kind == TypeKind::Time => Value::Int(decode_i64(input)? / NANOS_PER_MICRO),
+        BYTES_FLAG if ty.is_binary() => {
+            let mut bytes = Vec::new();
+            decode_bytes(input, &mut bytes)?;
+            Value::Bytes(bytes)
+        }
+        flag => return Err(Error::UnknownFlag { what: WHAT, flag }),
+    };
+    Ok(value)
+}
+
+/// Takes one value off the front, of whatever type, and gives its bytes, the flag included.
+pub fn split<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
+    let start = *input;
+    let [flag] = take(input, WHAT)?;
+    match flag {
+        NIL_FLAG => {}
+        BYTES_FLAG => skip_bytes(input)?,
+        INT_FLAG | UINT_FLAG | FLOAT_FLAG | DURATION_FLAG => {
+            take::<8>(input, WHAT)?;
+        }
+        DECIMAL_FLAG => decimal::skip(input)?,
+        flag => return Err(Error::UnknownFlag { what: WHAT, flag }),
+    }
+    Ok(&start[..start.len() - input.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use types::{Collation, Decimal};
+
+    use super::*;
+
+    fn encoded(value: &Value, ty: &SqlType) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(value, ty, &mut out).unwrap();
+        out
+    }
+
+    const BINARY: SqlType = SqlType::varchar(100, Collation::Binary);
+
+    #[test]
+    fn flags_and_round_trips() {
+        for (value, ty, flag) in [
+            (Value::Null, SqlType::BIGINT, 0),
+            (Value::Int(-1), SqlType::BIGINT, 3),
+            (Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED, 4),
+            (Value::UInt(2024), SqlType::YEAR, 3),
+            (Value::UInt(1 << 50), SqlType::datetime(6), 4),
+            (Value::Double(-1.5), SqlType::DOUBLE, 5),
+            (
+                Value::Decimal(Decimal::from_i128(-150, 2)),
+                SqlType::decimal(5, 2),
+                6,
+            ),
+            (Value::Int(-3_000_001), SqlType::time(6), 7),
+            (Value::Bytes(vec![1, 2, 3]), BINARY, 1),
+        ] {
+            let bytes = encoded(&value, &ty);
+            assert_eq!(bytes[0], flag);
+            let mut rest = &bytes[..];
+            assert_eq!(decode(&mut rest, &ty), Ok(value));
+            assert!(rest.is_empty());
+            assert_eq!(split(&mut &bytes[..]), Ok(&bytes[..]));
+        }
+    }
+
+    #[test]
+    fn text_holds_the_sort_key() {
+        let ty = SqlType::varchar(10, Collation::Utf8mb4GeneralCi);
+        assert_eq!(encoded(&Value::from("a"), &ty), encoded(&Value::from("A "), &ty));
+        assert!(!is_reversible(&ty));
+        assert!(decode(&mut &encoded(&Value::from("a"), &ty)[..], &ty).is_err());
+    }
+
+    #[test]
+    fn values_of_other_types_are_refused() {
+        let mut out = Vec::new();
+        assert!(encode(&Value::Int(-1), &SqlType::BIGINT_UNSIGNED, &mut out).is_err());
+        assert!(encode(&Value::from("1"), &SqlType::BIGINT, &mut out).is_err());
+        assert!(encode(&Value::from("1"), &SqlType::JSON, &mut out).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn keys_of_two_parts_sort_by_part(a: (i64, Vec<u8>), b: (i64, Vec<u8>)) {
+            let key = |v: &(i64, Vec<u8>)| {
+                let mut out = encoded(&Value::Int(v.0 % 4), &SqlType::BIGINT);
+                encode(&Value::Bytes(v.1.clone()), &BINARY, &mut out).unwrap();
+                out
+            };
+            let values = |v: &(i64, Vec<u8>)| (v.0 % 4, v.1.clone());
+            prop_assert_eq!(values(&a).cmp(&values(&b)), key(&a).cmp(&key(&b)));
+        }
+
+        #[test]
+        fn any_bytes_decode_or_fail(input: Vec<u8>) {
+            for ty in [SqlType::BIGINT, SqlType::YEAR, SqlType::DOUBLE, SqlType::decimal(10, 2), SqlType::time(0), BINARY] {
+                let _ = decode(&mut &input[..], &ty);
+            }
+            let _ = split(&mut &input[..]);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The bytes of one value in a row.
+//!
+//! | types | bytes |
+//! |---|---|
+//! | integers, YEAR | 1, 2, 4 or 8 bytes little-endian: the fewest that hold it, signed or unsigned as the type is |
+//! | DATE, DATETIME, TIMESTAMP (UTC) | the packed form, as an unsigned integer |
+//! | TIME | nanoseconds, as a signed integer |
+//! | FLOAT, DOUBLE | 8 bytes, memcomparable |
+//! | DECIMAL | precision, scale, binary digits ([`crate::decimal`]) |
+//! | CHAR, VARCHAR, TEXT | UTF-8 |
+//! | BINARY, VARBINARY, BLOB | the bytes |
+//! | JSON | the normalised text (TiDB: a binary form) |
+
+use types::temporal::{DateTime, Time};
+use types::{SqlType, TypeKind, Value, number_text};
+
+use crate::datum::NANOS_PER_MICRO;
+use crate::memcomparable::{decode_f64, encode_f64};
+use crate::{Error, Result, decimal};
+
+/// Appends a value that is not NULL.
+pub fn encode(value: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
+    let wrong = || Error::wrong_type(value, ty);
+    match ty.kind {
+        TypeKind::Null => return Err(wrong()),
+        TypeKind::Year | TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => {
+            encode_unsigned(value.as_u64().ok_or_else(wrong)?, out);
+        }
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
+            if ty.unsigned {
+                encode_unsigned(value.as_u64().ok_or_else(wrong)?, out);
+            } else {
+                encode_signed(value.as_i64().ok_or_else(wrong)?, out);
+            }
+        }
+        TypeKind::Time => {
+            let nanos = value.as_i64().and_then(|us| us.checked_mul(NANOS_PER_MICRO));
+            encode_signed(nanos.ok_or_else(wrong)?, out);
+        }
+        TypeKind::Float | TypeKind::Double => {
+            let Value::Double(number) = value else {
+                return Err(wrong());
+            };
+            encode_f64(*number, out);
+        }
+        TypeKind::Decimal => {
+            let Value::Decimal(number) = value else {
+                return Err(wrong());
+            };
+            decimal::encode(number, ty.length as u8, ty.decimals, out)?;
+        }
+        TypeKind::Char
+        | TypeKind::VarChar
+        | TypeKind::TinyText
+        | TypeKind::Text
+        | TypeKind::MediumText
+        | TypeKind::LongText
+        | TypeKind::Json => out.extend_from_slice(value.as_bytes().ok_or_else(wrong)?),
+    }
+    Ok(())
+}
+
+pub(crate) fn encode_signed(value: i64, out: &mut Vec<u8>) {
+    if let Ok(v) = i8::try_from(value) {
+        out.extend_from_slice(&v.to_le_bytes());
+    } else if let Ok(v) = i16::try_from(value) {
+        out.extend_from_slice(&v.to_le_bytes());
+    } else if let Ok(v) = i32::try_from(value) {
+        out.extend_from_slice(&v.to_le_bytes());
+    } else {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+}
+
+pub(crate) fn encode_unsigned(value: u64, out: &mut Vec<u8>) {
+    if let Ok(v) = u8::try_from(value) {
+        out.push(v);
+    } else if let Ok(v) = u16::try_from(value) {
+        out.extend_from_slice(&v.to_le_bytes());
+    } else if let Ok(v) = u32::try_from(value) {
+        out.extend_from_slice(&v.to_le_bytes());
+    } else {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+}
+
+pub fn decode_signed(bytes: &[u8]) -> Result<i64> {
+    match bytes {
+        [b] => Ok(i64::from(*b as i8)),
+        [a, b] => Ok(i64::from(i16::from_le_bytes([*a, *b]))),
+        [a, b, c, d] => Ok(i64::from(i32::from_le_bytes([*a, *b, *c, *d]))),
+        _ => match <[u8; 8]>::try_from(bytes) {
+            Ok(bytes) => Ok(i64::from_le_bytes(bytes)),
+            Err(_) => Err(Error::Malformed {
+                what: "an integer in a row",
+            }),
+        },
+    }
+}
+
+pub fn decode_unsigned(bytes: &[u8]) -> Result<u64> {
+    match bytes {
+        [b] => Ok(u64::from(*b)),
+        [a, b] => Ok(u64::from(u16::from_le_bytes([*a, *b]))),
+        [a, b, c, d] => Ok(u64::from(u32::from_le_bytes([*a, *b, *c, *d]))),
+        _ => match <[u8; 8]>::try_from(bytes) {
+            Ok(bytes) => Ok(u64::from_le_bytes(bytes)),
+            Err(_) => Err(Error::Malformed {
+                what: "an unsigned integer in a row",
+            }),
+        },
+    }
+}
+
+/// Microseconds of a TIME.
+pub fn decode_time(bytes: &[u8]) -> Result<i64> {
+    Ok(decode_signed(bytes)? / NANOS_PER_MICRO)
+}
+
+pub fn decode_double(mut bytes: &[u8]) -> Result<f64> {
+    let value = decode_f64(&mut bytes)?;
+    match bytes.len() {
+        0 => Ok(value),
+        bytes => Err(Error::TrailingBytes {
+            what: "a double",
+            bytes,
+        }),
+    }
+}
+
+pub fn decode_decimal(mut bytes: &[u8]) -> Result<types::Decimal> {
+    let value = decimal::decode(&mut bytes)?;
+    match bytes.len() {
+        0 => Ok(value),
+        bytes => Err(Error::TrailingBytes {
+            what: "a decimal",
+            bytes,
+        }),
+    }
+}
+
+pub fn decode_text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| Error::Malformed {
+        what: "text in a row",
+    })
+}
+
+/// The value of a cell. A TIMESTAMP stays in UTC.
+pub fn decode(bytes: &[u8], ty: &SqlType) -> Result<Value> {
+    Ok(match ty.kind {
+        TypeKind::Null => Value::Null,
+        TypeKind::Year | TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => {
+            Value::UInt(decode_unsigned(bytes)?)
+        }
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
+            if ty.unsigned {
+                Value::UInt(decode_unsigned(bytes)?)
+            } else {
+                Value::Int(decode_signed(bytes)?)
+            }
+        }
+        TypeKind::Time => Value::Int(decode_time(bytes)?),
+        TypeKind::Float | TypeKind::Double => Value::Double(decode_double(bytes)?),
+        TypeKind::Decimal => Value::Decimal(decode_decimal(bytes)?),
+        TypeKind::Json => Value::from(decode_text(bytes)?),
+        _ if ty.is_binary() => Value::Bytes(bytes.to_vec()),
+        _ => Value::from(decode_text(bytes)?),
+    })
+}
+
+/// Appends the text of a cell as MySQL's text protocol has it, with no value in between. A TIMESTAMP is printed in UTC:
+/// where the session has another zone, decode and convert it instead. Text is not checked to be UTF-8.
+pub fn write_text(bytes: &[u8], ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
+    match ty.kind {
+        TypeKind::Date => DateTime::unpack(decode_unsigned(bytes)?).write_date(out),
+        TypeKind::DateTime | TypeKind::Timestamp => {
+            DateTime::unpack(decode_unsigned(bytes)?).write_datetime(ty.decimals, out);
+        }
+        TypeKind::Time => Time(decode_time(bytes)?).write_text(ty.decimals, out),
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
+            if ty.unsigned {
+                number_text::write_u64(decode_unsigned(bytes)?, out);
+            } else {
+                number_text::write_i64(decode_signed(bytes)?, out);
+            }
+        }
+        TypeKind::Null | TypeKind::Year | TypeKind::Float | TypeKind::Double | TypeKind::Decimal => {
+            decode(bytes, ty)?.write_text(ty, out);
+        }
+        _ => out.extend_from_slice(bytes),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use types::{Collation, Decimal};
+
+    use super::*;
+
+    fn encoded(value: &Value, ty: &SqlType) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(value, ty, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn integers_take_the_fewest_bytes() {
+        for (value, bytes) in [
+            (0, &[0][..]),
+            (-128, &[0x80]),
+            (128, &[0x80, 0]),
+            (-129, &[0x7f, 0xff]),
+            (32_768, &[0, 0x80, 0, 0]),
+            (1 << 31, &[0, 0, 0, 0x80, 0, 0, 0, 0]),
+        ] {
+            assert_eq!(encoded(&Value::Int(value), &SqlType::BIGINT), bytes);
+        }
+        assert_eq!(encoded(&Value::UInt(200), &SqlType::BIGINT_UNSIGNED), [200]);
+        assert!(decode_signed(&[1, 2, 3]).is_err());
+        assert!(decode_unsigned(&[]).is_err());
+    }
+
+    #[test]
+    fn text_is_the_values_text() {
+        let text = SqlType::varchar(9, Collation::DEFAULT);
+        for (value, ty) in [
+            (Value::Int(-300), SqlType::BIGINT),
+            (Value::UInt(70_000), SqlType::BIGINT_UNSIGNED),
+            (Value::UInt(1999), SqlType::YEAR),
+            (Value::UInt(DateTime::MAX.pack()), SqlType::DATE),
+            (Value::UInt(DateTime::MAX.pack()), SqlType::datetime(3)),
+            (Value::UInt(0), SqlType::timestamp(0)),
+            (Value::Int(-1_500_000), SqlType::time(1)),
+            (Value::Double(2.5), SqlType::DOUBLE),
+            (Value::Decimal(Decimal::from_i128(-15, 1)), SqlType::decimal(5, 1)),
+            (Value::from("é"), text),
+            (Value::from("{\"a\": 1}"), SqlType::JSON),
+            (
+                Value::Bytes(vec![0, 0xff]),
+                SqlType::varchar(9, Collation::Binary),
+            ),
+        ] {
+            let bytes = encoded(&value, &ty);
+            assert_eq!(decode(&bytes, &ty).as_ref(), Ok(&value));
+            let mut out = Vec::new();
+            write_text(&bytes, &ty, &mut out).unwrap();
+            assert_eq!(Some(out), value.to_text(&ty));
+        }
+        assert!(decode(&[0xff], &text).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn integers_round_trip(signed: i64, unsigned: u64, shift in 0u32..64) {
+            let (signed, unsigned) = (signed >> shift, unsigned >> shift);
+            prop_assert_eq!(decode_signed(&encoded(&Value::Int(signed), &SqlType::BIGINT)), Ok(signed));
+            let bytes = encoded(&Value::UInt(unsigned), &SqlType::BIGINT_UNSIGNED);
+            prop_assert_eq!(decode_unsigned(&bytes), Ok(unsigned));
+        }
+
+        #[test]
+        fn any_bytes_decode_or_fail(input: Vec<u8>) {
+            for ty in [SqlType::BIGINT, SqlType::YEAR, SqlType::DOUBLE, SqlType::decimal(10, 2), SqlType::time(0),
+                SqlType::JSON, SqlType::datetime(6), SqlType::DATE] {
+                let _ = decode(&input, &ty);
+                let _ = write_text(&input, &ty, &mut Vec::new());
+            }
+        }
+    }
+}

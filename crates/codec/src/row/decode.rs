@@ -1,0 +1,256 @@
+//! Chosen columns of rows, straight into Arrow builders.
+
+use types::array::ColumnBuilder;
+use types::{SqlType, TypeKind, Value};
+
+use super::{RowView, cell};
+use crate::Result;
+
+/// A column to decode.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnSource {
+    pub id: i64,
+    pub ty: SqlType,
+    /// What rows that do not hold the column have for it, as rows store it (a TIMESTAMP in UTC).
+    pub default: Value,
+}
+
+/// How a cell's bytes become a builder's next value.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Signed,
+    Unsigned,
+    /// In UTC; converted.
+    Timestamp,
+    Time,
+    Double,
+    Decimal,
+    Text,
+    Bytes,
+}
+
+impl Form {
+    fn of(ty: &SqlType) -> Self {
+        match ty.kind {
+            TypeKind::Timestamp => Self::Timestamp,
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Year => Self::Unsigned,
+            TypeKind::Time => Self::Time,
+            TypeKind::Float | TypeKind::Double => Self::Double,
+            TypeKind::Decimal => Self::Decimal,
+            _ if ty.is_integer() && ty.unsigned => Self::Unsigned,
+            _ if ty.is_integer() => Self::Signed,
+            _ if ty.is_binary() => Self::Bytes,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Decodes the same columns out of many rows. Made once per scan.
+#[derive(Debug, Clone)]
+pub struct RowDecoder {
+    /// Ascending by id, as rows have them; each with its place among the wanted columns.
+    columns: Vec<(usize, ColumnSource, Form)>,
+}
+
+impl RowDecoder {
+    /// Columns that come from elsewhere (a row's key) are simply not named; `columns[i].0` is the builder's position.
+    pub fn new(columns: impl IntoIterator<Item = (usize, ColumnSource)>) -> Self {
+        let mut columns: Vec<_> = columns
+            .into_iter()
+            .map(|(position, source)| {
+                let form = Form::of(&source.ty);
+                (position, source, form)
+            })
+            .collect();
+        columns.sort_by_key(|c| c.1.id);
+        Self { columns }
+    }
+
+    /// Appends one value to each of the named builders. `utc_to_local` turns a packed TIMESTAMP of the row into one of the
+    /// session's zone.
+    ///
+    /// After an error some builders may have one value more than others: the batch is lost.
+    pub fn decode(
+        &self,
+        row: &[u8],
+        utc_to_local: impl Fn(u64) -> u64,
+        builders: &mut [ColumnBuilder],
+    ) -> Result<(), types::Error> {
+        self.decode_view(&RowView::parse(row)?, utc_to_local, builders)
+    }
+
+    /// [`RowDecoder::decode`] of a row whose header has been read.
+    pub fn decode_view(
+        &self,
+        view: &RowView<'_>,
+        utc_to_local: impl Fn(u64) -> u64,
+        builders: &mut [ColumnBuilder],
+    ) -> Result<(), types::Error> {
+        let (mut position, count) = (0, view.value_count());
+        for (builder, source, form) in &self.columns {
+            let Some(builder) = builders.get_mut(*builder) else {
+                return Err(types::Error::internal("a row decoder was given too few builders"));
+            };
+            // Both lists ascend, so that one pass finds all.
+            while position < count && view.id_at(position) < source.id {
+                position += 1;
+            }
+            if position < count && view.id_at(position) == source.id {
+                append(view.value(position)?, *form, &utc_to_local, builder)?;
+            } else if view.is_null(source.id) {
+                builder.append_null();
+            } else {
+                append_default(source, &utc_to_local, builder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same values, one by one.
+    pub fn decode_values(
+        &self,
+        row: &[u8],
+        utc_to_local: impl Fn(u64) -> u64,
+        out: &mut [Value],
+    ) -> Result<(), types::Error> {
+        self.decode_view_values(&RowView::parse(row)?, utc_to_local, out)
+    }
+
+    /// [`RowDecoder::decode_values`] of a row whose header has been read.
+    pub fn decode_view_values(
+        &self,
+        view: &RowView<'_>,
+        utc_to_local: impl Fn(u64) -> u64,
+        out: &mut [Value],
+    ) -> Result<(), types::Error> {
+        for (position, source, _) in &self.columns {
+            let Some(slot) = out.get_mut(*position) else {
+                return Err(types::Error::internal("a row decoder was given too few values"));
+            };
+            let value = match view.get(source.id)? {
+                super::Cell::Bytes(bytes) => cell::decode(bytes, &source.ty)?,
+                super::Cell::Null => Value::Null,
+                super::Cell::Missing => source.default.clone(),
+            };
+            *slot = match value {
+                Value::UInt(packed) if source.ty.kind == TypeKind::Timestamp => {
+                    Value::UInt(utc_to_local(packed))
+                }
+                value => value,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn append(
+    bytes: &[u8],
+    form: Form,
+    utc_to_local: &impl Fn(u64) -> u64,
+    builder: &mut ColumnBuilder,
+) -> Result<(), types::Error> {
+    match form {
+        Form::Signed => builder.append_i64(cell::decode_signed(bytes)?),
+        Form::Unsigned => builder.append_u64(cell::decode_unsigned(bytes)?),
+        Form::Timestamp => builder.append_u64(utc_to_local(cell::decode_unsigned(bytes)?)),
+        Form::Time => builder.append_i64(cell::decode_time(bytes)?),
+        Form::Double => builder.append_f64(cell::decode_double(bytes)?),
+        Form::Decimal => builder.append_decimal(&cell::decode_decimal(bytes)?),
+        Form::Text => builder.append_str(cell::decode_text(bytes)?),
+        Form::Bytes => builder.append_bytes(bytes),
+    }
+}
+
+fn append_default(
+    source: &ColumnSource,
+    utc_to_local: &impl Fn(u64) -> u64,
+    builder: &mut ColumnBuilder,
+) -> Result<(), types::Error> {
+    match &source.default {
+        Value::UInt(packed) if source.ty.kind == TypeKind::Timestamp => {
+            builder.append_u64(utc_to_local(*packed))
+        }
+        value => builder.append(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use types::array::value_at;
+    use types::{Collation, Decimal};
+
+    use super::*;
+    use crate::row::RowEncoder;
+
+    fn all_types() -> Vec<(SqlType, Value)> {
+        vec![
+            (SqlType::BIGINT, Value::Int(-70_000)),
+            (SqlType::BIGINT_UNSIGNED, Value::UInt(u64::MAX)),
+            (SqlType::YEAR, Value::UInt(1999)),
+            (SqlType::timestamp(0), Value::UInt(1000)),
+            (SqlType::datetime(6), Value::UInt(2000)),
+            (SqlType::time(6), Value::Int(-5)),
+            (SqlType::DOUBLE, Value::Double(0.25)),
+            (SqlType::decimal(60, 3), Value::Decimal(Decimal::from_i128(5, 3))),
+            (SqlType::varchar(9, Collation::DEFAULT), Value::from("ü")),
+            (SqlType::varchar(9, Collation::Binary), Value::Bytes(vec![0xff])),
+            (SqlType::JSON, Value::from("null")),
+        ]
+    }
+
+    #[test]
+    fn columns_arrive_at_their_places() {
+        let (mut encoder, mut row) = (RowEncoder::new(), Vec::new());
+        let columns = all_types();
+        for (i, (ty, value)) in columns.iter().enumerate() {
+            encoder.push(i as i64 * 2 + 1, value, ty).unwrap();
+        }
+        encoder.push(100, &Value::Null, &SqlType::BIGINT).unwrap();
+        encoder.finish(&mut row).unwrap();
+
+        // In reverse, with a NULL and a missing column in between.
+        let mut wanted: Vec<(i64, SqlType, Value)> = columns
+            .iter()
+            .enumerate()
+            .map(|(i, (ty, value))| (i as i64 * 2 + 1, *ty, value.clone()))
+            .rev()
+            .collect();
+        wanted.insert(3, (100, SqlType::BIGINT, Value::Null));
+        wanted.insert(5, (4, SqlType::BIGINT, Value::Int(42)));
+        let sources = wanted.iter().map(|(id, ty, _)| ColumnSource {
+            id: *id,
+            ty: *ty,
+            default: if *id == 4 { Value::Int(42) } else { Value::Null },
+        });
+        let decoder = RowDecoder::new(sources.enumerate());
+        let mut builders: Vec<_> = wanted.iter().map(|w| ColumnBuilder::new(&w.1, 1)).collect();
+        decoder.decode(&row, |packed| packed + 1, &mut builders).unwrap();
+        let mut values = vec![Value::Null; wanted.len()];
+        decoder
+            .decode_values(&row, |packed| packed + 1, &mut values)
+            .unwrap();
+        for ((builder, value), (_, ty, expected)) in builders.iter_mut().zip(values).zip(wanted) {
+            let expected = match expected {
+                Value::UInt(v) if ty.kind == TypeKind::Timestamp => Value::UInt(v + 1),
+                other => other,
+            };
+            assert_eq!(value_at(&builder.finish(), 0, &ty), expected);
+            assert_eq!(value, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_decode_or_fail(input: Vec<u8>) {
+            let bytes = [vec![128, 0, 3, 0, 1, 0, 1, 3, 5, 7], input].concat();
+            let types = all_types();
+            let sources = types.iter().enumerate().map(|(i, (ty, _))| {
+                (i, ColumnSource { id: i as i64 * 2 + 1, ty: *ty, default: Value::Null })
+            });
+            let decoder = RowDecoder::new(sources);
+            let mut builders: Vec<_> = types.iter().map(|(ty, _)| ColumnBuilder::new(ty, 1)).collect();
+            let _ = decoder.decode(&bytes, |p| p, &mut builders);
+        }
+    }
+}
