@@ -74,11 +74,7 @@ pub fn header(columns: &[Column]) -> String {
 }
 
 pub fn row(columns: &[Column], values: &[Value]) -> String {
-    let cells: Vec<_> = values
-        .iter()
-        .zip(columns)
-        .map(|(v, c)| cell(c, v))
-        .collect();
+    let cells: Vec<_> = values.iter().zip(columns).map(|(v, c)| cell(c, v)).collect();
     format!("| {} |", cells.join(" | "))
 }
 
@@ -121,8 +117,8 @@ fn cell(column: &Column, value: &Value) -> String {
         Value::Bytes(bytes) => bytes_cell(bytes),
         Value::Int(v) => v.to_string(),
         Value::UInt(v) => v.to_string(),
-        Value::Float(v) => v.to_string(),
-        Value::Double(v) => v.to_string(),
+        Value::Float(v) => number(f64::from(*v), v.to_string()),
+        Value::Double(v) => number(*v, v.to_string()),
         Value::Date(year, month, day, hour, minute, second, micros) => {
             let date = format!("{year:04}-{month:02}-{day:02}");
             if column.column_type() == ColumnType::MYSQL_TYPE_DATE {
@@ -140,6 +136,12 @@ fn cell(column: &Column, value: &Value) -> String {
             fraction(*micros, column.decimals())
         ),
     }
+}
+
+/// A float of the binary protocol: `plain` unless that is too long to read.
+fn number(value: f64, plain: String) -> String {
+    let exponent = value != 0.0 && !(1e-5..1e15).contains(&value.abs());
+    if exponent { format!("{value:e}") } else { plain }
 }
 
 fn fraction(micros: u32, decimals: u8) -> String {
@@ -207,7 +209,16 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            cells(&[b"a b", b"", b"NULL", b"a|b", b" a", b"\x00\xff", b"x'00'", "ä".as_bytes()]),
+            cells(&[
+                b"a b",
+                b"",
+                b"NULL",
+                b"a|b",
+                b" a",
+                b"\x00\xff",
+                b"x'00'",
+                "ä".as_bytes()
+            ]),
             ["a b", "''", "'NULL'", "'a|b'", "' a'", "x'00ff'", "'x'00''", "ä"]
         );
         assert_eq!(cell(&c, &Value::NULL), "NULL");
@@ -228,6 +239,9 @@ mod tests {
     #[test]
     fn an_answer_without_rows_says_only_what_there_is() {
         assert_eq!(done(0, None, ""), "ok");
-        assert_eq!(done(2, Some(7), "Records: 2"), "ok, 2 affected, insert id 7, Records: 2");
+        assert_eq!(
+            done(2, Some(7), "Records: 2"),
+            "ok, 2 affected, insert id 7, Records: 2"
+        );
     }
 }

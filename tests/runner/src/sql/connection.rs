@@ -135,7 +135,8 @@ fn read_set<P: Protocol>(
 ) -> Result<(), mysql::Error> {
     let columns = set.columns().as_ref().to_vec();
     if columns.is_empty() {
-        let done = answer::done(set.affected_rows(), set.last_insert_id(), &set.info_str());
+        let insert_id = set.last_insert_id().filter(|_| !options.no_id);
+        let done = answer::done(set.affected_rows(), insert_id, &set.info_str());
         // A statement of several that failed is a set of one failed row.
         if let Some(row) = set.next() {
             row?;

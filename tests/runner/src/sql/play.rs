@@ -41,7 +41,12 @@ impl Route {
 }
 
 /// The answers of a script's blocks, in their order. The script has the database `database` to itself.
-pub fn play(script: &Script, opts: &Opts, database: &str, route: Route) -> Result<Vec<Vec<String>>, mysql::Error> {
+pub fn play(
+    script: &Script,
+    opts: &Opts,
+    database: &str,
+    route: Route,
+) -> Result<Vec<Vec<String>>, mysql::Error> {
     let mut admin = Conn::new(opts.clone())?;
     admin.query_drop(format!("DROP DATABASE IF EXISTS `{database}`"))?;
     admin.query_drop(format!("CREATE DATABASE `{database}`"))?;

@@ -39,6 +39,8 @@ pub struct Options {
     pub types: bool,
     /// `.code`: of an error only number and SQLSTATE are compared.
     pub code_only: bool,
+    /// `.noid`: the generated id depends on how many ids failed statements used up, and is left out.
+    pub no_id: bool,
     /// `.bind VALUES`: run through the binary protocol with these parameters.
     pub bind: Option<String>,
 }
@@ -84,7 +86,9 @@ impl Script {
                 continue;
             }
             if trimmed.starts_with('.') {
-                script.directive(trimmed, &mut options).map_err(|e| at(number, &e))?;
+                script
+                    .directive(trimmed, &mut options)
+                    .map_err(|e| at(number, &e))?;
                 continue;
             }
             if trimmed == RULE {
@@ -136,6 +140,7 @@ impl Script {
             ".transactional" => self.one_route = true,
             ".meta" => options.meta = true,
             ".types" => options.types = true,
+            ".noid" => options.no_id = true,
             ".code" => options.code_only = true,
             ".bind" => options.bind = Some(rest.trim().to_string()),
             _ => return Err(format!("unknown directive {name}")),
@@ -188,6 +193,9 @@ impl Block {
         }
         if self.options.types {
             out.push_str(".types\n");
+        }
+        if self.options.no_id {
+            out.push_str(".noid\n");
         }
         if self.options.code_only {
             out.push_str(".code\n");
