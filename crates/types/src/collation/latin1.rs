@@ -1,0 +1,115 @@
+//! MySQL's latin1, which is Windows code page 1252 with its five unused bytes kept as control characters, and
+//! `latin1_swedish_ci`.
+
+use super::characters::next_code_point;
+
+/// What bytes 0x80 to 0x9f stand for.
+const CONTROLS: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
+    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+/// Weights of bytes 0xc0 to 0xff under `latin1_swedish_ci`, as MySQL 8.0.33's `WEIGHT_STRING` gives them.
+const UPPER_WEIGHTS: [u8; 64] = [
+    65, 65, 65, 65, 92, 91, 92, 67, 69, 69, 69, 69, 73, 73, 73, 73, 68, 78, 79, 79, 79, 79, 93, 215, 216, 85,
+    85, 85, 89, 89, 222, 223, 65, 65, 65, 65, 92, 91, 92, 67, 69, 69, 69, 69, 73, 73, 73, 73, 68, 78, 79, 79,
+    79, 79, 93, 247, 216, 85, 85, 85, 89, 89, 222, 255,
+];
+
+pub(super) const SPACE: u16 = 0x20;
+/// Added to the code points that latin1 does not have, so that they sort behind all it has.
+const NOT_LATIN1: u16 = 0x100;
+
+/// The character of a latin1 byte.
+pub fn latin1_to_char(byte: u8) -> char {
+    match byte {
+        0x80..=0x9f => CONTROLS[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    }
+}
+
+/// The latin1 byte of a character; `None` if latin1 has it not.
+pub fn char_to_latin1(character: char) -> Option<u8> {
+    match u32::from(character) {
+        code @ (0..=0x7f | 0xa0..=0xff) => Some(code as u8),
+        _ => CONTROLS
+            .iter()
+            .position(|c| *c == character)
+            .map(|place| 0x80 + place as u8),
+    }
+}
+
+/// Text of a latin1 client or file.
+pub fn latin1_to_utf8(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| latin1_to_char(*b)).collect()
+}
+
+/// Text for a latin1 client; characters that latin1 has not become `?`, as MySQL sends them. The flag tells whether any
+/// did.
+pub fn utf8_to_latin1(text: &str) -> (Vec<u8>, bool) {
+    let mut lossy = false;
+    let bytes = text
+        .chars()
+        .map(|c| {
+            char_to_latin1(c).unwrap_or_else(|| {
+                lossy = true;
+                b'?'
+            })
+        })
+        .collect();
+    (bytes, lossy)
+}
+
+/// The weights of UTF-8 text under `latin1_swedish_ci`. Characters that latin1 has not are never in a column of that
+/// collation; in a comparison they are greater than all others.
+pub(super) fn weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    let mut rest = text;
+    std::iter::from_fn(move || match rest.first() {
+        Some(byte @ 0..=0x7f) => {
+            rest = &rest[1..];
+            Some(u16::from(byte.to_ascii_uppercase()))
+        }
+        _ => next_code_point(&mut rest).map(|c| match char::from_u32(c).and_then(char_to_latin1) {
+            Some(byte @ 0xc0..) => u16::from(UPPER_WEIGHTS[usize::from(byte - 0xc0)]),
+            Some(byte) => u16::from(byte),
+            None => NOT_LATIN1.saturating_add(u16::try_from(c).unwrap_or(u16::MAX)),
+        }),
+    })
+}
+
+/// One byte for what latin1 has. What it has not is told apart by two more.
+pub(super) fn write_weight(weight: u16, out: &mut Vec<u8>) {
+    match u8::try_from(weight) {
+        Ok(weight) => out.push(weight),
+        Err(_) => {
+            out.push(0xff);
+            out.extend_from_slice(&weight.to_be_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back() {
+        for byte in 0..=255u8 {
+            assert_eq!(char_to_latin1(latin1_to_char(byte)), Some(byte));
+        }
+        assert_eq!(latin1_to_utf8(&[b'a', 0x80, 0xe4]), "a€ä");
+        assert_eq!(utf8_to_latin1("a€ä中"), (vec![b'a', 0x80, 0xe4, b'?'], true));
+        assert_eq!(char_to_latin1('\u{80}'), None);
+    }
+
+    /// Answers of MySQL 8.0.33.
+    #[test]
+    fn weights_as_mysql_has_them() {
+        let text = latin1_to_utf8(&[0x61, 0xc4, 0xdf, 0x80, 0x81, 0xfc, 0xfb]);
+        assert_eq!(
+            weights(text.as_bytes()).collect::<Vec<_>>(),
+            [0x41, 0x5c, 0xdf, 0x80, 0x81, 89, 85]
+        );
+        assert_eq!(weights("Åäöé".as_bytes()).collect::<Vec<_>>(), [91, 92, 93, 69]);
+    }
+}

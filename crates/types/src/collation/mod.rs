@@ -1,0 +1,294 @@
+//! Character sets and collations: how strings compare, and keys that sort the same way.
+//!
+//! - [`Collation::compare`], [`Collation::sort_key`]: dispatch to one module per collation that is not plain bytes
+//!   (`ducet`, `general_ci`, `latin1`), and to `pad` for PAD SPACE.
+//! - [`latin1_to_utf8`], [`utf8_to_latin1`]: for clients that speak latin1. In memory all text is UTF-8.
+//! - [`first_characters`], [`character_count`]: lengths in characters.
+//!
+//! Not here: which collation an expression has (`functions`).
+
+mod characters;
+mod ducet;
+mod general_ci;
+mod latin1;
+mod like_range;
+mod pad;
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+pub use characters::{character_count, first_characters};
+pub use latin1::{char_to_latin1, latin1_to_char, latin1_to_utf8, utf8_to_latin1};
+
+/// The character sets a column or connection may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Charset {
+    Utf8mb4,
+    Latin1,
+    Ascii,
+    Binary,
+}
+
+/// The collations StemDB has. Stored by name in the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Collation {
+    Utf8mb40900AiCi,
+    Utf8mb4GeneralCi,
+    Utf8mb4Bin,
+    Latin1SwedishCi,
+    AsciiBin,
+    Binary,
+}
+
+impl Collation {
+    pub const DEFAULT: Self = Self::Utf8mb40900AiCi;
+    pub const ALL: [Self; 6] = [
+        Self::Utf8mb40900AiCi,
+        Self::Utf8mb4GeneralCi,
+        Self::Utf8mb4Bin,
+        Self::Latin1SwedishCi,
+        Self::AsciiBin,
+        Self::Binary,
+    ];
+
+    /// MySQL's number for the collation, as in `information_schema.collations` and the protocol.
+    pub fn id(self) -> u16 {
+        match self {
+            Self::Utf8mb40900AiCi => 255,
+            Self::Utf8mb4GeneralCi => 45,
+            Self::Utf8mb4Bin => 46,
+            Self::Latin1SwedishCi => 8,
+            Self::AsciiBin => 65,
+            Self::Binary => 63,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Utf8mb40900AiCi => "utf8mb4_0900_ai_ci",
+            Self::Utf8mb4GeneralCi => "utf8mb4_general_ci",
+            Self::Utf8mb4Bin => "utf8mb4_bin",
+            Self::Latin1SwedishCi => "latin1_swedish_ci",
+            Self::AsciiBin => "ascii_bin",
+            Self::Binary => "binary",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|c| c.name().eq_ignore_ascii_case(name))
+    }
+
+    pub fn charset(self) -> Charset {
+        match self {
+            Self::Utf8mb40900AiCi | Self::Utf8mb4GeneralCi | Self::Utf8mb4Bin => Charset::Utf8mb4,
+            Self::Latin1SwedishCi => Charset::Latin1,
+            Self::AsciiBin => Charset::Ascii,
+            Self::Binary => Charset::Binary,
+        }
+    }
+
+    /// Whether trailing spaces are ignored by comparison (PAD SPACE). Only `utf8mb4_0900_ai_ci` and `binary` say no.
+    pub fn pads_space(self) -> bool {
+        !matches!(self, Self::Utf8mb40900AiCi | Self::Binary)
+    }
+
+    /// Whether equality under this collation is equality of bytes (after trailing spaces, where it pads).
+    pub fn is_bytewise(self) -> bool {
+        matches!(self, Self::Utf8mb4Bin | Self::AsciiBin | Self::Binary)
+    }
+
+    /// Compares two strings (UTF-8 for text, any bytes for `binary`). Allocates nothing.
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Binary => a.cmp(b),
+            // The order of UTF-8's bytes is that of code points.
+            Self::Utf8mb4Bin | Self::AsciiBin => pad::compare_bytes(a, b),
+            Self::Utf8mb40900AiCi => {
+                let (a, b) = without_common_prefix(a, b);
+                ducet::Weights::of(a).cmp(ducet::Weights::of(b))
+            }
+            Self::Utf8mb4GeneralCi => {
+                let (a, b) = without_common_prefix(a, b);
+                pad::compare(general_ci::weights(a), general_ci::weights(b), general_ci::SPACE)
+            }
+            Self::Latin1SwedishCi => {
+                let (a, b) = without_common_prefix(a, b);
+                pad::compare(latin1::weights(a), latin1::weights(b), latin1::SPACE)
+            }
+        }
+    }
+
+    /// Whether two strings are equal: [`Collation::compare`], with a shortcut for equal bytes.
+    pub fn equal(self, a: &[u8], b: &[u8]) -> bool {
+        a == b || (self != Self::Binary && self.compare(a, b) == Ordering::Equal)
+    }
+
+    /// Appends the sort key: bytes whose order and equality are the collation's. Equal strings have equal keys, so that
+    /// keys can be hashed. Keys stand in indexes: their bytes are part of the stored format.
+    pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Binary => out.extend_from_slice(text),
+            Self::Utf8mb4Bin | Self::AsciiBin => pad::sort_key_of_bytes(text, out),
+            Self::Utf8mb40900AiCi => ducet::sort_key(text, out),
+            Self::Utf8mb4GeneralCi => {
+                let weights = general_ci::weights(text);
+                pad::sort_key(weights, general_ci::SPACE, general_ci::write_weight, out);
+            }
+            Self::Latin1SwedishCi => {
+                let weights = latin1::weights(text);
+                pad::sort_key(weights, latin1::SPACE, latin1::write_weight, out);
+            }
+        }
+    }
+}
+
+/// Both texts without the characters that they begin with alike. Weights do not depend on what is around a character.
+fn without_common_prefix<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let shared = characters::common_prefix(a, b);
+    (&a[shared..], &b[shared..])
+}
+
+impl Charset {
+    pub const ALL: [Self; 4] = [Self::Utf8mb4, Self::Latin1, Self::Ascii, Self::Binary];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Utf8mb4 => "utf8mb4",
+            Self::Latin1 => "latin1",
+            Self::Ascii => "ascii",
+            Self::Binary => "binary",
+        }
+    }
+
+    /// Finds a character set by name. `utf8` and `utf8mb3` are read as utf8mb4.
+    pub fn from_name(name: &str) -> Option<Self> {
+        if name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf8mb3") {
+            return Some(Self::Utf8mb4);
+        }
+        Self::ALL
+            .into_iter()
+            .find(|c| c.name().eq_ignore_ascii_case(name))
+    }
+
+    pub fn default_collation(self) -> Collation {
+        match self {
+            Self::Utf8mb4 => Collation::Utf8mb40900AiCi,
+            Self::Latin1 => Collation::Latin1SwedishCi,
+            Self::Ascii => Collation::AsciiBin,
+            Self::Binary => Collation::Binary,
+        }
+    }
+
+    /// Bytes the longest character takes.
+    pub fn max_bytes_per_char(self) -> u32 {
+        if self == Self::Utf8mb4 { 4 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(collation: Collation, text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        collation.sort_key(text.as_bytes(), &mut out);
+        out
+    }
+
+    /// Answers of MySQL 8.0.33.
+    #[test]
+    fn equal_and_less_as_mysql_says() {
+        use Collation::*;
+        use Ordering::*;
+        for (collation, a, b, expected) in [
+            (Utf8mb40900AiCi, "a", "Ä", Equal),
+            (Utf8mb40900AiCi, "ss", "ß", Equal),
+            (Utf8mb40900AiCi, "a", "a ", Less),
+            (Utf8mb40900AiCi, "a", "a\0", Equal),
+            (Utf8mb40900AiCi, "_", "a", Less),
+            (Utf8mb40900AiCi, "e\u{301}", "É", Equal),
+            (Utf8mb40900AiCi, "😀", "😁", Less),
+            (Utf8mb4GeneralCi, "a", "Ä", Equal),
+            (Utf8mb4GeneralCi, "s", "ß", Equal),
+            (Utf8mb4GeneralCi, "a", "a  ", Equal),
+            (Utf8mb4GeneralCi, "a\n", "a", Less),
+            (Utf8mb4GeneralCi, "😀", "😁", Equal),
+            (Utf8mb4GeneralCi, "_", "a", Greater),
+            (Utf8mb4Bin, "a", "A", Greater),
+            (Utf8mb4Bin, "a", "a ", Equal),
+            (Utf8mb4Bin, "a\n", "a", Less),
+            (Utf8mb4Bin, "\u{ffff}", "😀", Less),
+            (Latin1SwedishCi, "ü", "Y", Equal),
+            (Latin1SwedishCi, "ä", "a", Greater),
+            (Latin1SwedishCi, "ö", "ä", Greater),
+            (Latin1SwedishCi, "a ", "A", Equal),
+            (AsciiBin, "a", "A", Greater),
+            (AsciiBin, "a", "a ", Equal),
+            (Binary, "a", "a ", Less),
+        ] {
+            assert_eq!(
+                collation.compare(a.as_bytes(), b.as_bytes()),
+                expected,
+                "{collation:?} {a:?} {b:?}"
+            );
+            assert_eq!(
+                key(collation, a).cmp(&key(collation, b)),
+                expected,
+                "key: {collation:?} {a:?} {b:?}"
+            );
+            assert_eq!(collation.equal(a.as_bytes(), b.as_bytes()), expected == Equal);
+        }
+    }
+
+    /// The whole of Unicode against a running MySQL. `MYSQL_WEIGHTS` names a file of tab-separated lines: code point,
+    /// `HEX(WEIGHT_STRING(...))` under utf8mb4_0900_ai_ci and under utf8mb4_general_ci.
+    #[test]
+    #[ignore = "needs weights from a MySQL server"]
+    fn every_code_point_weighs_as_in_mysql() {
+        let file = std::fs::read_to_string(std::env::var("MYSQL_WEIGHTS").unwrap()).unwrap();
+        let hex = |bytes: Vec<u8>| bytes.iter().map(|b| format!("{b:02X}")).collect::<String>();
+        let mut seen = 0;
+        for line in file.lines() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let text = String::from(char::from_u32(fields[0].parse().unwrap()).unwrap());
+            assert_eq!(
+                hex(key(Collation::Utf8mb40900AiCi, &text)),
+                fields[1],
+                "{}",
+                fields[0]
+            );
+            let general: Vec<u8> = general_ci::weights(text.as_bytes())
+                .flat_map(u16::to_be_bytes)
+                .collect();
+            assert_eq!(hex(general), fields[2], "{}", fields[0]);
+            seen += 1;
+        }
+        assert_eq!(seen, 0x11_0000 - 0x800);
+    }
+
+    proptest! {
+        #[test]
+        fn keys_agree_with_comparison(a in "[ \t\n!aAbBäÄßé中😀]{0,6}", b in "[ \t\n!aAbBäÄßé中😀]{0,6}") {
+            for collation in Collation::ALL {
+                let order = collation.compare(a.as_bytes(), b.as_bytes());
+                prop_assert_eq!(key(collation, &a).cmp(&key(collation, &b)), order, "{:?}", collation);
+                prop_assert_eq!(collation.compare(b.as_bytes(), a.as_bytes()), order.reverse());
+            }
+        }
+
+        #[test]
+        fn any_text_and_any_bytes(a: String, b: String, bytes: Vec<u8>) {
+            for collation in Collation::ALL {
+                let order = collation.compare(a.as_bytes(), b.as_bytes());
+                prop_assert_eq!(key(collation, &a).cmp(&key(collation, &b)), order, "{:?}", collation);
+                let _ = collation.compare(&bytes, a.as_bytes());
+                collation.sort_key(&bytes, &mut Vec::new());
+            }
+        }
+    }
+}
