@@ -117,7 +117,7 @@ impl Stage {
         }
         self.connections
             .get_mut(name)
-            .ok_or_else(|| mysql::Error::server_disconnected())
+            .ok_or_else(mysql::Error::server_disconnected)
     }
 
     /// `{id:b}` is the connection id of `b`, for KILL.
