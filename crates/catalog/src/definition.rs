@@ -1,11 +1,12 @@
 //! Definitions: what a data definition statement asks for. Made by `planner`, carried out by [`crate::ddl`].
 
+use serde::{Deserialize, Serialize};
 use types::Collation;
 
 use crate::model::{Column, Default, Handle, Index};
 
 /// A qualified table name, the database filled in from the session's where the text gives none.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TableName {
     pub database: String,
     pub name: String,
@@ -53,7 +54,9 @@ pub enum Ddl {
     },
 }
 
-/// A checked definition whose columns and indexes have no ids yet (0) and state Public.
+/// A definition whose columns and indexes have no ids yet (0) and state Public. `crate::ddl` checks it as a whole
+/// (names, key lengths, row size ...), gives an index with an empty name the name MySQL would, makes the primary key's
+/// columns NOT NULL, and puts indexes into MySQL's order.
 #[derive(Debug, Clone)]
 pub struct TableDefinition {
     pub columns: Vec<Column>,
@@ -87,6 +90,13 @@ pub enum AlterChange {
         from: String,
         to: String,
     },
+    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition, its name included. Carried out where no stored
+    /// value changes; otherwise refused with 1235.
+    ModifyColumn {
+        name: String,
+        column: Column,
+        position: Option<Position>,
+    },
     RenameColumn {
         from: String,
         to: String,
@@ -116,12 +126,13 @@ pub struct IndexColumn {
     pub prefix: Option<u32>,
 }
 
-/// `user@host IDENTIFIED [WITH plugin] BY password | AS hash`.
-#[derive(Debug, Clone)]
+/// `user@host IDENTIFIED [WITH plugin] BY password | AS hash ACCOUNT LOCK | UNLOCK`.
+#[derive(Debug, Clone, PartialEq, Eq, std::default::Default)]
 pub struct UserSpec {
     pub user: String,
     pub host: String,
     pub plugin: Option<String>,
     pub password: Option<String>,
     pub hash: Option<String>,
+    pub locked: Option<bool>,
 }

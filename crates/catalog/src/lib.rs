@@ -1,4 +1,38 @@
 //! Schemas: what databases, tables, columns and indexes there are, how they change, and the tables that describe them.
+//!
+//! - [`model`]: what is defined. [`Catalog::schema`] is all of it at one version, and never changes under its reader.
+//! - [`definition`]: what a statement asks for; [`ddl`] carries it out; [`metadata_lock`] keeps statements and definition
+//!   changes apart.
+//! - [`layout`]: where the values of a table are stored.
+//! - [`show_create`], [`information_schema`]: definitions as text and as rows.
+//! - [`accounts`]: who may connect. [`check`]: whether rows and indexes agree.
+//! - AUTO_INCREMENT values and hidden row ids: [`Catalog::allocate_auto_increment`], [`Catalog::allocate_row_ids`].
+//!
+//! Everything is stored under `m` keys of the key-value store. Not here: parsing and binding (`planner`), rows (`executor`).
 
+pub mod accounts;
+mod auto_increment;
+mod background;
+mod catalog;
+pub mod check;
+pub mod ddl;
+mod default_value;
 pub mod definition;
+pub mod duplicate;
+mod gc_queue;
+pub mod information_schema;
+pub mod layout;
+mod meta;
+pub mod metadata_lock;
 pub mod model;
+mod publish;
+pub mod show_create;
+mod statistics;
+mod system;
+pub mod type_text;
+
+pub use catalog::Catalog;
+pub use ddl::DdlContext;
+
+#[cfg(test)]
+mod test_support;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use types::{Collation, SqlType};
+use types::{Collation, Error, Result, SqlType, errno};
 
 /// Every database at one schema version.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +54,10 @@ pub struct Table {
     pub created_us: i64,
     /// Changes with every schema change of this table.
     pub revision: u64,
+    /// Snapshots older than this timestamp cannot be read through this definition: the table or one of its indexes did
+    /// not exist yet, or held other data. See [`Table::check_readable_at`].
+    #[serde(default)]
+    pub readable_from_ts: u64,
 }
 
 /// What makes a row's key (`t{table}_r{handle}`).
@@ -73,6 +77,9 @@ pub struct Column {
     pub name: String,
     pub ty: SqlType,
     pub nullable: bool,
+    /// The statement named the column's character set or collation; SHOW CREATE TABLE then repeats both.
+    #[serde(default)]
+    pub explicit_collation: bool,
     pub default: Default,
     /// `ON UPDATE CURRENT_TIMESTAMP`.
     pub on_update_now: bool,
@@ -113,17 +120,90 @@ pub struct IndexPart {
     pub prefix: Option<u32>,
 }
 
+/// The database whose name, and whose tables' names, are not case-sensitive.
+pub const INFORMATION_SCHEMA: &str = "information_schema";
+
 impl Schema {
+    /// A database by name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
-        self.databases.get(name)
+        self.databases.get(name).or_else(|| {
+            let known = name.eq_ignore_ascii_case(INFORMATION_SCHEMA);
+            self.databases.get(INFORMATION_SCHEMA).filter(|_| known)
+        })
     }
 
+    /// A table by name, the virtual ones included.
     pub fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
-        self.databases.get(database)?.tables.get(name)
+        self.database(database)?.table(name)
+    }
+
+    /// [`Schema::database`], or 1049.
+    pub fn require_database(&self, name: &str) -> Result<&Arc<Database>> {
+        self.database(name).ok_or_else(|| {
+            Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
+        })
+    }
+
+    /// [`Schema::table`], or 1049 or 1146.
+    pub fn require_table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
+        let found = self.require_database(database)?;
+        found.table(name).ok_or_else(|| {
+            if found.name == INFORMATION_SCHEMA {
+                return Error::new(
+                    errno::ER_UNKNOWN_TABLE,
+                    format!("Unknown table '{}' in {INFORMATION_SCHEMA}", name.to_uppercase()),
+                );
+            }
+            Error::new(
+                errno::ER_NO_SUCH_TABLE,
+                format!("Table '{database}.{name}' doesn't exist"),
+            )
+        })
+    }
+
+    /// A table by its id: all tables are looked through.
+    pub fn table_by_id(&self, id: i64) -> Option<&Arc<Table>> {
+        self.databases
+            .values()
+            .flat_map(|d| d.tables.values())
+            .find(|t| t.id == id)
+    }
+}
+
+impl Database {
+    /// A table by name.
+    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        self.tables.get(name).or_else(|| {
+            if self.name != INFORMATION_SCHEMA {
+                return None;
+            }
+            self.tables.get(&name.to_ascii_uppercase())
+        })
+    }
+
+    /// Made by the server: `information_schema` and its like. Nothing of it is stored, nothing in it can be changed.
+    pub fn is_system(&self) -> bool {
+        self.id < 0
     }
 }
 
 impl Table {
+    /// Whether the server makes up the table's rows (`information_schema`, `performance_schema`, `mysql`, `sys`).
+    pub fn is_virtual(&self) -> bool {
+        self.id < 0
+    }
+
+    /// Fails with 1412 when a snapshot at `ts` is older than what this definition can read.
+    pub fn check_readable_at(&self, ts: u64) -> Result<()> {
+        if ts >= self.readable_from_ts {
+            return Ok(());
+        }
+        Err(Error::new(
+            1412,
+            "Table definition has changed, please retry transaction",
+        ))
+    }
+
     /// Offset of a column by name; column names are case-insensitive.
     pub fn column_offset(&self, name: &str) -> Option<usize> {
         self.columns
@@ -142,6 +222,52 @@ impl Table {
             Handle::Integer { column } => vec![IndexPart { column, prefix: None }],
             Handle::Clustered { index } => self.indexes[index].parts.clone(),
             Handle::Hidden => Vec::new(),
+        }
+    }
+
+    /// The AUTO_INCREMENT column's offset.
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.columns.iter().position(|c| c.auto_increment)
+    }
+
+    /// Indexes that queries may read.
+    pub fn public_indexes(&self) -> impl Iterator<Item = &Index> {
+        self.indexes.iter().filter(|i| i.state == SchemaState::Public)
+    }
+
+    /// Whether positions and ids within the definition make sense, so that nobody who uses it can index out of bounds.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        if self.columns.is_empty() {
+            return Err("it has no columns".to_owned());
+        }
+        let columns = self.columns.len();
+        for (at, column) in self.columns.iter().enumerate() {
+            if column.id <= 0 || column.id > self.max_column_id {
+                return Err(format!("column {} has id {}", column.name, column.id));
+            }
+            if self.columns[..at].iter().any(|c| c.id == column.id) {
+                return Err(format!("two columns have id {}", column.id));
+            }
+        }
+        for (at, index) in self.indexes.iter().enumerate() {
+            if index.parts.is_empty() || index.parts.iter().any(|p| p.column >= columns) {
+                return Err(format!("index {} has parts that are no columns", index.name));
+            }
+            if index.id <= 0 || index.id > self.max_index_id {
+                return Err(format!("index {} has id {}", index.name, index.id));
+            }
+            if self.indexes[..at].iter().any(|i| i.id == index.id) {
+                return Err(format!("two indexes have id {}", index.id));
+            }
+        }
+        match self.handle {
+            Handle::Integer { column } if self.columns.get(column).is_none_or(|c| !c.ty.is_integer()) => {
+                Err("its handle is no integer column".to_owned())
+            }
+            Handle::Clustered { index } if self.indexes.get(index).is_none_or(|i| !i.primary) => {
+                Err("its handle is no primary index".to_owned())
+            }
+            _ => Ok(()),
         }
     }
 }

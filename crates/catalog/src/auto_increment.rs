@@ -1,0 +1,273 @@
+//! AUTO_INCREMENT values and hidden row ids: leased from the store in ranges, given out from memory.
+//!
+//! A lease is a stored counter moved ahead: ids below the counter may have been given, ids from it on have not. A crash
+//! loses what is left of a lease, so ids may be missing afterwards, never come twice; [`crate::Catalog::close`] gives the
+//! rest back. Nodes lease from the same counter and never meet.
+//!
+//! The rules for AUTO_INCREMENT are InnoDB's: `auto_increment_increment` and `_offset` pick which ids are used, the next
+//! value stops at the column's largest, and the last value, once used, comes again (and meets its own duplicate, 1062).
+//!
+//! A lease is committed without waiting for the disk: rows that use its ids are committed after it, to the same log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kv::{Durability, TxnOptions};
+use parking_lot::{Mutex, RwLock};
+use types::{Error, Result, SqlType, TypeKind};
+
+use crate::Catalog;
+use crate::meta::{Meta, keys, read_counter};
+use crate::model::Table;
+
+const ER_AUTOINC_READ_FAILED: u16 = 1467;
+/// How many ids the first lease takes, and the largest: a lease used up within [`QUICK`] doubles the next.
+const STEP_MIN: u64 = 1_000;
+const STEP_MAX: u64 = 32_000;
+const QUICK: Duration = Duration::from_secs(10);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    AutoIncrement,
+    RowId,
+}
+
+impl Kind {
+    fn key(self, table: i64) -> Vec<u8> {
+        match self {
+            Self::AutoIncrement => keys::auto_increment(table),
+            Self::RowId => keys::row_id(table),
+        }
+    }
+}
+
+/// One counter of one table.
+struct Counter {
+    key: Vec<u8>,
+    lease: Mutex<Lease>,
+}
+
+/// `next..end` may be given out.
+#[derive(Default)]
+struct Lease {
+    /// 0: nothing leased yet.
+    next: u64,
+    end: u64,
+    step: u64,
+    taken: Option<Instant>,
+}
+
+/// All counters this process has used.
+#[derive(Default)]
+pub(crate) struct Counters {
+    counters: RwLock<HashMap<(Kind, i64), Arc<Counter>>>,
+}
+
+impl Counters {
+    fn get(&self, kind: Kind, table: i64) -> Arc<Counter> {
+        if let Some(counter) = self.counters.read().get(&(kind, table)) {
+            return Arc::clone(counter);
+        }
+        let mut counters = self.counters.write();
+        let counter = counters.entry((kind, table)).or_insert_with(|| {
+            Arc::new(Counter {
+                key: kind.key(table),
+                lease: Mutex::default(),
+            })
+        });
+        Arc::clone(counter)
+    }
+
+    /// Drops what is leased of a table: it is gone, or its counter has been set.
+    pub(crate) fn forget(&self, table: i64) {
+        let mut counters = self.counters.write();
+        counters.remove(&(Kind::AutoIncrement, table));
+        counters.remove(&(Kind::RowId, table));
+    }
+}
+
+impl Catalog {
+    /// Takes `count` AUTO_INCREMENT values and returns the first; the others follow at distances of `increment`.
+    ///
+    /// The first is at most the column's largest value. Later ones may be beyond it, which is error 1467 of the
+    /// statement that uses them.
+    ///
+    /// # Errors
+    /// 1467 when there are none left; those of the store.
+    pub fn allocate_auto_increment(
+        &self,
+        table: &Table,
+        count: u64,
+        increment: u64,
+        offset: u64,
+    ) -> Result<u64> {
+        let largest = largest_value(table);
+        let counter = self.counters.get(Kind::AutoIncrement, table.id);
+        let mut lease = counter.lease.lock();
+        let increment = increment.max(1);
+        // Manual: an offset greater than the increment is ignored.
+        let offset = if offset > increment { 0 } else { offset };
+        let span = count.max(1).saturating_mul(increment);
+        let first_of = |next: u64| align(next, increment, offset);
+        if lease.next == 0 || first_of(lease.next).saturating_add(span) > lease.end {
+            self.extend(&counter, &mut lease, table.auto_increment_start, |next| {
+                first_of(next).saturating_add(span)
+            })?;
+        }
+        let first = first_of(lease.next);
+        if first > largest || first == u64::MAX {
+            return Err(used_up());
+        }
+        lease.next = first.saturating_add(span).min(largest);
+        Ok(first)
+    }
+
+    /// An explicit value has been stored: the next one will be greater.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn bump_auto_increment(&self, table: &Table, value: u64) -> Result<()> {
+        let counter = self.counters.get(Kind::AutoIncrement, table.id);
+        let mut lease = counter.lease.lock();
+        if value < lease.next {
+            return Ok(());
+        }
+        let next = value.saturating_add(1).min(largest_value(table));
+        if lease.next == 0 || next >= lease.end {
+            self.extend(&counter, &mut lease, table.auto_increment_start, |stored| {
+                stored.max(next)
+            })?;
+        }
+        lease.next = lease.next.max(next);
+        Ok(())
+    }
+
+    /// What the next row would get (with an increment of 1): for SHOW CREATE TABLE and information_schema.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn next_auto_increment(&self, table: &Table) -> Result<u64> {
+        let counter = self.counters.get(Kind::AutoIncrement, table.id);
+        let lease = counter.lease.lock();
+        if lease.next > 0 {
+            return Ok(lease.next);
+        }
+        let stored = read_counter(&self.store().latest(), &counter.key)?;
+        Ok(stored.unwrap_or(0).max(table.auto_increment_start).max(1))
+    }
+
+    /// Takes `count` hidden row ids and returns the first; the others follow it.
+    ///
+    /// # Errors
+    /// 1467 when there are none left; those of the store.
+    pub fn allocate_row_ids(&self, table: i64, count: u64) -> Result<i64> {
+        let counter = self.counters.get(Kind::RowId, table);
+        let mut lease = counter.lease.lock();
+        let count = count.max(1);
+        if lease.next == 0 || lease.next.saturating_add(count) > lease.end {
+            self.extend(&counter, &mut lease, 1, |next| next.saturating_add(count))?;
+        }
+        let first = lease.next;
+        lease.next += count;
+        i64::try_from(first).map_err(|_| used_up())
+    }
+
+    /// Moves a counter ahead to at least `needed(first id that may be used)`, and some more for later.
+    fn extend(
+        &self,
+        counter: &Counter,
+        lease: &mut Lease,
+        start: u64,
+        needed: impl Fn(u64) -> u64,
+    ) -> Result<()> {
+        let now = Instant::now();
+        lease.step = match lease.taken {
+            Some(taken) if now - taken < QUICK => (lease.step * 2).min(STEP_MAX),
+            _ => STEP_MIN,
+        };
+        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut meta = Meta::new(&mut txn);
+        let stored = meta.lock_counter(&counter.key)?.unwrap_or(0).max(start).max(1);
+        // Nobody else has leased since: what is left of this lease and the new one are one range.
+        let next = if lease.next > 0 && stored == lease.end {
+            lease.next
+        } else {
+            stored.max(lease.next)
+        };
+        let end = needed(next).max(stored).saturating_add(lease.step);
+        meta.put_counter(counter.key.clone(), end)?;
+        txn.commit(Durability::Os)?;
+        lease.next = next;
+        lease.end = end;
+        lease.taken = Some(now);
+        Ok(())
+    }
+
+    /// Stores how far ids have really been given, for a clean shutdown.
+    pub(crate) fn return_leased_ids(&self) -> Result<()> {
+        let counters: Vec<_> = self.counters.counters.write().drain().map(|(_, c)| c).collect();
+        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut meta = Meta::new(&mut txn);
+        for counter in counters {
+            let mut lease = counter.lease.lock();
+            if lease.next == 0 {
+                continue;
+            }
+            // Someone else's lease began where this one ended: then the rest is lost, as after a crash.
+            if meta.lock_counter(&counter.key)? == Some(lease.end) {
+                meta.put_counter(counter.key.clone(), lease.next)?;
+            }
+            *lease = Lease::default();
+        }
+        txn.commit(Durability::Sync)?;
+        Ok(())
+    }
+}
+
+fn used_up() -> Error {
+    Error::new(
+        ER_AUTOINC_READ_FAILED,
+        "Failed to read auto-increment value from storage engine",
+    )
+}
+
+/// The first value from `next` on that is `offset` more than a multiple of `increment`.
+fn align(next: u64, increment: u64, offset: u64) -> u64 {
+    if increment == 1 {
+        return next;
+    }
+    if next <= offset {
+        return offset.max(1);
+    }
+    let steps = (next - offset).div_ceil(increment);
+    steps.saturating_mul(increment).saturating_add(offset)
+}
+
+/// The largest value of the table's AUTO_INCREMENT column.
+fn largest_value(table: &Table) -> u64 {
+    table
+        .auto_increment_column()
+        .map_or(u64::MAX, |at| largest_of(&table.columns[at].ty))
+}
+
+/// The largest integer a numeric type holds exactly and without gaps.
+pub(crate) fn largest_of(ty: &SqlType) -> u64 {
+    let bits = match ty.kind {
+        TypeKind::TinyInt => 8,
+        TypeKind::SmallInt => 16,
+        TypeKind::MediumInt => 24,
+        TypeKind::Int => 32,
+        TypeKind::Float => return 1 << 24,
+        TypeKind::Double => return 1 << 53,
+        _ => 64,
+    };
+    if ty.unsigned {
+        u64::MAX >> (64 - bits)
+    } else {
+        u64::MAX >> (65 - bits)
+    }
+}
+
+#[cfg(test)]
+mod tests;

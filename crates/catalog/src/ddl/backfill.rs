@@ -1,0 +1,196 @@
+//! Filling new indexes from the rows there are, in small transactions, beside running statements.
+//!
+//! Each transaction locks a page of rows, reads them as they are then, and writes their entries. Writers keep the index
+//! too by that time, so a row is covered by whoever comes last. How far it got is stored with each page, so a restart goes
+//! on from there. A unique index meets a duplicate as any writer does: by locking the entry's key and finding another row.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use functions::TimeZone;
+use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader, TxnOptions};
+use types::{Result, Value};
+
+use super::job::Job;
+use crate::Catalog;
+use crate::duplicate::duplicate_entry;
+use crate::layout::{IndexEntry, RowEncoder, TableLayout, table_range};
+use crate::meta::keys;
+use crate::model::Table;
+
+/// Rows of one transaction, when nobody is in the way.
+const PAGE_ROWS: usize = 512;
+/// How long one transaction waits for a row that someone else has locked, before the page is tried again.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What one backfill needs for each row.
+struct Filler<'a> {
+    table: &'a Table,
+    layout: TableLayout,
+    encoder: RowEncoder,
+    /// Positions in the table's indexes.
+    indexes: Vec<usize>,
+}
+
+/// An entry to write, and whose it is.
+struct NewEntry {
+    index: usize,
+    /// Position among the page's rows.
+    row: usize,
+    entry: IndexEntry,
+}
+
+impl Catalog {
+    /// Fills the indexes that `job` builds. `table` has them, whatever their state.
+    ///
+    /// # Errors
+    /// 1062 for a duplicate, 1317 when interrupted, those of the store. Entries written so far stay.
+    pub(crate) fn backfill(&self, table: &Table, job: &Job, interrupt: &Arc<Interrupt>) -> Result<()> {
+        let filler = Filler {
+            table,
+            layout: TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?,
+            encoder: RowEncoder::new(table)?,
+            indexes: (0..table.indexes.len())
+                .filter(|&at| job.new_indexes.contains(&table.indexes[at].id))
+                .collect(),
+        };
+        let mut range = table_range(table);
+        if let Some(done) = self.store().latest().get(&keys::job_progress(job.id))? {
+            range.start = after(&done);
+        }
+        let mut rows = PAGE_ROWS;
+        loop {
+            interrupt.check()?;
+            match self.fill_page(&filler, job, &range, rows, interrupt) {
+                Ok(Some(last)) => {
+                    range.start = after(&last);
+                    rows = (rows * 2).min(PAGE_ROWS);
+                }
+                Ok(None) => return Ok(()),
+                // Someone else works on the same rows: smaller steps hold fewer of them.
+                Err(PageError::Busy) => {
+                    rows = (rows / 4).max(1);
+                    std::thread::sleep(PAUSE);
+                }
+                Err(PageError::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Deals with the next rows of a range. Returns the last one's key; none when there are no more.
+    fn fill_page(
+        &self,
+        filler: &Filler,
+        job: &Job,
+        range: &KeyRange,
+        rows: usize,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Option<Vec<u8>>, PageError> {
+        let page = self.store().latest().scan_page(range, rows, false)?;
+        let Some((last, _)) = page.last() else {
+            return Ok(None);
+        };
+        let last = last.clone();
+        let keys: Vec<Vec<u8>> = page.into_iter().map(|(key, _)| key).collect();
+        let options = LockOptions {
+            mode: LockMode::Exclusive,
+            wait: LockWait::Timeout(LOCK_WAIT),
+            interrupt: Arc::clone(interrupt),
+        };
+        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut values = Vec::new();
+        let mut entries = Vec::new();
+        for (key, locked) in keys.iter().zip(txn.lock(&keys, &options)?) {
+            // A row that has been deleted since has no entries.
+            let Some(bytes) = locked.into_value() else { continue };
+            filler.entries(key, &bytes, &mut values, &mut entries)?;
+        }
+        filler.check_unique(&mut txn, &options, &values, &entries)?;
+        for NewEntry { entry, .. } in entries {
+            txn.put(entry.key, entry.value)?;
+        }
+        txn.put(keys::job_progress(job.id), last.clone())?;
+        txn.commit(Durability::Os)?;
+        Ok(Some(last))
+    }
+}
+
+impl Filler<'_> {
+    /// Makes a row's entries.
+    fn entries(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        rows: &mut Vec<Vec<Value>>,
+        entries: &mut Vec<NewEntry>,
+    ) -> Result<()> {
+        let row = self.layout.decode_row_values(key, value, TimeZone::UTC)?;
+        let handle = self.layout.handle_of_row_key(key)?;
+        for &index in &self.indexes {
+            let entry = self.encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
+            entries.push(NewEntry {
+                index,
+                row: rows.len(),
+                entry,
+            });
+        }
+        rows.push(row);
+        Ok(())
+    }
+
+    /// Locks the keys that must be unique, and fails where one is another row's already.
+    fn check_unique(
+        &self,
+        txn: &mut kv::Transaction,
+        options: &LockOptions,
+        rows: &[Vec<Value>],
+        entries: &[NewEntry],
+    ) -> Result<(), PageError> {
+        let distinct: Vec<&NewEntry> = entries.iter().filter(|e| e.entry.distinct).collect();
+        if distinct.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<Vec<u8>> = distinct.iter().map(|e| e.entry.key.clone()).collect();
+        let stored = txn.lock(&keys, options)?;
+        let mut in_page: HashMap<&[u8], usize> = HashMap::new();
+        for (new, stored) in distinct.iter().zip(stored) {
+            let others = stored.into_value().is_some_and(|value| value != new.entry.value);
+            if others || in_page.insert(&new.entry.key, new.row).is_some() {
+                let index = &self.table.indexes[new.index];
+                return Err(duplicate_entry(self.table, index, &rows[new.row]).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first key behind `key`.
+fn after(key: &[u8]) -> Vec<u8> {
+    let mut next = key.to_vec();
+    next.push(0);
+    next
+}
+
+enum PageError {
+    /// A lock was not free: the page can be tried again.
+    Busy,
+    Failed(types::Error),
+}
+
+impl From<kv::Error> for PageError {
+    fn from(error: kv::Error) -> Self {
+        if error.is_retryable() {
+            Self::Busy
+        } else {
+            Self::Failed(error.into())
+        }
+    }
+}
+
+impl From<types::Error> for PageError {
+    fn from(error: types::Error) -> Self {
+        Self::Failed(error)
+    }
+}

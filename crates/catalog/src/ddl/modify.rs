@@ -1,0 +1,89 @@
+//! MODIFY and CHANGE COLUMN: which of them leave every stored value, and every index entry, as it is.
+//!
+//! Those are metadata only and done at once. The others would rewrite the table, and are refused with what to do instead.
+
+use types::{Error, Result, TypeKind};
+
+use crate::model::Column;
+
+/// What has to hold for all rows before a change that leaves them alone may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowCheck {
+    /// NULL to NOT NULL.
+    NotNull,
+    /// To AUTO_INCREMENT, where a 0 would have to become the next value.
+    NotZero,
+}
+
+/// What to do where a change is refused.
+pub(crate) const INSTEAD: &str = "create a new table with the definition you want, copy the rows with INSERT ... SELECT, \
+                                  and swap the two with RENAME TABLE";
+
+/// Whether `old` can become `new` with stored values as they are, and what to check first. `indexed`: whether any index
+/// or the primary key has the column.
+///
+/// # Errors
+/// 1235 where values would have to be rewritten.
+pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Vec<RowCheck>> {
+    if !type_is_compatible(old, new, indexed) {
+        return Err(Error::not_supported(
+            format!("MODIFY COLUMN `{}` to a type that changes stored values", old.name),
+            INSTEAD,
+        ));
+    }
+    let mut checks = Vec::new();
+    if old.nullable && !new.nullable {
+        checks.push(RowCheck::NotNull);
+    }
+    if new.auto_increment && !old.auto_increment {
+        checks.push(RowCheck::NotZero);
+    }
+    Ok(checks)
+}
+
+fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
+    let (from, to) = (&old.ty, &new.ty);
+    if from.unsigned != to.unsigned || from.collation.charset() != to.collation.charset() {
+        return false;
+    }
+    // Index entries are sort keys.
+    if indexed && from.collation != to.collation {
+        return false;
+    }
+    if let (Some(from), Some(to)) = (integer_rank(from.kind), integer_rank(to.kind)) {
+        return from <= to;
+    }
+    if let (Some(from), Some(to)) = (text_rank(from.kind), text_rank(to.kind)) {
+        return from <= to;
+    }
+    match (from.kind, to.kind) {
+        (TypeKind::VarChar, TypeKind::VarChar) => from.length <= to.length,
+        // BINARY is padded with zeros to its length; CHAR is stored without its padding.
+        (TypeKind::Char, TypeKind::Char | TypeKind::VarChar) if !from.is_binary() => from.length <= to.length,
+        (TypeKind::DateTime, TypeKind::DateTime)
+        | (TypeKind::Timestamp, TypeKind::Timestamp)
+        | (TypeKind::Time, TypeKind::Time) => from.decimals <= to.decimals,
+        (a, b) => a == b && from.length == to.length && from.decimals == to.decimals,
+    }
+}
+
+fn integer_rank(kind: TypeKind) -> Option<u8> {
+    match kind {
+        TypeKind::TinyInt => Some(1),
+        TypeKind::SmallInt => Some(2),
+        TypeKind::MediumInt => Some(3),
+        TypeKind::Int => Some(4),
+        TypeKind::BigInt => Some(5),
+        _ => None,
+    }
+}
+
+fn text_rank(kind: TypeKind) -> Option<u8> {
+    match kind {
+        TypeKind::TinyText => Some(1),
+        TypeKind::Text => Some(2),
+        TypeKind::MediumText => Some(3),
+        TypeKind::LongText => Some(4),
+        _ => None,
+    }
+}

@@ -1,0 +1,38 @@
+//! Error 1062: which value is there twice.
+
+use types::{Error, Value, errno};
+
+use crate::model::{Index, Table};
+
+/// `Duplicate entry '1-abc' for key 't.idx'`. `row` has a value for each of the table's columns.
+pub fn duplicate_entry(table: &Table, index: &Index, row: &[Value]) -> Error {
+    let parts: Vec<String> = index
+        .parts
+        .iter()
+        .map(|part| {
+            let (Some(column), Some(value)) = (table.columns.get(part.column), row.get(part.column)) else {
+                return String::new();
+            };
+            let text = match value {
+                Value::Null => "NULL".to_owned(),
+                value => value.display_text(&column.ty),
+            };
+            match part.prefix {
+                Some(length) => text.chars().take(length as usize).collect(),
+                None => text,
+            }
+        })
+        .collect();
+    duplicate_key(table, &index.name, &parts.join("-"))
+}
+
+/// The same for a key whose text is known.
+pub fn duplicate_key(table: &Table, index: &str, entry: &str) -> Error {
+    /// MySQL cuts the entry at the length of its longest key.
+    const LONGEST: usize = 3072;
+    let entry: String = entry.chars().take(LONGEST).collect();
+    Error::new(
+        errno::ER_DUP_ENTRY,
+        format!("Duplicate entry '{entry}' for key '{}.{index}'", table.name),
+    )
+}

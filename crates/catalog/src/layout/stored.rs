@@ -1,0 +1,104 @@
+//! Which of a table's columns its keys hold, and which have to stand in rows and entries beside them.
+
+use types::{Error, Result, SqlType};
+
+use crate::model::{Handle, Index, IndexPart, Table};
+
+/// Whether a column can be read back from a key that holds it. Text cannot: its sort key is there in its place.
+pub(super) fn key_gives_back(ty: &SqlType) -> bool {
+    codec::datum::is_reversible(ty)
+}
+
+/// The primary index of a table whose rows it orders; `None` for integer and hidden handles.
+pub(super) fn clustered_index(table: &Table) -> Option<&Index> {
+    match table.handle {
+        Handle::Clustered { index } => table.indexes.get(index),
+        Handle::Integer { .. } | Handle::Hidden => None,
+    }
+}
+
+/// The parts whose encodings are a row's handle; none for integer and hidden handles.
+pub(super) fn clustered_parts(table: &Table) -> &[IndexPart] {
+    clustered_index(table).map_or(&[], |index| &index.parts)
+}
+
+/// Where a column of a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The row's key is the column's value.
+    IntegerHandle,
+    /// Part `n` of the row's key gives it back.
+    HandlePart(usize),
+    /// In the row's value.
+    Row,
+}
+
+pub(super) fn place(table: &Table, column: usize) -> Place {
+    match table.handle {
+        Handle::Integer { column: handle } if handle == column => Place::IntegerHandle,
+        Handle::Integer { .. } | Handle::Hidden => Place::Row,
+        Handle::Clustered { .. } => match whole_part(table, clustered_parts(table), column) {
+            Some(part) if table.columns.get(column).is_some_and(|c| key_gives_back(&c.ty)) => {
+                Place::HandlePart(part)
+            }
+            _ => Place::Row,
+        },
+    }
+}
+
+/// The part that holds all of a column, not only its beginning.
+pub(super) fn whole_part(table: &Table, parts: &[IndexPart], column: usize) -> Option<usize> {
+    parts.iter().position(|p| p.column == column && !is_cut(table, p))
+}
+
+/// Whether a part holds only the beginning of its column's values.
+pub(super) fn is_cut(table: &Table, part: &IndexPart) -> bool {
+    let length = table.columns.get(part.column).map_or(0, |c| c.ty.length);
+    // `col(n)` with n the column's own length cuts nothing, except that a TEXT's length counts bytes.
+    part.prefix.is_some_and(|n| {
+        table
+            .columns
+            .get(part.column)
+            .is_some_and(|c| c.ty.is_blob_or_text() || n < length)
+    })
+}
+
+/// Columns whose values an index's entries hold in their values, each with the number of characters (bytes for binary)
+/// that it is cut to. Ascending by column id, as rows have them.
+pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Option<u32>)> {
+    let needs_restoring = |p: &&IndexPart| table.columns.get(p.column).is_some_and(|c| !key_gives_back(&c.ty));
+    let clustered = clustered_index(table).is_some();
+    let mut restored: Vec<(usize, Option<u32>)> = Vec::new();
+    let mut add = |part: &IndexPart| {
+        let prefix = part.prefix.filter(|_| is_cut(table, part));
+        match restored.iter_mut().find(|r| r.0 == part.column) {
+            // Both the index and the primary key have it: the longer one serves both.
+            Some(known) => known.1 = known.1.zip(prefix).map(|(a, b)| a.max(b)),
+            None => restored.push((part.column, prefix)),
+        }
+    };
+    if clustered {
+        index.parts.iter().filter(needs_restoring).for_each(&mut add);
+        clustered_parts(table).iter().filter(needs_restoring).for_each(&mut add);
+    } else if index.parts.iter().any(|p| needs_restoring(&p)) {
+        // The older form of the value holds all parts as soon as it holds one.
+        index.parts.iter().for_each(&mut add);
+    }
+    restored.sort_by_key(|r| table.columns.get(r.0).map_or(0, |c| c.id));
+    restored
+}
+
+/// A table's column, or 1105: offsets come from the same table, so a wrong one is a defect.
+pub(super) fn column(table: &Table, offset: usize) -> Result<&crate::model::Column> {
+    table
+        .columns
+        .get(offset)
+        .ok_or_else(|| Error::internal(format!("table '{}' has no column {offset}", table.name)))
+}
+
+pub(super) fn index_at(table: &Table, position: usize) -> Result<&Index> {
+    table
+        .indexes
+        .get(position)
+        .ok_or_else(|| Error::internal(format!("table '{}' has no index {position}", table.name)))
+}

@@ -1,0 +1,231 @@
+//! Rows and index entries from values.
+
+use codec::{RowHandle, datum, key};
+use functions::TimeZone;
+use types::{Error, Result, SqlType, Value};
+
+use super::key_parts::{append_part, cut_value, integer_handle};
+use super::stored::{Place, clustered_parts, column, index_at, is_cut, place, restored_columns};
+use super::zone::to_stored;
+use crate::model::{Handle, IndexPart, Table};
+
+/// What is stored for one row in one index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexEntry {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// The index is unique and no part is NULL: the key has no handle, and another row with this key is a duplicate.
+    pub distinct: bool,
+}
+
+/// Turns a table's rows into what is stored. Made once per statement.
+#[derive(Debug, Clone)]
+pub struct RowEncoder {
+    table_id: i64,
+    column_count: usize,
+    /// Ascending by id.
+    stored: Vec<StoredColumn>,
+    handle: HandleParts,
+    indexes: Vec<IndexEncoder>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct StoredColumn {
+    offset: usize,
+    id: i64,
+    ty: SqlType,
+    /// NULL is what a missing column has, so it is left out.
+    null_is_default: bool,
+}
+
+#[derive(Debug, Clone)]
+enum HandleParts {
+    Integer { column: usize },
+    Clustered(Vec<KeyPart>),
+    Hidden,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct KeyPart {
+    column: usize,
+    ty: SqlType,
+    cut: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct IndexEncoder {
+    prefix: Vec<u8>,
+    unique: bool,
+    /// The primary key of the rows themselves, which has no entries.
+    clustered: bool,
+    parts: Vec<KeyPart>,
+    /// Column, its id, its type, characters it is cut to. Ascending by id.
+    restored: Vec<(usize, i64, SqlType, Option<u32>)>,
+}
+
+impl RowEncoder {
+    /// # Errors
+    /// 1105 for a table whose indexes name columns it does not have.
+    pub fn new(table: &Table) -> Result<Self> {
+        let mut stored: Vec<StoredColumn> = table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(offset, _)| place(table, *offset) == Place::Row)
+            .map(|(offset, column)| StoredColumn {
+                offset,
+                id: column.id,
+                ty: column.ty,
+                null_is_default: column.original_default.is_none(),
+            })
+            .collect();
+        stored.sort_by_key(|c| c.id);
+        let handle = match table.handle {
+            Handle::Integer { column } => HandleParts::Integer { column },
+            Handle::Clustered { .. } => HandleParts::Clustered(key_parts(table, clustered_parts(table))?),
+            Handle::Hidden => HandleParts::Hidden,
+        };
+        let indexes = (0..table.indexes.len()).map(|i| IndexEncoder::new(table, i));
+        Ok(Self {
+            table_id: table.id,
+            column_count: table.columns.len(),
+            stored,
+            handle,
+            indexes: indexes.collect::<Result<_>>()?,
+        })
+    }
+
+    /// The handle of a row: one value per column of the table, in the table's order, each of its column's type.
+    ///
+    /// # Errors
+    /// 1105 for a table with hidden handles, which are given by the catalog, and for a row that does not fit the table.
+    pub fn handle(&self, row: &[Value], zone: TimeZone) -> Result<RowHandle> {
+        self.check(row)?;
+        match &self.handle {
+            HandleParts::Integer { column } => Ok(RowHandle::Int(integer_handle(&row[*column])?)),
+            HandleParts::Clustered(parts) => {
+                let mut key = Vec::with_capacity(32);
+                for part in parts {
+                    append_part(&row[part.column], &part.ty, part.cut, zone, &mut key)?;
+                }
+                Ok(RowHandle::Common(key))
+            }
+            HandleParts::Hidden => Err(Error::internal("the handle of a table without a primary key")),
+        }
+    }
+
+    pub fn row_key(&self, handle: &RowHandle) -> Vec<u8> {
+        key::row_key(self.table_id, handle)
+    }
+
+    /// The stored value of a row.
+    pub fn row_value(&self, row: &[Value], zone: TimeZone) -> Result<Vec<u8>> {
+        self.check(row)?;
+        let mut encoder = codec::row::RowEncoder::new();
+        for column in &self.stored {
+            let value = &row[column.offset];
+            if value.is_null() && column.null_is_default {
+                continue;
+            }
+            let mut slot = Value::Null;
+            let value = to_stored(value, &column.ty, zone, &mut slot)?;
+            encoder.push(column.id, value, &column.ty)?;
+        }
+        let mut out = Vec::new();
+        encoder.finish(&mut out)?;
+        Ok(out)
+    }
+
+    /// Positions in [`Table::indexes`] of the indexes that have entries: all but a clustered primary key.
+    pub fn entry_indexes(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.indexes.len()).filter(|&i| !self.indexes[i].clustered)
+    }
+
+    /// The entry of a row in an index that [`RowEncoder::entry_indexes`] names.
+    pub fn index_entry(&self, position: usize, row: &[Value], handle: &RowHandle, zone: TimeZone) -> Result<IndexEntry> {
+        self.check(row)?;
+        match self.indexes.get(position) {
+            Some(index) if !index.clustered => index.entry(row, handle, zone),
+            _ => Err(Error::internal(format!("no entries are kept in index {position}"))),
+        }
+    }
+
+    fn check(&self, row: &[Value]) -> Result<()> {
+        if row.len() == self.column_count {
+            return Ok(());
+        }
+        Err(Error::internal(format!(
+            "a row of {} values for a table of {} columns",
+            row.len(),
+            self.column_count
+        )))
+    }
+}
+
+fn key_parts(table: &Table, parts: &[IndexPart]) -> Result<Vec<KeyPart>> {
+    let part = |part: &IndexPart| {
+        Ok(KeyPart {
+            column: part.column,
+            ty: column(table, part.column)?.ty,
+            cut: part.prefix.filter(|_| is_cut(table, part)),
+        })
+    };
+    parts.iter().map(part).collect()
+}
+
+impl IndexEncoder {
+    fn new(table: &Table, position: usize) -> Result<Self> {
+        let index = index_at(table, position)?;
+        let restored = restored_columns(table, index).into_iter().map(|(offset, cut)| {
+            let column = column(table, offset)?;
+            Ok((offset, column.id, column.ty, cut))
+        });
+        Ok(Self {
+            prefix: key::index_prefix(table.id, index.id),
+            unique: index.unique || index.primary,
+            clustered: matches!(table.handle, Handle::Clustered { index } if index == position),
+            parts: key_parts(table, &index.parts)?,
+            restored: restored.collect::<Result<_>>()?,
+        })
+    }
+
+    fn entry(&self, row: &[Value], handle: &RowHandle, zone: TimeZone) -> Result<IndexEntry> {
+        let mut key = self.prefix.clone();
+        let mut has_null = false;
+        for part in &self.parts {
+            let value = &row[part.column];
+            if value.is_null() {
+                has_null = true;
+                key.push(datum::NIL_FLAG);
+            } else {
+                append_part(value, &part.ty, part.cut, zone, &mut key)?;
+            }
+        }
+        let distinct = self.unique && !has_null;
+        if !distinct {
+            codec::index::append_handle(handle, &mut key);
+        }
+        let mut value = Vec::new();
+        if self.restored.is_empty() {
+            codec::index::encode_value(handle, distinct, None, &mut value)?;
+        } else {
+            codec::index::encode_value(handle, distinct, Some(&self.restored_row(row, zone)?), &mut value)?;
+        }
+        Ok(IndexEntry { key, value, distinct })
+    }
+
+    fn restored_row(&self, row: &[Value], zone: TimeZone) -> Result<Vec<u8>> {
+        let mut encoder = codec::row::RowEncoder::new();
+        for (offset, id, ty, cut) in &self.restored {
+            let mut slot = Value::Null;
+            let value = to_stored(&row[*offset], ty, zone, &mut slot)?;
+            match cut {
+                Some(cut) => encoder.push(*id, &cut_value(value, *cut), ty)?,
+                None => encoder.push(*id, value, ty)?,
+            }
+        }
+        let mut out = Vec::new();
+        encoder.finish(&mut out)?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,61 @@
+//! TIMESTAMPs between the session's zone, as they are in memory, and UTC, as they are stored.
+
+use functions::TimeZone;
+use types::temporal::DateTime;
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
+
+/// `0000-00-00 00:00:00` is no instant and the same everywhere.
+pub(super) fn to_local(packed: u64, zone: TimeZone) -> u64 {
+    if packed == 0 { 0 } else { zone.utc_to_local(packed) }
+}
+
+/// A value as it is stored: itself, but for TIMESTAMPs.
+///
+/// # Errors
+/// 1292 for a TIMESTAMP that the zone's clocks never show.
+pub(super) fn to_stored<'a>(value: &'a Value, ty: &SqlType, zone: TimeZone, slot: &'a mut Value) -> Result<&'a Value> {
+    match value {
+        Value::UInt(packed) if ty.kind == TypeKind::Timestamp && *packed != 0 => {
+            let Some(utc) = zone.local_to_utc(*packed) else {
+                let text = DateTime::unpack(*packed).datetime_text(ty.decimals);
+                return Err(Error::new(
+                    errno::ER_TRUNCATED_WRONG_VALUE,
+                    format!("Incorrect datetime value: '{text}'"),
+                ));
+            };
+            *slot = Value::UInt(utc);
+            Ok(slot)
+        }
+        value => Ok(value),
+    }
+}
+
+/// The other way round.
+pub(super) fn from_stored(value: Value, ty: &SqlType, zone: TimeZone) -> Value {
+    match value {
+        Value::UInt(packed) if ty.kind == TypeKind::Timestamp => Value::UInt(to_local(packed, zone)),
+        value => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_timestamps_move_and_zero_stays() {
+        let zone = TimeZone::Offset(3600);
+        let local = DateTime::new(2024, 1, 1, 0, 30, 0, 7).pack();
+        let utc = DateTime::new(2023, 12, 31, 23, 30, 0, 7).pack();
+        let timestamp = SqlType::timestamp(6);
+        let mut slot = Value::Null;
+        let value = Value::UInt(local);
+        assert_eq!(to_stored(&value, &timestamp, zone, &mut slot).unwrap(), &Value::UInt(utc));
+        assert_eq!(from_stored(Value::UInt(utc), &timestamp, zone), value);
+        let mut slot = Value::Null;
+        assert_eq!(to_stored(&value, &SqlType::datetime(6), zone, &mut slot).unwrap(), &value);
+        let mut slot = Value::Null;
+        assert_eq!(to_stored(&Value::UInt(0), &timestamp, zone, &mut slot).unwrap(), &Value::UInt(0));
+        assert_eq!(to_local(0, zone), 0);
+    }
+}

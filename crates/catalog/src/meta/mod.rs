@@ -1,0 +1,173 @@
+//! What the catalog stores under `m` keys, and how: one [`Meta`] per key-value transaction.
+//!
+//! Keys: [`keys`]. Values: JSON with a format number ([`record`]). What a change does to the schema in memory is not
+//! here: see [`crate::publish`].
+
+pub(crate) mod keys;
+pub(crate) mod record;
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use kv::{LockOptions, Reader, Transaction};
+use types::{Error, Result};
+
+use crate::accounts::Account;
+use crate::ddl::job::Job;
+use crate::gc_queue::Garbage;
+use crate::model::Table;
+use record::{DatabaseRecord, decode, encode};
+
+/// Ids below it are for the server's own use.
+const FIRST_ID: i64 = 100;
+/// How long to wait for another node's change of the same key.
+const LOCK_WAIT: Duration = Duration::from_secs(50);
+
+/// Changes of what is stored, within one transaction.
+pub(crate) struct Meta<'a> {
+    txn: &'a mut Transaction,
+}
+
+impl<'a> Meta<'a> {
+    pub(crate) fn new(txn: &'a mut Transaction) -> Self {
+        Self { txn }
+    }
+
+    /// Locks a key until the end of the transaction and reads its newest value.
+    fn lock(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let answers = self
+            .txn
+            .lock(&[key.to_vec()], &LockOptions::exclusive(LOCK_WAIT))?;
+        Ok(answers.into_iter().next().and_then(kv::Locked::into_value))
+    }
+
+    /// The stored schema version, which nobody else can change before the end of this transaction.
+    pub(crate) fn lock_schema_version(&mut self) -> Result<u64> {
+        let stored = self.lock(&keys::schema_version())?;
+        decode_counter(stored.as_deref(), "schema version")
+    }
+
+    pub(crate) fn put_schema_version(&mut self, version: u64) -> Result<()> {
+        Ok(self.txn.put(keys::schema_version(), encode_counter(version))?)
+    }
+
+    /// A new id for a database, a table or a job: never given before.
+    pub(crate) fn next_id(&mut self) -> Result<i64> {
+        let key = keys::next_id();
+        let stored = self.lock(&key)?;
+        let last = decode_counter(stored.as_deref(), "id counter")?.max(FIRST_ID as u64);
+        let id = last + 1;
+        self.txn.put(key, encode_counter(id))?;
+        i64::try_from(id).map_err(|_| Error::internal("ids are used up"))
+    }
+
+    pub(crate) fn put_database(&mut self, database: &DatabaseRecord) -> Result<()> {
+        Ok(self.txn.put(keys::database(database.id), encode(database)?)?)
+    }
+
+    pub(crate) fn delete_database(&mut self, id: i64) -> Result<()> {
+        Ok(self.txn.delete(keys::database(id))?)
+    }
+
+    pub(crate) fn put_table(&mut self, database: i64, table: &Table) -> Result<()> {
+        Ok(self.txn.put(keys::table(database, table.id), encode(table)?)?)
+    }
+
+    pub(crate) fn delete_table(&mut self, database: i64, table: i64) -> Result<()> {
+        Ok(self.txn.delete(keys::table(database, table))?)
+    }
+
+    pub(crate) fn put_garbage(&mut self, garbage: &Garbage) -> Result<()> {
+        Ok(self.txn.put(keys::garbage(garbage.id), encode(garbage)?)?)
+    }
+
+    pub(crate) fn delete_garbage(&mut self, id: i64) -> Result<()> {
+        Ok(self.txn.delete(keys::garbage(id))?)
+    }
+
+    pub(crate) fn put_job(&mut self, job: &Job) -> Result<()> {
+        Ok(self.txn.put(keys::job(job.id), encode(job)?)?)
+    }
+
+    pub(crate) fn delete_job(&mut self, id: i64) -> Result<()> {
+        self.txn.delete(keys::job(id))?;
+        Ok(self.txn.delete(keys::job_progress(id))?)
+    }
+
+    /// Whether a job is still there, neither finished nor undone.
+    pub(crate) fn has_job(&mut self, id: i64) -> Result<bool> {
+        Ok(self.lock(&keys::job(id))?.is_some())
+    }
+
+    pub(crate) fn put_account(&mut self, account: &Account) -> Result<()> {
+        let key = keys::account(&account.user, &account.host);
+        Ok(self.txn.put(key, encode(account)?)?)
+    }
+
+    pub(crate) fn delete_account(&mut self, user: &str, host: &str) -> Result<()> {
+        Ok(self.txn.delete(keys::account(user, host))?)
+    }
+
+    /// Locks and reads one of [`keys`]' counters.
+    pub(crate) fn lock_counter(&mut self, key: &[u8]) -> Result<Option<u64>> {
+        match self.lock(key)? {
+            None => Ok(None),
+            stored => decode_counter(stored.as_deref(), "counter").map(Some),
+        }
+    }
+
+    pub(crate) fn put_counter(&mut self, key: Vec<u8>, value: u64) -> Result<()> {
+        Ok(self.txn.put(key, encode_counter(value))?)
+    }
+
+    pub(crate) fn delete_counter(&mut self, key: Vec<u8>) -> Result<()> {
+        Ok(self.txn.delete(key)?)
+    }
+}
+
+/// Reads all values of a hash, in the order of their fields.
+pub(crate) fn read_all<T: serde::de::DeserializeOwned>(
+    reader: &dyn Reader,
+    range: &kv::KeyRange,
+    what: &str,
+) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    let mut failure = None;
+    reader.scan(range, false, &mut |_, value| match decode(value, what) {
+        Ok(value) => {
+            values.push(value);
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failure = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    failure.map_or(Ok(values), Err)
+}
+
+/// Reads a counter without locking it; 0 where there is none.
+pub(crate) fn read_counter(reader: &dyn Reader, key: &[u8]) -> Result<Option<u64>> {
+    match reader.get(key)? {
+        None => Ok(None),
+        Some(bytes) => decode_counter(Some(&bytes), "counter").map(Some),
+    }
+}
+
+/// Counters are decimal text, as TiDB has them.
+fn encode_counter(value: u64) -> Vec<u8> {
+    value.to_string().into_bytes()
+}
+
+fn decode_counter(stored: Option<&[u8]>, what: &str) -> Result<u64> {
+    let Some(bytes) = stored else { return Ok(0) };
+    std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| {
+            Error::internal(format!(
+                "the stored {what} is damaged: {:?}",
+                String::from_utf8_lossy(bytes)
+            ))
+        })
+}

@@ -1,0 +1,86 @@
+//! Stored values: JSON, each with the number of its format.
+//!
+//! `{"format":1,"value":{...}}`. A value of a later format is refused, not guessed at. Fields added within a format have
+//! a serde default.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use types::{Collation, Error, Result};
+
+pub(crate) const FORMAT: u32 = 1;
+
+/// What is stored of a database; its tables are stored one by one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DatabaseRecord {
+    pub id: i64,
+    pub name: String,
+    pub collation: Collation,
+}
+
+#[derive(Serialize)]
+struct Out<'a, T> {
+    format: u32,
+    value: &'a T,
+}
+
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
+#[derive(Deserialize)]
+struct In<T> {
+    value: T,
+}
+
+pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(&Out { format: FORMAT, value }).map_err(Error::internal)
+}
+
+/// Reads a stored value; `what` names it in errors.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T> {
+    let damaged = |error: serde_json::Error| {
+        Error::internal(format!(
+            "the stored {what} is damaged ({error}): {}",
+            String::from_utf8_lossy(&bytes[..bytes.len().min(200)])
+        ))
+    };
+    let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
+    if format != FORMAT {
+        return Err(Error::internal(format!(
+            "the stored {what} has format {format}, and this version reads format {FORMAT} only: \
+             it was written by another version"
+        )));
+    }
+    let In { value } = serde_json::from_slice(bytes).map_err(damaged)?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back() {
+        let database = DatabaseRecord {
+            id: 7,
+            name: "d".into(),
+            collation: Collation::Utf8mb4Bin,
+        };
+        let bytes = encode(&database).unwrap();
+        assert_eq!(decode::<DatabaseRecord>(&bytes, "database").unwrap(), database);
+    }
+
+    #[test]
+    fn damage_and_later_formats_are_errors_that_say_so() {
+        for (bytes, expected) in [
+            (&b"{\"format\":1"[..], "damaged"),
+            (b"\xff\x00", "damaged"),
+            (b"{\"format\":1,\"value\":{}}", "damaged"),
+            (b"{\"format\":2,\"value\":{}}", "format 2"),
+        ] {
+            let error = decode::<DatabaseRecord>(bytes, "database").unwrap_err();
+            assert!(error.message.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Metadata locks: a table's definition stands still while a transaction uses the table.
+//!
+//! A transaction takes a table's lock *shared* at its first statement on the table and keeps it to its end
+//! ([`TransactionLocks`]). A schema change takes it *for change* ([`ChangeLocks`]): one change at a time per table, which
+//! disturbs nobody, and *exclusive* for the moment in which the new definition is published.
+//!
+//! An exclusive request closes the table to new transactions while it waits for the ones inside to end. It never holds
+//! some of its tables while it waits long for others: it tries all of them for [`ROUND`], then opens them again, lets
+//! waiting transactions pass, and tries anew until its own time-out. So a schema change behind a long transaction stalls
+//! others for moments only, and no transaction can deadlock with a schema change: whatever it waits for here is given
+//! within a round. (MySQL stalls everybody behind a waiting ALTER TABLE, and resolves deadlocks by killing a transaction.)
+//!
+//! Locks are this process's. Between processes the states of [`crate::model::SchemaState`] do what locks cannot.
+
+mod change;
+mod table_lock;
+mod transaction;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLock;
+use types::{Error, Result, errno};
+
+pub use change::{ChangeLocks, Exclusive};
+use table_lock::TableLock;
+pub use transaction::TransactionLocks;
+
+/// How long an exclusive request keeps its tables closed before it lets others pass.
+pub const ROUND: Duration = Duration::from_secs(2);
+/// How often a wait looks whether it has been interrupted.
+const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
+const SHARDS: usize = 64;
+
+/// How long to wait for a metadata lock.
+#[derive(Clone)]
+pub struct WaitLimit<'a> {
+    /// `lock_wait_timeout`.
+    pub timeout: Duration,
+    pub interrupt: &'a kv::Interrupt,
+}
+
+/// All metadata locks of a process.
+pub struct MetadataLocks {
+    shards: Vec<RwLock<HashMap<i64, Arc<TableLock>>>>,
+}
+
+impl Default for MetadataLocks {
+    fn default() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+        }
+    }
+}
+
+impl MetadataLocks {
+    fn table(&self, id: i64) -> Arc<TableLock> {
+        let shard = &self.shards[id.unsigned_abs() as usize % SHARDS];
+        if let Some(lock) = shard.read().get(&id) {
+            return lock.clone();
+        }
+        shard
+            .write()
+            .entry(id)
+            .or_insert_with(|| Arc::new(TableLock::new(id)))
+            .clone()
+    }
+
+    /// Drops the lock of a table that is gone. Ids are never used twice, so whoever still waits on it is let through,
+    /// and finds that the table is not there any more.
+    pub fn forget(&self, id: i64) {
+        self.shards[id.unsigned_abs() as usize % SHARDS].write().remove(&id);
+    }
+
+    /// Takes part in schema changes of these tables, one change at a time. Waits for other changes, not for transactions.
+    ///
+    /// # Errors
+    /// 1205 after the time-out, 1317 when interrupted.
+    pub fn lock_for_change(&self, ids: &[i64], limit: &WaitLimit) -> Result<ChangeLocks> {
+        ChangeLocks::acquire(self, ids, limit)
+    }
+}
+
+/// A wait that ends at a time, or when interrupted.
+struct Deadline<'a> {
+    at: Option<Instant>,
+    interrupt: &'a kv::Interrupt,
+}
+
+impl<'a> Deadline<'a> {
+    fn new(limit: &WaitLimit<'a>) -> Self {
+        Self {
+            // A time-out beyond what the clock can say (31536000 s is MySQL's default) is no time-out.
+            at: Instant::now().checked_add(limit.timeout),
+            interrupt: limit.interrupt,
+        }
+    }
+
+    /// How long to sleep before looking again; an error once the wait is over.
+    fn next_sleep(&self) -> Result<Duration> {
+        if self.interrupt.is_raised() {
+            return Err(Error::new(
+                errno::ER_QUERY_INTERRUPTED,
+                "Query execution was interrupted",
+            ));
+        }
+        let Some(at) = self.at else {
+            return Ok(INTERRUPT_CHECK);
+        };
+        let left = at.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Error::new(
+                errno::ER_LOCK_WAIT_TIMEOUT,
+                "Lock wait timeout exceeded; try restarting transaction",
+            ));
+        }
+        Ok(left.min(INTERRUPT_CHECK))
+    }
+}
+
+#[cfg(test)]
+mod tests;

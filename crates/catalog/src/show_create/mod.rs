@@ -1,0 +1,231 @@
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, letter for letter MySQL 8.0's.
+
+use functions::TimeZone;
+use types::{Charset, Collation, TypeKind};
+
+use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::type_text::column_type;
+
+/// The statement that makes the table. `next_auto_increment` is the id the next row would get.
+/// Defaults of TIMESTAMP columns are shown in `time_zone`.
+pub fn table(table: &Table, next_auto_increment: Option<u64>, time_zone: &TimeZone) -> String {
+    let mut lines: Vec<String> = table
+        .public_columns()
+        .map(|at| format!("  {}", column(table, &table.columns[at], time_zone)))
+        .collect();
+    if let Handle::Integer { column } = table.handle {
+        let parts = [IndexPart { column, prefix: None }];
+        lines.push(format!("  PRIMARY KEY ({})", key_parts(table, &parts)));
+    }
+    lines.extend(
+        table
+            .indexes
+            .iter()
+            .filter(|i| i.state == SchemaState::Public)
+            .map(|i| format!("  {}", index(table, i))),
+    );
+    let mut text = format!(
+        "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
+        identifier(&table.name),
+        lines.join(",\n")
+    );
+    if let Some(next) = next_auto_increment.filter(|&n| n > 1) {
+        text.push_str(&format!(" AUTO_INCREMENT={next}"));
+    }
+    text.push_str(&format!(" DEFAULT CHARSET={}", table.collation.charset().name()));
+    if shows_collation(table.collation) {
+        text.push_str(&format!(" COLLATE={}", table.collation.name()));
+    }
+    if !table.comment.is_empty() {
+        text.push_str(&format!(" COMMENT={}", quoted(&table.comment)));
+    }
+    text
+}
+
+/// The statement that makes the database, with the comments that MySQL wraps its options in.
+pub fn database(database: &Database, if_not_exists: bool) -> String {
+    // MySQL's own information_schema is utf8mb3, and says so.
+    let options = if database.name == "information_schema" {
+        "utf8mb3".to_owned()
+    } else if shows_collation(database.collation) {
+        format!(
+            "{} COLLATE {}",
+            database.collation.charset().name(),
+            database.collation.name()
+        )
+    } else {
+        database.collation.charset().name().to_owned()
+    };
+    let condition = if if_not_exists {
+        "/*!32312 IF NOT EXISTS*/ "
+    } else {
+        ""
+    };
+    format!(
+        "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {options} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        identifier(&database.name)
+    )
+}
+
+/// A name in backticks.
+pub fn identifier(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// MySQL leaves out the collation that a character set implies, except for utf8mb4's, which older servers do not imply.
+fn shows_collation(collation: Collation) -> bool {
+    collation != primary_collation(collation.charset()) || collation == Collation::Utf8mb40900AiCi
+}
+
+/// The collation MySQL implies. Ours for ascii is `ascii_bin`, MySQL's is one we do not have: ours is always shown.
+fn primary_collation(charset: Charset) -> Collation {
+    match charset {
+        Charset::Utf8mb4 => Collation::Utf8mb40900AiCi,
+        Charset::Latin1 => Collation::Latin1SwedishCi,
+        Charset::Ascii | Charset::Binary => Collation::Binary,
+    }
+}
+
+fn column(table: &Table, column: &Column, time_zone: &TimeZone) -> String {
+    let mut text = format!("{} {}", identifier(&column.name), column_type(&column.ty));
+    if column.ty.is_string() && !column.ty.is_binary() {
+        text.push_str(&collation_clauses(table, column));
+    }
+    if !column.nullable {
+        text.push_str(" NOT NULL");
+    } else if column.ty.kind == TypeKind::Timestamp {
+        text.push_str(" NULL");
+    }
+    if let Some(default) = default_clause(column, time_zone) {
+        text.push_str(&format!(" DEFAULT {default}"));
+    }
+    if column.on_update_now {
+        text.push_str(&format!(" ON UPDATE {}", now(column)));
+    }
+    if column.auto_increment {
+        text.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        text.push_str(&format!(" COMMENT {}", quoted(&column.comment)));
+    }
+    text
+}
+
+fn collation_clauses(table: &Table, column: &Column) -> String {
+    let collation = column.ty.collation;
+    let own = column.explicit_collation || collation != table.collation;
+    let mut text = String::new();
+    if own {
+        text.push_str(&format!(" CHARACTER SET {}", collation.charset().name()));
+    }
+    if own || collation != primary_collation(collation.charset()) {
+        text.push_str(&format!(" COLLATE {}", collation.name()));
+    }
+    text
+}
+
+fn now(column: &Column) -> String {
+    match column.ty.decimals {
+        0 => "CURRENT_TIMESTAMP".to_owned(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+/// What follows DEFAULT; `None` where there is no clause.
+fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
+    match &column.default {
+        Default::Now => Some(now(column)),
+        Default::Literal(text) => Some(literal(column, text, time_zone)),
+        Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
+            Some("NULL".to_owned())
+        }
+        Default::Null | Default::None => None,
+    }
+}
+
+fn literal(column: &Column, text: &str, time_zone: &TimeZone) -> String {
+    if !column.ty.is_binary() {
+        return quoted(&default_text(column, text, time_zone));
+    }
+    match hex_bytes(text).map(String::from_utf8) {
+        Some(Ok(printable)) => quoted(&printable),
+        // Not text: a hexadecimal literal, in capitals.
+        Some(Err(_)) | None if text.starts_with("0x") => format!("0x{}", text[2..].to_ascii_uppercase()),
+        _ => quoted(text),
+    }
+}
+
+/// A literal default as a client sees it: a TIMESTAMP's in its time zone.
+pub(crate) fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String {
+    if column.ty.kind != TypeKind::Timestamp {
+        return text.to_owned();
+    }
+    crate::default_value::timestamp_in_zone(text, column.ty.decimals, time_zone)
+}
+
+/// The bytes of a `0x...` literal.
+pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x")?.as_bytes();
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    digits
+        .chunks(2)
+        .map(|pair| {
+            let digit = |b: u8| (b as char).to_digit(16);
+            Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)
+        })
+        .collect()
+}
+
+fn index(table: &Table, index: &Index) -> String {
+    let mut text = if index.primary {
+        "PRIMARY KEY".to_owned()
+    } else {
+        let kind = if index.unique { "UNIQUE KEY" } else { "KEY" };
+        format!("{kind} {}", identifier(&index.name))
+    };
+    text.push_str(&format!(" ({})", key_parts(table, &index.parts)));
+    if !index.comment.is_empty() {
+        text.push_str(&format!(" COMMENT {}", quoted(&index.comment)));
+    }
+    text
+}
+
+fn key_parts(table: &Table, parts: &[IndexPart]) -> String {
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|part| {
+            let name = table
+                .columns
+                .get(part.column)
+                .map_or_else(String::new, |c| identifier(&c.name));
+            match part.prefix {
+                Some(length) => format!("{name}({length})"),
+                None => name,
+            }
+        })
+        .collect();
+    parts.join(",")
+}
+
+/// A string literal, escaped as MySQL escapes in SHOW CREATE TABLE.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("''"),
+            other => out.push(other),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! What the tests of this crate share: definitions without a parser, rows without an executor.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use functions::{SqlMode, TimeZone};
+use kv::{Durability, Interrupt, Reader, Store, TxnOptions};
+use types::{Collation, Result, SqlType, TypeKind, Value, Warning};
+
+use crate::definition::{AlterChange, Ddl, IndexColumn, Position, TableDefinition, TableName};
+use crate::layout::{RowEncoder, RowHandle, TableLayout, row_key, table_range};
+use crate::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::{Catalog, DdlContext};
+
+pub(crate) fn catalog() -> Arc<Catalog> {
+    let catalog = Catalog::open(Store::memory()).unwrap();
+    create_database(&catalog, "d").unwrap();
+    catalog
+}
+
+pub(crate) fn context() -> DdlContext {
+    DdlContext {
+        interrupt: Interrupt::new(),
+        lock_wait: Duration::from_secs(20),
+        now_us: 1_700_000_000_000_000,
+        time_zone: TimeZone::UTC,
+        sql_mode: SqlMode::default(),
+        server_collation: Collation::DEFAULT,
+        user: "'root'@'localhost'".to_owned(),
+    }
+}
+
+pub(crate) fn create_database(catalog: &Catalog, name: &str) -> Result<Vec<Warning>> {
+    let ddl = Ddl::CreateDatabase {
+        name: name.to_owned(),
+        if_not_exists: false,
+        collation: None,
+    };
+    catalog.execute(&ddl, &context())
+}
+
+pub(crate) fn name(name: &str) -> TableName {
+    let (database, name) = name.split_once('.').unwrap_or(("d", name));
+    TableName {
+        database: database.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+pub(crate) fn int() -> SqlType {
+    SqlType { kind: TypeKind::Int, length: 11, ..SqlType::BIGINT }
+}
+
+pub(crate) fn varchar(length: u32) -> SqlType {
+    SqlType::varchar(length, Collation::DEFAULT)
+}
+
+pub(crate) fn text_type() -> SqlType {
+    SqlType { kind: TypeKind::Text, ..varchar(65_535) }
+}
+
+/// A nullable column.
+pub(crate) fn column(name: &str, ty: SqlType) -> Column {
+    Column {
+        id: 0,
+        name: name.to_owned(),
+        ty,
+        nullable: true,
+        explicit_collation: false,
+        default: Default::None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        state: SchemaState::Public,
+        original_default: None,
+    }
+}
+
+pub(crate) fn not_null(name: &str, ty: SqlType) -> Column {
+    Column { nullable: false, ..column(name, ty) }
+}
+
+pub(crate) fn with_default(name: &str, ty: SqlType, default: &str) -> Column {
+    Column {
+        default: Default::Literal(default.to_owned()),
+        ..column(name, ty)
+    }
+}
+
+pub(crate) fn auto(name: &str, ty: SqlType) -> Column {
+    Column { auto_increment: true, ..not_null(name, ty) }
+}
+
+/// A plain index on whole columns.
+pub(crate) fn key(name: &str, columns: &[usize]) -> Index {
+    Index {
+        id: 0,
+        name: name.to_owned(),
+        parts: columns.iter().map(|&column| IndexPart { column, prefix: None }).collect(),
+        unique: false,
+        primary: false,
+        comment: String::new(),
+        state: SchemaState::Public,
+    }
+}
+
+pub(crate) fn unique(name: &str, columns: &[usize]) -> Index {
+    Index { unique: true, ..key(name, columns) }
+}
+
+pub(crate) fn primary(columns: &[usize]) -> Index {
+    Index { primary: true, ..unique("PRIMARY", columns) }
+}
+
+pub(crate) fn prefix(mut index: Index, length: u32) -> Index {
+    index.parts[0].prefix = Some(length);
+    index
+}
+
+/// A definition without a primary key.
+pub(crate) fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
+    TableDefinition {
+        columns,
+        indexes,
+        handle: Handle::Hidden,
+        collation: Collation::DEFAULT,
+        comment: String::new(),
+        auto_increment_start: 1,
+    }
+}
+
+/// A definition whose first column is an integer primary key.
+pub(crate) fn by_id(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
+    TableDefinition {
+        handle: Handle::Integer { column: 0 },
+        ..heap(columns, indexes)
+    }
+}
+
+pub(crate) fn create(catalog: &Catalog, table: &str, definition: TableDefinition) -> Result<Vec<Warning>> {
+    let ddl = Ddl::CreateTable {
+        name: name(table),
+        definition,
+        if_not_exists: false,
+    };
+    catalog.execute(&ddl, &context())
+}
+
+pub(crate) fn alter(catalog: &Catalog, table: &str, changes: Vec<AlterChange>) -> Result<Vec<Warning>> {
+    alter_with(catalog, table, changes, &context())
+}
+
+pub(crate) fn alter_with(
+    catalog: &Catalog,
+    table: &str,
+    changes: Vec<AlterChange>,
+    ctx: &DdlContext,
+) -> Result<Vec<Warning>> {
+    let ddl = Ddl::AlterTable {
+        name: name(table),
+        changes,
+    };
+    catalog.execute(&ddl, ctx)
+}
+
+pub(crate) fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
+    AlterChange::AddIndex {
+        name: (!name.is_empty()).then(|| name.to_owned()),
+        columns: columns
+            .iter()
+            .map(|c| IndexColumn { name: (*c).to_owned(), prefix: None })
+            .collect(),
+        unique,
+        comment: String::new(),
+    }
+}
+
+pub(crate) fn add_column(column: Column, position: Position) -> AlterChange {
+    AlterChange::AddColumn { column, position }
+}
+
+pub(crate) fn drop_column(name: &str) -> AlterChange {
+    AlterChange::DropColumn { name: name.to_owned() }
+}
+
+pub(crate) fn drop_index(name: &str) -> AlterChange {
+    AlterChange::DropIndex { name: name.to_owned() }
+}
+
+pub(crate) fn table(catalog: &Catalog, table: &str) -> Arc<Table> {
+    let name = name(table);
+    catalog
+        .schema()
+        .require_table(&name.database, &name.name)
+        .unwrap()
+        .clone()
+}
+
+/// Writes a row and its entries, without looking at what is there.
+pub(crate) fn insert(catalog: &Catalog, table: &Table, row: &[Value]) {
+    let encoder = RowEncoder::new(table).unwrap();
+    let handle = match table.handle {
+        Handle::Hidden => RowHandle::Int(catalog.allocate_row_ids(table.id, 1).unwrap()),
+        _ => encoder.handle(row, TimeZone::UTC).unwrap(),
+    };
+    let mut txn = catalog.store().begin(TxnOptions::default()).unwrap();
+    txn.put(row_key(table, &handle), encoder.row_value(row, TimeZone::UTC).unwrap())
+        .unwrap();
+    for index in encoder.entry_indexes() {
+        let entry = encoder.index_entry(index, row, &handle, TimeZone::UTC).unwrap();
+        txn.put(entry.key, entry.value).unwrap();
+    }
+    txn.commit(Durability::Os).unwrap();
+}
+
+/// All rows, in key order.
+pub(crate) fn rows(catalog: &Catalog, table: &Table) -> Vec<Vec<Value>> {
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let layout = TableLayout::new(table, &all).unwrap();
+    catalog
+        .store()
+        .latest()
+        .scan_page(&table_range(table), usize::MAX, false)
+        .unwrap()
+        .iter()
+        .map(|(key, value)| layout.decode_row_values(key, value, TimeZone::UTC).unwrap())
+        .collect()
+}
+
+pub(crate) fn show(catalog: &Catalog, name: &str) -> String {
+    crate::show_create::table(&table(catalog, name), None, &TimeZone::UTC)
+}
+
+pub(crate) fn text(value: &str) -> Value {
+    Value::String(value.to_owned())
+}
+
+/// Rows and indexes of a table agree; returns how many rows there are.
+pub(crate) fn checked(catalog: &Catalog, name: &str) -> u64 {
+    catalog
+        .check_table(&table(catalog, name), &Interrupt::new())
+        .unwrap()
+        .rows
+}
