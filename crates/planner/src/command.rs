@@ -1,6 +1,7 @@
 //! Statements that are neither plans nor definitions (`catalog::definition::Ddl`): session statements, SHOW. Parsed and resolved as far as they can be
-//! without running anything. PLACEHOLDER shapes: planner's owner extends them; `session` runs them, one kind per file.
+//! without running anything. `session` runs them, one kind per file.
 
+use catalog::accounts::change::GrantScope;
 use catalog::definition::{TableName, UserSpec};
 use functions::Expr;
 
@@ -71,6 +72,20 @@ pub enum Command {
         users: Vec<(String, String)>,
         if_exists: bool,
     },
+    /// From, to.
+    RenameUser {
+        renames: Vec<((String, String), (String, String))>,
+    },
+    /// GRANT ALL.
+    Grant {
+        scope: GrantScope,
+        users: Vec<(String, String)>,
+    },
+    /// REVOKE ALL; without a scope all that the accounts have.
+    Revoke {
+        scope: Option<GrantScope>,
+        users: Vec<(String, String)>,
+    },
     SetPassword {
         user: Option<(String, String)>,
         password: String,
@@ -127,13 +142,14 @@ pub enum VariableScope {
     NextTransaction,
 }
 
-/// The filter of SHOW: `LIKE 'pattern'`, or `WHERE` over the statement's own output columns.
+/// The filter of SHOW: `LIKE 'pattern'`, or `WHERE` over the statement's own output columns, to be bound by
+/// [`crate::bind_filter`].
 #[derive(Debug, Clone, Default)]
 pub enum ShowFilter {
     #[default]
     None,
     Like(String),
-    Where(Box<sqlparser::ast::Expr>),
+    Where(Box<crate::ast::Expr>),
 }
 
 #[derive(Debug, Clone)]
@@ -199,6 +215,8 @@ pub struct Explained {
     pub format: ExplainFormat,
     pub analyze: bool,
     pub plan: crate::plan::Plan,
+    /// Names of the indexes that could have served.
+    pub possible_keys: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,33 @@
-//! From the text of MySQL's dialect to a bound, typed plan: parsing, names and types, access paths, cost, the plan cache.
+//! From the text of MySQL's dialect to a bound, typed plan.
+//!
+//! A statement's way: [`parse`] (or [`normalize`] and [`PlanCache`], which spare it) -> [`ast`] -> [`bind`]: names, types, access paths
+//! -> [`plan`], a definition for `catalog`, or a [`command`].
+//!
+//! - `syntax`: lexer and parser, MySQL's grammar. `bind`: what names mean. `access`: which index serves. `build`: the operators.
+//! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
+//!
+//! Not here: what functions there are and what types they have (`functions::bind`), running anything (`executor`,
+//! `analytics`).
 
+mod access;
+mod bind;
+mod build;
+mod cache;
 pub mod command;
+
+mod env;
+pub mod errno;
+
+mod normalize;
 pub mod plan;
+mod stack;
+mod syntax;
+#[cfg(test)]
+mod testing;
+
+pub use bind::{bind, bind_filter};
+pub use cache::{CachedPlan, PlanCache, PlanKey};
+pub use env::{BindEnv, Bound};
+pub use normalize::{Normalized, normalize};
+pub use syntax::ast::Statement;
+pub use syntax::{Parsed, ast, parse, parse_expression, parse_one, syntax_error, syntax_error_at_parameter};

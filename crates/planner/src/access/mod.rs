@@ -1,0 +1,80 @@
+//! Access paths: which index of a table, and which ranges of it, a statement reads.
+//!
+//! - [`sarg`]: which conditions an index can serve ("search arguments"), and what exactly they say about it.
+//! - [`like`]: prefixes of LIKE. [`paths`]: conditions put together to ranges, index by index.
+//! - [`order`]: which orders an index gives for nothing. [`cost`]: what a path costs. [`choose`]: the cheapest.
+//!
+//! A condition that a path does not guarantee by itself stays a filter. When in doubt it stays.
+
+mod choose;
+mod cost;
+mod like;
+mod order;
+mod paths;
+mod sarg;
+
+use catalog::model::Table;
+use functions::Expr;
+
+use crate::ast::IndexHint;
+use crate::plan::Access;
+
+pub use choose::{choose, full};
+
+/// What a table is read for.
+pub struct Request<'a> {
+    pub table: &'a Table,
+    /// Conditions that all rows must satisfy, over all the table's columns.
+    pub conjuncts: Vec<Expr>,
+    /// Offsets of the columns wanted above the scan.
+    pub columns: &'a [usize],
+    /// Wanted order: column offsets, and whether descending. Empty if there is none that an index could give.
+    pub order: Vec<(usize, bool)>,
+    pub limit: RowLimit,
+    pub hints: &'a [IndexHint],
+    /// About how many rows the table has.
+    pub rows: u64,
+}
+
+/// How many rows are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowLimit {
+    All,
+    /// Known only when the statement is run.
+    Some,
+    AtMost(u64),
+}
+
+/// The way chosen.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    pub access: Access,
+    /// What the way does not guarantee.
+    pub residual: Vec<Expr>,
+    /// Rows come in the wanted order.
+    pub ordered: bool,
+    /// About how many rows are read.
+    pub rows: f64,
+    /// Neither a point nor bounded on both ends: the rows may be a large part of the table.
+    pub wide: bool,
+    /// Names of the indexes that could have served.
+    pub possible_keys: Vec<String>,
+}
+
+/// The conditions that a condition joins with AND.
+pub fn conjuncts(filter: Option<&Expr>) -> Vec<&Expr> {
+    let mut out = Vec::new();
+    let mut stack: Vec<&Expr> = filter.into_iter().collect();
+    while let Some(expr) = stack.pop() {
+        match expr {
+            Expr::Call { function, args, .. } if function.0.name == "and" => stack.extend(args.iter().rev()),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Whether an expression has the same value for every row.
+pub fn is_constant(expr: &Expr) -> bool {
+    expr.is_constant() && functions::is_deterministic(expr)
+}

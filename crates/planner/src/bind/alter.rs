@@ -1,0 +1,188 @@
+//! ALTER TABLE, CREATE INDEX, DROP INDEX.
+
+use catalog::definition::{AlterChange, Ddl, IndexColumn, Position};
+use catalog::model::Table;
+use types::{Collation, Error, Result, errno};
+
+use super::Binder;
+use super::collation::of_clauses;
+use super::definition::{inline_indexes, is_whole};
+use crate::ast::{
+    AlterItem, ColumnDefinition, ColumnPosition, DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
+};
+
+impl Binder<'_> {
+    pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem]) -> Result<Ddl> {
+        let table = self.table(name)?;
+        let mut changes = Vec::with_capacity(items.len());
+        // Columns take the collation that the statement gives the table, if it does.
+        let collation = self.new_collation(items)?.unwrap_or(table.collation);
+        for item in items {
+            self.alter_item(item, &table, collation, &mut changes)?;
+        }
+        Ok(Ddl::AlterTable {
+            name: self.table_name(name)?,
+            changes,
+        })
+    }
+
+    fn new_collation(&self, items: &[AlterItem]) -> Result<Option<Collation>> {
+        for item in items {
+            if let AlterItem::Options(options) = item {
+                let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+                if collation.is_some() {
+                    return Ok(collation);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn alter_item(
+        &self,
+        item: &AlterItem,
+        table: &Table,
+        collation: Collation,
+        changes: &mut Vec<AlterChange>,
+    ) -> Result<()> {
+        match item {
+            AlterItem::AddColumn(definition, place) => {
+                changes.push(AlterChange::AddColumn {
+                    column: self.column(definition, collation)?,
+                    position: position(place),
+                });
+                add_inline_indexes(definition, changes)?;
+            }
+            AlterItem::DropColumn(name) => changes.push(AlterChange::DropColumn { name: name.clone() }),
+            AlterItem::ModifyColumn {
+                name,
+                definition,
+                position: place,
+            } => {
+                changes.push(AlterChange::ModifyColumn {
+                    name: name.clone(),
+                    column: self.modified_column(name, definition, table, collation)?,
+                    position: place.as_ref().map(position),
+                });
+                add_inline_indexes(definition, changes)?;
+            }
+            AlterItem::AddIndex(index) => changes.push(add_index(index, Some(table))?),
+            AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
+            AlterItem::DropPrimaryKey => return Err(no_primary_key_change("DROP PRIMARY KEY")),
+            AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {
+                from: from.clone(),
+                to: to.clone(),
+            }),
+            AlterItem::RenameColumn(from, to) => changes.push(AlterChange::RenameColumn {
+                from: from.clone(),
+                to: to.clone(),
+            }),
+            AlterItem::RenameTable(to) => changes.push(AlterChange::RenameTable {
+                to: self.table_name(to)?,
+            }),
+            AlterItem::SetDefault(column, clause) => {
+                changes.push(self.set_default(column, clause.as_ref(), table)?);
+            }
+            AlterItem::Options(options) => self.alter_options(options, table, changes)?,
+            AlterItem::ConvertTo(_) => {
+                return Err(Error::not_supported(
+                    "CONVERT TO CHARACTER SET",
+                    "create the table anew and INSERT ... SELECT",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A column of the primary key stays NOT NULL whether the new definition says so or not.
+    fn modified_column(
+        &self,
+        name: &str,
+        definition: &ColumnDefinition,
+        table: &Table,
+        collation: Collation,
+    ) -> Result<catalog::model::Column> {
+        let mut column = self.column(definition, collation)?;
+        let offset = table.column_offset(name);
+        let in_key = offset.is_some_and(|offset| table.primary_parts().iter().any(|part| part.column == offset));
+        column.nullable &= !in_key;
+        Ok(column)
+    }
+
+    fn set_default(&self, column: &str, clause: Option<&DefaultClause>, table: &Table) -> Result<AlterChange> {
+        let offset = table.column_offset(column).ok_or_else(|| {
+            Error::new(
+                errno::ER_BAD_FIELD_ERROR,
+                format!("Unknown column '{column}' in '{}'", table.name),
+            )
+        })?;
+        let definition = &table.columns[offset];
+        if clause.is_some() && definition.auto_increment {
+            return Err(Error::new(
+                errno::ER_INVALID_DEFAULT,
+                format!("Invalid default value for '{column}'"),
+            ));
+        }
+        let default = clause
+            .map(|clause| self.definition_default(&definition.name, definition.ty, clause, definition.nullable))
+            .transpose()?;
+        Ok(AlterChange::SetDefault {
+            column: column.to_owned(),
+            default,
+        })
+    }
+
+    fn alter_options(&self, options: &TableOptions, table: &Table, changes: &mut Vec<AlterChange>) -> Result<()> {
+        self.check_engine(options, &table.name)?;
+        changes.extend(options.auto_increment.map(AlterChange::AutoIncrement));
+        changes.extend(options.comment.clone().map(AlterChange::Comment));
+        let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+        changes.extend(collation.map(AlterChange::DefaultCollation));
+        Ok(())
+    }
+}
+
+fn position(place: &ColumnPosition) -> Position {
+    match place {
+        ColumnPosition::Last => Position::Last,
+        ColumnPosition::First => Position::First,
+        ColumnPosition::After(name) => Position::After(name.clone()),
+    }
+}
+
+fn add_inline_indexes(definition: &ColumnDefinition, changes: &mut Vec<AlterChange>) -> Result<()> {
+    for index in inline_indexes(definition) {
+        changes.push(add_index(&index, None)?);
+    }
+    Ok(())
+}
+
+fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChange> {
+    if index.kind == IndexKind::Primary {
+        return Err(no_primary_key_change("ADD PRIMARY KEY"));
+    }
+    let prefix_of = |part: &crate::ast::IndexPart| {
+        let column = table.and_then(|table| Some(&table.columns[table.column_offset(&part.column)?]));
+        part.prefix.filter(|&prefix| !column.is_some_and(|column| is_whole(&column.ty, prefix)))
+    };
+    Ok(AlterChange::AddIndex {
+        name: index.name.clone(),
+        columns: index
+            .parts
+            .iter()
+            .map(|part| IndexColumn {
+                name: part.column.clone(),
+                prefix: prefix_of(part),
+            })
+            .collect(),
+        unique: index.kind == IndexKind::Unique,
+        comment: index.comment.clone(),
+    })
+}
+
+fn no_primary_key_change(what: &str) -> Error {
+    Error::not_supported(
+        what,
+        "rows are stored by their primary key: create a new table and INSERT ... SELECT",
+    )
+}

@@ -1,0 +1,294 @@
+//! Column definitions: types with their limits, attributes, defaults.
+
+use catalog::model::{Column, Default, SchemaState};
+use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
+
+use super::Binder;
+use super::collation::{binary_of, of_clauses};
+use crate::ast::{ColumnDefinition, DataType, TypeName};
+use crate::errno::{
+    ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
+    ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
+};
+
+const DISPLAY_WIDTH_MAX: u64 = 255;
+const CHAR_LENGTH_MAX: u64 = 255;
+const VARCHAR_BYTES_MAX: u64 = 65_535;
+const FRACTION_DIGITS_MAX: u64 = 6;
+const DECIMALS_MAX: u64 = 30;
+
+impl Binder<'_> {
+    /// A column with no id yet. `inherited` is the table's collation.
+    pub fn column(&self, definition: &ColumnDefinition, inherited: Collation) -> Result<Column> {
+        let name = &definition.name;
+        let (ty, explicit_collation) = self.column_type(name, &definition.ty, inherited)?;
+        if definition.primary && definition.nullable == Some(true) {
+            return Err(Error::new(
+                errno::ER_PRIMARY_CANT_HAVE_NULL,
+                "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+            ));
+        }
+        let nullable = !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
+        if definition.auto_increment {
+            check_auto_increment(definition, &ty)?;
+        }
+        let default = match &definition.default {
+            Some(clause) => self.definition_default(name, ty, clause, nullable)?,
+            None => Default::None,
+        };
+        let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
+        if definition.on_update.is_some_and(|digits| !is_moment || digits != ty.decimals) {
+            return Err(Error::new(
+                ER_INVALID_ON_UPDATE,
+                format!("Invalid ON UPDATE clause for '{name}' column"),
+            ));
+        }
+        Ok(Column {
+            id: 0,
+            name: name.clone(),
+            ty,
+            nullable,
+            explicit_collation,
+            default,
+            on_update_now: definition.on_update.is_some(),
+            auto_increment: definition.auto_increment,
+            comment: definition.comment.clone().unwrap_or_default(),
+            state: SchemaState::Public,
+            original_default: None,
+        })
+    }
+
+    /// The type, and whether its character set or collation was written.
+    fn column_type(&self, name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
+        use TypeName::*;
+        let plain = |ty| Ok((ty, false));
+        match ty.name {
+            TinyInt => plain(self.integer(name, ty, TypeKind::TinyInt, [4, 3])?),
+            SmallInt => plain(self.integer(name, ty, TypeKind::SmallInt, [6, 5])?),
+            MediumInt => plain(self.integer(name, ty, TypeKind::MediumInt, [9, 8])?),
+            Int => plain(self.integer(name, ty, TypeKind::Int, [11, 10])?),
+            BigInt => plain(self.integer(name, ty, TypeKind::BigInt, [20, 20])?),
+            Bool => plain(SqlType {
+                kind: TypeKind::TinyInt,
+                length: 1,
+                ..SqlType::BIGINT
+            }),
+            Serial => plain(SqlType::BIGINT_UNSIGNED),
+            Decimal => {
+                let precision = ty.length.filter(|&length| length > 0).unwrap_or(10);
+                let exact = decimal_type(name, clamped(precision), clamped(ty.decimals.unwrap_or(0)))?;
+                plain(SqlType {
+                    unsigned: ty.unsigned,
+                    ..exact
+                })
+            }
+            Float | Double => plain(self.floating(name, ty)?),
+            Char | VarChar | TinyText | Text | MediumText | LongText => characters(name, ty, inherited),
+            Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob => {
+                plain(text_type(name, ty, Collation::Binary)?)
+            }
+            Date => plain(SqlType::DATE),
+            Time => plain(SqlType::time(fraction_digits(name, ty)?)),
+            DateTime => plain(SqlType::datetime(fraction_digits(name, ty)?)),
+            Timestamp => plain(SqlType::timestamp(fraction_digits(name, ty)?)),
+            Year => plain(self.year(ty)?),
+            Json => plain(SqlType::JSON),
+        }
+    }
+
+    fn integer(&self, name: &str, ty: &DataType, kind: TypeKind, widths: [u32; 2]) -> Result<SqlType> {
+        if let Some(width) = ty.length {
+            self.deprecated("Integer display width is deprecated and will be removed in a future release.");
+            check_display_width(name, width)?;
+        }
+        // Of the display widths MySQL 8 still shows only the one that means BOOLEAN.
+        let is_boolean = kind == TypeKind::TinyInt && ty.length == Some(1) && !ty.unsigned;
+        Ok(SqlType {
+            kind,
+            unsigned: ty.unsigned,
+            length: if is_boolean { 1 } else { widths[usize::from(ty.unsigned)] },
+            ..SqlType::BIGINT
+        })
+    }
+
+    fn floating(&self, name: &str, ty: &DataType) -> Result<SqlType> {
+        let mut exact = if ty.name == TypeName::Double { SqlType::DOUBLE } else { SqlType::FLOAT };
+        exact.unsigned = ty.unsigned;
+        match (ty.length, ty.decimals) {
+            (Some(digits), Some(decimals)) => {
+                self.deprecated(
+                    "Specifying number of digits for floating point data types is deprecated and will be removed in a \
+                     future release.",
+                );
+                check_display_width(name, digits)?;
+                check_decimals(name, digits, decimals)?;
+                exact.length = clamped(digits);
+                exact.decimals = decimals as u8;
+            }
+            // FLOAT(p): the precision in bits decides which of the two it is.
+            (Some(bits), None) if bits > 53 => return Err(wrong_specifier(name)),
+            (Some(bits), None) if bits > 24 => {
+                exact = SqlType {
+                    unsigned: ty.unsigned,
+                    ..SqlType::DOUBLE
+                };
+            }
+            _ => {}
+        }
+        Ok(exact)
+    }
+
+    fn year(&self, ty: &DataType) -> Result<SqlType> {
+        match ty.length {
+            None => {}
+            Some(4) => self.warn(Warning::warning(
+                ER_WARN_DEPRECATED_SYNTAX,
+                "'YEAR(4)' is deprecated and will be removed in a future release. Please use YEAR instead",
+            )),
+            Some(_) => {
+                return Err(Error::new(
+                    ER_INVALID_YEAR_COLUMN_LENGTH,
+                    "Invalid display width. Use YEAR instead.",
+                ));
+            }
+        }
+        Ok(SqlType::YEAR)
+    }
+
+    fn deprecated(&self, message: &str) {
+        self.warn(Warning::warning(ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT, message));
+    }
+}
+
+fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<()> {
+    if !(ty.is_integer() || ty.is_float()) || ty.kind == TypeKind::Year {
+        return Err(wrong_specifier(&definition.name));
+    }
+    if definition.default.is_some() {
+        return Err(Error::new(
+            errno::ER_INVALID_DEFAULT,
+            format!("Invalid default value for '{}'", definition.name),
+        ));
+    }
+    if ty.is_float() {
+        return Err(Error::not_supported("AUTO_INCREMENT of FLOAT and DOUBLE columns", "use BIGINT"));
+    }
+    Ok(())
+}
+
+/// Error 1063.
+fn wrong_specifier(name: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_FIELD_SPEC,
+        format!("Incorrect column specifier for column '{name}'"),
+    )
+}
+
+fn check_display_width(name: &str, width: u64) -> Result<()> {
+    if width > DISPLAY_WIDTH_MAX {
+        return Err(Error::new(
+            ER_TOO_BIG_DISPLAYWIDTH,
+            format!("Display width out of range for column '{name}' (max = {DISPLAY_WIDTH_MAX})"),
+        ));
+    }
+    Ok(())
+}
+
+fn check_decimals(name: &str, digits: u64, decimals: u64) -> Result<()> {
+    if decimals > DECIMALS_MAX {
+        return Err(Error::new(
+            errno::ER_TOO_BIG_SCALE,
+            format!("Too big scale {decimals} specified for column '{name}'. Maximum is {DECIMALS_MAX}."),
+        ));
+    }
+    if decimals > digits {
+        return Err(Error::new(
+            errno::ER_M_BIGGER_THAN_D,
+            format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}')."),
+        ));
+    }
+    Ok(())
+}
+
+/// DECIMAL(precision, scale). Fails with 1425, 1426, 1427.
+pub fn decimal_type(name: &str, precision: u32, scale: u32) -> Result<SqlType> {
+    if u64::from(scale) > DECIMALS_MAX {
+        check_decimals(name, u64::from(precision), u64::from(scale))?;
+    }
+    if precision > 65 {
+        return Err(Error::new(
+            errno::ER_TOO_BIG_PRECISION,
+            format!("Too-big precision {precision} specified for '{name}'. Maximum is 65."),
+        ));
+    }
+    let precision = if precision == 0 { 10 } else { precision };
+    check_decimals(name, u64::from(precision), u64::from(scale))?;
+    Ok(SqlType::decimal(precision, scale as u8))
+}
+
+fn fraction_digits(name: &str, ty: &DataType) -> Result<u8> {
+    let digits = ty.decimals.unwrap_or(0);
+    if digits > FRACTION_DIGITS_MAX {
+        return Err(Error::new(
+            errno::ER_TOO_BIG_PRECISION,
+            format!("Too-big precision {digits} specified for '{name}'. Maximum is {FRACTION_DIGITS_MAX}."),
+        ));
+    }
+    Ok(digits as u8)
+}
+
+/// A character type with the collation it names or inherits.
+fn characters(name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
+    let written = of_clauses(ty.charset.as_deref(), ty.collation.as_deref())?;
+    let mut collation = written.unwrap_or(inherited);
+    if ty.binary && ty.collation.is_none() {
+        collation = binary_of(collation.charset())?;
+    }
+    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
+    Ok((text_type(name, ty, collation)?, explicit))
+}
+
+fn text_type(name: &str, ty: &DataType, collation: Collation) -> Result<SqlType> {
+    let bytes_per_char = u64::from(collation.charset().max_bytes_per_char());
+    let (kind, length) = match ty.name {
+        TypeName::Char | TypeName::Binary => (TypeKind::Char, limited(name, ty.length.unwrap_or(1), CHAR_LENGTH_MAX)?),
+        TypeName::VarChar | TypeName::VarBinary => {
+            let longest = VARCHAR_BYTES_MAX / bytes_per_char;
+            (TypeKind::VarChar, limited(name, ty.length.unwrap_or(1), longest)?)
+        }
+        TypeName::TinyText | TypeName::TinyBlob => (TypeKind::TinyText, 255),
+        TypeName::MediumText | TypeName::MediumBlob => (TypeKind::MediumText, 16_777_215),
+        TypeName::LongText | TypeName::LongBlob => (TypeKind::LongText, u32::MAX),
+        // TEXT(n) and BLOB(n): the smallest that holds so much.
+        _ => match ty.length.map(|length| length.saturating_mul(bytes_per_char)) {
+            Some(0) | None | Some(256..=65_535) => (TypeKind::Text, 65_535),
+            Some(..=255) => (TypeKind::TinyText, 255),
+            Some(65_536..=16_777_215) => (TypeKind::MediumText, 16_777_215),
+            Some(16_777_216..=4_294_967_295) => (TypeKind::LongText, u32::MAX),
+            Some(_) => {
+                return Err(Error::new(
+                    crate::errno::ER_TOO_BIG_DISPLAYWIDTH,
+                    format!("Display width out of range for column '{name}' (max = 4294967295)"),
+                ));
+            }
+        },
+    };
+    Ok(SqlType {
+        kind,
+        ..SqlType::varchar(length, collation)
+    })
+}
+
+fn limited(name: &str, length: u64, longest: u64) -> Result<u32> {
+    if length > longest {
+        return Err(Error::new(
+            errno::ER_TOO_BIG_FIELDLENGTH,
+            format!("Column length too big for column '{name}' (max = {longest}); use BLOB or TEXT instead"),
+        ));
+    }
+    Ok(clamped(length))
+}
+
+fn clamped(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,152 @@
+//! Statements about the session and the server: their names and expressions resolved as far as can be done without running
+//! anything.
+
+use catalog::accounts::change::GrantScope;
+use functions::Expr;
+use types::{Error, Result};
+
+use super::Binder;
+use super::expr::Context;
+use super::scope::NoNames;
+use crate::ast::{self, GrantTarget, Maintenance, SetClause, ShowStatement, Statement, Target};
+use crate::command::{Command, ExplainFormat, Explained, SetItem, Show};
+use crate::env::Bound;
+
+impl Binder<'_> {
+    pub fn command(&self, statement: &Statement) -> Result<Command> {
+        match statement {
+            Statement::Command(command) => Ok(Command::clone(command)),
+            Statement::Show(show) => Ok(Command::Show(self.show(show)?)),
+            Statement::Set(clauses) => {
+                let items = clauses.iter().map(|clause| self.set_item(clause)).collect::<Result<_>>()?;
+                Ok(Command::Set(items))
+            }
+            Statement::Explain {
+                format,
+                analyze,
+                statement,
+            } => self.explain(*format, *analyze, statement),
+            Statement::Kill { connection, query_only } => Ok(Command::Kill {
+                connection: self.free(connection)?,
+                query_only: *query_only,
+            }),
+            Statement::TableMaintenance { action, tables } => {
+                let tables = self.table_names(tables)?;
+                Ok(match action {
+                    Maintenance::AdminCheck => Command::AdminCheckTable { tables },
+                    Maintenance::Check => Command::CheckTable { tables },
+                    Maintenance::Analyze => Command::AnalyzeTable { tables },
+                })
+            }
+            Statement::LockTables(tables) => {
+                let mut named = Vec::with_capacity(tables.len());
+                for (name, write) in tables {
+                    named.push((self.table_name(name)?, *write));
+                }
+                Ok(Command::LockTables { tables: named })
+            }
+            Statement::Do(exprs) => {
+                let exprs = exprs.iter().map(|expr| self.free(expr)).collect::<Result<_>>()?;
+                Ok(Command::DoNothing(exprs))
+            }
+            Statement::Grant { scope, users } => Ok(Command::Grant {
+                scope: self.grant_scope(scope)?,
+                users: users.clone(),
+            }),
+            Statement::Revoke { scope, users } => Ok(Command::Revoke {
+                scope: scope.as_ref().map(|scope| self.grant_scope(scope)).transpose()?,
+                users: users.clone(),
+            }),
+            other => Err(Error::internal(format_args!("no command: {other:?}"))),
+        }
+    }
+
+    /// An expression without columns.
+    fn free(&self, expr: &ast::Expr) -> Result<Expr> {
+        self.scalar(expr, &Context::of(&NoNames))
+    }
+
+    fn set_item(&self, clause: &SetClause) -> Result<SetItem> {
+        Ok(match clause {
+            SetClause::Variable { scope, name, value } => SetItem::Variable {
+                scope: *scope,
+                name: name.clone(),
+                value: value.as_ref().map(|value| self.free(value)).transpose()?,
+            },
+            SetClause::User { name, value } => SetItem::User {
+                name: name.clone(),
+                value: self.free(value)?,
+            },
+            SetClause::Plain(item) => item.clone(),
+        })
+    }
+
+    fn grant_scope(&self, scope: &GrantTarget) -> Result<GrantScope> {
+        Ok(match scope {
+            GrantTarget::Everything { grant_option } => GrantScope::Everything {
+                grant_option: *grant_option,
+            },
+            GrantTarget::Database(name) => GrantScope::Database(self.database(name.as_deref())?),
+        })
+    }
+
+    fn explain(&self, format: ExplainFormat, analyze: bool, statement: &Statement) -> Result<Command> {
+        match self.statement(statement)? {
+            Bound::Plan { plan, .. } => Ok(Command::Explain(Box::new(Explained {
+                format,
+                analyze,
+                plan,
+                possible_keys: self.possible_keys.take(),
+            }))),
+            _ => Err(Error::internal("EXPLAIN of what is no plan")),
+        }
+    }
+
+    fn show(&self, show: &ShowStatement) -> Result<Show> {
+        Ok(match show {
+            ShowStatement::Plain(show) => show.clone(),
+            ShowStatement::OfDatabase {
+                target,
+                database,
+                full,
+                filter,
+            } => {
+                let database = self.database(database.as_deref())?;
+                let filter = filter.clone();
+                let empty = |what: &str, filter| Show::Empty {
+                    what: what.to_owned(),
+                    filter,
+                };
+                match target {
+                    Target::TableStatus => Show::TableStatus { database, filter },
+                    Target::OpenTables => empty("OPEN TABLES", filter),
+                    Target::Triggers => empty("TRIGGERS", filter),
+                    Target::Events => empty("EVENTS", filter),
+                    _ => Show::Tables {
+                        database,
+                        full: *full,
+                        filter,
+                    },
+                }
+            }
+            ShowStatement::OfTable {
+                target,
+                table,
+                full,
+                filter,
+            } => {
+                let table = self.table_name(table)?;
+                let filter = filter.clone();
+                match target {
+                    Target::Index => Show::Index { table, filter },
+                    Target::CreateTable => Show::CreateTable(table),
+                    _ => Show::Columns {
+                        table,
+                        full: *full,
+                        filter,
+                    },
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,257 @@
+//! CREATE TABLE and the other definitions. Names, counts and sizes of the whole are the catalog's to check.
+
+use catalog::definition::{Ddl, TableDefinition, TableName};
+use catalog::model::{Handle, Index, IndexPart, SchemaState};
+use types::{Collation, Error, Result, TypeKind, Warning, errno};
+
+use super::Binder;
+use super::collation::of_clauses;
+use crate::ast::{
+    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement, TableOptions,
+};
+use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_WARN_USING_OTHER_HANDLER};
+
+/// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
+const OTHER_ENGINES: &[&str] = &[
+    "archive", "aria", "blackhole", "csv", "federated", "heap", "memory", "merge", "mrg_myisam", "myisam", "ndb", "ndbcluster",
+    "rocksdb", "tokudb",
+];
+
+impl Binder<'_> {
+    /// The definition a statement asks for; `None` if it is none.
+    pub fn definition(&self, statement: &Statement) -> Result<Option<Ddl>> {
+        Ok(Some(match statement {
+            Statement::CreateDatabase {
+                name,
+                if_not_exists,
+                options,
+            } => Ddl::CreateDatabase {
+                name: name.clone(),
+                if_not_exists: *if_not_exists,
+                collation: database_collation(options)?,
+            },
+            Statement::AlterDatabase { name, options } => Ddl::AlterDatabase {
+                name: self.database(name.as_deref())?,
+                collation: database_collation(options)?.unwrap_or(self.env.collation_server),
+            },
+            Statement::DropDatabase { name, if_exists } => Ddl::DropDatabase {
+                name: name.clone(),
+                if_exists: *if_exists,
+            },
+            Statement::CreateTable(create) => self.create_table(create)?,
+            Statement::CreateTableLike {
+                name,
+                source,
+                if_not_exists,
+            } => Ddl::CreateTableLike {
+                name: self.table_name(name)?,
+                source: self.table_name(source)?,
+                if_not_exists: *if_not_exists,
+            },
+            Statement::AlterTable { name, items } => self.alter_table(name, items)?,
+            Statement::DropTable { names, if_exists } => Ddl::DropTable {
+                names: self.table_names(names)?,
+                if_exists: *if_exists,
+            },
+            Statement::TruncateTable(name) => Ddl::TruncateTable {
+                name: self.table_name(name)?,
+            },
+            Statement::RenameTable(renames) => {
+                let mut pairs = Vec::with_capacity(renames.len());
+                for (from, to) in renames {
+                    pairs.push((self.table_name(from)?, self.table_name(to)?));
+                }
+                Ddl::RenameTable { renames: pairs }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn create_table(&self, create: &CreateTable) -> Result<Ddl> {
+        let name = self.table_name(&create.name)?;
+        self.check_engine(&create.options, &name.name)?;
+        let collation = self.table_collation(&name, &create.options)?;
+        let mut builder = TableBuilder {
+            columns: Vec::new(),
+            indexes: Vec::new(),
+        };
+        let (columns, indexes) = split(&create.elements);
+        for definition in &columns {
+            builder.columns.push(self.column(definition, collation)?);
+        }
+        for definition in &columns {
+            builder.inline_indexes(definition)?;
+        }
+        for definition in indexes {
+            builder.index(definition)?;
+        }
+        let (builder, handle) = builder.finish()?;
+        Ok(Ddl::CreateTable {
+            name,
+            definition: TableDefinition {
+                columns: builder.columns,
+                indexes: builder.indexes,
+                handle,
+                collation,
+                comment: create.options.comment.clone().unwrap_or_default(),
+                auto_increment_start: create.options.auto_increment.unwrap_or(1).max(1),
+            },
+            if_not_exists: create.if_not_exists,
+        })
+    }
+
+    /// The collation of the table's options, else the database's.
+    fn table_collation(&self, name: &TableName, options: &TableOptions) -> Result<Collation> {
+        let written = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+        match (written, self.env.schema.database(&name.database)) {
+            (Some(collation), _) => Ok(collation),
+            (None, Some(database)) => Ok(database.collation),
+            (None, None) => Err(Error::new(
+                errno::ER_BAD_DB_ERROR,
+                format!("Unknown database '{}'", name.database),
+            )),
+        }
+    }
+
+    /// Every table is StemDB's, whatever engine was asked for, as it is with MySQL's when the engine is not there.
+    pub fn check_engine(&self, options: &TableOptions, table: &str) -> Result<()> {
+        let Some(engine) = &options.engine else {
+            return Ok(());
+        };
+        if engine.eq_ignore_ascii_case("innodb") {
+            return Ok(());
+        }
+        if !OTHER_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
+            return Err(Error::new(
+                ER_UNKNOWN_STORAGE_ENGINE,
+                format!("Unknown storage engine '{engine}'"),
+            ));
+        }
+        self.warn(Warning::warning(
+            ER_WARN_USING_OTHER_HANDLER,
+            format!("Using storage engine InnoDB for table '{table}'"),
+        ));
+        Ok(())
+    }
+}
+
+fn database_collation(options: &DatabaseOptions) -> Result<Option<Collation>> {
+    of_clauses(options.charset.as_deref(), options.collation.as_deref())
+}
+
+fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefinition>) {
+    let (mut columns, mut indexes) = (Vec::new(), Vec::new());
+    for element in elements {
+        match element {
+            TableElement::Column(column) => columns.push(column),
+            TableElement::Index(index) => indexes.push(index),
+        }
+    }
+    (columns, indexes)
+}
+
+struct TableBuilder {
+    columns: Vec<catalog::model::Column>,
+    indexes: Vec<Index>,
+}
+
+impl TableBuilder {
+    /// PRIMARY KEY and UNIQUE behind a column.
+    fn inline_indexes(&mut self, column: &ColumnDefinition) -> Result<()> {
+        for definition in inline_indexes(column) {
+            self.index(&definition)?;
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, definition: &IndexDefinition) -> Result<()> {
+        let primary = definition.kind == IndexKind::Primary;
+        if primary && self.indexes.iter().any(|index| index.primary) {
+            return Err(Error::new(errno::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined"));
+        }
+        let mut parts = Vec::with_capacity(definition.parts.len());
+        for part in &definition.parts {
+            let column = self
+                .columns
+                .iter()
+                .position(|column| column.name.eq_ignore_ascii_case(&part.column))
+                .ok_or_else(|| unknown_key_column(&part.column))?;
+            parts.push(IndexPart {
+                column,
+                prefix: part.prefix.filter(|&prefix| !is_whole(&self.columns[column].ty, prefix)),
+            });
+        }
+        self.indexes.push(Index {
+            id: 0,
+            name: if primary { "PRIMARY".into() } else { definition.name.clone().unwrap_or_default() },
+            parts,
+            unique: primary || definition.kind == IndexKind::Unique,
+            primary,
+            comment: definition.comment.clone(),
+            state: SchemaState::Public,
+        });
+        Ok(())
+    }
+
+    /// Makes the primary key the handle. One of a single integer needs no index of its own: its value is the row's key.
+    fn finish(mut self) -> Result<(Self, Handle)> {
+        let Some(position) = self.indexes.iter().position(|index| index.primary) else {
+            return Ok((self, Handle::Hidden));
+        };
+        for part in &self.indexes[position].parts {
+            let column = &mut self.columns[part.column];
+            if column.default == catalog::model::Default::Null {
+                return Err(Error::new(
+                    errno::ER_INVALID_DEFAULT,
+                    format!("Invalid default value for '{}'", column.name),
+                ));
+            }
+            column.nullable = false;
+        }
+        if let [part] = self.indexes[position].parts.as_slice() {
+            let ty = &self.columns[part.column].ty;
+            // Handles are signed 64 bits: the upper half of BIGINT UNSIGNED would come first.
+            let fits = ty.is_integer() && ty.kind != TypeKind::Year && !(ty.kind == TypeKind::BigInt && ty.unsigned);
+            if fits && part.prefix.is_none() {
+                let column = part.column;
+                self.indexes.remove(position);
+                return Ok((self, Handle::Integer { column }));
+            }
+        }
+        Ok((self, Handle::Clustered { index: position }))
+    }
+}
+
+/// The indexes a column's own attributes ask for.
+pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
+    let index = |kind| IndexDefinition {
+        kind,
+        name: None,
+        parts: vec![crate::ast::IndexPart {
+            column: column.name.clone(),
+            prefix: None,
+        }],
+        comment: String::new(),
+    };
+    let mut indexes = Vec::new();
+    if column.primary {
+        indexes.push(index(IndexKind::Primary));
+    }
+    if column.unique {
+        indexes.push(index(IndexKind::Unique));
+    }
+    indexes
+}
+
+/// Error 1072.
+fn unknown_key_column(name: &str) -> Error {
+    Error::new(
+        errno::ER_KEY_COLUMN_DOES_NOT_EXITS,
+        format!("Key column '{name}' doesn't exist in table"),
+    )
+}
+
+/// A prefix as long as the column is the column.
+pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
+    matches!(ty.kind, TypeKind::Char | TypeKind::VarChar) && prefix == ty.length
+}

@@ -1,0 +1,382 @@
+//! Expressions: names resolved, calls bound by `functions::bind`.
+
+use std::cell::RefCell;
+
+use functions::Expr;
+use functions::aggregate::AggregateCall;
+use functions::bind;
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+
+use super::Binder;
+use super::collation::{binary_of, charset_named, collation_named};
+use super::literal::{as_number, wants_number};
+use super::scope::Names;
+use crate::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
+
+/// Positions from here on stand for the results of aggregates while a grouped query is being bound.
+pub const AGGREGATE_BASE: usize = 1 << 40;
+
+/// Where an expression stands.
+pub struct Context<'a> {
+    pub names: &'a dyn Names,
+    /// Names inside the arguments of aggregates, where they are others.
+    pub argument_names: &'a dyn Names,
+    /// Takes the aggregate calls; `None` where there may be none.
+    pub aggregates: Option<&'a RefCell<Vec<AggregateCall>>>,
+    /// The query has groups, so that ANY_VALUE() is an aggregate.
+    pub grouped: bool,
+}
+
+impl<'a> Context<'a> {
+    /// A place without aggregates.
+    pub fn of(names: &'a dyn Names) -> Self {
+        Self {
+            names,
+            argument_names: names,
+            aggregates: None,
+            grouped: false,
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// An expression of one column.
+    pub fn scalar(&self, expr: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        self.hinted(expr, None, context)
+    }
+
+    /// A condition. AND and OR want it as it is; at the top it is taken for its truth.
+    pub fn condition(&self, expr: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        self.scalar(expr, context)
+    }
+
+    /// An expression; a parameter of unknown type that stands here has the type `hint`.
+    pub fn hinted(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
+        if let Some(literal) = self.literal(expr)? {
+            return Ok(literal);
+        }
+        crate::stack::with_room(|| self.composite(expr, hint, context))
+    }
+
+    fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
+        match expr {
+            ast::Expr::Parameter(index) => self.parameter(*index, hint),
+            ast::Expr::Column(name) => context.names.column(name),
+            ast::Expr::SystemVariable { scope, name } => self.system_variable(*scope, name),
+            ast::Expr::UserVariable(name) => {
+                self.not_cacheable();
+                self.call("@", vec![self.keyword(name)])
+            }
+            ast::Expr::Unary { op, operand } => self.unary(*op, operand, context),
+            ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, context),
+            ast::Expr::And(list) => self.call("and", self.list(list, context)?),
+            ast::Expr::Or(list) => self.call("or", self.list(list, context)?),
+            ast::Expr::Is { operand, test, negated } => {
+                let name = truth_test(*test, *negated);
+                self.call(name, vec![self.scalar(operand, context)?])
+            }
+            ast::Expr::Between {
+                operand,
+                low,
+                high,
+                negated,
+            } => {
+                let args = self.comparands(&[operand, low, high], context)?;
+                self.negatable("between", args, *negated)
+            }
+            ast::Expr::In { operand, list, negated } => self.in_list(operand, list, *negated, context),
+            ast::Expr::Like {
+                operand,
+                pattern,
+                escape,
+                negated,
+            } => self.like(operand, pattern, escape.as_deref(), *negated, context),
+            ast::Expr::Regexp {
+                operand,
+                pattern,
+                negated,
+            } => {
+                let args = self.comparands(&[operand, pattern], context)?;
+                self.negatable("regexp", args, *negated)
+            }
+            ast::Expr::Case {
+                operand,
+                branches,
+                otherwise,
+            } => self.case(operand.as_deref(), branches, otherwise.as_deref(), context),
+            ast::Expr::Cast { operand, ty } => self.cast(operand, ty, context),
+            ast::Expr::ConvertUsing { operand, charset } => {
+                let charset = charset_named(charset)?;
+                let operand = self.scalar(operand, context)?;
+                self.call("convert using", vec![operand, self.keyword(charset.name())])
+            }
+            ast::Expr::Collate { operand, collation } => {
+                let collation = collation_named(collation)?;
+                let operand = self.scalar(operand, context)?;
+                self.call("collate", vec![operand, self.keyword(collation.name())])
+            }
+            ast::Expr::Binarize(operand) => self.call("binary", vec![self.scalar(operand, context)?]),
+            ast::Expr::Function { name, args } => self.function(name, args, context),
+            ast::Expr::Aggregate { name, distinct, args } => self.aggregate(name, *distinct, args, context),
+            ast::Expr::Default(Some(name)) => {
+                let (table, offset) = context.names.defaulted(name)?;
+                self.default_value(table, offset)
+            }
+            ast::Expr::Values(name) => context.names.values(name),
+            ast::Expr::Row(_) => Err(operand_columns(1)),
+            ast::Expr::Default(None) => Err(Error::not_supported("DEFAULT inside an expression", "name the column: DEFAULT(c)")),
+            ast::Expr::Null
+            | ast::Expr::Bool(_)
+            | ast::Expr::Number(_)
+            | ast::Expr::Text(_)
+            | ast::Expr::Introduced { .. }
+            | ast::Expr::Bytes(_)
+            | ast::Expr::Temporal { .. } => Err(Error::internal("a literal that was not bound as one")),
+        }
+    }
+
+    pub fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        bind::call(name, args, &self.types)
+    }
+
+    fn negatable(&self, name: &str, args: Vec<Expr>, negated: bool) -> Result<Expr> {
+        let positive = self.call(name, args)?;
+        if negated { self.call("not", vec![positive]) } else { Ok(positive) }
+    }
+
+    /// A word of the language that a function takes as an argument.
+    fn keyword(&self, word: &str) -> Expr {
+        let ty = bind::literal_type(word.chars().count(), Collation::DEFAULT);
+        Expr::literal(Value::String(word.to_owned()), ty)
+    }
+
+    fn list(&self, list: &[ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
+        list.iter().map(|item| self.scalar(item, context)).collect()
+    }
+
+    fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
+        let ty = if self.env.params_known {
+            let known = self.env.params.get(index).copied();
+            known.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
+        } else {
+            let guessed = hint.filter(|ty| ty.kind != TypeKind::Null);
+            guessed.unwrap_or_else(|| SqlType::varchar(GUESSED_CHARS, self.types.collation))
+        };
+        Ok(Expr::Param { index, ty })
+    }
+
+    fn system_variable(&self, scope: Option<crate::command::VariableScope>, name: &str) -> Result<Expr> {
+        self.not_cacheable();
+        let value = (self.env.system_variable)(scope, name)?;
+        let ty = bind::type_of_value(&value, Collation::DEFAULT);
+        Ok(Expr::literal(value, ty))
+    }
+
+    fn unary(&self, op: UnaryOp, operand: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        let bound = self.hinted(operand, Some(SqlType::BIGINT), context)?;
+        match op {
+            UnaryOp::Minus => self.call("unary -", vec![as_number(operand, bound)]),
+            UnaryOp::BitNot => self.call("~", vec![as_number(operand, bound)]),
+            UnaryOp::Not => self.call("not", vec![bound]),
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        let rows = matches!(left, ast::Expr::Row(_)) || matches!(right, ast::Expr::Row(_));
+        if op.is_comparison() && rows {
+            return self.row_comparison(op, left, right, context);
+        }
+        let args = self.comparands(&[left, right], context)?;
+        if op.is_comparison() || matches!(op, BinaryOp::Xor | BinaryOp::JsonExtract | BinaryOp::JsonUnquote) {
+            return self.call(op.function(), args);
+        }
+        let numbers = args.into_iter().zip([left, right]).map(|(arg, written)| as_number(written, arg));
+        self.call(op.function(), numbers.collect())
+    }
+
+    /// Operands that are compared or computed with each other: parameters of unknown type get the type of the first
+    /// operand that has one, and hexadecimal literals beside numbers are numbers.
+    pub fn comparands(&self, operands: &[&ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
+        let is_guess = |e: &ast::Expr| !self.env.params_known && matches!(e, ast::Expr::Parameter(_));
+        let mut hint = None;
+        let mut bound: Vec<Option<Expr>> = Vec::with_capacity(operands.len());
+        for operand in operands {
+            bound.push(if is_guess(operand) { None } else { Some(self.scalar(operand, context)?) });
+            let ty = bound.last().and_then(Option::as_ref).map(Expr::ty);
+            hint = hint.or(ty.filter(|ty| ty.kind != TypeKind::Null));
+        }
+        let is_hex = |e: &ast::Expr| matches!(e, ast::Expr::Bytes(_));
+        let numbers = operands
+            .iter()
+            .zip(&bound)
+            .any(|(written, b)| !is_hex(written) && b.as_ref().is_some_and(|b| wants_number(&b.ty())));
+        let mut all = Vec::with_capacity(operands.len());
+        for (written, bound) in operands.iter().zip(bound) {
+            let bound = match bound {
+                Some(bound) => bound,
+                None => self.hinted(written, hint, context)?,
+            };
+            all.push(if numbers { as_number(written, bound) } else { bound });
+        }
+        Ok(all)
+    }
+
+    fn in_list(&self, operand: &ast::Expr, list: &[ast::Expr], negated: bool, context: &Context<'_>) -> Result<Expr> {
+        if let ast::Expr::Row(columns) = operand {
+            return self.row_in_list(columns, list, negated, context);
+        }
+        if let Some(ast::Expr::Row(_)) = list.iter().find(|item| matches!(item, ast::Expr::Row(_))) {
+            return Err(operand_columns(1));
+        }
+        let mut operands = Vec::with_capacity(list.len() + 1);
+        operands.push(operand);
+        operands.extend(list);
+        let args = self.comparands(&operands, context)?;
+        self.negatable("in", args, negated)
+    }
+
+    fn like(
+        &self,
+        operand: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let text = Some(SqlType::varchar(GUESSED_CHARS, self.types.collation));
+        let mut args = vec![self.hinted(operand, text, context)?, self.hinted(pattern, text, context)?];
+        if let Some(escape) = escape {
+            let escape = self.hinted(escape, text, context)?;
+            if !escape.is_constant() {
+                return Err(Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE"));
+            }
+            args.push(escape);
+        }
+        self.negatable("like", args, negated)
+    }
+
+    fn case(
+        &self,
+        operand: Option<&ast::Expr>,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let operand = operand.map(|e| self.scalar(e, context)).transpose()?;
+        let hint = operand.as_ref().map(Expr::ty);
+        let mut bound = Vec::with_capacity(branches.len());
+        for (when, then) in branches {
+            bound.push((self.hinted(when, hint, context)?, self.scalar(then, context)?));
+        }
+        let otherwise = otherwise.map(|e| self.scalar(e, context)).transpose()?;
+        bind::case(operand, bound, otherwise, &self.types)
+    }
+
+    fn cast(&self, operand: &ast::Expr, ty: &CastType, context: &Context<'_>) -> Result<Expr> {
+        let ty = self.cast_type(ty)?;
+        let bound = self.scalar(operand, context)?;
+        let bound = if ty.is_numeric() { as_number(operand, bound) } else { bound };
+        bind::cast(bound, ty)
+    }
+
+    fn cast_type(&self, ty: &CastType) -> Result<SqlType> {
+        let characters = |length: Option<u32>, collation| SqlType::varchar(length.unwrap_or(u32::MAX), collation);
+        Ok(match ty {
+            CastType::Binary(length) => characters(*length, Collation::Binary),
+            CastType::Char {
+                length,
+                charset,
+                binary,
+            } => {
+                let collation = match charset {
+                    Some(charset) => charset_named(charset)?.default_collation(),
+                    None => self.types.collation,
+                };
+                let collation = if *binary { binary_of(collation.charset())? } else { collation };
+                characters(*length, collation)
+            }
+            CastType::NChar(length) => characters(*length, Collation::DEFAULT),
+            CastType::Signed => SqlType::BIGINT,
+            CastType::Unsigned => SqlType::BIGINT_UNSIGNED,
+            CastType::Date => SqlType::DATE,
+            CastType::Time(fsp) => SqlType::time(*fsp),
+            CastType::DateTime(fsp) => SqlType::datetime(*fsp),
+            CastType::Year => SqlType::YEAR,
+            CastType::Decimal { precision, scale } => super::column::decimal_type("CAST", *precision, u32::from(*scale))?,
+            CastType::Float => SqlType::FLOAT,
+            CastType::Double => SqlType::DOUBLE,
+            CastType::Json => SqlType::JSON,
+        })
+    }
+
+    fn function(&self, name: &str, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
+        if name == "any_value" && args.len() == 1 {
+            return self.any_value(&args[0], context);
+        }
+        self.call(name, self.list(args, context)?)
+    }
+
+    /// ANY_VALUE(x): the first row's, in a query with groups.
+    fn any_value(&self, arg: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        if !context.grouped || context.aggregates.is_none() || arg.has_aggregate() {
+            return self.scalar(arg, context);
+        }
+        let inside = Context::of(context.argument_names);
+        let bound = self.scalar(arg, &inside)?;
+        self.collect("any_value", vec![bound], false, context)
+    }
+
+    fn aggregate(&self, name: &str, distinct: bool, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
+        if context.aggregates.is_none() || args.iter().any(ast::Expr::has_aggregate) {
+            return Err(invalid_group_function());
+        }
+        let inside = Context::of(context.argument_names);
+        let bound = self.list(args, &inside)?;
+        self.collect(name, bound, distinct, context)
+    }
+
+    /// Adds a call to the query's aggregates, unless it is there already.
+    fn collect(&self, name: &str, args: Vec<Expr>, distinct: bool, context: &Context<'_>) -> Result<Expr> {
+        let Some(aggregates) = context.aggregates else {
+            return Err(invalid_group_function());
+        };
+        let nullable = name != "count";
+        let call = bind::aggregate(name, args, distinct, &self.types)?;
+        let ty = call.ty;
+        let mut aggregates = aggregates.borrow_mut();
+        let position = aggregates.iter().position(|other| *other == call).unwrap_or_else(|| {
+            aggregates.push(call);
+            aggregates.len() - 1
+        });
+        Ok(Expr::column(AGGREGATE_BASE + position, ty, nullable))
+    }
+}
+
+/// What a text parameter is taken to hold before anything is known of it.
+const GUESSED_CHARS: u32 = 16_383;
+
+fn truth_test(test: TruthTest, negated: bool) -> &'static str {
+    match (test, negated) {
+        (TruthTest::Null, false) => "is null",
+        (TruthTest::Null, true) => "is not null",
+        (TruthTest::True, false) => "is true",
+        (TruthTest::True, true) => "is not true",
+        (TruthTest::False, false) => "is false",
+        (TruthTest::False, true) => "is not false",
+        (TruthTest::Unknown, false) => "is unknown",
+        (TruthTest::Unknown, true) => "is not unknown",
+    }
+}
+
+/// Error 1111.
+pub fn invalid_group_function() -> Error {
+    Error::new(errno::ER_INVALID_GROUP_FUNC_USE, "Invalid use of group function")
+}
+
+/// Error 1241.
+pub fn operand_columns(columns: usize) -> Error {
+    Error::new(
+        errno::ER_OPERAND_COLUMNS,
+        format!("Operand should contain {columns} column(s)"),
+    )
+}

@@ -1,0 +1,167 @@
+//! ONLY_FULL_GROUP_BY and DISTINCT: whether what a query shows and orders by is one value per group or row.
+//!
+//! A column is determined by the groups if it is a GROUP BY column, equal to a constant or a determined column by WHERE, or
+//! if the determined columns hold a primary or NOT NULL unique key. An expression is, if it is a GROUP BY expression itself or all
+//! its columns are determined. Source: manual 12.20.3 and 12.20.4.
+
+use std::collections::HashSet;
+
+use catalog::model::{SchemaState, Table};
+use functions::Expr;
+use types::{Error, Result, errno};
+
+use super::Binder;
+use super::expr::AGGREGATE_BASE;
+use super::scope::TableBinding;
+use super::select::BoundSelect;
+
+impl Binder<'_> {
+    /// Fails with 1055, 1140 or 3065.
+    pub fn check_grouping(&self, select: &BoundSelect<'_>) -> Result<()> {
+        if !self.env.sql_mode.only_full_group_by {
+            return Ok(());
+        }
+        let Some(table) = &select.table else {
+            return Ok(());
+        };
+        if select.grouped {
+            let determined = determined(select, &table.table);
+            for (position, item) in select.items.iter().enumerate() {
+                check(&item.expr, &determined, select, table, "SELECT list", position)?;
+            }
+            // One row needs no order.
+            if !select.keys.is_empty() {
+                for (position, key) in select.order_by.iter().enumerate() {
+                    check(&key.expr, &determined, select, table, "ORDER BY clause", position)?;
+                }
+            }
+        }
+        if select.distinct {
+            check_distinct(select, table)?;
+        }
+        Ok(())
+    }
+}
+
+fn check(
+    expr: &Expr,
+    determined: &HashSet<usize>,
+    select: &BoundSelect<'_>,
+    table: &TableBinding,
+    place: &str,
+    position: usize,
+) -> Result<()> {
+    if select.keys.contains(expr) {
+        return Ok(());
+    }
+    let Some(column) = first_column(expr, &|column| !determined.contains(&column)) else {
+        return Ok(());
+    };
+    let (number, column) = (position + 1, table.qualified(column));
+    Err(if select.keys.is_empty() {
+        Error::new(
+            errno::ER_MIX_OF_GROUP_FUNC_AND_FIELDS,
+            format!(
+                "In aggregated query without GROUP BY, expression #{number} of {place} contains nonaggregated column \
+                 '{column}'; this is incompatible with sql_mode=only_full_group_by"
+            ),
+        )
+    } else {
+        Error::new(
+            errno::ER_WRONG_FIELD_WITH_GROUP,
+            format!(
+                "Expression #{number} of {place} is not in GROUP BY clause and contains nonaggregated column '{column}' which \
+                 is not functionally dependent on columns in GROUP BY clause; this is incompatible with \
+                 sql_mode=only_full_group_by"
+            ),
+        )
+    })
+}
+
+/// ORDER BY of a DISTINCT query must be about what it shows.
+fn check_distinct(select: &BoundSelect<'_>, table: &TableBinding) -> Result<()> {
+    let shown = |expr: &Expr| select.items.iter().any(|item| item.expr == *expr);
+    for (position, key) in select.order_by.iter().enumerate() {
+        if shown(&key.expr) {
+            continue;
+        }
+        let is_shown = |column: usize| select.items.iter().any(|item| item.column == Some(column));
+        if let Some(column) = first_column(&key.expr, &|column| !is_shown(column)) {
+            return Err(Error::new(
+                errno::ER_FIELD_IN_ORDER_NOT_SELECT,
+                format!(
+                    "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is not in SELECT list; \
+                     this is incompatible with DISTINCT",
+                    position + 1,
+                    table.qualified(column)
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The first column of the table in an expression for which `wanted` holds.
+fn first_column(expr: &Expr, wanted: &dyn Fn(usize) -> bool) -> Option<usize> {
+    let mut found = None;
+    expr.walk(&mut |e| {
+        if let Expr::Column { index, .. } = e
+            && *index < AGGREGATE_BASE
+            && found.is_none()
+            && wanted(*index)
+        {
+            found = Some(*index);
+        }
+    });
+    found
+}
+
+/// Columns that have one value per group.
+fn determined(select: &BoundSelect<'_>, table: &Table) -> HashSet<usize> {
+    let mut determined: HashSet<usize> = select.keys.iter().filter_map(column_of).collect();
+    let mut equalities: Vec<(&Expr, &Expr)> = Vec::new();
+    for conjunct in crate::access::conjuncts(select.filter.as_ref()) {
+        if let Expr::Call { function, args, .. } = conjunct
+            && function.0.name == "="
+            && let [left, right] = args.as_slice()
+        {
+            equalities.extend([(left, right), (right, left)]);
+        }
+    }
+    loop {
+        let before = determined.len();
+        for (left, right) in &equalities {
+            let known = column_of(right).map_or(right.is_constant(), |column| determined.contains(&column));
+            if let (Some(column), true) = (column_of(left), known) {
+                determined.insert(column);
+            }
+        }
+        if unique_keys(table).any(|key| key.iter().all(|column| determined.contains(column))) {
+            determined.extend(0..table.columns.len());
+        }
+        if determined.len() == before {
+            return determined;
+        }
+    }
+}
+
+fn column_of(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column { index, .. } => Some(*index),
+        _ => None,
+    }
+}
+
+/// Columns of each key that no two rows share.
+fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<usize>> + '_ {
+    let primary: Vec<usize> = table.primary_parts().iter().map(|part| part.column).collect();
+    let primary = (!primary.is_empty()).then_some(primary);
+    let secondary = table.indexes.iter().filter(|index| {
+        index.unique
+            && index.state == SchemaState::Public
+            && index.parts.iter().all(|part| part.prefix.is_none() && !table.columns[part.column].nullable)
+    });
+    primary
+        .into_iter()
+        .chain(secondary.map(|index| index.parts.iter().map(|part| part.column).collect()))
+}

@@ -1,0 +1,209 @@
+//! INSERT and REPLACE.
+
+use functions::Expr;
+use types::{Error, Result, Warning, errno};
+
+use super::Binder;
+use super::expr::Context;
+use super::scope::{FIELD_LIST, Names, TableBinding, TableNames, unknown_column};
+use super::write::{assigned_column, refuse_virtual};
+use crate::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
+use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource};
+
+impl Binder<'_> {
+    pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {
+        let table = self.table(&insert.table)?;
+        let table = TableBinding {
+            alias: table.name.clone(),
+            table,
+            as_of: None,
+        };
+        refuse_virtual(&table)?;
+        let columns = target_columns(insert, &table)?;
+        let source = match &insert.rows {
+            InsertRows::Values(rows) => self.rows(insert, rows, &columns, &table)?,
+            InsertRows::Query(query) => {
+                let bound = self.bind_select(query)?;
+                self.check_grouping(&bound)?;
+                if bound.items.len() != columns.len() {
+                    return Err(wrong_value_count(1));
+                }
+                // It reads in the transaction that writes.
+                InsertSource::Query(Box::new(self.plan_query(bound, false)?))
+            }
+        };
+        let mode = if insert.replace {
+            InsertMode::Replace
+        } else if insert.on_duplicate.is_empty() {
+            InsertMode::Insert
+        } else {
+            InsertMode::Update(self.on_duplicate(insert, &table, &columns)?)
+        };
+        Ok(InsertPlan {
+            table: table.table,
+            columns,
+            source,
+            mode,
+            ignore: insert.ignore,
+        })
+    }
+
+    fn rows(
+        &self,
+        insert: &Insert,
+        rows: &[Vec<Option<ast::Expr>>],
+        columns: &[usize],
+        table: &TableBinding,
+    ) -> Result<InsertSource> {
+        let names = TableNames {
+            table: Some(table),
+            clause: FIELD_LIST,
+        };
+        let context = Context::of(&names);
+        let mut bound = Vec::with_capacity(rows.len());
+        for (number, row) in rows.iter().enumerate() {
+            // `VALUES ()` is a row of defaults, whatever the columns, unless some were named.
+            let defaults = row.is_empty() && insert.columns.is_empty();
+            if row.len() != columns.len() && !defaults {
+                return Err(wrong_value_count(number + 1));
+            }
+            let mut values = Vec::with_capacity(columns.len());
+            for (position, &column) in columns.iter().enumerate() {
+                let value = row.get(position).and_then(Option::as_ref);
+                values.push(self.assigned(value, table, column, &context)?);
+            }
+            bound.push(values);
+        }
+        Ok(InsertSource::Values(bound))
+    }
+
+    fn on_duplicate(&self, insert: &Insert, table: &TableBinding, columns: &[usize]) -> Result<Vec<Assignment>> {
+        let names = DuplicateNames {
+            binder: self,
+            table,
+            alias: insert.alias.as_ref(),
+            columns,
+        };
+        names.check_alias()?;
+        let context = Context::of(&names);
+        let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
+        for assignment in &insert.on_duplicate {
+            let column = assigned_column(table, &assignment.column)?;
+            let value = self.assigned(assignment.value.as_ref(), table, column, &context)?;
+            assignments.push(Assignment { column, value });
+        }
+        Ok(assignments)
+    }
+}
+
+/// Offsets of the columns that values are given for.
+fn target_columns(insert: &Insert, table: &TableBinding) -> Result<Vec<usize>> {
+    if insert.columns.is_empty() {
+        return Ok(table.table.public_columns().collect());
+    }
+    let mut columns = Vec::with_capacity(insert.columns.len());
+    for name in &insert.columns {
+        let column = assigned_column(table, name)?;
+        if columns.contains(&column) {
+            return Err(Error::new(
+                errno::ER_FIELD_SPECIFIED_TWICE,
+                format!("Column '{}' specified twice", name.column),
+            ));
+        }
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+/// Error 1136.
+fn wrong_value_count(row: usize) -> Error {
+    Error::new(
+        errno::ER_WRONG_VALUE_COUNT_ON_ROW,
+        format!("Column count doesn't match value count at row {row}"),
+    )
+}
+
+/// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at `n..2n`.
+struct DuplicateNames<'a, 'b> {
+    binder: &'a Binder<'b>,
+    table: &'a TableBinding,
+    alias: Option<&'a RowAlias>,
+    /// Target columns, which the alias's columns name in order.
+    columns: &'a [usize],
+}
+
+impl DuplicateNames<'_, '_> {
+    fn check_alias(&self) -> Result<()> {
+        let Some(alias) = self.alias else {
+            return Ok(());
+        };
+        if alias.name == self.table.alias {
+            return Err(Error::new(
+                errno::ER_NONUNIQ_TABLE,
+                format!("Not unique table/alias: '{}'", alias.name),
+            ));
+        }
+        if !alias.columns.is_empty() && alias.columns.len() != self.columns.len() {
+            return Err(wrong_value_count(1));
+        }
+        Ok(())
+    }
+
+    /// The new row's value of a column.
+    fn new_value(&self, offset: usize) -> Expr {
+        let mut column = self.table.column(offset);
+        if let Expr::Column { index, nullable, .. } = &mut column {
+            *index += self.table.table.columns.len();
+            *nullable = true;
+        }
+        column
+    }
+
+    /// What the row alias calls a column.
+    fn of_alias(&self, name: &ColumnName) -> Option<usize> {
+        let alias = self.alias?;
+        if name.table.as_ref().is_some_and(|table| *table != alias.name) || name.database.is_some() {
+            return None;
+        }
+        if alias.columns.is_empty() {
+            // Without a list of its own, only a qualified name can mean the new row.
+            name.table.as_ref()?;
+            return self.table.find(&ColumnName {
+                database: None,
+                table: None,
+                column: name.column.clone(),
+            });
+        }
+        let position = alias.columns.iter().position(|column| column.eq_ignore_ascii_case(&name.column))?;
+        self.columns.get(position).copied()
+    }
+}
+
+impl Names for DuplicateNames<'_, '_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        if let Some(offset) = self.of_alias(name) {
+            return Ok(self.new_value(offset));
+        }
+        match self.table.find(name) {
+            Some(offset) => Ok(self.table.column(offset)),
+            None => Err(unknown_column(name, FIELD_LIST)),
+        }
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s TableBinding, usize)> {
+        match self.table.find(name) {
+            Some(offset) => Ok((self.table, offset)),
+            None => Err(unknown_column(name, FIELD_LIST)),
+        }
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        let offset = self.table.find(name).ok_or_else(|| unknown_column(name, FIELD_LIST))?;
+        self.binder.warn(Warning::warning(
+            crate::errno::ER_WARN_DEPRECATED_SYNTAX,
+            "'VALUES function' is deprecated and will be removed in a future release. Please use an alias (INSERT INTO ... \
+             VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col instead",
+        ));
+        Ok(self.new_value(offset))
+    }
+}

@@ -1,0 +1,150 @@
+//! Names and types: from [`crate::ast`] to plans, definitions and commands.
+//!
+//! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by `functions::bind`.
+//! - [`scope`]: what a name can mean where it stands.
+//! - [`select`], [`grouping`], [`output`]: queries; [`crate::access`] then chooses how the table is read and [`crate::build`]
+//!   puts the operators together.
+//! - [`write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
+
+mod alter;
+mod collation;
+mod column;
+mod command;
+mod default_value;
+mod definition;
+mod expr;
+mod full_group_by;
+pub(crate) mod grouping;
+mod insert;
+mod limit;
+mod literal;
+mod name_lookup;
+mod output;
+mod result_column;
+mod row_compare;
+mod scope;
+mod select;
+mod write;
+
+use std::cell::{Cell, RefCell};
+
+use catalog::definition::TableName;
+use functions::Expr;
+use functions::bind::TypeEnv;
+use types::{Error, Result, SqlType, Warning, errno};
+
+use crate::ast::{self, ObjectName, Statement};
+use crate::env::{BindEnv, Bound};
+use crate::plan::Plan;
+use crate::syntax::Parsed;
+
+pub(crate) use expr::AGGREGATE_BASE;
+pub(crate) use limit::{BoundLimit, literal_count, unsigned};
+pub(crate) use result_column::result_column;
+pub(crate) use scope::TableBinding;
+pub(crate) use select::BoundSelect;
+
+/// Resolves a statement's names and types and chooses how it is run.
+///
+/// # Errors
+/// What MySQL answers for unknown or ambiguous names and wrong uses (1046, 1049, 1052, 1054, 1055, 1146 ...); 1235 for what
+/// StemDB does not have.
+pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
+    if env.params_known && env.params.len() != parsed.parameters {
+        return Err(Error::internal(format_args!(
+            "{} types for {} parameters",
+            env.params.len(),
+            parsed.parameters
+        )));
+    }
+    Binder::new(env).statement(&parsed.statement)
+}
+
+/// Binds the WHERE of a SHOW statement: its columns are those of the statement's own output, by position.
+///
+/// # Errors
+/// As [`bind`]; 1054 for a name that is none of `columns`.
+pub fn bind_filter(condition: &ast::Expr, columns: &[(String, SqlType)], env: &BindEnv<'_>) -> Result<Expr> {
+    let binder = Binder::new(env);
+    let names = scope::ListNames { columns };
+    binder.condition(condition, &expr::Context::of(&names))
+}
+
+/// One statement's binding.
+pub(crate) struct Binder<'a> {
+    pub env: &'a BindEnv<'a>,
+    pub types: TypeEnv,
+    /// Cleared by what holds for this session and moment only.
+    cacheable: Cell<bool>,
+    /// Indexes that could have served, for EXPLAIN.
+    pub possible_keys: RefCell<Vec<String>>,
+}
+
+impl<'a> Binder<'a> {
+    fn new(env: &'a BindEnv<'a>) -> Self {
+        Self {
+            env,
+            types: env.type_env(),
+            cacheable: Cell::new(true),
+            possible_keys: RefCell::default(),
+        }
+    }
+
+    fn statement(&self, statement: &Statement) -> Result<Bound> {
+        let plan = match statement {
+            Statement::Select(select) => Plan::Query(self.select(select)?),
+            Statement::Insert(insert) => Plan::Insert(self.insert(insert)?),
+            Statement::Update(update) => Plan::Update(self.update(update)?),
+            Statement::Delete(delete) => Plan::Delete(self.delete(delete)?),
+            Statement::Invalid(error) => return Err(error.clone()),
+            other => return self.definition_or_command(other),
+        };
+        Ok(Bound::Plan {
+            plan,
+            cacheable: self.cacheable.get(),
+        })
+    }
+
+    fn definition_or_command(&self, statement: &Statement) -> Result<Bound> {
+        match self.definition(statement)? {
+            Some(ddl) => Ok(Bound::Ddl(ddl)),
+            None => self.command(statement).map(Bound::Command),
+        }
+    }
+
+    /// The plan is for this execution only.
+    pub fn not_cacheable(&self) {
+        self.cacheable.set(false);
+    }
+
+    pub fn warn(&self, warning: Warning) {
+        self.env.warnings.push(warning);
+    }
+
+    /// The named database, or the default one.
+    pub fn database(&self, name: Option<&str>) -> Result<String> {
+        match name.or(self.env.database) {
+            Some(name) => Ok(system_database(name).unwrap_or(name).to_owned()),
+            None => Err(Error::new(errno::ER_NO_DB_ERROR, "No database selected")),
+        }
+    }
+
+    /// The name with the default database filled in.
+    pub fn table_name(&self, name: &ObjectName) -> Result<TableName> {
+        Ok(TableName {
+            database: self.database(name.database.as_deref())?,
+            name: name.name.clone(),
+        })
+    }
+
+    pub fn table_names(&self, names: &[ObjectName]) -> Result<Vec<TableName>> {
+        names.iter().map(|name| self.table_name(name)).collect()
+    }
+}
+
+/// Databases made by the server are found in any case, as those of MySQL are.
+fn system_database(name: &str) -> Option<&'static str> {
+    ["information_schema", "performance_schema"]
+        .into_iter()
+        .find(|system| system.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,81 @@
+//! The select list: what it holds once `*` is spelled out.
+
+use catalog::model::Table;
+use functions::Expr;
+use types::{Error, Result, errno};
+
+use super::Binder;
+use super::expr::Context;
+use super::scope::TableBinding;
+use crate::ast::{self, ObjectName, SelectItem};
+
+/// One column of the output.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Over all columns of the table, and the results of aggregates.
+    pub expr: Expr,
+    pub name: String,
+    /// Offset of the column it simply is.
+    pub column: Option<usize>,
+}
+
+impl Binder<'_> {
+    pub fn items(
+        &self,
+        items: &[SelectItem],
+        table: Option<&TableBinding>,
+        context: &Context<'_>,
+    ) -> Result<Vec<Item>> {
+        let mut out = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::All => match table {
+                    Some(table) => out.extend(all_columns(table)),
+                    None => return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used")),
+                },
+                SelectItem::AllOf(name) => match table.filter(|table| table.is_named(name)) {
+                    Some(table) => out.extend(all_columns(table)),
+                    None => return Err(unknown_table(name)),
+                },
+                SelectItem::Expr { expr, name, .. } => out.push(self.item(expr, name, table, context)?),
+            }
+        }
+        if out.len() > MAX_COLUMNS {
+            return Err(Error::new(crate::errno::ER_TOO_MANY_FIELDS, "Too many columns"));
+        }
+        Ok(out)
+    }
+
+    fn item(&self, expr: &ast::Expr, name: &str, table: Option<&TableBinding>, context: &Context<'_>) -> Result<Item> {
+        let bound = self.scalar(expr, context)?;
+        let column = match (expr, table) {
+            (ast::Expr::Column(name), Some(table)) => table.find(name),
+            _ => None,
+        };
+        Ok(Item {
+            expr: bound,
+            name: name.to_owned(),
+            column,
+        })
+    }
+}
+
+/// MySQL's limit; the protocol counts with 16 bits.
+const MAX_COLUMNS: usize = 4096;
+
+fn all_columns(table: &TableBinding) -> impl Iterator<Item = Item> + '_ {
+    let columns: &Table = &table.table;
+    columns.public_columns().map(|offset| Item {
+        expr: table.column(offset),
+        name: columns.columns[offset].name.clone(),
+        column: Some(offset),
+    })
+}
+
+fn unknown_table(name: &ObjectName) -> Error {
+    let qualified = match &name.database {
+        Some(database) => format!("{database}.{}", name.name),
+        None => name.name.clone(),
+    };
+    Error::new(errno::ER_BAD_TABLE_ERROR, format!("Unknown table '{qualified}'"))
+}

@@ -1,0 +1,210 @@
+//! What names mean where they stand: the columns of a table, of a SHOW's output, or nothing at all.
+
+use std::sync::Arc;
+
+use catalog::model::{Default, SchemaState, Table};
+use functions::Expr;
+use functions::expr::Label;
+use types::{Error, Result, SqlType, errno};
+
+use super::Binder;
+use crate::ast::{ColumnName, ObjectName, TableRef};
+
+/// A table as a statement names it.
+#[derive(Debug, Clone)]
+pub struct TableBinding {
+    pub table: Arc<Table>,
+    pub alias: String,
+    /// `AS OF TIMESTAMP`
+    pub as_of: Option<Expr>,
+}
+
+/// Resolves the names of one place in a statement.
+pub trait Names {
+    fn column(&self, name: &ColumnName) -> Result<Expr>;
+
+    /// The column that `DEFAULT(column)` is about.
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s TableBinding, usize)> {
+        Err(unknown_column(name, FIELD_LIST))
+    }
+
+    /// `VALUES(column)`.
+    fn values(&self, name: &ColumnName) -> Result<Expr>;
+}
+
+pub const FIELD_LIST: &str = "field list";
+pub const WHERE_CLAUSE: &str = "where clause";
+pub const HAVING_CLAUSE: &str = "having clause";
+pub const ORDER_CLAUSE: &str = "order clause";
+pub const GROUP_STATEMENT: &str = "group statement";
+
+/// The columns of a statement's table, if it has one.
+pub struct TableNames<'a> {
+    pub table: Option<&'a TableBinding>,
+    /// Where the names stand, as error 1054 says it.
+    pub clause: &'static str,
+}
+
+/// The columns of a SHOW statement's output.
+pub struct ListNames<'a> {
+    pub columns: &'a [(String, SqlType)],
+}
+
+/// No columns at all.
+pub struct NoNames;
+
+impl TableBinding {
+    /// Offset of a column a query may name.
+    pub fn find(&self, name: &ColumnName) -> Option<usize> {
+        if name.table.as_ref().is_some_and(|table| !self.is_called(table)) {
+            return None;
+        }
+        if name.database.as_ref().is_some_and(|d| *d != self.table.database) {
+            return None;
+        }
+        let offset = self.table.column_offset(&name.column)?;
+        (self.table.columns[offset].state == SchemaState::Public).then_some(offset)
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.alias == name || (self.table.is_virtual() && self.alias.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether `[database.]name.*` means this table.
+    pub fn is_named(&self, name: &ObjectName) -> bool {
+        self.is_called(&name.name) && name.database.as_ref().is_none_or(|d| *d == self.table.database)
+    }
+
+    /// The column at an offset, as an expression over all the table's columns.
+    pub fn column(&self, offset: usize) -> Expr {
+        let column = &self.table.columns[offset];
+        Expr::Column {
+            index: offset,
+            ty: column.ty,
+            nullable: column.nullable,
+            label: Label::column(&self.table.database, &self.alias, &column.name),
+        }
+    }
+
+    /// `database.alias.column`, as error 1055 names it.
+    pub fn qualified(&self, offset: usize) -> String {
+        format!(
+            "{}.{}.{}",
+            self.table.database, self.alias, self.table.columns[offset].name
+        )
+    }
+
+    /// Whether a column must be given a value by INSERT.
+    pub fn has_no_default(&self, offset: usize) -> bool {
+        let column = &self.table.columns[offset];
+        column.default == Default::None && !column.nullable && !column.auto_increment
+    }
+}
+
+impl Names for TableNames<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        let found = self.table.and_then(|table| Some(table.column(table.find(name)?)));
+        found.ok_or_else(|| unknown_column(name, self.clause))
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s TableBinding, usize)> {
+        let found = self.table.and_then(|table| Some((table, table.find(name)?)));
+        found.ok_or_else(|| unknown_column(name, self.clause))
+    }
+
+    /// Outside ON DUPLICATE KEY UPDATE it is NULL.
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        let column = self.column(name)?;
+        Ok(functions::bind::implicit_cast(Expr::null(), column.ty()))
+    }
+}
+
+impl Names for ListNames<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        let found = self.columns.iter().position(|(c, _)| c.eq_ignore_ascii_case(&name.column));
+        match found {
+            Some(index) if name.table.is_none() => Ok(Expr::column(index, self.columns[index].1, true)),
+            _ => Err(unknown_column(name, WHERE_CLAUSE)),
+        }
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        Err(unknown_column(name, WHERE_CLAUSE))
+    }
+}
+
+impl Names for NoNames {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        Err(unknown_column(name, FIELD_LIST))
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        Err(unknown_column(name, FIELD_LIST))
+    }
+}
+
+impl Binder<'_> {
+    /// Finds the table of FROM, UPDATE or DELETE.
+    pub fn table_ref(&self, table: &TableRef) -> Result<TableBinding> {
+        let found = self.table(&table.name)?;
+        let as_of = match &table.as_of {
+            None => None,
+            Some(expr) => Some(self.as_of(expr)?),
+        };
+        if as_of.is_some() && found.is_virtual() {
+            return Err(Error::not_supported("AS OF TIMESTAMP on tables of the server", "leave it out"));
+        }
+        Ok(TableBinding {
+            alias: table.alias.clone().unwrap_or_else(|| found.name.clone()),
+            table: found,
+            as_of,
+        })
+    }
+
+    fn as_of(&self, expr: &crate::ast::Expr) -> Result<Expr> {
+        let bound = self.scalar(expr, &super::expr::Context::of(&NoNames))?;
+        Ok(functions::bind::implicit_cast(bound, SqlType::datetime(6)))
+    }
+
+    /// Fails with 1046, 1049 or 1146.
+    pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let database = self.database(name.database.as_deref())?;
+        if self.env.schema.database(&database).is_none() {
+            return Err(Error::new(
+                errno::ER_BAD_DB_ERROR,
+                format!("Unknown database '{database}'"),
+            ));
+        }
+        self.env.schema.table(&database, &name.name).cloned().ok_or_else(|| {
+            Error::new(
+                errno::ER_NO_SUCH_TABLE,
+                format!("Table '{database}.{}' doesn't exist", name.name),
+            )
+        })
+    }
+}
+
+/// Error 1054.
+pub fn unknown_column(name: &ColumnName, clause: &str) -> Error {
+    Error::new(
+        errno::ER_BAD_FIELD_ERROR,
+        format!("Unknown column '{}' in '{clause}'", full_name(name)),
+    )
+}
+
+/// Error 1052.
+pub fn ambiguous_column(name: &str, clause: &str) -> Error {
+    Error::new(errno::ER_NON_UNIQ_ERROR, ambiguous_text(name, clause))
+}
+
+pub fn ambiguous_text(name: &str, clause: &str) -> String {
+    format!("Column '{name}' in {clause} is ambiguous")
+}
+
+pub fn full_name(name: &ColumnName) -> String {
+    [name.database.as_deref(), name.table.as_deref(), Some(&name.column)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(".")
+}

@@ -1,0 +1,251 @@
+//! SELECT: its parts bound in the order their names become known.
+
+use std::cell::RefCell;
+
+use functions::Expr;
+use functions::aggregate::AggregateCall;
+use types::{Error, Result, errno};
+
+use super::Binder;
+use super::expr::{AGGREGATE_BASE, Context, invalid_group_function};
+use super::limit::BoundLimit;
+use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
+use super::output::Item;
+use super::scope::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE};
+use crate::ast::{self, IndexHint, NumberText, OrderItem, Select};
+use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
+use crate::plan::{Locking, QueryPlan, SortKey};
+
+/// A SELECT whose names are resolved. Expressions are over all the table's columns, by offset, and over the results of
+/// aggregates, from [`AGGREGATE_BASE`] on.
+pub struct BoundSelect<'a> {
+    pub table: Option<TableBinding>,
+    pub hints: &'a [IndexHint],
+    pub items: Vec<Item>,
+    pub filter: Option<Expr>,
+    /// Whether rows are gathered in groups, be it one of all.
+    pub grouped: bool,
+    pub keys: Vec<Expr>,
+    pub aggregates: Vec<AggregateCall>,
+    pub having: Option<Expr>,
+    pub order_by: Vec<SortKey>,
+    pub distinct: bool,
+    pub limit: BoundLimit,
+    pub locking: Option<Locking>,
+}
+
+impl Binder<'_> {
+    pub fn select(&self, select: &Select) -> Result<QueryPlan> {
+        let bound = self.bind_select(select)?;
+        self.check_grouping(&bound)?;
+        self.query_plan(bound)
+    }
+
+    pub fn bind_select<'s>(&self, select: &'s Select) -> Result<BoundSelect<'s>> {
+        let table = select.from.as_ref().map(|from| self.table_ref(from)).transpose()?;
+        let names = |clause| TableNames {
+            table: table.as_ref(),
+            clause,
+        };
+        let grouped = is_grouped(select);
+        self.check_order_of_plain_query(select, grouped)?;
+
+        let filter = match &select.filter {
+            Some(filter) => Some(self.condition(filter, &Context::of(&names(WHERE_CLAUSE)))?),
+            None => None,
+        };
+        let aggregates = RefCell::new(Vec::new());
+        let fields = names(FIELD_LIST);
+        let items = self.items(
+            &select.items,
+            table.as_ref(),
+            &Context {
+                aggregates: Some(&aggregates),
+                grouped,
+                ..Context::of(&fields)
+            },
+        )?;
+        let keys = self.group_by(select, &items, names(GROUP_STATEMENT))?;
+        let having = match &select.having {
+            Some(having) => {
+                let inner = ItemsAndKeys {
+                    binder: self,
+                    items: &items,
+                    tables: names(HAVING_CLAUSE),
+                    keys: &keys,
+                };
+                let context = Context {
+                    names: &inner,
+                    argument_names: &names(HAVING_CLAUSE),
+                    aggregates: Some(&aggregates),
+                    grouped,
+                };
+                Some(self.condition(having, &context)?)
+            }
+            None => None,
+        };
+        let order_by = self.order_by(&select.order_by, &items, names(ORDER_CLAUSE), &aggregates, grouped)?;
+        let locking = self.locking(select, table.as_ref())?;
+        Ok(BoundSelect {
+            hints: select.from.as_ref().map_or(&[], |from| &from.hints),
+            items,
+            filter,
+            grouped,
+            keys,
+            aggregates: aggregates.into_inner(),
+            having,
+            order_by,
+            distinct: select.distinct,
+            limit: self.limit(select.limit.as_ref())?,
+            locking,
+            table,
+        })
+    }
+
+    /// Error 3029: under ONLY_FULL_GROUP_BY an aggregate in ORDER BY alone does not make a query one with groups.
+    fn check_order_of_plain_query(&self, select: &Select, grouped: bool) -> Result<()> {
+        let elsewhere = !select.group_by.is_empty() || has_aggregates_to_show(select);
+        if !grouped || elsewhere || !self.env.sql_mode.only_full_group_by {
+            return Ok(());
+        }
+        let position = select.order_by.iter().position(|o| o.expr.has_aggregate()).unwrap_or(0) + 1;
+        Err(Error::new(
+            ER_AGGREGATE_ORDER_NON_AGG_QUERY,
+            format!(
+                "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated \
+                 query"
+            ),
+        ))
+    }
+
+    fn group_by(&self, select: &Select, items: &[Item], tables: TableNames<'_>) -> Result<Vec<Expr>> {
+        let names = ColumnsThenItems { items, tables };
+        let mut keys: Vec<Expr> = Vec::with_capacity(select.group_by.len());
+        for item in &select.group_by {
+            let (key, called) = match &item.expr {
+                ast::Expr::Number(NumberText::Integer(digits)) => {
+                    let item = ordinal(digits, items, GROUP_STATEMENT)?;
+                    (item.expr.clone(), item.name.clone())
+                }
+                ast::Expr::Column(name) => (self.group_name(name, items, &names.tables)?, name.column.clone()),
+                expr if expr.has_aggregate() => return Err(self.aggregate_as_key(expr, &item.text, items, &names)),
+                expr => (self.scalar(expr, &Context::of(&names))?, item.text.clone()),
+            };
+            if refers_to_aggregate(&key) {
+                return Err(cannot_group_on(&called));
+            }
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// 1056 where the aggregate is a select item, else 1111.
+    fn aggregate_as_key(&self, expr: &ast::Expr, text: &str, items: &[Item], names: &ColumnsThenItems<'_>) -> Error {
+        let aggregates = RefCell::new(Vec::new());
+        let context = Context {
+            aggregates: Some(&aggregates),
+            ..Context::of(names)
+        };
+        match self.scalar(expr, &context) {
+            Ok(_) if items.iter().any(|item| item.name.eq_ignore_ascii_case(text)) => cannot_group_on(text),
+            Ok(_) => invalid_group_function(),
+            Err(error) => error,
+        }
+    }
+
+    fn order_by(
+        &self,
+        order_by: &[OrderItem],
+        items: &[Item],
+        tables: TableNames<'_>,
+        aggregates: &RefCell<Vec<AggregateCall>>,
+        grouped: bool,
+    ) -> Result<Vec<SortKey>> {
+        let names = ColumnsThenItems { items, tables };
+        let context = Context {
+            names: &names,
+            argument_names: &names.tables,
+            aggregates: grouped.then_some(aggregates),
+            grouped,
+        };
+        let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let expr = match &item.expr {
+                ast::Expr::Number(NumberText::Integer(digits)) => ordinal(digits, items, ORDER_CLAUSE)?.expr.clone(),
+                ast::Expr::Column(name) => self.order_name(name, items, &names.tables)?,
+                expr => self.scalar(expr, &context)?,
+            };
+            // A second key of the same value orders nothing.
+            if !keys.iter().any(|key| key.expr == expr) {
+                keys.push(SortKey {
+                    expr,
+                    descending: item.descending,
+                });
+            }
+        }
+        Ok(keys)
+    }
+
+    fn locking(&self, select: &Select, table: Option<&TableBinding>) -> Result<Option<Locking>> {
+        let Some(clause) = &select.locking else {
+            return Ok(None);
+        };
+        for name in &clause.of {
+            if !table.is_some_and(|table| table.alias == *name) {
+                return Err(Error::new(
+                    ER_UNRESOLVED_TABLE_LOCK,
+                    format!("Unresolved table name `{name}` in locking clause."),
+                ));
+            }
+        }
+        let Some(table) = table.filter(|table| !table.table.is_virtual()) else {
+            return Ok(None);
+        };
+        if table.as_of.is_some() {
+            return Err(Error::not_supported("locking rows of the past", "leave AS OF TIMESTAMP out"));
+        }
+        Ok(Some(Locking {
+            exclusive: clause.exclusive,
+            wait: clause.wait,
+        }))
+    }
+}
+
+fn is_grouped(select: &Select) -> bool {
+    !select.group_by.is_empty()
+        || has_aggregates_to_show(select)
+        || select.order_by.iter().any(|item| item.expr.has_aggregate())
+}
+
+fn has_aggregates_to_show(select: &Select) -> bool {
+    let in_item = |item: &ast::SelectItem| match item {
+        ast::SelectItem::Expr { expr, .. } => expr.has_aggregate(),
+        _ => false,
+    };
+    select.items.iter().any(in_item) || select.having.as_ref().is_some_and(ast::Expr::has_aggregate)
+}
+
+/// The select item of a number in GROUP BY or ORDER BY.
+fn ordinal<'i>(digits: &str, items: &'i [Item], clause: &str) -> Result<&'i Item> {
+    let position: Option<usize> = digits.parse().ok();
+    let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
+    item.ok_or_else(|| {
+        Error::new(
+            errno::ER_BAD_FIELD_ERROR,
+            format!("Unknown column '{digits}' in '{clause}'"),
+        )
+    })
+}
+
+/// Error 1056.
+fn cannot_group_on(name: &str) -> Error {
+    Error::new(errno::ER_WRONG_GROUP_FIELD, format!("Can't group on '{name}'"))
+}
+
+pub fn refers_to_aggregate(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |e| found |= matches!(e, Expr::Column { index, .. } if *index >= AGGREGATE_BASE));
+    found
+}

@@ -1,0 +1,124 @@
+//! UPDATE and DELETE.
+
+use types::{Error, Result, SqlType, errno};
+
+use super::Binder;
+use super::expr::Context;
+use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE, unknown_column};
+use crate::ast::{self, Delete, OrderItem, TableRef, Update};
+use crate::plan::{Assignment, DeletePlan, SortKey, Target, UpdatePlan};
+
+impl Binder<'_> {
+    pub fn update(&self, update: &Update) -> Result<UpdatePlan> {
+        let table = self.written_table(&update.table, "UPDATE")?;
+        let fields = TableNames {
+            table: Some(&table),
+            clause: FIELD_LIST,
+        };
+        let mut assignments = Vec::with_capacity(update.assignments.len());
+        for assignment in &update.assignments {
+            let column = assigned_column(&table, &assignment.column)?;
+            let value = self.assigned(assignment.value.as_ref(), &table, column, &Context::of(&fields))?;
+            assignments.push(Assignment { column, value });
+        }
+        let target = self.written_rows(
+            &table,
+            &update.table,
+            update.filter.as_ref(),
+            &update.order_by,
+            update.limit.as_ref(),
+        )?;
+        Ok(UpdatePlan {
+            target,
+            assignments,
+            ignore: update.ignore,
+        })
+    }
+
+    pub fn delete(&self, delete: &Delete) -> Result<DeletePlan> {
+        let table = self.written_table(&delete.table, "DELETE")?;
+        let target = self.written_rows(
+            &table,
+            &delete.table,
+            delete.filter.as_ref(),
+            &delete.order_by,
+            delete.limit.as_ref(),
+        )?;
+        Ok(DeletePlan {
+            target,
+            ignore: delete.ignore,
+        })
+    }
+
+    fn written_table(&self, table: &TableRef, statement: &str) -> Result<TableBinding> {
+        let table = self.table_ref(table)?;
+        if table.as_of.is_some() {
+            return Err(Error::not_supported(
+                format!("{statement} ... AS OF TIMESTAMP"),
+                "the past cannot be changed",
+            ));
+        }
+        refuse_virtual(&table)?;
+        Ok(table)
+    }
+
+    fn written_rows(
+        &self,
+        table: &TableBinding,
+        written: &TableRef,
+        filter: Option<&ast::Expr>,
+        order_by: &[OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> Result<Target> {
+        let names = |clause| TableNames {
+            table: Some(table),
+            clause,
+        };
+        let filter = filter
+            .map(|filter| self.condition(filter, &Context::of(&names(WHERE_CLAUSE))))
+            .transpose()?;
+        let mut keys = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            // There is no select list that a number could mean.
+            keys.push(SortKey {
+                expr: self.scalar(&item.expr, &Context::of(&names(ORDER_CLAUSE)))?,
+                descending: item.descending,
+            });
+        }
+        let limit = self.limit(limit)?;
+        self.target(table, filter.as_ref(), keys, limit, &written.hints)
+    }
+
+    /// The value of an assignment; a parameter of unknown type has the column's.
+    pub fn assigned(
+        &self,
+        value: Option<&ast::Expr>,
+        table: &TableBinding,
+        column: usize,
+        context: &Context<'_>,
+    ) -> Result<Option<functions::Expr>> {
+        let Some(value) = value else {
+            return Ok(None);
+        };
+        let ty: SqlType = table.table.columns[column].ty;
+        let bound = self.hinted(value, Some(ty), context)?;
+        let bound = if ty.is_numeric() { super::literal::as_number(value, bound) } else { bound };
+        Ok(Some(bound))
+    }
+}
+
+/// The column on the left of `=`.
+pub fn assigned_column(table: &TableBinding, name: &ast::ColumnName) -> Result<usize> {
+    table.find(name).ok_or_else(|| unknown_column(name, FIELD_LIST))
+}
+
+/// Tables of the server's cannot be written.
+pub fn refuse_virtual(table: &TableBinding) -> Result<()> {
+    if table.table.is_virtual() {
+        return Err(Error::new(
+            errno::ER_DBACCESS_DENIED_ERROR,
+            format!("Access denied to database '{}': its tables are made by the server", table.table.database),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Conditions without columns: the same for all rows, so they decide whether anything is read at all.
+
+use functions::{EvalContext, Expr};
+use types::{Result, SqlType, Value};
+
+use crate::access::is_constant;
+use crate::bind::{Binder, unsigned};
+
+/// What constant conditions of a WHERE come to.
+pub struct Gate {
+    /// Conditions about rows.
+    pub conjuncts: Vec<Expr>,
+    /// Conditions whose truth is known when the statement is run.
+    pub constant: Vec<Expr>,
+    /// Some condition is false: there are no rows.
+    pub closed: bool,
+}
+
+/// Operators whose result depends on nothing but their arguments.
+const PURE: &[&str] = &[
+    "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or", "not", "xor", "+", "-", "*", "unary -", "is null", "is not null",
+    "is true", "is false", "between", "in",
+];
+
+impl Gate {
+    pub fn of(filter: Option<&Expr>) -> Self {
+        let mut gate = Self {
+            conjuncts: Vec::new(),
+            constant: Vec::new(),
+            closed: false,
+        };
+        for conjunct in crate::access::conjuncts(filter) {
+            if !is_constant(conjunct) {
+                gate.conjuncts.push(conjunct.clone());
+                continue;
+            }
+            match known_truth(conjunct) {
+                Some(true) => {}
+                Some(false) => gate.closed = true,
+                None => gate.constant.push(conjunct.clone()),
+            }
+        }
+        gate
+    }
+}
+
+/// The truth of literals alone.
+fn known_truth(expr: &Expr) -> Option<bool> {
+    let mut pure = true;
+    expr.walk(&mut |e| {
+        pure &= match e {
+            Expr::Literal { .. } | Expr::Cast { .. } => true,
+            Expr::Call { function, .. } => PURE.contains(&function.0.name),
+            _ => false,
+        };
+    });
+    if !pure {
+        return None;
+    }
+    let context = EvalContext::default();
+    let truth = functions::bind::call("is true", vec![expr.clone()], &Default::default()).ok()?;
+    let value = functions::eval_value(&truth, &context).ok()?;
+    // Whatever is worth a warning is left to the execution.
+    if context.warnings.count() > 0 {
+        return None;
+    }
+    match value {
+        Value::Int(truth) => Some(truth != 0),
+        Value::UInt(truth) => Some(truth != 0),
+        _ => None,
+    }
+}
+
+impl Binder<'_> {
+    /// All of the conditions; `None` where there are none.
+    pub fn all(&self, mut conditions: Vec<Expr>) -> Result<Option<Expr>> {
+        match conditions.len() {
+            0 => Ok(None),
+            1 => Ok(conditions.pop()),
+            _ => self.call("and", conditions).map(Some),
+        }
+    }
+
+    /// `most` rows if the conditions hold, else none.
+    pub fn rows_if(&self, conditions: Vec<Expr>, most: Option<Expr>) -> Result<Option<Expr>> {
+        let Some(condition) = self.all(conditions)? else {
+            return Ok(most);
+        };
+        let most = most.unwrap_or_else(|| unsigned(u64::MAX));
+        let most = functions::bind::implicit_cast(most, SqlType::BIGINT_UNSIGNED);
+        functions::bind::case(None, vec![(condition, most)], Some(unsigned(0)), &self.types).map(Some)
+    }
+}

@@ -1,0 +1,249 @@
+//! Operators put together: from a query whose names are resolved to a tree of [`Rel`].
+//!
+//! Scan (or the one row without a table), gate of constant conditions, HAVING or the aggregation, sort, projection, DISTINCT, LIMIT,
+//! from below. Columns that nothing above the scan needs are not read.
+//!
+//! - [`source`]: the scan and its filter. [`columns`]: which columns. [`extreme`]: MIN and MAX of an index's end.
+//! - [`route`]: which executor. [`constant`]: conditions without columns.
+
+mod columns;
+mod constant;
+mod extreme;
+mod route;
+mod source;
+mod target;
+
+use functions::Expr;
+use functions::aggregate::AggregateCall;
+use types::{Error, Result};
+
+use crate::bind::Binder;
+use crate::bind::grouping::Groups;
+use crate::bind::{BoundSelect, result_column};
+use crate::plan::{QueryPlan, Rel, Route, SortKey};
+
+pub(crate) use source::Source;
+
+/// The parts of a query above its source, over the source's columns; in a grouped query those of the aggregation's output.
+struct Upper {
+    items: Vec<Expr>,
+    having: Option<Expr>,
+    order_by: Vec<SortKey>,
+    aggregates: Vec<AggregateCall>,
+}
+
+impl Binder<'_> {
+    /// Plans a query of its own.
+    pub fn query_plan(&self, select: BoundSelect<'_>) -> Result<QueryPlan> {
+        self.plan_query(select, true)
+    }
+
+    /// `free`: the query may run in either executor.
+    pub fn plan_query(&self, select: BoundSelect<'_>, free: bool) -> Result<QueryPlan> {
+        let upper = self.upper(&select)?;
+        let columns = select
+            .items
+            .iter()
+            .zip(&upper.items)
+            .map(|(item, expr)| result_column(item, expr, select.table.as_ref()))
+            .collect();
+        let source = self.source(&select, &upper, free)?;
+        let route = source.route;
+        let root = self.operators(&select, upper, source)?;
+        Ok(QueryPlan {
+            root,
+            columns,
+            locking: select.locking,
+            route,
+        })
+    }
+
+    fn upper(&self, select: &BoundSelect<'_>) -> Result<Upper> {
+        let order_by = || select.order_by.iter().filter(|key| !crate::access::is_constant(&key.expr));
+        if !select.grouped {
+            return Ok(Upper {
+                items: select.items.iter().map(|item| item.expr.clone()).collect(),
+                having: select.having.clone(),
+                order_by: order_by().cloned().collect(),
+                aggregates: Vec::new(),
+            });
+        }
+        let mut groups = Groups {
+            binder: self,
+            keys: &select.keys,
+            aggregates: select.aggregates.clone(),
+        };
+        let mut items = Vec::with_capacity(select.items.len());
+        for item in &select.items {
+            items.push(groups.rewrite(&item.expr)?);
+        }
+        let having = select.having.as_ref().map(|having| groups.rewrite(having)).transpose()?;
+        let mut keys = Vec::new();
+        // Without GROUP BY there is one row.
+        if !select.keys.is_empty() {
+            for key in order_by() {
+                keys.push(SortKey {
+                    expr: groups.rewrite(&key.expr)?,
+                    descending: key.descending,
+                });
+            }
+        }
+        Ok(Upper {
+            items,
+            having,
+            order_by: keys,
+            aggregates: groups.aggregates,
+        })
+    }
+
+    fn operators(&self, select: &BoundSelect<'_>, upper: Upper, source: Source) -> Result<Rel> {
+        let mut width = source.width;
+        let mut rel = source.rel;
+        let map = &source.map;
+        let mapped = |mut expr: Expr| {
+            expr.map_columns(&|column| map.get(column).copied().flatten().unwrap_or(column));
+            expr
+        };
+        let Upper {
+            mut items,
+            mut having,
+            mut order_by,
+            aggregates,
+        } = upper;
+        if select.grouped {
+            width = select.keys.len() + aggregates.len();
+            rel = Rel::Aggregate {
+                input: Box::new(rel),
+                keys: select.keys.iter().cloned().map(mapped).collect(),
+                aggregates: aggregates
+                    .into_iter()
+                    .map(|call| AggregateCall {
+                        args: call.args.into_iter().map(mapped).collect(),
+                        ..call
+                    })
+                    .collect(),
+            };
+        } else {
+            items = items.into_iter().map(mapped).collect();
+            having = having.map(mapped);
+            order_by.iter_mut().for_each(|key| key.expr = mapped(key.expr.clone()));
+        }
+        if let Some(predicate) = having {
+            rel = Rel::Filter {
+                input: Box::new(rel),
+                predicate,
+            };
+        }
+        let sorted = order_by.is_empty() || source.ordered;
+        if select.distinct {
+            rel = self.distinct(rel, items, order_by, select, width)?;
+        } else {
+            if !sorted {
+                rel = self.sort(rel, order_by, select)?;
+            }
+            rel = project(rel, items, width);
+        }
+        if select.limit.count.is_some() {
+            rel = Rel::Limit {
+                input: Box::new(rel),
+                offset: select.limit.offset.clone(),
+                count: select.limit.count.clone(),
+            };
+        }
+        Ok(rel)
+    }
+
+    fn sort(&self, input: Rel, keys: Vec<SortKey>, select: &BoundSelect<'_>) -> Result<Rel> {
+        Ok(Rel::Sort {
+            input: Box::new(input),
+            keys,
+            limit: self.rows_wanted(&select.limit)?,
+        })
+    }
+
+    /// Rows are made distinct before they are ordered, so the order is by what they show.
+    fn distinct(
+        &self,
+        rel: Rel,
+        items: Vec<Expr>,
+        order_by: Vec<SortKey>,
+        select: &BoundSelect<'_>,
+        width: usize,
+    ) -> Result<Rel> {
+        let mut keys = Vec::with_capacity(order_by.len());
+        for key in order_by {
+            keys.push(SortKey {
+                expr: over_items(&key.expr, &items)?,
+                descending: key.descending,
+            });
+        }
+        let rel = Rel::Distinct {
+            input: Box::new(project(rel, items, width)),
+        };
+        if keys.is_empty() { Ok(rel) } else { self.sort(rel, keys, select) }
+    }
+}
+
+/// The items alone; nothing where the input has just them already.
+fn project(input: Rel, items: Vec<Expr>, width: usize) -> Rel {
+    let is_same = items.len() == width
+        && items
+            .iter()
+            .enumerate()
+            .all(|(position, item)| matches!(item, Expr::Column { index, .. } if *index == position));
+    if is_same {
+        return input;
+    }
+    Rel::Project {
+        input: Box::new(input),
+        exprs: items,
+    }
+}
+
+/// An expression over the columns of the items, instead of what they are made of.
+fn over_items(expr: &Expr, items: &[Expr]) -> Result<Expr> {
+    if let Some(index) = items.iter().position(|item| item == expr) {
+        return Ok(Expr::column(index, expr.ty(), expr.nullable()));
+    }
+    Ok(match expr {
+        Expr::Column { .. } => {
+            return Err(Error::not_supported(
+                "ORDER BY of a DISTINCT query by what it does not show",
+                "add it to the SELECT list",
+            ));
+        }
+        Expr::Param { .. } | Expr::Literal { .. } => expr.clone(),
+        Expr::Call { function, args, ty } => Expr::Call {
+            function: *function,
+            args: args.iter().map(|arg| over_items(arg, items)).collect::<Result<_>>()?,
+            ty: *ty,
+        },
+        Expr::Cast { input, ty, implicit } => Expr::Cast {
+            input: Box::new(over_items(input, items)?),
+            ty: *ty,
+            implicit: *implicit,
+        },
+        Expr::Case {
+            branches,
+            otherwise,
+            ty,
+        } => {
+            let mut rewritten = Vec::with_capacity(branches.len());
+            for (when, then) in branches {
+                rewritten.push((over_items(when, items)?, over_items(then, items)?));
+            }
+            let otherwise = match otherwise {
+                Some(otherwise) => Some(Box::new(over_items(otherwise, items)?)),
+                None => None,
+            };
+            Expr::Case {
+                branches: rewritten,
+                otherwise,
+                ty: *ty,
+            }
+        }
+    })
+}
+
+/// Which executor a plan that only one of them can run goes to.
+const ONLY_ROUTE: Route = Route::Transactional;

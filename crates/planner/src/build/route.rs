@@ -1,0 +1,27 @@
+//! Which executor runs a query: `analytics` pays a millisecond to begin with and reads in parallel, so it gets what reads many rows.
+
+use crate::access::Chosen;
+use crate::bind::{BoundSelect, literal_count};
+use crate::plan::Route;
+
+/// Tables below this are read faster than DataFusion makes its plan.
+const ROWS_MIN: f64 = 10_000.0;
+/// So many rows can be read and sent off one by one.
+const SMALL_LIMIT: u64 = 1_000;
+
+/// Where a query would be run that is free to go.
+pub fn of(select: &BoundSelect<'_>, chosen: &Chosen, sorts: bool) -> Route {
+    if !chosen.wide || chosen.rows < ROWS_MIN || ends_early(select, chosen, sorts) {
+        return Route::Transactional;
+    }
+    Route::Analytical
+}
+
+/// A LIMIT ends the scan after a few rows.
+fn ends_early(select: &BoundSelect<'_>, chosen: &Chosen, sorts: bool) -> bool {
+    let Some(count) = &select.limit.count else {
+        return false;
+    };
+    let blocks = select.grouped || select.distinct || sorts || select.having.is_some() || !chosen.residual.is_empty();
+    !blocks && literal_count(count).is_none_or(|count| count <= SMALL_LIMIT)
+}

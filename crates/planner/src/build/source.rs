@@ -1,0 +1,187 @@
+//! Where a query's rows come from: a scan with its filter, a table of the server's, or one row without columns.
+
+use std::sync::Arc;
+
+use functions::Expr;
+use types::Result;
+
+use super::columns::Columns;
+use super::constant::Gate;
+use super::{ONLY_ROUTE, Upper, route};
+use crate::access::{self, Chosen, Request, RowLimit};
+use crate::bind::{AGGREGATE_BASE, Binder, BoundSelect, TableBinding, literal_count, unsigned};
+use crate::plan::{Access, Rel, Route, SortKey, TableScan, VirtualScan};
+
+/// The lowest operators of a query.
+pub struct Source {
+    pub rel: Rel,
+    /// Position in the output of each column of the table that is there.
+    pub map: Vec<Option<usize>>,
+    /// Number of columns of the output.
+    pub width: usize,
+    /// Rows come in the query's order.
+    pub ordered: bool,
+    pub route: Route,
+}
+
+impl Binder<'_> {
+    pub(super) fn source(&self, select: &BoundSelect<'_>, upper: &Upper, free: bool) -> Result<Source> {
+        match &select.table {
+            None => self.one_row(select),
+            Some(table) if table.table.is_virtual() => self.virtual_table(select, table),
+            Some(table) => self.stored_table(select, upper, table, free),
+        }
+    }
+
+    fn one_row(&self, select: &BoundSelect<'_>) -> Result<Source> {
+        Ok(Source {
+            rel: filtered(Rel::OneRow, select.filter.clone()),
+            map: Vec::new(),
+            width: 0,
+            ordered: true,
+            route: ONLY_ROUTE,
+        })
+    }
+
+    /// Its rows are made whole, and filtered afterwards.
+    fn virtual_table(&self, select: &BoundSelect<'_>, table: &TableBinding) -> Result<Source> {
+        let width = table.table.columns.len();
+        let rel = Rel::Virtual(VirtualScan {
+            database: table.table.database.clone(),
+            table: Arc::clone(&table.table),
+        });
+        Ok(Source {
+            rel: filtered(rel, select.filter.clone()),
+            map: (0..width).map(Some).collect(),
+            width,
+            ordered: false,
+            route: ONLY_ROUTE,
+        })
+    }
+
+    fn stored_table(
+        &self,
+        select: &BoundSelect<'_>,
+        upper: &Upper,
+        table: &TableBinding,
+        free: bool,
+    ) -> Result<Source> {
+        let gate = Gate::of(select.filter.as_ref());
+        let columns = Columns::of(select, upper);
+        let order = if select.distinct { Vec::new() } else { plain_order(&upper.order_by, select.grouped) };
+        let mut request = Request {
+            table: &table.table,
+            conjuncts: gate.conjuncts,
+            columns: &columns.offsets,
+            order,
+            limit: row_limit(select),
+            hints: select.hints,
+            rows: (self.env.row_estimate)(table.table.id),
+        };
+        if let Some(source) = self.extreme(select, upper, table, &mut request, &gate.constant, gate.closed)? {
+            return Ok(source);
+        }
+        let mut chosen = access::choose(&request)?;
+        self.possible_keys.replace(std::mem::take(&mut chosen.possible_keys));
+        let sorts = !upper.order_by.is_empty() && !chosen.ordered;
+        let free = free && select.locking.is_none() && table.as_of.is_none();
+        let route = match self.env.route {
+            _ if !free => ONLY_ROUTE,
+            Some(route) => route,
+            None => route::of(select, &chosen, sorts),
+        };
+        if route == Route::Analytical && !matches!(chosen.access, Access::Full { .. }) {
+            chosen = access::full(&request);
+        }
+        let request_columns = columns;
+        self.scan(table, request_columns, chosen, gate.constant, gate.closed, route)
+    }
+
+    /// The scan of what has been chosen, its expressions over its own output.
+    pub(super) fn scan(
+        &self,
+        table: &TableBinding,
+        mut columns: Columns,
+        mut chosen: Chosen,
+        constant: Vec<Expr>,
+        closed: bool,
+        route: Route,
+    ) -> Result<Source> {
+        // Where few rows are read, a constant condition may as well be a filter; a wide scan is not to begin at all.
+        let gated = if closed {
+            Some(unsigned(0))
+        } else if chosen.wide {
+            self.rows_if(constant, None)?
+        } else {
+            chosen.residual.extend(constant);
+            None
+        };
+        chosen.residual.iter().for_each(|condition| columns.add_all(condition));
+        let map = columns.map(table.table.columns.len());
+        let filter = self.all(chosen.residual)?.map(|mut filter| {
+            filter.map_columns(&|column| map.get(column).copied().flatten().unwrap_or(column));
+            filter
+        });
+        let width = columns.offsets.len();
+        let mut rel = Rel::Scan(TableScan {
+            table: Arc::clone(&table.table),
+            alias: table.alias.clone(),
+            columns: columns.offsets,
+            access: chosen.access,
+            filter,
+            as_of: table.as_of.clone(),
+        });
+        if let Some(count) = gated {
+            rel = Rel::Limit {
+                input: Box::new(rel),
+                offset: None,
+                count: Some(count),
+            };
+        }
+        Ok(Source {
+            rel,
+            map,
+            width,
+            ordered: chosen.ordered,
+            route,
+        })
+    }
+}
+
+fn filtered(input: Rel, predicate: Option<Expr>) -> Rel {
+    match predicate {
+        None => input,
+        Some(predicate) => Rel::Filter {
+            input: Box::new(input),
+            predicate,
+        },
+    }
+}
+
+/// The order, if it is one of columns alone.
+pub(super) fn plain_order(order_by: &[SortKey], grouped: bool) -> Vec<(usize, bool)> {
+    if grouped {
+        return Vec::new();
+    }
+    let column = |key: &SortKey| match key.expr {
+        Expr::Column { index, .. } if index < AGGREGATE_BASE => Some((index, key.descending)),
+        _ => None,
+    };
+    order_by.iter().map(column).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// How many rows of the table are wanted, where LIMIT says it.
+fn row_limit(select: &BoundSelect<'_>) -> RowLimit {
+    let Some(count) = &select.limit.count else {
+        return RowLimit::All;
+    };
+    if select.grouped || select.distinct {
+        return RowLimit::All;
+    }
+    let offset = select.limit.offset.as_ref().map_or(Some(0), literal_count);
+    match (literal_count(count), offset) {
+        (Some(count), Some(offset)) => RowLimit::AtMost(count.saturating_add(offset)),
+        _ => RowLimit::Some,
+    }
+}
+

@@ -1,0 +1,234 @@
+//! Plans that all connections share.
+//!
+//! A plan is found by its text, the database its names were resolved in, the types of its parameters, and a hash of
+//! whatever else decides it. Whether it still fits the schema is for the caller to see ([`CachedPlan::schema_version`]).
+//! The cache is cut into shards, each with a lock of its own that is held for a lookup; when a shard is full, what was
+//! not used since the last time goes first (the clock algorithm).
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::RwLock;
+use types::SqlType;
+
+use crate::plan::Plan;
+
+const SHARDS: usize = 16;
+const ENTRIES_PER_SHARD: usize = 512;
+/// Bytes of text the keys of a shard may take together.
+const TEXT_BYTES_PER_SHARD: usize = 1 << 20;
+
+/// What a plan is found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PlanKey<'a> {
+    pub text: &'a str,
+    pub database: Option<&'a str>,
+    pub params: &'a [SqlType],
+    /// A hash of sql_mode, collation_connection, and whatever else the binder looks at.
+    pub environment: u64,
+}
+
+/// A plan, ready to run with any parameters of its types.
+#[derive(Debug)]
+pub struct CachedPlan {
+    pub plan: Plan,
+    /// The version of the schema it was made for.
+    pub schema_version: u64,
+    pub parameters: usize,
+}
+
+/// See the module's documentation. Hits take one shared lock and allocate nothing.
+pub struct PlanCache {
+    shards: Vec<RwLock<Shard>>,
+    hasher: RandomState,
+}
+
+#[derive(Default)]
+struct Shard {
+    /// By the key's hash; keys that collide are in one list.
+    entries: HashMap<u64, Vec<Entry>>,
+    count: usize,
+    text_bytes: usize,
+}
+
+struct Entry {
+    text: Box<str>,
+    database: Option<Box<str>>,
+    params: Box<[SqlType]>,
+    environment: u64,
+    /// `None`: the text cannot share a plan, and is planned as it stands each time.
+    plan: Option<Arc<CachedPlan>>,
+    used: AtomicBool,
+}
+
+impl Entry {
+    fn is(&self, key: &PlanKey) -> bool {
+        self.environment == key.environment
+            && *self.text == *key.text
+            && self.database.as_deref() == key.database
+            && *self.params == *key.params
+    }
+}
+
+impl Default for PlanCache {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), hasher: RandomState::new() }
+    }
+}
+
+impl PlanCache {
+    fn hash(&self, key: &PlanKey) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        key.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn shard(&self, hash: u64) -> &RwLock<Shard> {
+        &self.shards[(hash >> 48) as usize % SHARDS]
+    }
+
+    fn find<T>(&self, key: &PlanKey, found: impl FnOnce(&Entry) -> T) -> Option<T> {
+        let hash = self.hash(key);
+        let shard = self.shard(hash).read();
+        let entry = shard.entries.get(&hash)?.iter().find(|e| e.is(key))?;
+        if !entry.used.load(Ordering::Relaxed) {
+            entry.used.store(true, Ordering::Relaxed);
+        }
+        Some(found(entry))
+    }
+
+    pub fn get(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
+        self.find(key, |entry| entry.plan.clone()).flatten()
+    }
+
+    /// Keeps a plan in place of the one that was there.
+    pub fn insert(&self, key: &PlanKey, plan: Arc<CachedPlan>) {
+        self.put(key, Some(plan));
+    }
+
+    /// Whether the text is known not to share a plan.
+    pub fn is_unshareable(&self, key: &PlanKey) -> bool {
+        self.find(key, |entry| entry.plan.is_none()).unwrap_or(false)
+    }
+
+    pub fn mark_unshareable(&self, key: &PlanKey) {
+        self.put(key, None);
+    }
+
+    /// How many texts are kept.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|s| s.read().count).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn put(&self, key: &PlanKey, plan: Option<Arc<CachedPlan>>) {
+        let hash = self.hash(key);
+        let mut shard = self.shard(hash).write();
+        if let Some(entry) = shard.entries.get_mut(&hash).and_then(|l| l.iter_mut().find(|e| e.is(key))) {
+            entry.plan = plan;
+            return;
+        }
+        if key.text.len() > TEXT_BYTES_PER_SHARD / 8 {
+            return;
+        }
+        shard.make_room(key.text.len());
+        shard.count += 1;
+        shard.text_bytes += key.text.len();
+        shard.entries.entry(hash).or_default().push(Entry {
+            text: key.text.into(),
+            database: key.database.map(Into::into),
+            params: key.params.into(),
+            environment: key.environment,
+            plan,
+            used: AtomicBool::new(true),
+        });
+    }
+}
+
+impl Shard {
+    /// Lets go of what was not used since the last round, or of everything if all was.
+    fn make_room(&mut self, text_bytes: usize) {
+        if self.count < ENTRIES_PER_SHARD && self.text_bytes + text_bytes <= TEXT_BYTES_PER_SHARD {
+            return;
+        }
+        let before = self.count;
+        self.retain(|entry| entry.used.swap(false, Ordering::Relaxed));
+        if self.count == before {
+            self.retain(|_| false);
+        }
+    }
+
+    fn retain(&mut self, keep: impl Fn(&Entry) -> bool) {
+        let (mut count, mut text_bytes) = (0, 0);
+        self.entries.retain(|_, list| {
+            list.retain(|entry| {
+                let kept = keep(entry);
+                if kept {
+                    count += 1;
+                    text_bytes += entry.text.len();
+                }
+                kept
+            });
+            !list.is_empty()
+        });
+        (self.count, self.text_bytes) = (count, text_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{QueryPlan, Rel, Route};
+
+    fn plan(schema_version: u64) -> Arc<CachedPlan> {
+        let query = QueryPlan { root: Rel::OneRow, columns: Vec::new(), locking: None, route: Route::Transactional };
+        Arc::new(CachedPlan { plan: Plan::Query(query), schema_version, parameters: 0 })
+    }
+
+    fn key<'a>(text: &'a str, database: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {
+        PlanKey { text, database: Some(database), params, environment: 7 }
+    }
+
+    #[test]
+    fn whatever_decides_a_plan_is_part_of_its_key() {
+        let cache = PlanCache::default();
+        let types = [SqlType::BIGINT];
+        let base = key("SELECT ?", "a", &types);
+        cache.insert(&base, plan(1));
+        assert_eq!(cache.get(&base).map(|p| p.schema_version), Some(1));
+        assert!(cache.get(&key("SELECT ? ", "a", &types)).is_none());
+        assert!(cache.get(&key("SELECT ?", "b", &types)).is_none());
+        assert!(cache.get(&key("SELECT ?", "a", &[SqlType::DOUBLE])).is_none());
+        assert!(cache.get(&PlanKey { environment: 8, ..base }).is_none());
+        cache.insert(&base, plan(2));
+        assert_eq!((cache.get(&base).map(|p| p.schema_version), cache.len()), (Some(2), 1));
+    }
+
+    #[test]
+    fn a_text_that_cannot_share_is_remembered_and_may_change_its_mind() {
+        let cache = PlanCache::default();
+        let key = key("SELECT ROUND(?)", "a", &[]);
+        assert!(!cache.is_unshareable(&key));
+        cache.mark_unshareable(&key);
+        assert!(cache.is_unshareable(&key) && cache.get(&key).is_none());
+        cache.insert(&key, plan(1));
+        assert!(!cache.is_unshareable(&key));
+    }
+
+    #[test]
+    fn the_cache_stays_bounded_and_keeps_what_is_used() {
+        let cache = PlanCache::default();
+        let hot = key("hot", "a", &[]);
+        cache.insert(&hot, plan(1));
+        for i in 0..SHARDS * ENTRIES_PER_SHARD * 4 {
+            cache.insert(&key(&format!("SELECT {i}"), "a", &[]), plan(1));
+            assert!(cache.get(&hot).is_some() || i > 0);
+        }
+        assert!(cache.len() <= SHARDS * ENTRIES_PER_SHARD);
+    }
+}

@@ -1,0 +1,68 @@
+//! What planning a statement depends on besides its text.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use catalog::model::Schema;
+use functions::bind::TypeEnv;
+use functions::{SqlMode, TimeZone, Warnings};
+use types::{Collation, Result, SqlType, Value};
+
+use crate::command::{Command, VariableScope};
+use crate::plan::{Plan, Route};
+use catalog::definition::Ddl;
+
+/// The surroundings of a statement that is being planned; made by `session`.
+pub struct BindEnv<'a> {
+    pub schema: Arc<Schema>,
+    /// The default database.
+    pub database: Option<&'a str>,
+    /// Types of the statement's parameters, in order. Meaningless unless `params_known`.
+    pub params: &'a [SqlType],
+    /// False for PREPARE, which must say what columns a result has before anything is known of the parameters: types are then
+    /// guessed from where the parameters stand.
+    pub params_known: bool,
+    pub sql_mode: SqlMode,
+    /// `@@collation_connection`: of string literals.
+    pub collation_connection: Collation,
+    /// `@@collation_server`: of new databases.
+    pub collation_server: Collation,
+    /// `@@div_precision_increment`.
+    pub div_precision_increment: u8,
+    pub time_zone: TimeZone,
+    /// Overrides the planner's choice of an executor, where both can run the plan.
+    pub route: Option<Route>,
+    /// About how many rows a table has, by its id.
+    pub row_estimate: &'a dyn Fn(i64) -> u64,
+    /// `@@name` and `@@scope.name`. Fails with 1193 on an unknown name.
+    pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
+    /// `@name`, by lower-case names.
+    pub user_variables: &'a HashMap<String, Value>,
+    /// Takes the warnings that planning causes.
+    pub warnings: &'a Warnings,
+}
+
+/// A statement with every name and type resolved.
+#[derive(Debug, Clone)]
+pub enum Bound {
+    Plan {
+        plan: Plan,
+        /// Whether the plan holds for other sessions and later executions too, with parameters of the same types, until the
+        /// schema changes.
+        cacheable: bool,
+    },
+    Ddl(Ddl),
+    Command(Command),
+}
+
+impl BindEnv<'_> {
+    pub(crate) fn type_env(&self) -> TypeEnv {
+        TypeEnv {
+            database: self.database.map(str::to_owned),
+            collation: self.collation_connection,
+            sql_mode: self.sql_mode,
+            div_precision_increment: self.div_precision_increment,
+            user_variables: Arc::new(self.user_variables.clone()),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Numbers of errors and warnings that only the planner knows. Source: MySQL 8.0 Error Message Reference.
+
+pub const ER_TOO_MANY_FIELDS: u16 = 1117;
+pub const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
+pub const ER_WARN_USING_OTHER_HANDLER: u16 = 1266;
+pub const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
+pub const ER_INVALID_ON_UPDATE: u16 = 1294;
+pub const ER_CONFLICTING_DECLARATIONS: u16 = 1302;
+pub const ER_TOO_BIG_DISPLAYWIDTH: u16 = 1439;
+pub const ER_NON_GROUPING_FIELD_USED: u16 = 1463;
+pub const ER_WRONG_VALUE: u16 = 1525;
+pub const ER_FUNC_INEXISTENT_NAME_COLLISION: u16 = 1630;
+pub const ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT: u16 = 1681;
+pub const ER_UNKNOWN_EXPLAIN_FORMAT: u16 = 1791;
+pub const ER_INVALID_YEAR_COLUMN_LENGTH: u16 = 1818;
+pub const ER_AGGREGATE_ORDER_NON_AGG_QUERY: u16 = 3029;
+pub const ER_UNRESOLVED_TABLE_LOCK: u16 = 3568;

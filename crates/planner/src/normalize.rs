@@ -1,0 +1,291 @@
+//! Takes the literals out of a statement's text, so that texts that differ only in them share one plan.
+//!
+//! One pass over the tokens, no parse. Literals stay where they mean more than their value: in a select list (they name
+//! the column), in GROUP BY and ORDER BY (they are positions), in types (`CHAR(10)`), as patterns, units and names. Where
+//! the binder finds that it needs the value of a literal that was taken out, it says so ([`crate::needs_literals`]), and the
+//! text is planned as it stands.
+
+use functions::SqlMode;
+use types::{Collation, Decimal, SqlType, Value};
+
+use crate::syntax::{Kind, Lexer, Token, unquote};
+
+/// Longer texts are not worth a place in the cache.
+const TEXT_BYTES_MAX: usize = 16 * 1024;
+const PARAMS_MAX: usize = 512;
+
+/// A text with `?` for its literals, and what they were.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Normalized {
+    pub text: String,
+    pub params: Vec<Value>,
+    pub types: Vec<SqlType>,
+}
+
+/// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts that gain nothing.
+/// `collation`: `@@collation_connection`, of its string literals.
+pub fn normalize(text: &str, mode: &SqlMode, collation: Collation) -> Option<Normalized> {
+    if text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    let mut walk = Walk::new(text, mode, collation)?;
+    loop {
+        let token = walk.lexer.next_token();
+        match token.kind {
+            Kind::End => break,
+            Kind::Bad | Kind::Parameter => return None,
+            Kind::Semicolon => {
+                if walk.lexer.next_token().kind != Kind::End {
+                    return None;
+                }
+                break;
+            }
+            _ => walk.token(token)?,
+        }
+    }
+    walk.finish()
+}
+
+/// The part of the statement the walk is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Literals may be taken out.
+    Open,
+    /// The select list, GROUP BY, ORDER BY: literals stay.
+    Kept,
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    lexer: Lexer<'a>,
+    out: String,
+    /// How much of the text is in `out`.
+    copied: usize,
+    params: Vec<Value>,
+    types: Vec<SqlType>,
+    part: Part,
+    depth: usize,
+    /// Depth of a parenthesis behind a type's or a function's name whose literals stay.
+    kept_below: Option<usize>,
+    /// The token before, where literals behind it stay.
+    last: Last,
+    backslash_escapes: bool,
+    collation: Collation,
+}
+
+/// What the token before means for a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Anything,
+    /// A word behind which a literal is no plain value, or a string literal behind which another continues it.
+    Keep,
+    /// A word behind which a parenthesis holds literals that stay.
+    TypeName,
+}
+
+impl<'a> Walk<'a> {
+    fn new(text: &'a str, mode: &SqlMode, collation: Collation) -> Option<Self> {
+        let mut lexer = Lexer::new(text, 0, mode);
+        let first = lexer.next_token();
+        let part = match &text[first.start..first.end] {
+            word if word.eq_ignore_ascii_case("select") => Part::Kept,
+            word if is_write(word) => Part::Open,
+            _ => return None,
+        };
+        Some(Self {
+            text,
+            lexer,
+            out: String::with_capacity(text.len()),
+            copied: 0,
+            params: Vec::new(),
+            types: Vec::new(),
+            part,
+            depth: 0,
+            kept_below: None,
+            last: Last::Anything,
+            backslash_escapes: !mode.no_backslash_escapes,
+            collation,
+        })
+    }
+
+    fn token(&mut self, token: Token) -> Option<()> {
+        let last = std::mem::replace(&mut self.last, Last::Anything);
+        match token.kind {
+            Kind::Word => self.word(&self.text[token.start..token.end]),
+            Kind::LeftParen => {
+                self.depth += 1;
+                if last == Last::TypeName && self.kept_below.is_none() {
+                    self.kept_below = Some(self.depth);
+                }
+            }
+            Kind::RightParen => {
+                if self.kept_below == Some(self.depth) {
+                    self.kept_below = None;
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            // A JSON path names, as it stands.
+            Kind::Arrow | Kind::LongArrow => self.last = Last::Keep,
+            Kind::Text | Kind::Integer | Kind::Decimal | Kind::Float => {
+                if token.kind == Kind::Text {
+                    self.last = Last::Keep;
+                }
+                if last != Last::Keep && self.part == Part::Open && self.kept_below.is_none() {
+                    return self.literal(token);
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn word(&mut self, word: &str) {
+        let is = |other: &str| word.eq_ignore_ascii_case(other);
+        if word.starts_with('_') || KEEP_BEHIND.iter().any(|w| is(w)) {
+            self.last = Last::Keep;
+        }
+        if TYPE_NAMES.iter().any(|w| is(w)) {
+            // `DATE '2024-01-01'` and `CHAR(10)`.
+            self.last = if matches!(self.last, Last::Keep) || TYPED_LITERALS.iter().any(|w| is(w)) {
+                Last::Keep
+            } else {
+                Last::TypeName
+            };
+        }
+        if self.depth == 0 {
+            if is("select") || is("group") || is("order") {
+                self.part = Part::Kept;
+            } else if OPENING.iter().any(|w| is(w)) {
+                self.part = Part::Open;
+            }
+        }
+    }
+
+    fn literal(&mut self, token: Token) -> Option<()> {
+        // `'a' 'b'` is one literal: it stays whole.
+        if token.kind == Kind::Text {
+            let mut ahead = self.lexer;
+            if ahead.next_token().kind == Kind::Text {
+                return Some(());
+            }
+        }
+        let source = &self.text[token.start..token.end];
+        let (value, ty) = match token.kind {
+            Kind::Text => {
+                let value = unquote(source, self.backslash_escapes);
+                let ty = SqlType::varchar(length_class(value.chars().count()), self.collation);
+                (Value::String(value), ty)
+            }
+            Kind::Integer => integer(source)?,
+            Kind::Decimal => {
+                let value = Decimal::parse(source)?;
+                let digits = source.bytes().filter(u8::is_ascii_digit).count();
+                let precision = [18, 38, 65].into_iter().find(|&p| p as usize >= digits)?;
+                (Value::Decimal(value), SqlType::decimal(precision, value.scale))
+            }
+            _ => (Value::Double(source.parse().ok().filter(|d: &f64| d.is_finite())?), SqlType::DOUBLE),
+        };
+        if self.params.len() == PARAMS_MAX {
+            return None;
+        }
+        self.out.push_str(&self.text[self.copied..token.start]);
+        self.out.push('?');
+        // `LIMIT 1FOR` lexes as two tokens, `LIMIT ?FOR` too; but `1 ?` must not come to touch what follows.
+        self.copied = token.end;
+        self.params.push(value);
+        self.types.push(ty);
+        Some(())
+    }
+
+    fn finish(mut self) -> Option<Normalized> {
+        if self.params.is_empty() {
+            return None;
+        }
+        self.out.push_str(&self.text[self.copied..]);
+        Some(Normalized { text: self.out, params: self.params, types: self.types })
+    }
+}
+
+fn is_write(word: &str) -> bool {
+    ["insert", "replace", "update", "delete"].iter().any(|w| word.eq_ignore_ascii_case(w))
+}
+
+/// Integers up to 64 bits; larger ones are DECIMAL and stay, as does what `-` would have to fold with.
+fn integer(source: &str) -> Option<(Value, SqlType)> {
+    if let Ok(value) = source.parse::<i64>() {
+        return Some((Value::Int(value), SqlType::BIGINT));
+    }
+    source.parse::<u64>().ok().map(|value| (Value::UInt(value), SqlType::BIGINT_UNSIGNED))
+}
+
+/// Strings of about a length share plans; the type of a parameter only has to be long enough.
+fn length_class(chars: usize) -> u32 {
+    match chars {
+        0..=255 => 255,
+        256..=16_383 => 16_383,
+        _ => 4_194_303,
+    }
+}
+
+/// Words behind which a literal is not a plain value.
+const KEEP_BEHIND: &[&str] = &[
+    "as", "at", "character", "charset", "collate", "escape", "interval", "like", "match", "n", "names", "regexp", "rlike",
+    "using", "x", "b",
+];
+
+/// Words behind which a parenthesis holds lengths or formats.
+const TYPE_NAMES: &[&str] = &[
+    "binary", "cast", "char", "character", "convert", "date", "datetime", "dec", "decimal", "double", "fixed", "float",
+    "nchar", "numeric", "time", "timestamp", "varbinary", "varchar", "year", "extract", "date_format", "str_to_date",
+    "json_extract", "json_value", "weight_string",
+];
+
+/// Those of them that a string literal may follow.
+const TYPED_LITERALS: &[&str] = &["date", "time", "timestamp"];
+
+/// Words that end a select list, a GROUP BY or an ORDER BY.
+const OPENING: &[&str] = &["from", "having", "limit", "set", "values", "value", "where", "on", "into"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str) -> Option<(String, Vec<Value>)> {
+        normalize(text, &SqlMode::default(), Collation::DEFAULT).map(|n| (n.text, n.params))
+    }
+
+    fn text_of(text: &str) -> String {
+        run(text).map(|(text, _)| text).unwrap_or_default()
+    }
+
+    #[test]
+    fn literals_become_parameters() {
+        let (text, params) = run("SELECT c FROM t WHERE id = 5 AND s='it''s' AND d > 1.50 LIMIT 3;").unwrap();
+        assert_eq!(text, "SELECT c FROM t WHERE id = ? AND s=? AND d > ? LIMIT ?;");
+        assert_eq!(params[0], Value::Int(5));
+        assert_eq!(params[1], Value::String("it's".into()));
+        assert_eq!(params[3], Value::Int(3));
+        assert_eq!(text_of("insert into t values (1,'a'),(-2,'b')"), "insert into t values (?,?),(-?,?)");
+    }
+
+    #[test]
+    fn literals_that_mean_more_stay() {
+        assert_eq!(run("SELECT 1, 'a' FROM t"), None);
+        assert_eq!(text_of("SELECT a, 1 FROM t WHERE b = 2 GROUP BY 1 ORDER BY 2 LIMIT 7"), "SELECT a, 1 FROM t WHERE b = ? GROUP BY 1 ORDER BY 2 LIMIT ?");
+        assert_eq!(text_of("SELECT a FROM t WHERE b = DATE '2024-01-01' AND c = 1"), "SELECT a FROM t WHERE b = DATE '2024-01-01' AND c = ?");
+        assert_eq!(text_of("SELECT a FROM t WHERE CAST(b AS CHAR(3)) = 'x'"), "SELECT a FROM t WHERE CAST(b AS CHAR(3)) = ?");
+        assert_eq!(text_of("SELECT a FROM t WHERE b LIKE 'x%' AND c = 'y'"), "SELECT a FROM t WHERE b LIKE 'x%' AND c = ?");
+        assert_eq!(text_of("SELECT a FROM t WHERE b = 'x' 'y' AND c = 1"), "SELECT a FROM t WHERE b = 'x' 'y' AND c = ?");
+        assert_eq!(text_of("SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = 1"), "SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = ?");
+        assert_eq!(text_of("SELECT a FROM t WHERE j->'$.a' = 1 AND x > NOW() - INTERVAL 5 DAY"), "SELECT a FROM t WHERE j->'$.a' = ? AND x > NOW() - INTERVAL 5 DAY");
+    }
+
+    #[test]
+    fn other_texts_are_left_alone() {
+        assert_eq!(run("CREATE TABLE t (a INT DEFAULT 1)"), None);
+        assert_eq!(run("SELECT a FROM t WHERE b = 1; SELECT 2"), None);
+        assert_eq!(run("SELECT a FROM t WHERE b = ?"), None);
+        assert_eq!(run("SELECT a FROM t WHERE b = 'open"), None);
+        assert_eq!(run(""), None);
+    }
+}

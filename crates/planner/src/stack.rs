@@ -1,0 +1,10 @@
+//! Room on the stack for recursion over expressions, on threads whose stacks may be small.
+
+/// What one level of any recursion of this crate takes at most, unoptimised builds included.
+const RED_ZONE_BYTES: usize = 128 << 10;
+const SEGMENT_BYTES: usize = 1 << 20;
+
+/// Runs `recurse` with enough stack for one more level.
+pub fn with_room<T>(recurse: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(RED_ZONE_BYTES, SEGMENT_BYTES, recurse)
+}

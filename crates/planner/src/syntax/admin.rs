@@ -1,0 +1,116 @@
+//! KILL, FLUSH, LOCK TABLES, ADMIN CHECK TABLE and other statements about the server and its tables.
+
+use types::{Error, Result};
+
+use super::ast::{Maintenance, Statement};
+use super::parser::Parser;
+use super::token::Kind;
+use crate::command::Command;
+
+impl Parser<'_> {
+    /// `KILL [CONNECTION | QUERY] expr`, TiDB's `KILL TIDB` too.
+    pub fn kill(&mut self) -> Result<Statement> {
+        self.advance();
+        self.eat("TIDB");
+        let query_only = self.eat_any(&["QUERY", "CONNECTION"]) == Some("QUERY");
+        let connection = self.expression()?;
+        Ok(Statement::Kill { connection, query_only })
+    }
+
+    /// `ADMIN CHECK TABLE t, ...`, as TiDB has it.
+    pub fn admin(&mut self) -> Result<Statement> {
+        if !self.peek_is("CHECK") {
+            if self.peek().kind == Kind::Word {
+                return Err(Error::not_supported("ADMIN statements but ADMIN CHECK TABLE", ""));
+            }
+            return self.fail();
+        }
+        self.advance();
+        self.table_maintenance(Maintenance::AdminCheck)
+    }
+
+    /// `CHECK TABLE`, `ANALYZE TABLE`, the cursor at the verb.
+    pub fn table_maintenance(&mut self, action: Maintenance) -> Result<Statement> {
+        self.advance();
+        if action == Maintenance::Analyze {
+            self.eat_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        }
+        if self.eat_any(&["TABLE", "TABLES"]).is_none() {
+            return self.fail();
+        }
+        let tables = self.comma_separated(Self::object_name)?;
+        match action {
+            Maintenance::Check => {
+                while self.eat_any(&["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"]).is_some() {}
+                self.eat_all(&["FOR", "UPGRADE"]);
+            }
+            Maintenance::Analyze if self.is_any(&["UPDATE", "DROP"]) => {
+                return Err(Error::not_supported("histograms", "use ANALYZE TABLE alone"));
+            }
+            _ => {}
+        }
+        Ok(Statement::TableMaintenance { action, tables })
+    }
+
+    /// `FLUSH [LOCAL] what, ...`; what is flushed is told to the session in upper case.
+    pub fn flush(&mut self) -> Result<Statement> {
+        self.advance();
+        self.eat_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        if self.kind() != Kind::Word {
+            return self.fail();
+        }
+        let start = self.start();
+        while !self.at_statement_end() {
+            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord | Kind::Comma | Kind::Dot) {
+                return self.fail();
+            }
+            self.advance();
+        }
+        let what = self.source(start, self.previous_end()).to_uppercase();
+        let known = [
+            "PRIVILEGES", "STATUS", "TABLE", "TABLES", "LOGS", "BINARY", "ENGINE", "ERROR", "GENERAL", "RELAY", "SLOW", "HOSTS",
+            "OPTIMIZER_COSTS", "USER_RESOURCES",
+        ];
+        let first = what.split([' ', ',', '\n', '\t']).next().unwrap_or_default();
+        if !known.contains(&first) {
+            return Err(self.error_at(start));
+        }
+        Ok(Statement::Command(Box::new(Command::Flush { what })))
+    }
+
+    /// `LOCK TABLES t [AS a] READ [LOCAL] | [LOW_PRIORITY] WRITE, ...`
+    pub fn lock_tables(&mut self) -> Result<Statement> {
+        self.advance();
+        if self.is("INSTANCE") {
+            return Err(Error::not_supported("LOCK INSTANCE", ""));
+        }
+        if self.eat_any(&["TABLE", "TABLES"]).is_none() {
+            return self.fail();
+        }
+        let tables = self.comma_separated(|parser| {
+            let name = parser.object_name()?;
+            if !parser.is_any(&["READ", "LOW_PRIORITY", "WRITE"]) {
+                parser.table_alias()?;
+            }
+            if parser.eat("READ") {
+                parser.eat("LOCAL");
+                return Ok((name, false));
+            }
+            parser.eat("LOW_PRIORITY");
+            parser.expect("WRITE")?;
+            Ok((name, true))
+        })?;
+        Ok(Statement::LockTables(tables))
+    }
+
+    pub fn unlock_tables(&mut self) -> Result<Statement> {
+        self.advance();
+        if self.is("INSTANCE") {
+            return Err(Error::not_supported("UNLOCK INSTANCE", ""));
+        }
+        if self.eat_any(&["TABLE", "TABLES"]).is_none() {
+            return self.fail();
+        }
+        Ok(Statement::Command(Box::new(Command::UnlockTables)))
+    }
+}

@@ -1,0 +1,99 @@
+//! SELECT as written.
+
+use super::{ColumnName, Expr, ObjectName};
+use crate::plan::LockingWait;
+
+#[derive(Debug, Clone)]
+pub struct Select {
+    pub distinct: bool,
+    pub items: Vec<SelectItem>,
+    /// `None`: no FROM, or FROM DUAL.
+    pub from: Option<TableRef>,
+    pub filter: Option<Expr>,
+    pub group_by: Vec<NamedExpr>,
+    pub having: Option<Expr>,
+    pub order_by: Vec<OrderItem>,
+    pub limit: Option<Limit>,
+    pub locking: Option<LockingClause>,
+}
+
+#[derive(Debug, Clone)]
+pub enum SelectItem {
+    /// `*`
+    All,
+    /// `[database.]table.*`
+    AllOf(ObjectName),
+    Expr {
+        expr: Expr,
+        /// The alias, or the text the expression was written in.
+        name: String,
+        aliased: bool,
+    },
+}
+
+/// A table of FROM.
+#[derive(Debug, Clone)]
+pub struct TableRef {
+    pub name: ObjectName,
+    pub alias: Option<String>,
+    /// `AS OF TIMESTAMP expr`, TiDB's syntax for reads in the past.
+    pub as_of: Option<Expr>,
+    pub hints: Vec<IndexHint>,
+}
+
+/// `USE INDEX (...)`, `IGNORE INDEX (...)`, `FORCE INDEX (...)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexHint {
+    pub kind: IndexHintKind,
+    /// `PRIMARY` names the primary key. Empty with USE: no index at all.
+    pub indexes: Vec<String>,
+    /// `FOR ORDER BY` and `FOR GROUP BY` say nothing about finding rows.
+    pub for_rows: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexHintKind {
+    Use,
+    Ignore,
+    Force,
+}
+
+/// An expression and its text, for error messages.
+#[derive(Debug, Clone)]
+pub struct NamedExpr {
+    pub expr: Expr,
+    pub text: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct OrderItem {
+    pub expr: Expr,
+    pub descending: bool,
+}
+
+/// LIMIT: literals and parameters only.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    pub offset: Option<Expr>,
+    pub count: Expr,
+}
+
+#[derive(Debug, Clone)]
+pub struct LockingClause {
+    pub exclusive: bool,
+    pub wait: LockingWait,
+    /// `OF t`: tables that are locked; none means all.
+    pub of: Vec<String>,
+}
+
+impl Select {
+    /// A column name of one part.
+    pub fn simple_name(expr: &Expr) -> Option<&str> {
+        match expr {
+            Expr::Column(ColumnName {
+                table: None, column, ..
+            }) => Some(column),
+            _ => None,
+        }
+    }
+}
