@@ -12,7 +12,7 @@ use crate::group_commit::GroupCommit;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockMode, LockStats, LockWait};
-use crate::lock_table::{Acquired, HeldKey, LockTable, Owner, Request};
+use crate::lock_table::{Acquired, COLLECTOR, HeldKey, LockTable, Owner, Request};
 use crate::oracle::Oracle;
 use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
@@ -140,7 +140,11 @@ impl<S: Storage> Shared<S> {
             Ok(()) => {
                 self.counters.commits.fetch_add(members, Ordering::Relaxed);
                 self.counters.groups.fetch_add(1, Ordering::Relaxed);
-                self.counters.syncs.fetch_add(u64::from(sync), Ordering::Relaxed);
+                if sync {
+                    self.counters.syncs.fetch_add(1, Ordering::Relaxed);
+                    // The sync took along what earlier groups had left.
+                    self.unsynced.store(false, Ordering::SeqCst);
+                }
                 Ok(commit_ts)
             }
             Err(ApplyError::NotApplied(error)) => Err(error),
@@ -166,13 +170,16 @@ impl<S: Storage> Shared<S> {
     pub fn collect_garbage(&self, thorough: bool) -> Result<GcReport> {
         let _one_at_a_time = self.collecting.lock();
         let age_ms = self.gc_age_ms.load(Ordering::Relaxed);
-        let wanted = timestamp_from_ms(self.oracle.now_ms().saturating_sub(age_ms));
-        // Never beyond what has been given to readers: a commit may still come below "now".
-        let safe_point = self.pins.advance(wanted.min(self.oracle.last()));
+        // Never beyond what has been given out: a commit may still come below "now". With no age at all, everything
+        // up to there: timestamps may have run ahead of the clock.
+        let mut wanted = self.oracle.last();
+        if age_ms > 0 {
+            wanted = wanted.min(timestamp_from_ms(self.oracle.now_ms().saturating_sub(age_ms)));
+        }
+        let safe_point = self.pins.advance(wanted);
         self.check_writable()?;
         let mut guard = GcGuard {
             locks: &self.locks,
-            owner: self.new_owner(),
             held: Vec::new(),
             interrupt: Interrupt::default(),
         };
@@ -213,7 +220,6 @@ impl<S: Storage> Drop for OpenCommit<'_, S> {
 /// Locks keys for garbage collection, never waiting.
 struct GcGuard<'a> {
     locks: &'a LockTable,
-    owner: Owner,
     held: Vec<HeldKey>,
     interrupt: Interrupt,
 }
@@ -221,7 +227,7 @@ struct GcGuard<'a> {
 impl KeyGuard for GcGuard<'_> {
     fn try_lock(&mut self, key: &[u8]) -> bool {
         let request = Request {
-            owner: self.owner,
+            owner: COLLECTOR,
             locks_held: 0,
             key,
             mode: LockMode::Exclusive,
@@ -240,7 +246,7 @@ impl KeyGuard for GcGuard<'_> {
 
     fn unlock_all(&mut self) {
         for held in self.held.drain(..) {
-            self.locks.unlock(self.owner, &held);
+            self.locks.unlock(COLLECTOR, &held);
         }
     }
 }
@@ -266,7 +272,7 @@ impl<S: Storage> EmbeddedEngine<S> {
             counters: Counters::default(),
             pins: Pins::new(safe_point),
             commits: GroupCommit::new(),
-            next_owner: AtomicU64::new(1),
+            next_owner: AtomicU64::new(COLLECTOR + 1),
             gc_age_ms: AtomicU64::new(milliseconds(options.gc_age)),
             collecting: Mutex::new(()),
             unsynced: AtomicBool::new(false),

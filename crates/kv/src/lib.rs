@@ -43,5 +43,7 @@ pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use snapshot::Snapshot;
 pub use storage::{ApplyError, KeyGuard, Seen, Storage};
 pub use store::Store;
-pub use timestamp::{Clock, LATEST, ManualClock, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms};
+pub use timestamp::{
+    Clock, LATEST, ManualClock, PER_MILLISECOND, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms,
+};
 pub use transaction::{Current, Transaction, TxnOptions, View};

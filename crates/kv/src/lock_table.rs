@@ -21,6 +21,12 @@ use std::time::{Duration, Instant};
 /// Names a transaction within one lock table.
 pub(crate) type Owner = u64;
 
+/// Garbage collection, which holds a deleted key for a moment. It is nobody whom NOWAIT should hear about.
+pub(crate) const COLLECTOR: Owner = 0;
+
+/// How long a request that does not want to wait waits for [`COLLECTOR`]; much longer than it ever holds a key.
+const COLLECTOR_WAIT: Duration = Duration::from_secs(10);
+
 const SHARDS: usize = 128;
 
 /// States of a [`Waiter`]. Whoever moves it out of `WAITING` decides its fate.
@@ -182,6 +188,7 @@ impl Entry {
 
 #[derive(Default)]
 struct Counters {
+    waiting: AtomicU64,
     waits: AtomicU64,
     timeouts: AtomicU64,
     deadlocks: AtomicU64,
@@ -221,7 +228,13 @@ impl<'a> Request<'a> {
 /// What a look at the table found for a request.
 enum Found {
     Done(Acquired),
-    MustWait(Arc<Waiter>, HeldKey, bool),
+    MustWait {
+        waiter: Arc<Waiter>,
+        held: HeldKey,
+        /// In a weaker mode, to be upgraded.
+        held_before: bool,
+        timeout: Duration,
+    },
 }
 
 impl LockTable {
@@ -244,10 +257,12 @@ impl LockTable {
         let hash = self.hasher.hash_one(request.key);
         match self.look(hash, request)? {
             Found::Done(acquired) => Ok(acquired),
-            Found::MustWait(waiter, held, held_before) => {
-                let LockWait::Timeout(timeout) = request.wait else {
-                    return Err(Error::Internal("a lock request that must not wait waits".into()));
-                };
+            Found::MustWait {
+                waiter,
+                held,
+                held_before,
+                timeout,
+            } => {
                 self.wait(&waiter, &held, timeout, request.interrupt)?;
                 Ok(if held_before {
                     Acquired::Held
@@ -291,15 +306,18 @@ impl LockTable {
                 Acquired::New(HeldKey { key, hash })
             }));
         }
-        match request.wait {
+        let for_collector = entry.queue.is_empty() && entry.owners.as_slice() == [COLLECTOR];
+        let timeout = match request.wait {
+            LockWait::SkipLocked | LockWait::NoWait if for_collector => COLLECTOR_WAIT,
             LockWait::SkipLocked => return Ok(Found::Done(Acquired::Skipped)),
             LockWait::NoWait => return Err(Error::LockNotAvailable),
+            LockWait::Timeout(timeout) if for_collector => timeout.max(COLLECTOR_WAIT),
             LockWait::Timeout(timeout) if timeout.is_zero() => {
                 self.counters.timeouts.fetch_add(1, Ordering::Relaxed);
                 return Err(Error::LockTimeout);
             }
-            LockWait::Timeout(_) => {}
-        }
+            LockWait::Timeout(timeout) => timeout,
+        };
         let waiter = Arc::new(Waiter {
             owner: request.owner,
             locks_held: request.locks_held,
@@ -312,8 +330,14 @@ impl LockTable {
         } else {
             entry.queue.push_back(Arc::clone(&waiter));
         }
+        self.counters.waiting.fetch_add(1, Ordering::Relaxed);
         let key = Arc::clone(&entry.key);
-        Ok(Found::MustWait(waiter, HeldKey { key, hash }, held_before))
+        Ok(Found::MustWait {
+            waiter,
+            held: HeldKey { key, hash },
+            held_before,
+            timeout,
+        })
     }
 
     fn wait(
@@ -337,6 +361,7 @@ impl LockTable {
         if outcome.is_err() {
             self.leave_queue(waiter, held);
         }
+        self.counters.waiting.fetch_sub(1, Ordering::Relaxed);
         match &outcome {
             Err(Error::LockTimeout) => self.counters.timeouts.fetch_add(1, Ordering::Relaxed),
             Err(Error::Deadlock) => self.counters.deadlocks.fetch_add(1, Ordering::Relaxed),
@@ -410,19 +435,14 @@ impl LockTable {
     }
 
     pub fn stats(&self) -> LockStats {
-        let mut stats = LockStats {
-            waits: self.counters.waits.load(Ordering::Relaxed),
-            timeouts: self.counters.timeouts.load(Ordering::Relaxed),
-            deadlocks: self.counters.deadlocks.load(Ordering::Relaxed),
-            ..LockStats::default()
-        };
-        for shard in &self.shards {
-            let shard = shard.lock();
-            for entry in shard.iter() {
-                stats.held += 1;
-                stats.waiting += u64::try_from(entry.queue.len()).unwrap_or(u64::MAX);
-            }
+        let held: usize = self.shards.iter().map(|shard| shard.lock().len()).sum();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        LockStats {
+            held: u64::try_from(held).unwrap_or(u64::MAX),
+            waiting: count(&self.counters.waiting),
+            waits: count(&self.counters.waits),
+            timeouts: count(&self.counters.timeouts),
+            deadlocks: count(&self.counters.deadlocks),
         }
-        stats
     }
 }

@@ -51,6 +51,9 @@ pub struct Transaction {
     /// Shared with [`View`]s; copied on write only while one lives.
     buffer: Arc<WriteBuffer>,
     snapshot: Snapshot,
+    /// An optimistic transaction's first snapshot: a deletion since the start must not be collected before the commit
+    /// has looked for conflicts.
+    _start: Option<Snapshot>,
     latest: Snapshot,
     engine: Arc<dyn Engine>,
     start_ts: Timestamp,
@@ -76,6 +79,7 @@ impl Transaction {
         Ok(Self {
             locks: engine.begin(start_ts, options.optimistic)?,
             buffer: Arc::default(),
+            _start: options.optimistic.then(|| snapshot.clone()),
             snapshot,
             latest,
             engine,

@@ -1,0 +1,169 @@
+//! Bytes: how versions lie in RocksDB.
+//!
+//! | column family | key | value | holds |
+//! |---|---|---|---|
+//! | `latest` | key | commit_ts, flag, bytes | the newest version of every key |
+//! | `history` | escaped key, !commit_ts | superseded_ts, flag, bytes | versions that have been superseded |
+//! | `deletions` | commit_ts, key | | newest versions that are deletions, in the order they will be collected |
+//! | `default` | `format`, `last_commit_ts` | | facts about the whole store |
+//!
+//! Timestamps are 8 bytes, big-endian; `!commit_ts` is its complement, so that a key's versions lie newest first. The
+//! flag is 1 for a value, 0 for a deletion. Keys in `history` are escaped, so that no version of one key can lie
+//! between two of another whose bytes it begins with.
+//!
+//! A version in `history` was there from its `commit_ts` until its `superseded_ts`. Storing both makes each entry
+//! speak for itself: a read can tell that nothing was there at its moment, and collection can tell garbage from a
+//! single entry, in any order.
+
+use kv::{Error, Result, Timestamp};
+
+pub const LATEST: &str = "latest";
+pub const HISTORY: &str = "history";
+pub const DELETIONS: &str = "deletions";
+pub const META: &str = "default";
+/// All of them.
+pub const FAMILIES: [&str; 4] = [META, LATEST, HISTORY, DELETIONS];
+
+/// The version of this layout, under [`FORMAT_KEY`] in `default`.
+pub const FORMAT: u8 = 1;
+pub const FORMAT_KEY: &[u8] = b"format";
+pub const LAST_COMMIT_KEY: &[u8] = b"last_commit_ts";
+
+pub const TS_BYTES: usize = 8;
+const FLAG_DELETED: u8 = 0;
+const FLAG_VALUE: u8 = 1;
+
+/// Keys are escaped in groups of eight bytes.
+const GROUP: usize = 8;
+
+/// A stored version: in `latest`, `ts` is when it was committed; in `history`, when it was superseded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version<'a> {
+    pub ts: Timestamp,
+    /// `None`: a deletion.
+    pub value: Option<&'a [u8]>,
+}
+
+impl<'a> Version<'a> {
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+        let Some((ts, rest)) = bytes.split_first_chunk::<TS_BYTES>() else {
+            return Err(damaged("a version", bytes));
+        };
+        let ts = Timestamp::from_be_bytes(*ts);
+        match rest.split_first() {
+            Some((&FLAG_VALUE, value)) => Ok(Self {
+                ts,
+                value: Some(value),
+            }),
+            Some((&FLAG_DELETED, [])) => Ok(Self { ts, value: None }),
+            _ => Err(damaged("a version", bytes)),
+        }
+    }
+}
+
+/// Appends a version whose timestamp is to be filled in later.
+pub fn push_unstamped_version(out: &mut Vec<u8>, value: Option<&[u8]>) {
+    out.extend_from_slice(&[0; TS_BYTES]);
+    match value {
+        Some(value) => {
+            out.push(FLAG_VALUE);
+            out.extend_from_slice(value);
+        }
+        None => out.push(FLAG_DELETED),
+    }
+}
+
+/// Appends a key so that escaped keys order as the keys do and none is a prefix of another: groups of eight bytes, the
+/// last one padded with zeros, each followed by a byte that says how many of the eight count, 9 meaning "eight, and
+/// more follow".
+pub fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
+    let mut groups = key.chunks_exact(GROUP);
+    for group in &mut groups {
+        out.extend_from_slice(group);
+        out.push(9);
+    }
+    let rest = groups.remainder();
+    out.extend_from_slice(rest);
+    out.resize(out.len() + GROUP - rest.len(), 0);
+    out.push(u8::try_from(rest.len()).unwrap_or(0));
+}
+
+/// Appends where in `history` the version of `key` committed at `commit_ts` lies. Seeking there from any timestamp
+/// leads to the newest version at or before it.
+pub fn push_history_key(out: &mut Vec<u8>, key: &[u8], commit_ts: Timestamp) {
+    push_escaped(out, key);
+    out.extend_from_slice(&(!commit_ts).to_be_bytes());
+}
+
+/// The timestamp at the front of a version or of a key of `deletions`.
+pub fn leading_ts(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
+    let (ts, rest) = bytes.split_first_chunk::<TS_BYTES>()?;
+    Some((Timestamp::from_be_bytes(*ts), rest))
+}
+
+pub fn damaged(what: &str, bytes: &[u8]) -> Error {
+    let shown: String = bytes.iter().take(32).map(|byte| format!("{byte:02x}")).collect();
+    Error::Corrupt(format!("{what} of {} bytes cannot be read: {shown}", bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history_key(key: &[u8], ts: Timestamp) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_history_key(&mut out, key, ts);
+        out
+    }
+
+    #[test]
+    fn history_orders_by_key_and_then_newest_first() {
+        let keys: [&[u8]; 9] = [
+            b"",
+            b"\0",
+            b"\0\0",
+            b"a",
+            b"a\0",
+            b"a\0\0\0\0\0\0\0",
+            b"a\0\0\0\0\0\0\0\0",
+            b"a\x01",
+            b"abcdefghi",
+        ];
+        let mut expected = Vec::new();
+        for key in keys {
+            for ts in [u64::MAX - 1, 1 << 40, 5, 0] {
+                expected.push(history_key(key, ts));
+            }
+        }
+        let mut sorted = expected.clone();
+        sorted.sort();
+        assert_eq!(sorted, expected);
+    }
+
+    #[test]
+    fn versions_round_trip() {
+        for value in [Some(&b"bytes"[..]), Some(&b""[..]), None] {
+            let mut bytes = Vec::new();
+            push_unstamped_version(&mut bytes, value);
+            bytes[..TS_BYTES].copy_from_slice(&77_u64.to_be_bytes());
+            assert_eq!(Version::parse(&bytes), Ok(Version { ts: 77, value }));
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for bytes in [
+            &b""[..],
+            b"1234567",
+            b"12345678",
+            b"12345678\x02",
+            b"12345678\0trailing",
+        ] {
+            assert!(
+                matches!(Version::parse(bytes), Err(Error::Corrupt(_))),
+                "{bytes:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! How RocksDB is set up, and why so.
+
+use crate::layout::{DELETIONS, HISTORY, LATEST, META, leading_ts};
+use crate::machine;
+use kv::EmbeddedOptions;
+use rocksdb::compaction_filter::Decision;
+use rocksdb::{
+    BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DBCompressionType,
+    DBRecoveryMode, DataBlockIndexType, LogLevel, Options,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What may be configured; the defaults come from the machine.
+#[derive(Debug, Clone)]
+pub struct RocksOptions {
+    /// Blocks of data, indexes and filters in memory. Filled as they are read, not at the start.
+    pub block_cache_bytes: u64,
+    /// Newest versions collected in memory before they are written to a file.
+    pub write_buffer_bytes: u64,
+    /// Files kept open; `-1`: all.
+    pub max_open_files: i32,
+    /// Threads that flush and compact.
+    pub background_jobs: i32,
+    /// Commits are refused with a clear error while less is free on the disk, so that what is in memory can still be
+    /// written. `None`: 256 MiB, or a twentieth of the file system if that is less.
+    pub disk_reserve_bytes: Option<u64>,
+    /// Insert one group into memory while the next one's log is written.
+    pub pipelined_write: bool,
+    /// Old log files kept to be written over, which spares each sync a change of the file's size.
+    pub recycled_log_files: usize,
+    pub embedded: EmbeddedOptions,
+}
+
+impl Default for RocksOptions {
+    fn default() -> Self {
+        let memory_bytes = machine::memory_bytes();
+        Self {
+            block_cache_bytes: memory_bytes / 4,
+            write_buffer_bytes: (memory_bytes / 64).clamp(8 << 20, 64 << 20),
+            max_open_files: machine::open_files(),
+            background_jobs: machine::cores().clamp(2, 16),
+            disk_reserve_bytes: None,
+            pipelined_write: false,
+            recycled_log_files: 0,
+            embedded: EmbeddedOptions::default(),
+        }
+    }
+}
+
+impl RocksOptions {
+    /// Little memory and no background threads of ours: for tests.
+    pub fn small() -> Self {
+        Self {
+            block_cache_bytes: 8 << 20,
+            write_buffer_bytes: 4 << 20,
+            max_open_files: 64,
+            background_jobs: 2,
+            disk_reserve_bytes: Some(0),
+            embedded: EmbeddedOptions {
+                background: false,
+                ..EmbeddedOptions::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn database(&self) -> Options {
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        options.set_max_open_files(self.max_open_files);
+        options.set_max_background_jobs(self.background_jobs);
+        options.set_max_subcompactions(u32::try_from(self.background_jobs / 2).unwrap_or(1).max(1));
+        // Recovery ends before the first log record that is not whole. A record that was synced is whole, and so is
+        // everything before it, since a log is synced from its start: all that was acknowledged comes back. What lies
+        // behind a torn record was never acknowledged. The stricter modes would refuse to open after a power cut that
+        // tore a record nobody was promised (commits with Durability::Os write without syncing). A column family that
+        // is ahead of the recovered point (lost log files) still makes opening fail.
+        options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+        options.set_recycle_log_file_num(self.recycled_log_files);
+        // Column families that seldom fill their buffer must not keep old logs for ever.
+        options.set_max_total_wal_size(512 << 20);
+        options.set_enable_pipelined_write(self.pipelined_write);
+        // There is one writer at a time, the leader of a commit group.
+        options.set_allow_concurrent_memtable_write(false);
+        options.set_bytes_per_sync(1 << 20);
+        options.set_skip_stats_update_on_db_open(true);
+        options.set_is_fd_close_on_exec(true);
+        // Files that a reader was the last to use are removed by a background thread, not by the reader.
+        options.set_avoid_unnecessary_blocking_io(true);
+        options.set_log_level(LogLevel::Info);
+        options.set_keep_log_file_num(5);
+        options.set_max_log_file_size(16 << 20);
+        options.set_stats_dump_period_sec(0);
+        options.set_stats_persist_period_sec(0);
+        options
+    }
+
+    /// All column families, with the filter that drops superseded versions below the safe point.
+    pub(crate) fn column_families(
+        &self,
+        safe_point: &Arc<AtomicU64>,
+        dropped: &Arc<AtomicU64>,
+    ) -> [ColumnFamilyDescriptor; 4] {
+        // 0: let RocksDB size the table by what is cached.
+        let cache =
+            Cache::new_hyper_clock_cache(usize::try_from(self.block_cache_bytes).unwrap_or(usize::MAX), 0);
+        let buffer_bytes = usize::try_from(self.write_buffer_bytes).unwrap_or(usize::MAX);
+
+        let mut latest = level_compacted(buffer_bytes, 4);
+        let mut table = table(&cache);
+        // Most reads are for one key, many for one that is not there (unique checks): a filter, and a hash index
+        // inside each block.
+        table.set_bloom_filter(10.0, false);
+        table.set_whole_key_filtering(true);
+        table.set_optimize_filters_for_memory(true);
+        table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+        table.set_data_block_hash_ratio(0.75);
+        latest.set_block_based_table_factory(&table);
+        // Queues: where most of a file has been deleted, compact it before a scan has to wade through.
+        latest.add_compact_on_deletion_collector_factory(16_384, 8_192, 0.5);
+
+        let mut history = level_compacted(buffer_bytes / 2, 4);
+        history.set_block_based_table_factory(&self::table(&cache));
+        let (safe_point, dropped) = (Arc::clone(safe_point), Arc::clone(dropped));
+        history.set_compaction_filter("superseded", move |_level, _key, value| match leading_ts(value) {
+            Some((superseded_ts, _)) if superseded_ts <= safe_point.load(Ordering::Relaxed) => {
+                dropped.fetch_add(1, Ordering::Relaxed);
+                Decision::Remove
+            }
+            _ => Decision::Keep,
+        });
+        // Files that no write happens to overlap would keep their garbage for ever.
+        history.set_periodic_compaction_seconds(self.embedded.gc_age.as_secs().clamp(600, 86_400));
+
+        let mut deletions = level_compacted(buffer_bytes / 8, 2);
+        deletions.set_block_based_table_factory(&self::table(&cache));
+        deletions.add_compact_on_deletion_collector_factory(16_384, 8_192, 0.5);
+
+        let mut meta = level_compacted(1 << 20, 2);
+        meta.set_block_based_table_factory(&self::table(&cache));
+        [
+            ColumnFamilyDescriptor::new(META, meta),
+            ColumnFamilyDescriptor::new(LATEST, latest),
+            ColumnFamilyDescriptor::new(HISTORY, history),
+            ColumnFamilyDescriptor::new(DELETIONS, deletions),
+        ]
+    }
+}
+
+fn level_compacted(buffer_bytes: usize, buffers: i32) -> Options {
+    let buffer_bytes = buffer_bytes.max(1 << 20);
+    let mut options = Options::default();
+    options.set_write_buffer_size(buffer_bytes);
+    options.set_max_write_buffer_number(buffers);
+    options.set_level_compaction_dynamic_level_bytes(true);
+    options.set_max_bytes_for_level_base(u64::try_from(buffer_bytes).unwrap_or(u64::MAX).saturating_mul(4));
+    options.set_target_file_size_base(u64::try_from(buffer_bytes).unwrap_or(u64::MAX));
+    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_min_level_to_compress(1);
+    options
+}
+
+fn table(cache: &Cache) -> BlockBasedOptions {
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(cache);
+    table.set_block_size(8 << 10);
+    table.set_format_version(5);
+    // Indexes and filters count against the cache, which bounds memory, and are pinned in it as long as their file
+    // is open, which spares each read looking them up.
+    table.set_cache_index_and_filter_blocks(true);
+    table.set_cache_index_and_filter_blocks_with_high_priority(true);
+    table.set_unpartitioned_pinning_tier(BlockBasedTablePinningTier::All);
+    table
+}

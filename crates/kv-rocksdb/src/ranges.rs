@@ -1,0 +1,208 @@
+//! Ranges as a whole: how large they are, where to split them, and removing them.
+
+use crate::failure::from_rocksdb;
+use crate::layout::{HISTORY, LATEST, push_escaped};
+use crate::storage::RocksStorage;
+use kv::{KeyRange, Result};
+use rocksdb::{Range, ReadOptions, WriteBatch};
+
+/// Ranges smaller than that on disk are not worth splitting.
+const SPLIT_BYTES_MIN: u64 = 1 << 20;
+
+/// Candidate keys measured in a range before its large pieces are looked at more closely.
+const SAMPLES: u64 = 32;
+
+/// How often a piece is looked at more closely. Each time, its keys have a longer common prefix.
+const DEPTH_MAX: u32 = 8;
+
+/// How many bytes behind the common prefix a candidate key varies.
+const VARYING_BYTES: usize = 8;
+
+/// Part of a range, up to the next piece.
+struct Piece {
+    start: Vec<u8>,
+    bytes: u64,
+}
+
+impl RocksStorage {
+    /// The first and the last key stored in a range of a family.
+    fn ends(&self, family: &str, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut options = ReadOptions::default();
+        options.set_iterate_lower_bound(range.start.as_slice());
+        if !range.end.is_empty() {
+            options.set_iterate_upper_bound(range.end.as_slice());
+        }
+        let mut iterator = self.db.raw_iterator_cf_opt(self.family(family)?, options);
+        iterator.seek_to_first();
+        let first = iterator.key().map(<[u8]>::to_vec);
+        iterator.seek_to_last();
+        let last = iterator.key().map(<[u8]>::to_vec);
+        iterator.status().map_err(|error| from_rocksdb(&error))?;
+        Ok(first.zip(last))
+    }
+
+    fn sizes(&self, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
+        let ranges: Vec<_> = ranges.iter().map(|(start, end)| Range::new(start, end)).collect();
+        Ok(self.db.get_approximate_sizes_cf(self.family(LATEST)?, &ranges))
+    }
+
+    /// On disk; what is still in memory does not count.
+    pub(crate) fn range_bytes(&self, range: &KeyRange) -> Result<u64> {
+        let Some((first, mut last)) = self.ends(LATEST, range)? else {
+            return Ok(0);
+        };
+        last.push(0);
+        Ok(self.sizes(&[(&first, &last)])?.into_iter().sum())
+    }
+
+    /// Measures pieces of the range and cuts between them where the sum says so.
+    pub(crate) fn split(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        let total = self.range_bytes(range)?;
+        if total < SPLIT_BYTES_MIN {
+            return Ok(vec![range.clone()]);
+        }
+        let wanted = u64::try_from(parts)
+            .unwrap_or(u64::MAX)
+            .min(total / (SPLIT_BYTES_MIN / 2))
+            .max(1);
+        let mut pieces = Vec::new();
+        // Pieces a good deal smaller than a part, so that it matters little on which side of a cut one falls.
+        self.measure(range, total / wanted / 8, 0, &mut pieces)?;
+        let total = pieces.iter().map(|piece| piece.bytes).sum::<u64>().max(1);
+        let mut ranges = Vec::with_capacity(parts);
+        let mut start = range.start.clone();
+        let (mut before, mut cuts) = (0_u64, 0_u64);
+        for piece in pieces {
+            let due = before.saturating_mul(wanted) / total;
+            if due > cuts && due < wanted && piece.start > start {
+                cuts = due;
+                ranges.push(KeyRange::new(
+                    std::mem::replace(&mut start, piece.start.clone()),
+                    piece.start,
+                ));
+            }
+            before += piece.bytes;
+        }
+        ranges.push(KeyRange::new(start, range.end.clone()));
+        Ok(ranges)
+    }
+
+    /// Appends pieces of the range, in order, none much larger than `target_bytes` if that can be had.
+    fn measure(
+        &self,
+        range: &KeyRange,
+        target_bytes: u64,
+        depth: u32,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<()> {
+        let Some((first, last)) = self.ends(LATEST, range)? else {
+            return Ok(());
+        };
+        let mut bounds = vec![first.clone()];
+        bounds.extend(spread(&first, &last, SAMPLES));
+        bounds.push([last.as_slice(), &[0]].concat());
+        let between: Vec<_> = bounds
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [start, end] => Some((start.as_slice(), end.as_slice())),
+                _ => None,
+            })
+            .collect();
+        for ((start, end), bytes) in between.iter().zip(self.sizes(&between)?) {
+            if bytes > target_bytes && depth < DEPTH_MAX && between.len() > 1 {
+                self.measure(&KeyRange::new(*start, *end), target_bytes, depth + 1, pieces)?;
+            } else {
+                let start = start.to_vec();
+                pieces.push(Piece { start, bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops whole files first, which frees their space at once, then covers the rest with a range deletion. Entries of
+    /// `deletions` find nothing to do later and go away by themselves.
+    pub(crate) fn destroy(&self, range: &KeyRange) -> Result<()> {
+        let mut end = range.end.clone();
+        if end.is_empty() {
+            // No bound at all: up to behind the last key there is, in either family.
+            end = vec![u8::MAX; self.longest_key_bytes()? + 1];
+        }
+        let mut history_start = Vec::new();
+        push_escaped(&mut history_start, &range.start);
+        let mut history_end = Vec::new();
+        push_escaped(&mut history_end, &end);
+        let mut batch = WriteBatch::default();
+        for (name, range) in [
+            (LATEST, KeyRange::new(range.start.as_slice(), end)),
+            (HISTORY, KeyRange::new(history_start, history_end)),
+        ] {
+            // RocksDB takes the end of a range of files as part of it, so this ends at the last key inside.
+            if let Some((first, last)) = self.ends(name, &range)? {
+                self.db
+                    .delete_file_in_range_cf(self.family(name)?, first, last)
+                    .map_err(|error| from_rocksdb(&error))?;
+            }
+            batch.delete_range_cf(self.family(name)?, range.start, range.end);
+        }
+        self.db
+            .write_opt(batch, &self.write_synced)
+            .map_err(|error| from_rocksdb(&error))
+    }
+
+    /// Of the last key, which an unbounded end has to be behind.
+    fn longest_key_bytes(&self) -> Result<usize> {
+        Ok(self
+            .ends(LATEST, &KeyRange::all())?
+            .map_or(0, |(_, last)| last.len())
+            .max(kv::Limits::default().key_bytes))
+    }
+}
+
+/// At most `count` keys between two others, evenly spread by value: their common prefix, and bytes in between.
+fn spread(first: &[u8], last: &[u8], count: u64) -> Vec<Vec<u8>> {
+    let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let number = |key: &[u8]| {
+        let mut bytes = [0; VARYING_BYTES];
+        for (slot, byte) in bytes.iter_mut().zip(key.iter().skip(common)) {
+            *slot = *byte;
+        }
+        u64::from_be_bytes(bytes)
+    };
+    let (low, high) = (number(first), number(last));
+    let step = (high.saturating_sub(low) / (count + 1)).max(1);
+    let mut keys = Vec::new();
+    let mut at = low;
+    while let Some(next) = at.checked_add(step)
+        && next < high
+    {
+        at = next;
+        let mut key = first.get(..common).unwrap_or_default().to_vec();
+        key.extend_from_slice(&at.to_be_bytes());
+        keys.push(key);
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_lie_in_order_between_the_ends() {
+        for (first, last) in [
+            (&b"t\0\0\x01"[..], &b"t\0\0\x09\x50"[..]),
+            (b"a", b"b"),
+            (b"", b"\xff\xff"),
+            (b"prefix1", b"prefix1zzz"),
+        ] {
+            let keys = spread(first, last, 50);
+            assert!(!keys.is_empty() && keys.len() <= 51, "{first:?}: {}", keys.len());
+            assert!(keys.is_sorted());
+            assert!(
+                keys.iter()
+                    .all(|key| key.as_slice() > first && key.as_slice() < last)
+            );
+        }
+        assert!(spread(b"same", b"same", 50).is_empty());
+    }
+}

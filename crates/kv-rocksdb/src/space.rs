@@ -1,0 +1,46 @@
+//! Stopping before the disk is full, while the answer can still be a definite one.
+
+use crate::machine::disk_space_bytes;
+use kv::{Error, Result};
+use std::path::{Path, PathBuf};
+
+const RESERVE_BYTES_MAX: u64 = 256 << 20;
+
+/// Keeps some space free for what has been acknowledged and is still to be flushed and compacted.
+pub(crate) struct FreeSpace {
+    dir: PathBuf,
+    reserve_bytes: u64,
+}
+
+impl FreeSpace {
+    pub fn new(dir: &Path, reserve_bytes: Option<u64>) -> Self {
+        let reserve_bytes = reserve_bytes.unwrap_or_else(|| {
+            let total = disk_space_bytes(dir).map_or(0, |(_, total)| total);
+            RESERVE_BYTES_MAX.min(total / 20)
+        });
+        Self {
+            dir: dir.to_owned(),
+            reserve_bytes,
+        }
+    }
+
+    /// Refuses a write of `bytes` that would touch the reserve.
+    pub fn check(&self, bytes: usize) -> Result<()> {
+        if self.reserve_bytes == 0 {
+            return Ok(());
+        }
+        let wanted = self
+            .reserve_bytes
+            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        match disk_space_bytes(&self.dir) {
+            Ok((free, _)) if free < wanted => Err(Error::DiskFull(format!(
+                "{}: {} MiB free, {} MiB are kept in reserve",
+                self.dir.display(),
+                free >> 20,
+                self.reserve_bytes >> 20
+            ))),
+            // Who cannot tell does not stand in the way; the write itself will say.
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! RocksDB's figures.
+
+use crate::layout::{FAMILIES, LATEST};
+use crate::storage::RocksStorage;
+use rocksdb::properties;
+use std::ffi::CStr;
+
+impl RocksStorage {
+    pub(crate) fn figures(&self) -> Vec<(&'static str, f64)> {
+        let of_family = |name: &str, property: &CStr| {
+            let family = self.family(name).ok()?;
+            self.db.property_int_value_cf(family, property).ok().flatten()
+        };
+        let summed = |property: &CStr| {
+            FAMILIES
+                .iter()
+                .filter_map(|name| of_family(name, property))
+                .fold(0, u64::saturating_add) as f64
+        };
+        let single = |property: &CStr| of_family(LATEST, property).unwrap_or(0) as f64;
+        let (superseded, deletions) = self.garbage_estimate();
+        vec![
+            ("keys", single(properties::ESTIMATE_NUM_KEYS)),
+            ("superseded_versions", superseded as f64),
+            ("deletions_pending", deletions as f64),
+            (
+                "block_cache_capacity_bytes",
+                single(properties::BLOCK_CACHE_CAPACITY),
+            ),
+            ("block_cache_usage_bytes", single(properties::BLOCK_CACHE_USAGE)),
+            (
+                "block_cache_pinned_bytes",
+                single(properties::BLOCK_CACHE_PINNED_USAGE),
+            ),
+            ("memtable_bytes", summed(properties::CUR_SIZE_ALL_MEM_TABLES)),
+            ("sst_bytes", summed(properties::TOTAL_SST_FILES_SIZE)),
+            ("live_data_bytes", summed(properties::ESTIMATE_LIVE_DATA_SIZE)),
+            (
+                "compaction_pending_bytes",
+                summed(properties::ESTIMATE_PENDING_COMPACTION_BYTES),
+            ),
+            ("compactions_running", single(properties::NUM_RUNNING_COMPACTIONS)),
+            ("flushes_running", single(properties::NUM_RUNNING_FLUSHES)),
+            ("write_stopped", single(properties::IS_WRITE_STOPPED)),
+            ("background_errors_total", single(properties::BACKGROUND_ERRORS)),
+        ]
+    }
+}

@@ -1,0 +1,157 @@
+//! Versions in RocksDB: opening the store, and who does what.
+//!
+//! Reads: [`crate::read`], [`crate::scan`]. Writes: [`crate::write`]. Removal: [`crate::collect`]. Ranges as a whole:
+//! [`crate::ranges`].
+
+use crate::collect::DeletionsCursor;
+use crate::failure::{from_open, from_rocksdb};
+use crate::layout::{FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
+use crate::options::RocksOptions;
+use crate::space::FreeSpace;
+use crate::write::Prepared;
+use kv::{
+    ApplyError, Error, KeyGuard, KeyRange, Result, ScanRequest, Seen, Storage, Timestamp, Visit, VisitBatch,
+    WriteBuffer,
+};
+use parking_lot::Mutex;
+use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// An open RocksDB.
+pub struct RocksStorage {
+    pub(crate) db: DB,
+    pub(crate) dir: PathBuf,
+    pub(crate) space: FreeSpace,
+    /// Made once: each costs an allocation on the other side.
+    pub(crate) read_options: ReadOptions,
+    pub(crate) write_synced: WriteOptions,
+    pub(crate) write_unsynced: WriteOptions,
+    /// Versions dropped while compacting.
+    pub(crate) dropped: Arc<AtomicU64>,
+    pub(crate) deletions_cursor: Mutex<DeletionsCursor>,
+    newest_commit_ts: Timestamp,
+}
+
+impl RocksStorage {
+    /// Opens or creates the store in `dir`. `safe_point` is what compaction goes by.
+    pub fn open(dir: &Path, options: &RocksOptions, safe_point: &Arc<AtomicU64>) -> Result<Self> {
+        std::fs::create_dir_all(dir)
+            .map_err(|error| Error::Unavailable(format!("cannot create {}: {error}", dir.display())))?;
+        let dropped = Arc::<AtomicU64>::default();
+        let families = options.column_families(safe_point, &dropped);
+        let db = DB::open_cf_descriptors(&options.database(), dir, families)
+            .map_err(|error| from_open(&error, dir))?;
+        let mut write_synced = WriteOptions::default();
+        write_synced.set_sync(true);
+        let newest_commit_ts = check_format(&db, dir, &write_synced)?;
+        Ok(Self {
+            db,
+            dir: dir.to_owned(),
+            space: FreeSpace::new(dir, options.disk_reserve_bytes),
+            read_options: ReadOptions::default(),
+            write_synced,
+            write_unsynced: WriteOptions::default(),
+            dropped,
+            deletions_cursor: Mutex::default(),
+            newest_commit_ts,
+        })
+    }
+
+    pub(crate) fn family(&self, name: &str) -> Result<&ColumnFamily> {
+        self.db
+            .cf_handle(name)
+            .ok_or_else(|| Error::Internal(format!("column family {name} is not open")))
+    }
+}
+
+/// Refuses a store of another format, marks a new one, and returns the newest commit's timestamp.
+fn check_format(db: &DB, dir: &Path, synced: &WriteOptions) -> Result<Timestamp> {
+    let get = |key| db.get(key).map_err(|error| from_rocksdb(&error));
+    match get(FORMAT_KEY)?.as_deref() {
+        None => db
+            .put_opt(FORMAT_KEY, [FORMAT], synced)
+            .map_err(|error| from_rocksdb(&error))?,
+        Some([FORMAT]) => {}
+        Some(other) => {
+            return Err(Error::Unavailable(format!(
+                "{} has storage format {other:?}; this program knows format {FORMAT} only",
+                dir.display()
+            )));
+        }
+    }
+    match get(LAST_COMMIT_KEY)? {
+        None => Ok(0),
+        Some(bytes) => leading_ts(&bytes)
+            .map(|(ts, _)| ts)
+            .ok_or_else(|| damaged("the last commit's timestamp", &bytes)),
+    }
+}
+
+impl Storage for RocksStorage {
+    type Prepared = Prepared;
+
+    fn name(&self) -> &'static str {
+        "rocksdb"
+    }
+
+    fn newest_commit_ts(&self) -> Timestamp {
+        self.newest_commit_ts
+    }
+
+    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
+        self.read_one(key, ts, found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<Timestamp> {
+        self.read_batch(keys, ts, visit)
+    }
+
+    fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
+        self.scan_range(request, visit)
+    }
+
+    fn prepare(&self, writes: &WriteBuffer) -> Result<Prepared> {
+        self.prepare_writes(writes)
+    }
+
+    fn apply(&self, group: Vec<Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError> {
+        self.apply_group(group, commit_ts, sync)
+    }
+
+    fn sync_log(&self) -> Result<()> {
+        self.db.flush_wal(true).map_err(|error| from_rocksdb(&error))
+    }
+
+    fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64> {
+        self.collect_garbage(safe_point, thorough, guard)
+    }
+
+    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        self.split(range, parts)
+    }
+
+    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+        self.range_bytes(range)
+    }
+
+    fn destroy_range(&self, range: &KeyRange) -> Result<()> {
+        self.destroy(range)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let mut options = FlushOptions::default();
+        options.set_wait(true);
+        for name in crate::layout::FAMILIES {
+            self.db
+                .flush_cf_opt(self.family(name)?, &options)
+                .map_err(|error| from_rocksdb(&error))?;
+        }
+        Ok(())
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        self.figures()
+    }
+}

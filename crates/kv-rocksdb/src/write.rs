@@ -1,0 +1,177 @@
+//! Writing: a transaction's writes are made ready on its own thread; the leader of its commit group only stamps them
+//! with the commit's timestamp and hands all of them to RocksDB as one batch.
+
+use crate::failure::from_rocksdb;
+use crate::layout::{
+    DELETIONS, HISTORY, LAST_COMMIT_KEY, LATEST, TS_BYTES, Version, push_history_key, push_unstamped_version,
+};
+use crate::storage::RocksStorage;
+use kv::{ApplyError, Result, Timestamp, WriteBuffer};
+use rocksdb::WriteBatch;
+use std::ops::Range;
+
+/// Keys looked up together. Bounds how many blocks one large transaction pins.
+const LOOKUP_KEYS: usize = 256;
+
+/// What RocksDB adds to a key and a value in a batch, at most.
+const RECORD_OVERHEAD_BYTES: usize = 16;
+
+#[derive(Clone, Copy)]
+enum Family {
+    Latest,
+    History,
+    Deletions,
+}
+
+struct Put {
+    family: Family,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+/// One transaction's writes, complete but for the commit's timestamp.
+#[derive(Default)]
+pub struct Prepared {
+    /// All keys and values, one after the other.
+    bytes: Vec<u8>,
+    puts: Vec<Put>,
+    /// Where the timestamp goes.
+    stamps: Vec<usize>,
+}
+
+impl Prepared {
+    /// `stored` is the key's newest version so far, as it lies in `latest`.
+    fn push(&mut self, key: &[u8], value: Option<&[u8]>, stored: Option<&[u8]>) -> Result<()> {
+        let before = stored.map(Version::parse).transpose()?;
+        if value.is_none() && before.is_none_or(|before| before.value.is_none()) {
+            // Deleting what is not there.
+            return Ok(());
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.stamps.push(key_end);
+        push_unstamped_version(&mut self.bytes, value);
+        self.put(Family::Latest, start, key_end);
+        if let Some(before) = before {
+            let start = self.bytes.len();
+            push_history_key(&mut self.bytes, key, before.ts);
+            let key_end = self.bytes.len();
+            self.stamps.push(key_end);
+            push_unstamped_version(&mut self.bytes, before.value);
+            self.put(Family::History, start, key_end);
+        }
+        if value.is_none() {
+            let start = self.bytes.len();
+            self.stamps.push(start);
+            self.bytes.extend_from_slice(&[0; TS_BYTES]);
+            self.bytes.extend_from_slice(key);
+            self.put(Family::Deletions, start, self.bytes.len());
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, family: Family, start: usize, key_end: usize) {
+        self.puts.push(Put {
+            family,
+            key: start..key_end,
+            value: key_end..self.bytes.len(),
+        });
+    }
+
+    fn stamp(&mut self, commit_ts: Timestamp) {
+        for at in &self.stamps {
+            if let Some(slot) = self.bytes.get_mut(*at..*at + TS_BYTES) {
+                slot.copy_from_slice(&commit_ts.to_be_bytes());
+            }
+        }
+    }
+
+    fn batch_bytes(&self) -> usize {
+        self.bytes.len() + self.puts.len() * RECORD_OVERHEAD_BYTES
+    }
+}
+
+impl RocksStorage {
+    pub(crate) fn prepare_writes(&self, writes: &WriteBuffer) -> Result<Prepared> {
+        let latest = self.family(LATEST)?;
+        let mut prepared = Prepared::default();
+        let mut all = writes.iter().peekable();
+        let mut lookup = Vec::with_capacity(LOOKUP_KEYS.min(writes.len()));
+        while all.peek().is_some() {
+            lookup.clear();
+            lookup.extend(all.by_ref().take(LOOKUP_KEYS));
+            let keys = lookup.iter().map(|(key, _)| *key);
+            let stored = self
+                .db
+                .batched_multi_get_cf_opt(latest, keys, true, &self.read_options);
+            for ((key, value), stored) in lookup.iter().zip(stored) {
+                let stored = stored.map_err(|error| from_rocksdb(&error))?;
+                prepared.push(key, *value, stored.as_deref())?;
+            }
+        }
+        Ok(prepared)
+    }
+
+    pub(crate) fn apply_group(
+        &self,
+        group: Vec<Prepared>,
+        commit_ts: Timestamp,
+        sync: bool,
+    ) -> Result<(), ApplyError> {
+        let batch = self.batch_of(group, commit_ts).map_err(ApplyError::NotApplied)?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.space
+            .check(batch.size_in_bytes())
+            .map_err(ApplyError::NotApplied)?;
+        let options = if sync {
+            &self.write_synced
+        } else {
+            &self.write_unsynced
+        };
+        // RocksDB writes and syncs the log before it makes anything visible. If it fails, the record may have reached
+        // the disk all the same, and an operating system that failed to sync once may claim success the next time:
+        // neither this group's outcome is known nor can the log be trusted with another one.
+        self.db.write_opt(batch, options).map_err(|error| {
+            let error = from_rocksdb(&error);
+            tracing::error!(dir = %self.dir.display(), %error, "a write to the log failed");
+            ApplyError::Unknown(error)
+        })
+    }
+
+    fn batch_of(&self, mut group: Vec<Prepared>, commit_ts: Timestamp) -> Result<WriteBatch> {
+        let (latest, history, deletions) = (
+            self.family(LATEST)?,
+            self.family(HISTORY)?,
+            self.family(DELETIONS)?,
+        );
+        let bytes = group.iter().map(Prepared::batch_bytes).sum::<usize>();
+        let mut batch = WriteBatch::with_capacity_bytes(bytes + 64);
+        for prepared in &mut group {
+            prepared.stamp(commit_ts);
+            for put in &prepared.puts {
+                let (Some(key), Some(value)) = (
+                    prepared.bytes.get(put.key.clone()),
+                    prepared.bytes.get(put.value.clone()),
+                ) else {
+                    return Err(kv::Error::Internal(
+                        "a prepared write lies outside of its bytes".into(),
+                    ));
+                };
+                let family = match put.family {
+                    Family::Latest => latest,
+                    Family::History => history,
+                    Family::Deletions => deletions,
+                };
+                batch.put_cf(family, key, value);
+            }
+        }
+        if !batch.is_empty() {
+            // Timestamps stay above this one after a restart, even if the clock has gone back.
+            batch.put(LAST_COMMIT_KEY, commit_ts.to_be_bytes());
+        }
+        Ok(batch)
+    }
+}

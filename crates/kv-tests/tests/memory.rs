@@ -1,0 +1,28 @@
+//! The memory engine, on the whole suite.
+
+use kv::memory;
+use kv::{EmbeddedOptions, Limits, Store};
+use kv_tests::Subject;
+use std::sync::Arc;
+
+struct Memory;
+
+impl Subject for Memory {
+    fn open(&self, limits: Limits) -> Store {
+        Store::new(Arc::new(memory::engine_with(EmbeddedOptions {
+            limits,
+            background: false,
+            ..EmbeddedOptions::default()
+        })))
+    }
+
+    fn is_persistent(&self) -> bool {
+        false
+    }
+}
+
+fn new_subject() -> Box<dyn Subject> {
+    Box::new(Memory)
+}
+
+kv_tests::conformance!(new_subject);

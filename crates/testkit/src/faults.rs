@@ -1,0 +1,285 @@
+//! A storage that fails on demand, to put around any [`Storage`].
+
+use kv::{
+    ApplyError, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, Result, ScanRequest, Seen,
+    Storage, Store, Timestamp, Visit, VisitBatch, WriteBuffer,
+};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// How a commit group ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Refused before anything was written, as on a disk that is nearly full.
+    Refused(Error),
+    /// The write failed and nothing of it arrived, which the store cannot know.
+    Lost(Error),
+    /// The write failed after all of it had arrived, which the store cannot know either.
+    Arrived(Error),
+    /// The write works.
+    None,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    commits: VecDeque<Fault>,
+    commit_delay: Duration,
+    sync_error: Option<Error>,
+    read_error: Option<Error>,
+    read_delay: Duration,
+}
+
+/// What is to go wrong; shared with the storage that does so.
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<Plan>);
+
+impl Faults {
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// The fate of the next commit group not spoken for yet.
+    pub fn next_commit(&self, fault: Fault) {
+        self.0.lock().commits.push_back(fault);
+    }
+
+    /// How long each commit group takes.
+    pub fn delay_commits(&self, delay: Duration) {
+        self.0.lock().commit_delay = delay;
+    }
+
+    /// Fails every sync of the log from now on; `None` ends that.
+    pub fn fail_syncs(&self, error: Option<Error>) {
+        self.0.lock().sync_error = error;
+    }
+
+    /// Fails every read from now on; `None` ends that.
+    pub fn fail_reads(&self, error: Option<Error>) {
+        self.0.lock().read_error = error;
+    }
+
+    /// How long each read takes.
+    pub fn delay_reads(&self, delay: Duration) {
+        self.0.lock().read_delay = delay;
+    }
+
+    fn read(&self) -> Result<()> {
+        let (delay, error) = {
+            let plan = self.0.lock();
+            (plan.read_delay, plan.read_error.clone())
+        };
+        if !delay.is_zero() {
+            thread::sleep(delay);
+        }
+        error.map_or(Ok(()), Err)
+    }
+
+    fn commit(&self) -> Fault {
+        let (delay, fault) = {
+            let mut plan = self.0.lock();
+            (plan.commit_delay, plan.commits.pop_front())
+        };
+        if !delay.is_zero() {
+            thread::sleep(delay);
+        }
+        fault.unwrap_or(Fault::None)
+    }
+}
+
+/// Any storage, with [`Faults`].
+pub struct FaultyStorage<S> {
+    inner: S,
+    faults: Arc<Faults>,
+}
+
+impl<S: Storage> FaultyStorage<S> {
+    pub fn new(inner: S, faults: &Arc<Faults>) -> Self {
+        Self {
+            inner,
+            faults: Arc::clone(faults),
+        }
+    }
+}
+
+/// A store in memory that fails as told.
+pub fn faulty_memory_store(faults: &Arc<Faults>, options: EmbeddedOptions) -> Store {
+    let storage = FaultyStorage::new(kv::memory::MemoryStorage::new(), faults);
+    Store::new(Arc::new(EmbeddedEngine::new(storage, Arc::default(), options)))
+}
+
+impl<S: Storage> Storage for FaultyStorage<S> {
+    type Prepared = S::Prepared;
+
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn newest_commit_ts(&self) -> Timestamp {
+        self.inner.newest_commit_ts()
+    }
+
+    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
+        self.faults.read()?;
+        self.inner.get_with(key, ts, found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<Timestamp> {
+        self.faults.read()?;
+        self.inner.batch_get_with(keys, ts, visit)
+    }
+
+    fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
+        self.faults.read()?;
+        self.inner.scan(request, visit)
+    }
+
+    fn prepare(&self, writes: &WriteBuffer) -> Result<S::Prepared> {
+        self.inner.prepare(writes)
+    }
+
+    fn apply(&self, group: Vec<S::Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError> {
+        match self.faults.commit() {
+            Fault::None => self.inner.apply(group, commit_ts, sync),
+            Fault::Refused(error) => Err(ApplyError::NotApplied(error)),
+            Fault::Lost(error) => Err(ApplyError::Unknown(error)),
+            Fault::Arrived(error) => {
+                self.inner.apply(group, commit_ts, sync)?;
+                Err(ApplyError::Unknown(error))
+            }
+        }
+    }
+
+    fn sync_log(&self) -> Result<()> {
+        match self.faults.0.lock().sync_error.clone() {
+            Some(error) => Err(error),
+            None => self.inner.sync_log(),
+        }
+    }
+
+    fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64> {
+        self.inner.collect(safe_point, thorough, guard)
+    }
+
+    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        self.inner.split_range(range, parts)
+    }
+
+    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+        self.inner.approximate_bytes(range)
+    }
+
+    fn destroy_range(&self, range: &KeyRange) -> Result<()> {
+        self.inner.destroy_range(range)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        self.inner.stats()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kv::{Durability, Reader, Transaction, TxnOptions};
+
+    fn quiet() -> EmbeddedOptions {
+        EmbeddedOptions {
+            background: false,
+            ..EmbeddedOptions::default()
+        }
+    }
+
+    fn writing(store: &Store, key: &str) -> Transaction {
+        let mut txn = store.begin(TxnOptions::default()).unwrap();
+        txn.put(key.into(), b"value".to_vec()).unwrap();
+        txn
+    }
+
+    #[test]
+    fn a_refused_commit_is_definite_and_the_next_one_works() {
+        let faults = Faults::new();
+        let store = faulty_memory_store(&faults, quiet());
+        let full = Error::DiskFull("test".into());
+        faults.next_commit(Fault::Refused(full.clone()));
+        assert_eq!(writing(&store, "a").commit(Durability::Sync), Err(full));
+        assert_eq!(store.latest().get(b"a"), Ok(None));
+        writing(&store, "a").commit(Durability::Sync).unwrap();
+        assert!(store.latest().get(b"a").unwrap().is_some());
+    }
+
+    #[test]
+    fn a_failed_write_is_undetermined_and_the_last_one() {
+        for fault in [Fault::Lost, Fault::Arrived] {
+            let faults = Faults::new();
+            let store = faulty_memory_store(&faults, quiet());
+            writing(&store, "acknowledged").commit(Durability::Sync).unwrap();
+            let fault = fault(Error::Io("test".into()));
+            faults.next_commit(fault.clone());
+            let outcome = writing(&store, "doubtful").commit(Durability::Sync);
+            assert!(matches!(outcome, Err(Error::Undetermined(_))), "{outcome:?}");
+            let refused = writing(&store, "later").commit(Durability::Os);
+            assert!(matches!(refused, Err(Error::StoreReadOnly(_))), "{refused:?}");
+            assert!(
+                store.latest().get(b"acknowledged").unwrap().is_some(),
+                "reads go on"
+            );
+            let there = store.snapshot_now().unwrap().get(b"doubtful").unwrap().is_some();
+            assert_eq!(there, matches!(fault, Fault::Arrived(_)));
+            assert_eq!(store.lock_stats().held, 0);
+        }
+    }
+
+    #[test]
+    fn a_failed_sync_in_the_background_refuses_further_writes() {
+        let faults = Faults::new();
+        let store = faulty_memory_store(&faults, EmbeddedOptions::default());
+        faults.fail_syncs(Some(Error::Io("test".into())));
+        writing(&store, "a").commit(Durability::Lazy).unwrap();
+        let refused = (0..50).find_map(|_| {
+            thread::sleep(Duration::from_millis(100));
+            writing(&store, "b").commit(Durability::Lazy).err()
+        });
+        assert!(matches!(refused, Some(Error::StoreReadOnly(_))), "{refused:?}");
+    }
+
+    #[test]
+    fn failed_reads_reach_the_reader_and_leave_no_locks() {
+        let faults = Faults::new();
+        let store = faulty_memory_store(&faults, quiet());
+        faults.fail_reads(Some(Error::Io("test".into())));
+        assert_eq!(store.latest().get(b"a"), Err(Error::Io("test".into())));
+        let mut txn = store.begin(TxnOptions::default()).unwrap();
+        let options = kv::LockOptions::exclusive(Duration::ZERO);
+        assert!(txn.lock(&[b"a".to_vec()], &options).is_err());
+        drop(txn);
+        assert_eq!(store.lock_stats().held, 0);
+    }
+
+    /// The oracle's promise, where it is hardest to keep: slow commits, readers in between.
+    #[test]
+    fn readers_do_not_wait_for_a_slow_commit() {
+        let faults = Faults::new();
+        let store = faulty_memory_store(&faults, quiet());
+        faults.delay_commits(Duration::from_millis(300));
+        let writer = {
+            let store = store.clone();
+            thread::spawn(move || writing(&store, "slow").commit(Durability::Sync))
+        };
+        thread::sleep(Duration::from_millis(50));
+        let start = std::time::Instant::now();
+        let snapshot = store.snapshot_now().unwrap();
+        assert_eq!(snapshot.get(b"slow"), Ok(None));
+        assert!(start.elapsed() < Duration::from_millis(100), "waited");
+        let commit_ts = writer.join().unwrap().unwrap();
+        assert!(commit_ts > snapshot.ts());
+        assert_eq!(snapshot.get(b"slow"), Ok(None), "the snapshot moved");
+        assert!(store.snapshot_now().unwrap().get(b"slow").unwrap().is_some());
+    }
+}
