@@ -16,6 +16,7 @@ pub mod error;
 pub mod number_text;
 pub mod sql_type;
 pub mod temporal;
+mod type_name;
 pub mod value;
 
 pub use collation::{Charset, Collation};

@@ -9,15 +9,15 @@ use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, Value};
 
 use super::row::{builder, integer_value};
-use super::stored::{
-    clustered_parts, column, index_at, key_gives_back, restored_columns, whole_part,
-};
+use super::stored::{clustered_parts, column, index_at, key_gives_back, restored_columns, whole_part};
 use super::zone::{from_stored, to_local};
 use crate::model::{Handle, Table};
 
 /// Whether an index's entries hold all of these columns, so that no row has to be read.
 pub fn index_covers(table: &Table, index: usize, columns: &[usize]) -> bool {
-    columns.iter().all(|&c| matches!(find(table, index, c), Ok(Some(_))))
+    columns
+        .iter()
+        .all(|&c| matches!(find(table, index, c), Ok(Some(_))))
 }
 
 /// Where in an entry a column is.
@@ -104,7 +104,9 @@ impl IndexLayout {
             }
         }
         let last_wanted = layout.handle_parts.iter().rposition(|p| !p.1.is_empty());
-        layout.handle_parts.truncate(last_wanted.map_or(0, |last| last + 1));
+        layout
+            .handle_parts
+            .truncate(last_wanted.map_or(0, |last| last + 1));
         if !restored.is_empty() {
             layout.restored = Some(codec::row::RowDecoder::new(restored));
         }
@@ -118,7 +120,10 @@ impl IndexLayout {
 
     /// A builder per chosen column.
     pub fn builders(&self, capacity: usize) -> Vec<ColumnBuilder> {
-        self.types.iter().map(|ty| ColumnBuilder::new(ty, capacity)).collect()
+        self.types
+            .iter()
+            .map(|ty| ColumnBuilder::new(ty, capacity))
+            .collect()
     }
 
     /// Appends an entry to the builders, one per chosen column. After an error the builders' lengths may differ.
@@ -158,7 +163,10 @@ impl IndexLayout {
         let value = IndexValue::parse(value)?;
         match value.handle {
             Some(handle) => self.checked(handle).map(HandleRef::to_owned),
-            None => Ok(codec::index::decode_handle(self.behind_parts(key)?, self.integer_handle)?),
+            None => Ok(codec::index::decode_handle(
+                self.behind_parts(key)?,
+                self.integer_handle,
+            )?),
         }
     }
 
@@ -269,7 +277,8 @@ impl IndexDecoder {
 
     /// After an error the entries so far are lost.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.layout.decode_entry(key, value, self.zone, &mut self.builders)?;
+        self.layout
+            .decode_entry(key, value, self.zone, &mut self.builders)?;
         self.rows += 1;
         Ok(())
     }

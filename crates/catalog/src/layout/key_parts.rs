@@ -57,7 +57,9 @@ impl KeyParts {
     pub fn primary(table: &Table) -> Result<Self> {
         let start = key::row_prefix(table.id);
         match table.handle {
-            Handle::Integer { column } => Self::new(table, start, true, &[IndexPart { column, prefix: None }]),
+            Handle::Integer { column } => {
+                Self::new(table, start, true, &[IndexPart { column, prefix: None }])
+            }
             Handle::Clustered { .. } => Self::new(table, start, false, clustered_parts(table)),
             Handle::Hidden => Self::new(table, start, true, &[]),
         }
@@ -83,7 +85,11 @@ impl KeyParts {
             })
         };
         let parts = parts.iter().map(part).collect::<Result<_>>()?;
-        Ok(Self { start, integer, parts })
+        Ok(Self {
+            start,
+            integer,
+            parts,
+        })
     }
 
     /// What every key begins with.
@@ -127,7 +133,14 @@ impl KeyParts {
     ///
     /// # Errors
     /// 1105 for NULL in an integer handle, which has no place for it, and for a value of another type.
-    pub fn append(&self, part: usize, value: &Value, width: Width, zone: TimeZone, key: &mut Vec<u8>) -> Result<()> {
+    pub fn append(
+        &self,
+        part: usize,
+        value: &Value,
+        width: Width,
+        zone: TimeZone,
+        key: &mut Vec<u8>,
+    ) -> Result<()> {
         let Some(part) = self.parts.get(part) else {
             return Err(Error::internal("a key has fewer parts than its range"));
         };
@@ -184,7 +197,11 @@ impl KeyParts {
                 let mut start = prefix.clone();
                 self.append(bounded, &bound.value, Width::Stored, zone, &mut start)?;
                 let inclusive = bound.inclusive || (cuts && !bound.value.is_null());
-                if inclusive { start } else { codec::prefix_next(&start) }
+                if inclusive {
+                    start
+                } else {
+                    codec::prefix_next(&start)
+                }
             }
         };
         let end = match &range.upper {

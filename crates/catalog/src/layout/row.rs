@@ -84,7 +84,10 @@ impl TableLayout {
 
     /// A builder per chosen column.
     pub fn builders(&self, capacity: usize) -> Vec<ColumnBuilder> {
-        self.types.iter().map(|ty| ColumnBuilder::new(ty, capacity)).collect()
+        self.types
+            .iter()
+            .map(|ty| ColumnBuilder::new(ty, capacity))
+            .collect()
     }
 
     /// Appends a row to the builders, one per chosen column. After an error the builders' lengths may differ.
@@ -95,7 +98,8 @@ impl TableLayout {
         zone: TimeZone,
         builders: &mut [ColumnBuilder],
     ) -> Result<()> {
-        self.row.decode(value, |packed| to_local(packed, zone), builders)?;
+        self.row
+            .decode(value, |packed| to_local(packed, zone), builders)?;
         match &self.key {
             RowKey::Unused { .. } => {}
             RowKey::Integer(wanted) => {
@@ -116,7 +120,8 @@ impl TableLayout {
     /// A row's chosen columns as values.
     pub fn decode_row_values(&self, key: &[u8], value: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
         let mut values = vec![Value::Null; self.types.len()];
-        self.row.decode_values(value, |packed| to_local(packed, zone), &mut values)?;
+        self.row
+            .decode_values(value, |packed| to_local(packed, zone), &mut values)?;
         match &self.key {
             RowKey::Unused { .. } => {}
             RowKey::Integer(wanted) => {
@@ -136,7 +141,9 @@ impl TableLayout {
     /// The handle in a row's key.
     pub fn handle_of_row_key(&self, key: &[u8]) -> Result<RowHandle> {
         Ok(match self.key {
-            RowKey::Unused { integer: true } | RowKey::Integer(_) => RowHandle::Int(codec::key::int_handle(key)?),
+            RowKey::Unused { integer: true } | RowKey::Integer(_) => {
+                RowHandle::Int(codec::key::int_handle(key)?)
+            }
             _ => RowHandle::Common(codec::key::handle_bytes(key)?.to_vec()),
         })
     }
@@ -174,9 +181,12 @@ pub(super) fn integer_value(handle: i64, ty: &SqlType) -> Result<Value> {
     if !ty.unsigned && ty.kind != TypeKind::Year {
         return Ok(Value::Int(handle));
     }
-    u64::try_from(handle)
-        .map(Value::UInt)
-        .map_err(|_| codec::Error::Malformed { what: "an unsigned handle" }.into())
+    u64::try_from(handle).map(Value::UInt).map_err(|_| {
+        codec::Error::Malformed {
+            what: "an unsigned handle",
+        }
+        .into()
+    })
 }
 
 /// Collects rows into arrays, one per chosen column.
@@ -208,7 +218,8 @@ impl RowDecoder {
 
     /// After an error the rows so far are lost.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.layout.decode_row(key, value, self.zone, &mut self.builders)?;
+        self.layout
+            .decode_row(key, value, self.zone, &mut self.builders)?;
         self.rows += 1;
         Ok(())
     }

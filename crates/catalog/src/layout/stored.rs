@@ -66,7 +66,12 @@ pub(super) fn is_cut(table: &Table, part: &IndexPart) -> bool {
 /// Columns whose values an index's entries hold in their values, each with the number of characters (bytes for binary)
 /// that it is cut to. Ascending by column id, as rows have them.
 pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Option<u32>)> {
-    let needs_restoring = |p: &&IndexPart| table.columns.get(p.column).is_some_and(|c| !key_gives_back(&c.ty));
+    let needs_restoring = |p: &&IndexPart| {
+        table
+            .columns
+            .get(p.column)
+            .is_some_and(|c| !key_gives_back(&c.ty))
+    };
     let clustered = clustered_index(table).is_some();
     let mut restored: Vec<(usize, Option<u32>)> = Vec::new();
     let mut add = |part: &IndexPart| {
@@ -79,7 +84,10 @@ pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Opti
     };
     if clustered {
         index.parts.iter().filter(needs_restoring).for_each(&mut add);
-        clustered_parts(table).iter().filter(needs_restoring).for_each(&mut add);
+        clustered_parts(table)
+            .iter()
+            .filter(needs_restoring)
+            .for_each(&mut add);
     } else if index.parts.iter().any(|p| needs_restoring(&p)) {
         // The older form of the value holds all parts as soon as it holds one.
         index.parts.iter().for_each(&mut add);

@@ -35,7 +35,10 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
     Index {
         id,
         name: format!("i{id}"),
-        parts: parts.iter().map(|&(column, prefix)| IndexPart { column, prefix }).collect(),
+        parts: parts
+            .iter()
+            .map(|&(column, prefix)| IndexPart { column, prefix })
+            .collect(),
         unique,
         primary: false,
         comment: String::new(),
@@ -67,7 +70,11 @@ fn table(handle: Handle, indexes: Vec<Index>) -> Table {
         id: 77,
         name: "t".into(),
         database: "d".into(),
-        columns: types.iter().enumerate().map(|(i, ty)| column(20 - i as i64, *ty)).collect(),
+        columns: types
+            .iter()
+            .enumerate()
+            .map(|(i, ty)| column(20 - i as i64, *ty))
+            .collect(),
         indexes,
         handle,
         collation: Collation::DEFAULT,
@@ -122,7 +129,9 @@ fn rows_come_back_whatever_the_handle() {
         with_null[3] = Value::Null;
         with_null[9] = Value::Null;
         for row in [row(1), row(70_000), with_null] {
-            let handle = given.clone().unwrap_or_else(|| encoder.handle(&row, ZONE).unwrap());
+            let handle = given
+                .clone()
+                .unwrap_or_else(|| encoder.handle(&row, ZONE).unwrap());
             let (key, value) = (encoder.row_key(&handle), encoder.row_value(&row, ZONE).unwrap());
             assert!(table_range(&table).contains(&key));
             let layout = TableLayout::new(&table, &ALL).unwrap();
@@ -145,9 +154,14 @@ fn timestamps_are_stored_in_utc() {
     let table = clustered();
     let encoder = RowEncoder::new(&table).unwrap();
     let handle = encoder.handle(&row(1), ZONE).unwrap();
-    let (key, value) = (encoder.row_key(&handle), encoder.row_value(&row(1), ZONE).unwrap());
+    let (key, value) = (
+        encoder.row_key(&handle),
+        encoder.row_value(&row(1), ZONE).unwrap(),
+    );
     let layout = TableLayout::new(&table, &[2]).unwrap();
-    let utc = layout.decode_row_values(&key, &value, TimeZone::Offset(0)).unwrap();
+    let utc = layout
+        .decode_row_values(&key, &value, TimeZone::Offset(0))
+        .unwrap();
     let expected = DateTime::new(2024, 2, 29, 23, 2, 3, 1).pack();
     assert_eq!(utc, [Value::UInt(expected)]);
 }
@@ -196,7 +210,10 @@ fn older_rows_have_the_default_of_newer_columns() {
     let mut nulls = row(1);
     nulls.extend(vec![Value::Null; 5]);
     let value = RowEncoder::new(&new).unwrap().row_value(&nulls, ZONE).unwrap();
-    assert_eq!(layout.decode_row_values(&key, &value, ZONE).unwrap(), vec![Value::Null; 5]);
+    assert_eq!(
+        layout.decode_row_values(&key, &value, ZONE).unwrap(),
+        vec![Value::Null; 5]
+    );
 }
 
 /// Every kind of index over every kind of handle: handle, covered columns, distinctness.
@@ -211,29 +228,44 @@ fn entries_come_back_whatever_index_and_handle() {
     ];
     for (mut table, given) in tables() {
         for (shape, unique) in shapes.iter().flat_map(|s| [(s, false), (s, true)]) {
-            table.indexes.truncate(usize::from(matches!(table.handle, Handle::Clustered { .. })));
+            table
+                .indexes
+                .truncate(usize::from(matches!(table.handle, Handle::Clustered { .. })));
             table.indexes.push(index(9, unique, shape));
             let position = table.indexes.len() - 1;
             let encoder = RowEncoder::new(&table).unwrap();
             assert_eq!(encoder.entry_indexes().collect::<Vec<_>>(), [position]);
-            let covered: Vec<usize> = ALL.into_iter().filter(|c| index_covers(&table, position, &[*c])).collect();
+            let covered: Vec<usize> = ALL
+                .into_iter()
+                .filter(|c| index_covers(&table, position, &[*c]))
+                .collect();
             let whole = shape.iter().filter(|p| p.1.is_none());
-            assert!(whole.clone().all(|p| covered.contains(&p.0)), "{shape:?} {covered:?}");
+            assert!(
+                whole.clone().all(|p| covered.contains(&p.0)),
+                "{shape:?} {covered:?}"
+            );
             let layout = IndexLayout::new(&table, position, &covered).unwrap();
             let mut with_null = row(3);
             with_null[shape[0].0] = Value::Null;
             for (row, has_null) in [(row(1), false), (row(-9), false), (with_null, true)] {
-                let negative_unsigned = matches!(table.handle, Handle::Integer { column } if row[column].is_null());
-                if negative_unsigned || (has_null && table.primary_parts().iter().any(|p| row[p.column].is_null())) {
+                let negative_unsigned =
+                    matches!(table.handle, Handle::Integer { column } if row[column].is_null());
+                if negative_unsigned
+                    || (has_null && table.primary_parts().iter().any(|p| row[p.column].is_null()))
+                {
                     continue;
                 }
-                let handle = given.clone().unwrap_or_else(|| encoder.handle(&row, ZONE).unwrap());
+                let handle = given
+                    .clone()
+                    .unwrap_or_else(|| encoder.handle(&row, ZONE).unwrap());
                 let entry = encoder.index_entry(position, &row, &handle, ZONE).unwrap();
                 assert_eq!(entry.distinct, unique && !has_null);
                 assert!(index_range(&table, position).contains(&entry.key));
                 assert_eq!(layout.handle(&entry.key, &entry.value).unwrap(), handle);
                 let expected: Vec<Value> = covered.iter().map(|&c| row[c].clone()).collect();
-                let values = layout.decode_entry_values(&entry.key, &entry.value, ZONE).unwrap();
+                let values = layout
+                    .decode_entry_values(&entry.key, &entry.value, ZONE)
+                    .unwrap();
                 assert_eq!(values, expected);
                 let mut decoder = IndexDecoder::with_layout(layout.clone(), ZONE);
                 decoder.push(&entry.key, &entry.value).unwrap();
@@ -280,7 +312,10 @@ fn what_an_index_does_not_cover_is_refused() {
 
 #[test]
 fn entries_of_equal_rows_meet() {
-    let mut table = table(Handle::Integer { column: 0 }, vec![index(1, true, &[(1, Some(6)), (4, None)])]);
+    let mut table = table(
+        Handle::Integer { column: 0 },
+        vec![index(1, true, &[(1, Some(6)), (4, None)])],
+    );
     let encoder = RowEncoder::new(&table).unwrap();
     let entry = |text: &str, padded: &str, id: i64| {
         let mut row = row(id);
@@ -292,7 +327,12 @@ fn entries_of_equal_rows_meet() {
     assert_ne!(entry("a", "x", 1).key, entry("a", "X", 2).key);
     table.indexes[0].unique = false;
     let encoder = RowEncoder::new(&table).unwrap();
-    let of = |id| encoder.index_entry(0, &row(1), &RowHandle::Int(id), ZONE).unwrap().key;
+    let of = |id| {
+        encoder
+            .index_entry(0, &row(1), &RowHandle::Int(id), ZONE)
+            .unwrap()
+            .key
+    };
     assert!(of(-1) < of(1));
 }
 
@@ -306,11 +346,22 @@ fn rows_of_the_wrong_width_and_foreign_values_are_refused() {
     assert!(encoder.row_value(&foreign, ZONE).is_err());
     foreign[0] = Value::Null;
     assert!(encoder.handle(&foreign, ZONE).is_err());
-    assert!(RowEncoder::new(&super::tests::table(Handle::Hidden, vec![])).unwrap().handle(&row(1), ZONE).is_err());
+    assert!(
+        RowEncoder::new(&super::tests::table(Handle::Hidden, vec![]))
+            .unwrap()
+            .handle(&row(1), ZONE)
+            .is_err()
+    );
 }
 
 /// A range of an index against the same range over values.
-fn check_range(table: &Table, parts: &KeyParts, position: Option<usize>, range: &ValueRange, rows: &[Vec<Value>]) {
+fn check_range(
+    table: &Table,
+    parts: &KeyParts,
+    position: Option<usize>,
+    range: &ValueRange,
+    rows: &[Vec<Value>],
+) {
     let encoder = RowEncoder::new(table).unwrap();
     let keys = parts.range(range, ZONE).unwrap();
     for row in rows {
@@ -321,7 +372,11 @@ fn check_range(table: &Table, parts: &KeyParts, position: Option<usize>, range: 
         };
         let value = |part: usize| &row[parts.column(part).unwrap()];
         let as_option = |v: &Value| v.as_i64();
-        let prefix_matches = range.prefix.iter().enumerate().all(|(i, v)| as_option(v) == as_option(value(i)));
+        let prefix_matches = range
+            .prefix
+            .iter()
+            .enumerate()
+            .all(|(i, v)| as_option(v) == as_option(value(i)));
         let bounded = range.prefix.len();
         let inside = prefix_matches
             && match (&range.lower, &range.upper) {
@@ -355,7 +410,9 @@ fn number() -> impl Strategy<Value = Value> {
 fn bound() -> impl Strategy<Value = Option<ValueBound>> {
     // NULL as a bound is only ever IS NOT NULL: lower and exclusive.
     let value = number().prop_filter("not NULL", |v| !v.is_null());
-    proptest::option::of((value, any::<bool>()).prop_map(|(value, inclusive)| ValueBound { value, inclusive }))
+    proptest::option::of(
+        (value, any::<bool>()).prop_map(|(value, inclusive)| ValueBound { value, inclusive }),
+    )
 }
 
 proptest! {
@@ -399,15 +456,24 @@ proptest! {
 
 #[test]
 fn points_need_every_value() {
-    let table = table(Handle::Integer { column: 0 }, vec![index(1, true, &[(1, None), (3, None)])]);
+    let table = table(
+        Handle::Integer { column: 0 },
+        vec![index(1, true, &[(1, None), (3, None)])],
+    );
     let parts = KeyParts::index(&table, 0).unwrap();
     let values = [Value::from("x"), Value::Decimal(Decimal::from_i64(1))];
     let key = parts.point(&values, ZONE).unwrap().unwrap();
     let mut row = row(1);
     (row[1], row[3]) = (values[0].clone(), values[1].clone());
-    let entry = RowEncoder::new(&table).unwrap().index_entry(0, &row, &RowHandle::Int(1), ZONE).unwrap();
+    let entry = RowEncoder::new(&table)
+        .unwrap()
+        .index_entry(0, &row, &RowHandle::Int(1), ZONE)
+        .unwrap();
     assert_eq!(entry.key, key);
-    assert_eq!(parts.point(&[Value::Null, values[1].clone()], ZONE).unwrap(), None);
+    assert_eq!(
+        parts.point(&[Value::Null, values[1].clone()], ZONE).unwrap(),
+        None
+    );
     let primary = KeyParts::primary(&table).unwrap();
     let row_key = primary.point(&[Value::Int(7)], ZONE).unwrap();
     assert_eq!(row_key, Some(super::row_key(&table, &RowHandle::Int(7))));

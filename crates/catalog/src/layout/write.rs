@@ -142,11 +142,19 @@ impl RowEncoder {
     }
 
     /// The entry of a row in an index that [`RowEncoder::entry_indexes`] names.
-    pub fn index_entry(&self, position: usize, row: &[Value], handle: &RowHandle, zone: TimeZone) -> Result<IndexEntry> {
+    pub fn index_entry(
+        &self,
+        position: usize,
+        row: &[Value],
+        handle: &RowHandle,
+        zone: TimeZone,
+    ) -> Result<IndexEntry> {
         self.check(row)?;
         match self.indexes.get(position) {
             Some(index) if !index.clustered => index.entry(row, handle, zone),
-            _ => Err(Error::internal(format!("no entries are kept in index {position}"))),
+            _ => Err(Error::internal(format!(
+                "no entries are kept in index {position}"
+            ))),
         }
     }
 

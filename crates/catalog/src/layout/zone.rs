@@ -13,7 +13,12 @@ pub(super) fn to_local(packed: u64, zone: TimeZone) -> u64 {
 ///
 /// # Errors
 /// 1292 for a TIMESTAMP that the zone's clocks never show.
-pub(super) fn to_stored<'a>(value: &'a Value, ty: &SqlType, zone: TimeZone, slot: &'a mut Value) -> Result<&'a Value> {
+pub(super) fn to_stored<'a>(
+    value: &'a Value,
+    ty: &SqlType,
+    zone: TimeZone,
+    slot: &'a mut Value,
+) -> Result<&'a Value> {
     match value {
         Value::UInt(packed) if ty.kind == TypeKind::Timestamp && *packed != 0 => {
             let Some(utc) = zone.local_to_utc(*packed) else {
@@ -50,12 +55,21 @@ mod tests {
         let timestamp = SqlType::timestamp(6);
         let mut slot = Value::Null;
         let value = Value::UInt(local);
-        assert_eq!(to_stored(&value, &timestamp, zone, &mut slot).unwrap(), &Value::UInt(utc));
+        assert_eq!(
+            to_stored(&value, &timestamp, zone, &mut slot).unwrap(),
+            &Value::UInt(utc)
+        );
         assert_eq!(from_stored(Value::UInt(utc), &timestamp, zone), value);
         let mut slot = Value::Null;
-        assert_eq!(to_stored(&value, &SqlType::datetime(6), zone, &mut slot).unwrap(), &value);
+        assert_eq!(
+            to_stored(&value, &SqlType::datetime(6), zone, &mut slot).unwrap(),
+            &value
+        );
         let mut slot = Value::Null;
-        assert_eq!(to_stored(&Value::UInt(0), &timestamp, zone, &mut slot).unwrap(), &Value::UInt(0));
+        assert_eq!(
+            to_stored(&Value::UInt(0), &timestamp, zone, &mut slot).unwrap(),
+            &Value::UInt(0)
+        );
         assert_eq!(to_local(0, zone), 0);
     }
 }

@@ -1,0 +1,149 @@
+//! Types' names as MySQL prints them: in SHOW CREATE TABLE, SHOW COLUMNS, information_schema.
+//!
+//! Not here: collations, which are clauses of the column, and the protocol's codes (`wire`).
+
+use std::fmt::Write;
+
+use crate::{SqlType, TypeKind};
+
+impl SqlType {
+    /// `int unsigned`, `decimal(10,2)`, `varchar(20)`, `timestamp(6)`: `information_schema.columns.column_type`.
+    pub fn column_type(&self) -> String {
+        let mut text = self.data_type().to_owned();
+        // Writing to a String cannot fail.
+        let _ = match self.kind {
+            // The only display width that MySQL 8 still shows, as clients take it for BOOLEAN.
+            TypeKind::TinyInt if self.length == 1 && !self.unsigned => write!(text, "(1)"),
+            TypeKind::Decimal => write!(text, "({},{})", self.length, self.decimals),
+            TypeKind::Float | TypeKind::Double if self.decimals < Self::NOT_FIXED => {
+                write!(text, "({},{})", self.length, self.decimals)
+            }
+            TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time if self.decimals > 0 => {
+                write!(text, "({})", self.decimals)
+            }
+            TypeKind::Char | TypeKind::VarChar => write!(text, "({})", self.length),
+            _ => Ok(()),
+        };
+        if self.unsigned && self.kind != TypeKind::Year {
+            text.push_str(" unsigned");
+        }
+        text
+    }
+
+    /// The bare name: `information_schema.columns.data_type`.
+    pub fn data_type(&self) -> &'static str {
+        let of_strings = |text, binary| if self.is_binary() { binary } else { text };
+        match self.kind {
+            TypeKind::Null => "null",
+            TypeKind::TinyInt => "tinyint",
+            TypeKind::SmallInt => "smallint",
+            TypeKind::MediumInt => "mediumint",
+            TypeKind::Int => "int",
+            TypeKind::BigInt => "bigint",
+            TypeKind::Year => "year",
+            TypeKind::Decimal => "decimal",
+            TypeKind::Float => "float",
+            TypeKind::Double => "double",
+            TypeKind::Date => "date",
+            TypeKind::DateTime => "datetime",
+            TypeKind::Timestamp => "timestamp",
+            TypeKind::Time => "time",
+            TypeKind::Char => of_strings("char", "binary"),
+            TypeKind::VarChar => of_strings("varchar", "varbinary"),
+            TypeKind::TinyText => of_strings("tinytext", "tinyblob"),
+            TypeKind::Text => of_strings("text", "blob"),
+            TypeKind::MediumText => of_strings("mediumtext", "mediumblob"),
+            TypeKind::LongText => of_strings("longtext", "longblob"),
+            TypeKind::Json => "json",
+        }
+    }
+
+    /// The most bytes a value of a string type or JSON has, in its own character set; 0 for the other types.
+    pub fn max_bytes(&self) -> u64 {
+        match self.kind {
+            TypeKind::Char | TypeKind::VarChar => {
+                u64::from(self.length) * u64::from(self.collation.charset().max_bytes_per_char())
+            }
+            TypeKind::TinyText => 255,
+            TypeKind::Text => 65_535,
+            TypeKind::MediumText => 16_777_215,
+            TypeKind::LongText | TypeKind::Json => 4_294_967_295,
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Collation;
+
+    #[test]
+    fn names_as_mysql_prints_them() {
+        let int = |kind, length, unsigned| SqlType {
+            kind,
+            length,
+            unsigned,
+            ..SqlType::BIGINT
+        };
+        let text = SqlType {
+            kind: TypeKind::LongText,
+            ..SqlType::varchar(0, Collation::DEFAULT)
+        };
+        for (ty, expected) in [
+            (int(TypeKind::TinyInt, 1, false), "tinyint(1)"),
+            (int(TypeKind::TinyInt, 1, true), "tinyint unsigned"),
+            (int(TypeKind::Int, 11, false), "int"),
+            (SqlType::BIGINT_UNSIGNED, "bigint unsigned"),
+            (SqlType::YEAR, "year"),
+            (SqlType::decimal(10, 0), "decimal(10,0)"),
+            (SqlType::DOUBLE, "double"),
+            (
+                SqlType {
+                    length: 7,
+                    decimals: 3,
+                    ..SqlType::FLOAT
+                },
+                "float(7,3)",
+            ),
+            (
+                SqlType {
+                    unsigned: true,
+                    ..SqlType::decimal(5, 2)
+                },
+                "decimal(5,2) unsigned",
+            ),
+            (SqlType::DATE, "date"),
+            (SqlType::timestamp(0), "timestamp"),
+            (SqlType::timestamp(6), "timestamp(6)"),
+            (SqlType::time(3), "time(3)"),
+            (SqlType::varchar(16, Collation::Binary), "varbinary(16)"),
+            (SqlType::varchar(10, Collation::AsciiBin), "varchar(10)"),
+            (
+                SqlType {
+                    kind: TypeKind::Char,
+                    ..SqlType::varchar(4, Collation::Binary)
+                },
+                "binary(4)",
+            ),
+            (text, "longtext"),
+            (
+                SqlType {
+                    collation: Collation::Binary,
+                    ..text
+                },
+                "longblob",
+            ),
+            (SqlType::JSON, "json"),
+        ] {
+            assert_eq!(ty.column_type(), expected);
+        }
+    }
+
+    #[test]
+    fn bytes_follow_the_character_set() {
+        assert_eq!(SqlType::varchar(10, Collation::DEFAULT).max_bytes(), 40);
+        assert_eq!(SqlType::varchar(10, Collation::Latin1SwedishCi).max_bytes(), 10);
+        assert_eq!(SqlType::BIGINT.max_bytes(), 0);
+    }
+}
