@@ -1,38 +1,12 @@
 //! Text between a client's character set and ours, which is UTF-8 everywhere in memory.
 //!
 //! `@@character_set_client` says what statements and parameters arrive in, `@@character_set_results` what rows leave
-//! in. MySQL's latin1 is Windows-1252, with the five bytes that Windows leaves out kept as control characters.
+//! in. What latin1 holds is in [`types::collation`].
 
 use std::borrow::Cow;
 
 use types::Charset;
-
-/// Code points of the bytes 0x80 to 0x9f of MySQL's latin1.
-const LATIN1_80_TO_9F: [u16; 32] = [
-    0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152,
-    0x008d, 0x017d, 0x008f, 0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122,
-    0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178,
-];
-
-fn latin1_to_char(byte: u8) -> char {
-    match byte {
-        0x80..=0x9f => LATIN1_80_TO_9F
-            .get(usize::from(byte - 0x80))
-            .and_then(|&code| char::from_u32(u32::from(code)))
-            .unwrap_or(char::REPLACEMENT_CHARACTER),
-        _ => char::from(byte),
-    }
-}
-
-fn char_to_latin1(character: char) -> Option<u8> {
-    match u32::from(character) {
-        code @ (0..=0x7f | 0xa0..=0xff) => Some(code as u8),
-        code => {
-            let position = LATIN1_80_TO_9F.iter().position(|&c| u32::from(c) == code)?;
-            Some(0x80 + position as u8)
-        }
-    }
-}
+use types::collation::{char_to_latin1, latin1_to_utf8};
 
 /// Text from a client to UTF-8; `None` where the bytes are no text of that character set. `binary` is taken for UTF-8.
 pub fn decode(charset: Charset, bytes: &[u8]) -> Option<Cow<'_, str>> {

@@ -1,0 +1,134 @@
+//! Accounts: which one a client may log in to, by its user name and where it comes from.
+//!
+//! Where accounts are kept is `session`'s and `catalog`'s. How a client proves that it is who it says:
+//! [`crate::login`].
+
+mod host_pattern;
+mod network;
+
+use std::net::IpAddr;
+
+pub use host_pattern::{Specificity, host_specificity};
+pub use network::Network;
+
+/// An account as login sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Empty for the anonymous user.
+    pub user: String,
+    /// A host name, an address, a network, or a pattern with `%` and `_`.
+    pub host: String,
+    /// `caching_sha2_password` or `mysql_native_password`.
+    pub plugin: String,
+    /// What the plugin stored; empty for no password.
+    pub auth_string: String,
+    pub locked: bool,
+    /// REQUIRE SSL.
+    pub require_tls: bool,
+    /// May take the one connection beyond `max_connections`.
+    pub administrator: bool,
+}
+
+impl Account {
+    /// As messages name it.
+    pub fn quoted(&self) -> String {
+        format!("'{}'@'{}'", self.user, self.host)
+    }
+}
+
+/// Where a client comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The UNIX socket.
+    Socket,
+    Address(IpAddr),
+}
+
+impl Origin {
+    /// Whether the client is on this machine.
+    pub fn is_local(self) -> bool {
+        match self {
+            Self::Socket => true,
+            Self::Address(ip) => ip.is_loopback(),
+        }
+    }
+
+    /// The host part of `USER()` and of messages. Loopback addresses have the name `localhost`; other addresses are not
+    /// looked up, as with MySQL's `skip_name_resolve`.
+    pub fn host(self) -> String {
+        match self {
+            Self::Address(ip) if !ip.is_loopback() => ip.to_string(),
+            _ => "localhost".to_owned(),
+        }
+    }
+}
+
+/// Finds the account a client gets: of all whose host fits, the one with the most specific host; a named user goes
+/// before the anonymous one where hosts are alike.
+///
+/// Source: MySQL 8.0 manual, 6.2.6 "Access Control, Stage 1: Connection Verification".
+pub fn best_match<'a>(accounts: &'a [Account], user: &str, origin: Origin) -> Option<&'a Account> {
+    accounts
+        .iter()
+        .filter(|account| account.user == user || account.user.is_empty())
+        .filter_map(|account| {
+            let specificity = host_specificity(&account.host, origin)?;
+            Some(((specificity, !account.user.is_empty()), account))
+        })
+        .max_by(|(a, _), (b, _)| a.cmp(b))
+        .map(|(_, account)| account)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(user: &str, host: &str) -> Account {
+        Account {
+            user: user.to_owned(),
+            host: host.to_owned(),
+            plugin: wire::auth::CACHING_SHA2_PASSWORD.to_owned(),
+            auth_string: String::new(),
+            locked: false,
+            require_tls: false,
+            administrator: false,
+        }
+    }
+
+    fn chosen(accounts: &[Account], user: &str, origin: Origin) -> Option<String> {
+        best_match(accounts, user, origin).map(Account::quoted)
+    }
+
+    #[test]
+    fn the_most_specific_host_wins() {
+        let accounts = [
+            account("app", "%"),
+            account("app", "192.0.2.%"),
+            account("app", "192.0.2.7"),
+            account("app", "192.0.0.0/16"),
+            account("", "192.0.2.8"),
+            account("app", "localhost"),
+        ];
+        let from = |ip: &str| chosen(&accounts, "app", Origin::Address(ip.parse().unwrap())).unwrap();
+        assert_eq!(from("192.0.2.7"), "'app'@'192.0.2.7'");
+        assert_eq!(from("192.0.2.8"), "''@'192.0.2.8'");
+        assert_eq!(from("192.0.2.9"), "'app'@'192.0.2.%'");
+        assert_eq!(from("192.0.3.9"), "'app'@'%'");
+        assert_eq!(from("127.0.0.1"), "'app'@'localhost'");
+        assert_eq!(from("::1"), "'app'@'localhost'");
+        assert_eq!(
+            chosen(&accounts, "app", Origin::Socket).unwrap(),
+            "'app'@'localhost'"
+        );
+    }
+
+    #[test]
+    fn no_account_of_that_name_or_host() {
+        let accounts = [account("app", "localhost")];
+        assert_eq!(chosen(&accounts, "other", Origin::Socket), None);
+        assert_eq!(
+            chosen(&accounts, "app", Origin::Address("192.0.2.7".parse().unwrap())),
+            None
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! What a server is started with, and the settings that may change while it runs.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::accounts::Network;
+
+/// Fixed for the life of a server.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// TCP addresses for MySQL clients.
+    pub listen: Vec<SocketAddr>,
+    /// Path of the UNIX socket.
+    pub socket: Option<PathBuf>,
+    /// Address of the status port (HTTP: `/status` and `/metrics`).
+    pub status: Option<SocketAddr>,
+    /// Where the self-made certificate and the RSA key are kept. Without it both live as long as the process.
+    pub data_directory: Option<PathBuf>,
+    pub tls: TlsConfig,
+    /// Peers that speak for others: connections from these networks must begin with a PROXY protocol header of version
+    /// 2, connections from elsewhere must not.
+    pub proxy_protocol_networks: Vec<Network>,
+    /// A connection that has been idle for so long gives its thread back.
+    pub park_after: Duration,
+    /// Stack of a connection's thread, in bytes; reserved, not used, until a statement nests that deep.
+    pub stack_bytes: usize,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: Vec::new(),
+            socket: None,
+            status: None,
+            data_directory: None,
+            tls: TlsConfig::SelfMade,
+            proxy_protocol_networks: Vec::new(),
+            park_after: Duration::from_secs(10),
+            stack_bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// Where the server's certificate comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TlsConfig {
+    /// TLS is not offered.
+    Off,
+    /// A self-signed certificate, made on the first start.
+    SelfMade,
+    /// PEM files of the user: a chain of certificates and the first one's private key.
+    Files { certificate: PathBuf, key: PathBuf },
+}
+
+/// Global variables that concern connections; asked for whenever a connection arrives, so that `SET GLOBAL` takes
+/// effect on the next one.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `@@version`, told in the greeting.
+    pub version: String,
+    pub max_connections: usize,
+    /// How long a client may take to log in.
+    pub connect_timeout: Duration,
+    /// `max_allowed_packet` until a session says otherwise, in bytes.
+    pub max_allowed_packet: usize,
+    pub require_secure_transport: bool,
+    /// `default_authentication_plugin`.
+    pub default_plugin: &'static str,
+    /// Collation id told in the greeting.
+    pub collation: u16,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            version: "8.0.33-StemDB".to_owned(),
+            max_connections: 151,
+            connect_timeout: Duration::from_secs(10),
+            max_allowed_packet: 64 * 1024 * 1024,
+            require_secure_transport: false,
+            default_plugin: wire::auth::CACHING_SHA2_PASSWORD,
+            collation: types::Collation::DEFAULT.id(),
+        }
+    }
+}

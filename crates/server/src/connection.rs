@@ -1,0 +1,402 @@
+//! One connection: login, then one command after another. Its state is a value, not a stack, so that it can be parked
+//! while the client is idle and go on later on another thread.
+
+use std::io;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use types::{Error, errno};
+use wire::capabilities::capability;
+use wire::command::code;
+use wire::handshake::ChangeUser;
+use wire::ok::Ok as OkPacket;
+use wire::{ClientInfo, Flow, PacketSink};
+
+use crate::accounts::Origin;
+use crate::channel::{Channel, ReceiveError, Received, inactivity, shutdown_in_progress};
+use crate::connections::Entry;
+use crate::login::{LoggedIn, Login, Refusal, read_proxy_header};
+use crate::sessions::{Limits, Session};
+use crate::shared::Shared;
+use crate::socket::Socket;
+use crate::transport::Transport;
+
+/// A connection whose client has logged in.
+///
+/// Fields are dropped in this order: the session ends, and only then the connection counts as gone.
+pub struct Connection {
+    session: Box<dyn Session>,
+    channel: Channel,
+    client: ClientInfo,
+    origin: Origin,
+    limits: Limits,
+    idle_since: Instant,
+    entry: Entry,
+    shared: Arc<Shared>,
+}
+
+/// What the loop does next.
+enum Next {
+    Continue,
+    /// The client gets this error, unless it is gone anyway.
+    Close(Option<Error>),
+}
+
+/// Serves a new connection until it closes or is parked. Runs on a thread of its own.
+pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
+    let entry = shared.connections.enter(socket.clone());
+    let metrics = &shared.metrics;
+    metrics.connections.inc();
+    let settings = shared.sessions.settings();
+    let mut channel = Channel::new(
+        Transport::new(socket.clone()),
+        settings.max_allowed_packet,
+        metrics.bytes_received.clone(),
+        metrics.bytes_sent.clone(),
+    );
+    let deadline = Instant::now() + settings.connect_timeout;
+    if channel
+        .transport
+        .set_write_timeout(settings.connect_timeout)
+        .is_err()
+    {
+        return;
+    }
+    let (origin, peer) = match origin_of(&shared, &mut channel, &socket, deadline) {
+        Ok(found) => found,
+        Err(error) => {
+            shared.metrics.aborted_logins.inc();
+            if let ReceiveError::Protocol(error) = error {
+                refuse(
+                    &mut channel,
+                    Refusal {
+                        error: Some(error),
+                        capabilities: 0,
+                    },
+                );
+            }
+            return;
+        }
+    };
+    let settings_max_connections = settings.max_connections;
+    let login = Login {
+        shared: &shared,
+        channel: &mut channel,
+        settings,
+        origin,
+        peer,
+        deadline,
+    };
+    let opened = login.run(entry.control.id).and_then(|logged_in| {
+        open_session(&shared, &entry, &logged_in, settings_max_connections)
+            .map(|session| (session, logged_in))
+            .map_err(|(error, capabilities)| Refusal {
+                error: Some(error),
+                capabilities,
+            })
+    });
+    match opened {
+        Ok((session, logged_in)) => {
+            let limits = session.limits();
+            let mut connection = Box::new(Connection {
+                session,
+                channel,
+                client: logged_in.client,
+                origin,
+                limits,
+                idle_since: Instant::now(),
+                entry,
+                shared,
+            });
+            if connection.answer_login().is_ok() {
+                if let Some(algorithm) = logged_in.compression {
+                    connection.channel.start_compression(algorithm);
+                }
+                connection.serve();
+            }
+        }
+        Err(refusal) => {
+            shared.metrics.aborted_logins.inc();
+            refuse(&mut channel, refusal);
+        }
+    }
+}
+
+/// Where the client is: the socket's other end, or what a balancer in front says.
+fn origin_of(
+    shared: &Shared,
+    channel: &mut Channel,
+    socket: &Socket,
+    deadline: Instant,
+) -> Result<(Origin, Option<SocketAddr>), ReceiveError> {
+    let Some(peer) = socket.peer() else {
+        return if socket.is_unix() {
+            Ok((Origin::Socket, None))
+        } else {
+            Err(io::Error::from(io::ErrorKind::NotConnected).into())
+        };
+    };
+    let is_balancer = shared
+        .config
+        .proxy_protocol_networks
+        .iter()
+        .any(|network| network.contains(peer.ip()));
+    let client = if is_balancer {
+        read_proxy_header(channel, deadline)?.unwrap_or(peer)
+    } else {
+        peer
+    };
+    Ok((Origin::Address(client.ip()), Some(client)))
+}
+
+fn open_session(
+    shared: &Shared,
+    entry: &Entry,
+    logged_in: &LoggedIn,
+    max_connections: usize,
+) -> Result<Box<dyn Session>, (Error, u32)> {
+    let capabilities = logged_in.client.capabilities;
+    // One more than allowed has come this far: it is an administrator's, or nobody's.
+    if shared.connections.count() > max_connections && !logged_in.account.administrator {
+        return Err((too_many_connections(), capabilities));
+    }
+    let session = catch_unwind(AssertUnwindSafe(|| {
+        shared
+            .sessions
+            .open(entry.control.id, logged_in.client.clone(), entry.control.clone())
+    }))
+    .unwrap_or_else(|_| Err(Error::internal("opening the session failed")))
+    .map_err(|error| (error, capabilities))?;
+    entry.control.set_interrupter(session.interrupter());
+    Ok(session)
+}
+
+/// Error 1040, as MySQL words it.
+pub fn too_many_connections() -> Error {
+    Error::new(errno::ER_CON_COUNT_ERROR, "Too many connections")
+}
+
+fn refuse(channel: &mut Channel, refusal: Refusal) {
+    if let Some(error) = refusal.error {
+        tracing::info!("login refused: {error}");
+        if channel.send_error(&error, refusal.capabilities).is_ok() {
+            channel.linger();
+        }
+    }
+}
+
+impl Connection {
+    /// The OK packet that ends the login.
+    fn answer_login(&mut self) -> io::Result<()> {
+        let ok = OkPacket {
+            status: self.session.status(),
+            ..OkPacket::default()
+        };
+        let capabilities = self.client.capabilities;
+        let mut sink = self.channel.sink();
+        sink.send_with(&mut |out| ok.encode(capabilities, out))?;
+        sink.flush()?;
+        self.apply_limits()?;
+        self.entry.control.end_command(self.session.in_transaction());
+        Ok(())
+    }
+
+    /// Answers commands until the connection closes, or parks it.
+    pub fn serve(mut self: Box<Self>) {
+        loop {
+            if self.entry.control.is_hung_up() {
+                return self.close(None);
+            }
+            if self.shared.connections.is_draining() && !self.session.in_transaction() {
+                return self.close(Some(shutdown_in_progress()));
+            }
+            self.channel.start_command();
+            let wait = self.shared.config.park_after.min(self.limits.wait_timeout);
+            let received = self
+                .channel
+                .transport
+                .set_read_timeout(wait)
+                .map_err(ReceiveError::from)
+                .and_then(|()| self.channel.receive(self.limits.net_read_timeout));
+            match received {
+                Ok(Received::Packet) if self.entry.control.is_hung_up() => return self.close(None),
+                Ok(Received::Packet) => match self.command() {
+                    Next::Continue => {}
+                    Next::Close(error) => return self.close(error),
+                },
+                Ok(Received::Idle) => match self.left_to_be_idle() {
+                    Some(left) => match park(self, left) {
+                        // No place to park is no reason to lose the connection: it goes on waiting here.
+                        Some(back) => self = back,
+                        None => return,
+                    },
+                    None => return self.expire(),
+                },
+                Ok(Received::Closed) => {
+                    // Without COM_QUIT.
+                    self.shared.metrics.aborted_clients.inc();
+                    return self.close(None);
+                }
+                Err(ReceiveError::Protocol(error)) => {
+                    self.shared.metrics.aborted_clients.inc();
+                    return self.close(Some(error));
+                }
+                Err(ReceiveError::Io(error)) => {
+                    tracing::debug!("connection {}: {error}", self.entry.control.id);
+                    self.shared.metrics.aborted_clients.inc();
+                    return self.close(None);
+                }
+            }
+        }
+    }
+
+    pub fn socket(&self) -> &Arc<Socket> {
+        self.channel.transport.socket()
+    }
+
+    /// How long the client may still be idle.
+    fn left_to_be_idle(&self) -> Option<Duration> {
+        self.limits
+            .wait_timeout
+            .checked_sub(self.idle_since.elapsed())
+            .filter(|left| !left.is_zero())
+    }
+
+    /// The client was idle for too long.
+    pub fn expire(self: Box<Self>) {
+        self.shared.metrics.aborted_clients.inc();
+        self.close(Some(inactivity()));
+    }
+
+    /// One command and its answer.
+    fn command(&mut self) -> Next {
+        let started = Instant::now();
+        self.entry.control.start_command();
+        let command = self.channel.input.payload().first().copied();
+        let next = match command {
+            Some(code::CHANGE_USER) => self.change_user(),
+            Some(_) => self.handle(),
+            None => Next::Close(Some(wire::reader::malformed())),
+        };
+        if let Next::Close(_) = next {
+            return next;
+        }
+        if self.channel.sink().flush().is_err() {
+            self.shared.metrics.aborted_clients.inc();
+            return Next::Close(None);
+        }
+        self.idle_since = Instant::now();
+        self.shared
+            .metrics
+            .observe_command(command.unwrap_or_default(), self.idle_since - started);
+        if self.apply_limits().is_err() {
+            return Next::Close(None);
+        }
+        self.entry.control.end_command(self.session.in_transaction());
+        next
+    }
+
+    /// The session's variables may be others after every command.
+    fn apply_limits(&mut self) -> io::Result<()> {
+        self.limits = self.session.limits();
+        self.channel
+            .input
+            .set_payload_bytes_max(self.limits.max_allowed_packet);
+        self.channel
+            .transport
+            .set_write_timeout(self.limits.net_write_timeout)
+    }
+
+    fn handle(&mut self) -> Next {
+        let Self { channel, session, .. } = self;
+        let (command, mut sink) = channel.command_and_sink();
+        // A defect of ours must not reach other connections, and the client shall hear of it.
+        match catch_unwind(AssertUnwindSafe(|| session.handle(command, &mut sink))) {
+            Ok(Ok(Flow::Continue)) => Next::Continue,
+            Ok(Ok(Flow::Close)) => {
+                let _ = sink.flush();
+                Next::Close(None)
+            }
+            Ok(Err(error)) => {
+                tracing::debug!("connection {}: {error}", self.entry.control.id);
+                self.shared.metrics.aborted_clients.inc();
+                Next::Close(None)
+            }
+            Err(_) => {
+                tracing::error!("connection {}: a command panicked", self.entry.control.id);
+                self.channel.output.abandon();
+                Next::Close(Some(Error::internal("the statement failed in an unexpected way")))
+            }
+        }
+    }
+
+    fn change_user(&mut self) -> Next {
+        let body = self.channel.input.payload().get(1..).unwrap_or_default();
+        let request = match ChangeUser::decode(body, self.client.capabilities) {
+            Ok(request) => request,
+            Err(error) => return Next::Close(Some(error)),
+        };
+        let settings = self.shared.sessions.settings();
+        let deadline = Instant::now() + settings.connect_timeout;
+        let login = Login {
+            shared: &self.shared,
+            channel: &mut self.channel,
+            settings,
+            origin: self.origin,
+            peer: self.client.peer,
+            deadline,
+        };
+        let client = match login.change_user(request, &self.client) {
+            Ok(client) => client,
+            Err(refusal) => return Next::Close(refusal.error),
+        };
+        if let Err(error) = self.session.change_user(client.clone()) {
+            return Next::Close(Some(error));
+        }
+        self.client = client;
+        self.entry.control.set_interrupter(self.session.interrupter());
+        let ok = OkPacket {
+            status: self.session.status(),
+            ..OkPacket::default()
+        };
+        let capabilities = self.client.capabilities;
+        match self
+            .channel
+            .sink()
+            .send_with(&mut |out| ok.encode(capabilities, out))
+        {
+            Ok(()) => Next::Continue,
+            Err(_) => Next::Close(None),
+        }
+    }
+
+    fn close(mut self: Box<Self>, error: Option<Error>) {
+        match error {
+            Some(error) => {
+                // To a client that has asked for nothing the error comes as the answer to its next command.
+                let capabilities = self.client.capabilities | capability::PROTOCOL_41;
+                if self.channel.send_error(&error, capabilities).is_ok() {
+                    self.channel.linger();
+                }
+            }
+            None => {
+                let _ = self.channel.sink().flush();
+                self.channel.transport.close();
+            }
+        }
+    }
+}
+
+/// Gives the thread back while the client is idle; answers the connection where that cannot be done.
+fn park(connection: Box<Connection>, left: Duration) -> Option<Box<Connection>> {
+    let shared = connection.shared.clone();
+    match shared.parking.park(connection, left) {
+        Ok(()) => None,
+        Err((error, connection)) => {
+            tracing::warn!("cannot park a connection: {error}");
+            Some(connection)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The dialogue between the server's and the client's half of an authentication plugin.
+
+use types::Error;
+use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce, caching_sha2, native};
+use wire::capabilities::capability;
+use wire::handshake::{AuthSwitch, MoreData, auth_more_data};
+
+use super::{Login, Refusal};
+use crate::accounts::Account;
+
+/// One attempt to prove a password.
+pub(super) struct Exchange<'a, 'b> {
+    pub login: &'a mut Login<'b>,
+    pub account: &'a Account,
+    pub nonce: &'a Nonce,
+    pub capabilities: u32,
+    /// Passwords may travel as they are.
+    pub secure: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Proof {
+    pub given: bool,
+    /// For "using password: YES".
+    pub password_used: bool,
+}
+
+/// What a client sends to ask for the public key.
+const REQUEST_PUBLIC_KEY: &[u8] = &[2];
+
+impl Exchange<'_, '_> {
+    /// `auth` is what `client_plugin` made of the password; where that is not the account's plugin (or nothing that can
+    /// be relied on: `always_switch`) the client is asked to begin again.
+    pub fn run(
+        &mut self,
+        client_plugin: Option<&str>,
+        auth: &[u8],
+        always_switch: bool,
+    ) -> Result<Proof, Refusal> {
+        let plugin = self.account.plugin.as_str();
+        let can_switch = self.capabilities & capability::PLUGIN_AUTH != 0;
+        let client_plugin = client_plugin.unwrap_or(MYSQL_NATIVE_PASSWORD);
+        let mut auth = auth.to_vec();
+        if client_plugin != plugin || always_switch {
+            if !can_switch {
+                return Err(Refusal::error(old_client(), self.capabilities));
+            }
+            let nonce = self.nonce;
+            self.login.send(self.capabilities, |_, out| {
+                AuthSwitch { plugin, nonce }.encode(out)
+            })?;
+            auth = self.receive()?;
+        }
+        if plugin == CACHING_SHA2_PASSWORD {
+            self.caching_sha2(&auth)
+        } else {
+            let given = native::verify(&self.account.auth_string, &auth, self.nonce);
+            Ok(Proof {
+                given,
+                password_used: !auth.is_empty(),
+            })
+        }
+    }
+
+    fn caching_sha2(&mut self, scramble: &[u8]) -> Result<Proof, Refusal> {
+        // Nothing, or the terminator of nothing, is the empty password.
+        if matches!(scramble, [] | [0]) {
+            return Ok(Proof {
+                given: self.account.auth_string.is_empty(),
+                password_used: false,
+            });
+        }
+        if self.account.auth_string.is_empty() {
+            return Ok(Proof {
+                given: false,
+                password_used: true,
+            });
+        }
+        let shared = self.login.shared;
+        if shared.digests.verify(self.account, scramble, self.nonce) == Some(true) {
+            self.more_data(MoreData::FastAuthSuccess)?;
+            return Ok(Proof {
+                given: true,
+                password_used: true,
+            });
+        }
+        // Nobody has logged in to this account yet, or the password is wrong: only the password itself can tell.
+        self.more_data(MoreData::PerformFullAuthentication)?;
+        let Some(password) = self.full_password()? else {
+            return Ok(Proof {
+                given: false,
+                password_used: true,
+            });
+        };
+        let given = caching_sha2::verify_password(&self.account.auth_string, &password);
+        if given {
+            shared.digests.insert(self.account, &password);
+        }
+        Ok(Proof {
+            given,
+            password_used: true,
+        })
+    }
+
+    /// The password: in the clear where nobody can listen in, else encrypted with the public key.
+    fn full_password(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
+        let mut packet = self.receive()?;
+        if self.secure {
+            return Ok((packet.pop() == Some(0)).then_some(packet));
+        }
+        let shared = self.login.shared;
+        let capabilities = self.capabilities;
+        let refuse = |error: Error| Refusal::error(error, capabilities);
+        if packet == REQUEST_PUBLIC_KEY {
+            let pem = shared.rsa.public_pem().map_err(refuse)?;
+            self.more_data(MoreData::PublicKey(pem.as_bytes()))?;
+            packet = self.receive()?;
+        }
+        shared.rsa.decrypt_password(&packet, self.nonce).map_err(refuse)
+    }
+
+    fn more_data(&mut self, data: MoreData<'_>) -> Result<(), Refusal> {
+        self.login
+            .send(self.capabilities, |_, out| auth_more_data(data, out))
+    }
+
+    fn receive(&mut self) -> Result<Vec<u8>, Refusal> {
+        self.login.receive(self.capabilities)?;
+        Ok(self.login.channel.input.payload().to_vec())
+    }
+}
+
+/// Error 1251, as MySQL words it.
+fn old_client() -> Error {
+    const ER_NOT_SUPPORTED_AUTH_MODE: u16 = 1251;
+    Error::new(
+        ER_NOT_SUPPORTED_AUTH_MODE,
+        "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
+    )
+}

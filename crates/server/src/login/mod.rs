@@ -1,0 +1,390 @@
+//! Logging in: from the first byte of a connection to the client's identity, and COM_CHANGE_USER, which is the same
+//! again.
+//!
+//! Greeting, TLS and the client's response are here; the dialogue of the authentication plugins is [`exchange`].
+
+mod exchange;
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use types::{Error, Result, errno};
+use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce};
+use wire::capabilities::capability;
+use wire::compression::Algorithm;
+use wire::handshake::{ChangeUser, Greeting, Response, decode_response};
+use wire::status::status;
+use wire::{ClientInfo, PacketSink};
+
+use crate::accounts::{Account, Origin, best_match};
+use crate::channel::{Channel, ReceiveError, Received};
+use crate::config::Settings;
+use crate::shared::Shared;
+
+use exchange::Exchange;
+
+/// Why a client may not in. Without an error the connection closes in silence: the client is gone.
+#[derive(Debug)]
+pub struct Refusal {
+    pub error: Option<Error>,
+    /// What the client can read of an error packet.
+    pub capabilities: u32,
+}
+
+impl Refusal {
+    fn gone(capabilities: u32) -> Self {
+        Self {
+            error: None,
+            capabilities,
+        }
+    }
+
+    fn error(error: Error, capabilities: u32) -> Self {
+        Self {
+            error: Some(error),
+            capabilities,
+        }
+    }
+}
+
+/// A client that has logged in.
+pub struct LoggedIn {
+    pub client: ClientInfo,
+    pub account: Account,
+    /// To start once the login has been answered.
+    pub compression: Option<Algorithm>,
+}
+
+/// Who logs in, and until when.
+pub struct Login<'a> {
+    pub shared: &'a Shared,
+    pub channel: &'a mut Channel,
+    pub settings: Settings,
+    pub origin: Origin,
+    pub peer: Option<SocketAddr>,
+    pub deadline: Instant,
+}
+
+/// What a client presents of itself, in a handshake response or in COM_CHANGE_USER.
+struct Presented {
+    user: String,
+    auth: Vec<u8>,
+    plugin: Option<String>,
+    capabilities: u32,
+}
+
+impl Login<'_> {
+    /// The connection phase up to, but not with, the OK packet.
+    pub fn run(mut self, connection_id: u64) -> std::result::Result<LoggedIn, Refusal> {
+        let offered = self.offered_capabilities();
+        let nonce = new_nonce(0)?;
+        self.send(0, |settings, out| {
+            Greeting {
+                version: &settings.version,
+                connection_id: connection_id as u32,
+                nonce: &nonce,
+                capabilities: offered,
+                collation: settings.collation,
+                status: status::AUTOCOMMIT,
+                plugin: settings.default_plugin,
+            }
+            .encode(out);
+        })?;
+        let response = self.response()?;
+        let capabilities = response.capabilities & offered;
+        if self.settings.require_secure_transport && !self.is_secure() {
+            return Err(Refusal::error(secure_transport_required(), capabilities));
+        }
+        let presented = Presented {
+            user: response.user,
+            auth: response.auth,
+            plugin: response.plugin,
+            capabilities,
+        };
+        let account = self.authenticate(&presented, &nonce, false)?;
+        let compression = compression_of(capabilities, response.zstd_level);
+        let client = ClientInfo {
+            user: presented.user,
+            host: self.origin.host(),
+            account: format!("{}@{}", account.user, account.host),
+            database: response.database,
+            capabilities,
+            collation: response.collation,
+            attributes: response.attributes,
+            peer: self.peer,
+            tls: self.channel.transport.tls_info(),
+            compression: compression.map(Algorithm::name),
+        };
+        Ok(LoggedIn {
+            client,
+            account,
+            compression,
+        })
+    }
+
+    /// COM_CHANGE_USER: proves another user on the connection of `before`.
+    ///
+    /// What the client sends along is proof for the nonce of the first login; it is asked again with a new one.
+    pub fn change_user(
+        mut self,
+        request: ChangeUser,
+        before: &ClientInfo,
+    ) -> std::result::Result<ClientInfo, Refusal> {
+        let nonce = new_nonce(before.capabilities)?;
+        let presented = Presented {
+            user: request.user,
+            auth: request.auth,
+            plugin: request.plugin,
+            capabilities: before.capabilities,
+        };
+        let account = self.authenticate(&presented, &nonce, true)?;
+        Ok(ClientInfo {
+            user: presented.user,
+            account: format!("{}@{}", account.user, account.host),
+            database: request.database,
+            collation: request.collation.unwrap_or(before.collation),
+            attributes: request.attributes,
+            ..before.clone()
+        })
+    }
+
+    fn offered_capabilities(&self) -> u32 {
+        let without = if self.shared.tls.is_some() {
+            0
+        } else {
+            capability::SSL
+        };
+        capability::SERVER & !without
+    }
+
+    /// Whether nobody can listen in.
+    fn is_secure(&self) -> bool {
+        self.channel.transport.is_tls() || self.origin == Origin::Socket
+    }
+
+    /// Reads the client's response, through TLS where it asks for that.
+    fn response(&mut self) -> std::result::Result<Response, Refusal> {
+        self.receive(0)?;
+        match decode_response(self.channel.input.payload()) {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(_)) => {}
+            Err(error) => return Err(Refusal::error(error, capability::PROTOCOL_41)),
+        }
+        let Some(tls) = &self.shared.tls else {
+            return Err(Refusal::error(
+                wire::handshake::bad_handshake(),
+                capability::PROTOCOL_41,
+            ));
+        };
+        let early = self.channel.input.take_pending();
+        self.channel
+            .transport
+            .start_tls(tls.clone(), early)
+            .map_err(|_| Refusal::gone(0))?;
+        self.receive(capability::PROTOCOL_41)?;
+        match decode_response(self.channel.input.payload()) {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(_)) => Err(Refusal::error(
+                wire::handshake::bad_handshake(),
+                capability::PROTOCOL_41,
+            )),
+            Err(error) => Err(Refusal::error(error, capability::PROTOCOL_41)),
+        }
+    }
+
+    /// Finds the account and lets its plugin check the client.
+    fn authenticate(
+        &mut self,
+        presented: &Presented,
+        nonce: &Nonce,
+        always_switch: bool,
+    ) -> std::result::Result<Account, Refusal> {
+        let capabilities = presented.capabilities;
+        let candidates = self.shared.sessions.accounts(&presented.user);
+        let found = best_match(&candidates, &presented.user, self.origin);
+        let account = found.cloned().unwrap_or_else(|| self.decoy(&presented.user));
+        let plugin = account.plugin.as_str();
+        if !matches!(plugin, CACHING_SHA2_PASSWORD | MYSQL_NATIVE_PASSWORD) {
+            let error = Error::new(
+                errno::ER_PLUGIN_IS_NOT_LOADED,
+                format!("Plugin '{plugin}' is not loaded"),
+            );
+            return Err(Refusal::error(error, capabilities));
+        }
+        let secure = self.is_secure();
+        let mut exchange = Exchange {
+            login: self,
+            account: &account,
+            nonce,
+            capabilities,
+            secure,
+        };
+        let proof = exchange.run(presented.plugin.as_deref(), &presented.auth, always_switch)?;
+        let without_tls = account.require_tls && !self.channel.transport.is_tls();
+        if !proof.given || found.is_none() || without_tls {
+            return Err(Refusal::error(
+                self.access_denied(&presented.user, proof.password_used),
+                capabilities,
+            ));
+        }
+        if account.locked {
+            return Err(Refusal::error(
+                account_locked(&presented.user, &self.origin.host()),
+                capabilities,
+            ));
+        }
+        Ok(account)
+    }
+
+    /// An account that nobody can log in to.
+    fn decoy(&self, user: &str) -> Account {
+        Account {
+            user: user.to_owned(),
+            host: "%".to_owned(),
+            plugin: self.settings.default_plugin.to_owned(),
+            auth_string: self.shared.decoy.clone(),
+            locked: true,
+            require_tls: false,
+            administrator: false,
+        }
+    }
+
+    /// Error 1045, as MySQL words it.
+    fn access_denied(&self, user: &str, password_used: bool) -> Error {
+        let using = if password_used { "YES" } else { "NO" };
+        Error::new(
+            errno::ER_ACCESS_DENIED_ERROR,
+            format!(
+                "Access denied for user '{user}'@'{}' (using password: {using})",
+                self.origin.host()
+            ),
+        )
+    }
+
+    fn send(
+        &mut self,
+        capabilities: u32,
+        write: impl Fn(&Settings, &mut Vec<u8>),
+    ) -> std::result::Result<(), Refusal> {
+        let settings = &self.settings;
+        let mut sink = self.channel.sink();
+        sink.send_with(&mut |out| write(settings, out))
+            .and_then(|()| sink.flush())
+            .map_err(|_: io::Error| Refusal::gone(capabilities))
+    }
+
+    /// Waits for the client's next packet, until the deadline.
+    fn receive(&mut self, capabilities: u32) -> std::result::Result<(), Refusal> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.channel
+            .transport
+            .set_read_timeout(left)
+            .map_err(|_| Refusal::gone(capabilities))?;
+        match self.channel.receive(left) {
+            Ok(Received::Packet) => Ok(()),
+            Ok(Received::Idle) => Err(Refusal::error(
+                wire::handshake::bad_handshake(),
+                capabilities | capability::PROTOCOL_41,
+            )),
+            Ok(Received::Closed) => Err(Refusal::gone(capabilities)),
+            Err(ReceiveError::Protocol(error)) => {
+                let error = if wire::proxy::looks_like_header(self.channel.input.pending()) {
+                    unexpected_proxy_header()
+                } else {
+                    error
+                };
+                Err(Refusal::error(error, capabilities | capability::PROTOCOL_41))
+            }
+            Err(ReceiveError::Io(error)) => {
+                tracing::debug!("login: {error}");
+                Err(Refusal::gone(capabilities))
+            }
+        }
+    }
+}
+
+fn new_nonce(capabilities: u32) -> std::result::Result<Nonce, Refusal> {
+    Nonce::generate().map_err(|error| {
+        Refusal::error(
+            Error::internal(format_args!("no random numbers: {error}")),
+            capabilities,
+        )
+    })
+}
+
+fn compression_of(capabilities: u32, zstd_level: Option<u8>) -> Option<Algorithm> {
+    const ZSTD_LEVEL_DEFAULT: u8 = 3;
+    if capabilities & capability::COMPRESS != 0 {
+        Some(Algorithm::Zlib)
+    } else if capabilities & capability::ZSTD_COMPRESSION_ALGORITHM != 0 {
+        let level = zstd_level
+            .filter(|level| (1..=22).contains(level))
+            .unwrap_or(ZSTD_LEVEL_DEFAULT);
+        Some(Algorithm::Zstd {
+            level: i32::from(level),
+        })
+    } else {
+        None
+    }
+}
+
+/// Error 3159, as MySQL words it.
+fn secure_transport_required() -> Error {
+    const ER_SECURE_TRANSPORT_REQUIRED: u16 = 3159;
+    Error::new(
+        ER_SECURE_TRANSPORT_REQUIRED,
+        "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
+    )
+}
+
+/// Error 3118, as MySQL words it.
+fn account_locked(user: &str, host: &str) -> Error {
+    const ER_ACCOUNT_HAS_BEEN_LOCKED: u16 = 3118;
+    Error::new(
+        ER_ACCOUNT_HAS_BEEN_LOCKED,
+        format!("Access denied for user '{user}'@'{host}'. Account is locked."),
+    )
+}
+
+fn unexpected_proxy_header() -> Error {
+    Error::new(
+        errno::ER_UNKNOWN_ERROR,
+        "PROXY protocol header from an address that is not in proxy_protocol_networks",
+    )
+}
+
+/// Reads a PROXY protocol header, which has to be the first thing on the connection: answers the client's address, or
+/// `None` where the peer speaks for itself.
+pub fn read_proxy_header(
+    channel: &mut Channel,
+    deadline: Instant,
+) -> Result<Option<SocketAddr>, ReceiveError> {
+    use std::io::Read;
+    use wire::proxy::{Parsed, ProxiedPeer, parse};
+
+    let mut bytes = Vec::new();
+    loop {
+        match parse(&bytes)? {
+            Parsed::Complete(ProxiedPeer::Address(peer), _) => return Ok(Some(peer)),
+            Parsed::Complete(ProxiedPeer::Local | ProxiedPeer::Unknown, _) => return Ok(None),
+            Parsed::Incomplete(needed) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Err(wire::handshake::bad_handshake().into());
+                }
+                channel.transport.set_read_timeout(left)?;
+                // Not a byte more than the header: what follows is the client's.
+                let start = bytes.len();
+                bytes.resize(needed, 0);
+                let count = channel
+                    .transport
+                    .read(bytes.get_mut(start..).unwrap_or_default())?;
+                if count == 0 {
+                    return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                }
+                bytes.truncate(start + count);
+            }
+        }
+    }
+}

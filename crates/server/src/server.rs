@@ -1,0 +1,288 @@
+//! Starting and stopping.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use prometheus::Registry;
+
+use crate::config::ServerConfig;
+use crate::connections::Connections;
+use crate::credentials::{DigestCache, RsaKey};
+use crate::listeners::{self, Listener, Waker};
+use crate::metrics::{Figures, Measured, Metrics};
+use crate::parking::{self, Parking};
+use crate::sessions::Sessions;
+use crate::shared::Shared;
+use crate::status_port::StatusPort;
+use crate::stop::Stop;
+use crate::tls::{self, TlsError};
+use crate::watcher;
+use crate::workers::Workers;
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: String, source: io::Error },
+    #[error(
+        "will not listen on {address}, which other machines can reach, while {accounts} may log in without a password. \
+         Start on 127.0.0.1 or the socket, give every such account a password (ALTER USER 'root'@'localhost' IDENTIFIED \
+         BY '...') or lock it (ALTER USER ... ACCOUNT LOCK) or drop it, and start again"
+    )]
+    Exposed { address: SocketAddr, accounts: String },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("cannot set up metrics: {0}")]
+    Metrics(#[from] prometheus::Error),
+    #[error("cannot start: {0}")]
+    System(#[from] io::Error),
+}
+
+/// The server.
+pub struct Server;
+
+impl Server {
+    /// Listens and serves. Its own figures are added to `figures`, which `/metrics` shows.
+    pub fn start(
+        config: ServerConfig,
+        sessions: Arc<dyn Sessions>,
+        figures: Figures,
+    ) -> Result<ServerHandle, StartError> {
+        refuse_exposure(&config, &*sessions)?;
+        let listeners = listen(&config)?;
+        let addresses = listeners
+            .iter()
+            .filter(|listener| matches!(listener, Listener::Tcp(_)))
+            .filter_map(Listener::local_address)
+            .collect();
+        let status_address = listeners
+            .iter()
+            .find(|l| matches!(l, Listener::Status(_)))
+            .and_then(Listener::local_address);
+
+        let shared = Arc::new(Shared {
+            tls: tls::server_config(&config.tls, config.data_directory.as_deref())?,
+            rsa: RsaKey::new(config.data_directory.clone()),
+            digests: DigestCache::default(),
+            metrics: Metrics::new(&figures.registry)?,
+            connections: Arc::new(Connections::default()),
+            workers: Workers::new(config.stack_bytes),
+            parking: Parking::new()?,
+            decoy: Shared::make_decoy()?,
+            started: Instant::now(),
+            sessions,
+            config,
+        });
+        register_figures(&shared, &figures.registry)?;
+
+        let stop = Arc::new(Stop::default());
+        let waker = Arc::new(Waker::new()?);
+        let status_port = StatusPort::new(shared.clone(), figures);
+        let mut threads = Vec::new();
+        threads.push(background("idle-connections", &shared, &stop, parking::watch)?);
+        threads.push(background("busy-connections", &shared, &stop, watcher::watch)?);
+        background("rsa-key", &shared, &stop, |shared, _| shared.rsa.prepare())?;
+
+        let (mysql, status): (Vec<_>, Vec<_>) = listeners
+            .into_iter()
+            .partition(|listener| !matches!(listener, Listener::Status(_)));
+        let accepting = accept_in_background("accept", &shared, &status_port, mysql, &waker)?;
+        let status_waker = Arc::new(Waker::new()?);
+        threads.push(accept_in_background(
+            "status",
+            &shared,
+            &status_port,
+            status,
+            &status_waker,
+        )?);
+        Ok(ServerHandle {
+            shared,
+            addresses,
+            status_address,
+            stop,
+            waker,
+            status_waker,
+            accepting: Mutex::new(Some(accepting)),
+            threads: Mutex::new(threads),
+        })
+    }
+}
+
+/// A running server.
+pub struct ServerHandle {
+    shared: Arc<Shared>,
+    addresses: Vec<SocketAddr>,
+    status_address: Option<SocketAddr>,
+    stop: Arc<Stop>,
+    waker: Arc<Waker>,
+    status_waker: Arc<Waker>,
+    accepting: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl ServerHandle {
+    /// Where TCP clients connect to; real ports where 0 was asked for.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    pub fn status_address(&self) -> Option<SocketAddr> {
+        self.status_address
+    }
+
+    pub fn connections(&self) -> usize {
+        self.shared.connections.count()
+    }
+
+    /// Forgets the digests of the fast path of `caching_sha2_password`: FLUSH PRIVILEGES.
+    pub fn forget_credentials(&self) {
+        self.shared.digests.clear();
+    }
+
+    /// Stops: accepts no more, closes idle connections, lets open transactions finish for `timeout`, then closes the
+    /// rest. Answers whether all ended by themselves. `/status` says 503 meanwhile.
+    pub fn drain(&self, timeout: Duration) -> bool {
+        /// What statements get to notice that they have been interrupted.
+        const AFTER_CUT: Duration = Duration::from_secs(5);
+
+        self.shared.connections.start_draining();
+        self.waker.wake();
+        if let Some(accepting) = self.accepting.lock().take() {
+            join(accepting);
+        }
+        // Connections accepted a moment ago.
+        self.shared.connections.close_idle();
+        let all_ended = self.shared.connections.wait_until_gone(timeout);
+        if !all_ended {
+            self.shared.connections.cut_all();
+            if !self.shared.connections.wait_until_gone(AFTER_CUT) {
+                tracing::warn!("{} connections did not end", self.shared.connections.count());
+            }
+        }
+        self.stop_threads();
+        all_ended
+    }
+
+    /// Returns once the server has stopped.
+    pub fn wait(&self) {
+        self.stop.wait_for_ever();
+    }
+
+    fn stop_threads(&self) {
+        self.stop.set();
+        self.status_waker.wake();
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            join(thread);
+        }
+    }
+}
+
+impl Drop for ServerHandle {
+    fn drop(&mut self) {
+        if !self.stop.is_set() {
+            self.drain(Duration::ZERO);
+        }
+    }
+}
+
+fn join(thread: JoinHandle<()>) {
+    if thread.join().is_err() {
+        tracing::error!("a background thread of the server panicked");
+    }
+}
+
+/// The server listens where other machines reach it only while every account has a password.
+fn refuse_exposure(config: &ServerConfig, sessions: &dyn Sessions) -> Result<(), StartError> {
+    let Some(address) = config.listen.iter().find(|address| !address.ip().is_loopback()) else {
+        return Ok(());
+    };
+    let accounts = sessions.accounts_without_password();
+    if accounts.is_empty() {
+        return Ok(());
+    }
+    Err(StartError::Exposed {
+        address: *address,
+        accounts: accounts.join(", "),
+    })
+}
+
+fn listen(config: &ServerConfig) -> Result<Vec<Listener>, StartError> {
+    let mut listeners = Vec::new();
+    for address in &config.listen {
+        let failed = |source| StartError::Listen {
+            address: address.to_string(),
+            source,
+        };
+        listeners.push(Listener::tcp(*address).map_err(failed)?);
+    }
+    if let Some(path) = &config.socket {
+        let failed = |source| StartError::Listen {
+            address: path.display().to_string(),
+            source,
+        };
+        listeners.push(Listener::unix(path).map_err(failed)?);
+    }
+    if let Some(address) = config.status {
+        let failed = |source| StartError::Listen {
+            address: address.to_string(),
+            source,
+        };
+        listeners.push(Listener::status(address).map_err(failed)?);
+    }
+    Ok(listeners)
+}
+
+fn register_figures(shared: &Arc<Shared>, registry: &Registry) -> prometheus::Result<()> {
+    // Weak: the registry may live longer than the server.
+    let figure = |read: fn(&Shared) -> f64| {
+        let shared = Arc::downgrade(shared);
+        move || shared.upgrade().map_or(0.0, |shared| read(&shared))
+    };
+    Measured::register(
+        registry,
+        "stemdb_connections",
+        "Connections now",
+        figure(|shared| shared.connections.count() as f64),
+    )?;
+    Measured::register(
+        registry,
+        "stemdb_connections_parked",
+        "Idle connections that hold no thread",
+        figure(|shared| shared.parking.count() as f64),
+    )?;
+    Measured::register(
+        registry,
+        "stemdb_uptime_seconds",
+        "Seconds since the server started",
+        figure(|shared| shared.started.elapsed().as_secs_f64()),
+    )
+}
+
+fn background(
+    name: &str,
+    shared: &Arc<Shared>,
+    stop: &Arc<Stop>,
+    work: fn(&Arc<Shared>, &Stop),
+) -> io::Result<JoinHandle<()>> {
+    let (shared, stop) = (shared.clone(), stop.clone());
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || work(&shared, &stop))
+}
+
+fn accept_in_background(
+    name: &str,
+    shared: &Arc<Shared>,
+    status_port: &Arc<StatusPort>,
+    listeners: Vec<Listener>,
+    waker: &Arc<Waker>,
+) -> io::Result<JoinHandle<()>> {
+    let (shared, status_port, waker) = (shared.clone(), status_port.clone(), waker.clone());
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || listeners::accept(&shared, &status_port, listeners, &waker))
+}

@@ -1,0 +1,83 @@
+//! What the server needs of whoever answers commands. `stemdb` puts `session` behind these traits, so that neither
+//! crate depends on the other; the tests here put a small fake behind them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use types::Result;
+use wire::status::status;
+use wire::{ClientInfo, Flow, HangUp, PacketSink};
+
+use crate::accounts::Account;
+use crate::config::Settings;
+
+/// Opens sessions; shared by all connections.
+pub trait Sessions: Send + Sync + 'static {
+    /// The accounts of this user name, whatever their host, and those of the anonymous user (`''`).
+    fn accounts(&self, user: &str) -> Vec<Account>;
+
+    /// Every account that is not locked and has no password, as `'user'@'host'`: with one of them the server listens on
+    /// loopback only.
+    fn accounts_without_password(&self) -> Vec<String>;
+
+    fn settings(&self) -> Settings;
+
+    /// Opens the session of a client that has logged in. Errors are sent to it: 1049 for an unknown database.
+    ///
+    /// `hang_up` ends the connection, from any thread: for KILL.
+    fn open(
+        &self,
+        connection_id: u64,
+        client: ClientInfo,
+        hang_up: Arc<dyn HangUp>,
+    ) -> Result<Box<dyn Session>>;
+}
+
+/// One client's session. Dropping it rolls back what is not committed.
+pub trait Session: Send {
+    /// Answers one command, any but COM_CHANGE_USER. An error means that the client is gone.
+    fn handle(&mut self, command: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow>;
+
+    /// Makes it the session of another user, who has been authenticated. After an error the connection is closed.
+    fn change_user(&mut self, client: ClientInfo) -> Result<()>;
+
+    /// Whether a transaction is open: draining lets it finish.
+    fn in_transaction(&self) -> bool;
+
+    /// Ends the running statement, from any thread: called when the client has vanished.
+    fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync>;
+
+    /// Status flags of the OK packet that ends the login.
+    fn status(&self) -> u16 {
+        status::AUTOCOMMIT
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+}
+
+/// Variables of a session that concern its connection; asked for after every command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `wait_timeout` (`interactive_timeout` for interactive clients): how long a connection may be idle.
+    pub wait_timeout: Duration,
+    /// How long the rest of a command that has begun may take to arrive, from piece to piece.
+    pub net_read_timeout: Duration,
+    /// How long a client may take to receive anything of an answer.
+    pub net_write_timeout: Duration,
+    /// `max_allowed_packet`, in bytes.
+    pub max_allowed_packet: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            wait_timeout: Duration::from_secs(28_800),
+            net_read_timeout: Duration::from_secs(30),
+            net_write_timeout: Duration::from_secs(60),
+            max_allowed_packet: 64 * 1024 * 1024,
+        }
+    }
+}

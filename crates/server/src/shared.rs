@@ -1,0 +1,38 @@
+//! What all connections of one server share.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use wire::auth::caching_sha2;
+
+use crate::config::ServerConfig;
+use crate::connections::Connections;
+use crate::credentials::{DigestCache, RsaKey};
+use crate::metrics::Metrics;
+use crate::parking::Parking;
+use crate::sessions::Sessions;
+use crate::workers::Workers;
+
+pub struct Shared {
+    pub config: ServerConfig,
+    pub sessions: Arc<dyn Sessions>,
+    pub connections: Arc<Connections>,
+    pub workers: Arc<Workers>,
+    pub parking: Parking,
+    pub tls: Option<Arc<rustls::ServerConfig>>,
+    pub rsa: RsaKey,
+    pub digests: DigestCache,
+    pub metrics: Metrics,
+    /// The stored form of a password that nobody knows: what a login to an account that does not exist is checked
+    /// against, so that it looks and lasts like any other that fails.
+    pub decoy: String,
+    pub started: Instant,
+}
+
+impl Shared {
+    /// A stored form for [`Shared::decoy`].
+    pub fn make_decoy() -> std::io::Result<String> {
+        let nobody_knows = wire::auth::Nonce::generate()?;
+        caching_sha2::stored(nobody_knows.as_bytes())
+    }
+}

@@ -1,0 +1,134 @@
+//! The server's certificate: the user's own, or one made on the first start.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use crate::config::TlsConfig;
+use crate::credentials::write_private;
+
+/// Why TLS cannot be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("cannot read {path}: {reason}")]
+    Unreadable { path: PathBuf, reason: String },
+    #[error("cannot write {path}: {source}")]
+    Unwritable { path: PathBuf, source: io::Error },
+    #[error("cannot make a certificate: {0}")]
+    NotMade(#[from] rcgen::Error),
+    #[error("certificate and key cannot be used: {0}")]
+    Unusable(#[from] rustls::Error),
+}
+
+/// The configuration of TLS 1.2 and 1.3; `None` where TLS is off.
+pub fn server_config(
+    tls: &TlsConfig,
+    data_directory: Option<&Path>,
+) -> Result<Option<Arc<rustls::ServerConfig>>, TlsError> {
+    let (chain, key) = match (tls, data_directory) {
+        (TlsConfig::Off, _) => return Ok(None),
+        (TlsConfig::Files { certificate, key }, _) => read(certificate, key)?,
+        (TlsConfig::SelfMade, None) => {
+            let made = make()?;
+            (vec![made.cert.der().clone()], key_der(&made))
+        }
+        (TlsConfig::SelfMade, Some(directory)) => read_or_make(directory)?,
+    };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    Ok(Some(Arc::new(config)))
+}
+
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn read(certificate: &Path, key: &Path) -> Result<Identity, TlsError> {
+    let unreadable = |path: &Path, reason: &dyn std::fmt::Display| TlsError::Unreadable {
+        path: path.to_owned(),
+        reason: reason.to_string(),
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
+        .map_err(|error| unreadable(certificate, &error))?;
+    if chain.is_empty() {
+        return Err(unreadable(certificate, &"there is no certificate in it"));
+    }
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
+    Ok((chain, key))
+}
+
+fn read_or_make(directory: &Path) -> Result<Identity, TlsError> {
+    let (certificate, key) = (
+        directory.join("server-cert.pem"),
+        directory.join("server-key.pem"),
+    );
+    if !certificate.exists() || !key.exists() {
+        let made = make()?;
+        let unwritable = |path: &Path| {
+            let path = path.to_owned();
+            move |source| TlsError::Unwritable { path, source }
+        };
+        write_private(&key, made.signing_key.serialize_pem().as_bytes()).map_err(unwritable(&key))?;
+        fs::write(&certificate, made.cert.pem()).map_err(unwritable(&certificate))?;
+        tracing::info!("made a self-signed certificate: {}", certificate.display());
+    }
+    read(&certificate, &key)
+}
+
+fn make() -> Result<rcgen::CertifiedKey<rcgen::KeyPair>, rcgen::Error> {
+    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let mut params = rcgen::CertificateParams::new(names)?;
+    params.distinguished_name.push(
+        rcgen::DnType::CommonName,
+        "StemDB_Server_Auto_Generated_Server_Certificate",
+    );
+    let signing_key = rcgen::KeyPair::generate()?;
+    let cert = params.self_signed(&signing_key)?;
+    Ok(rcgen::CertifiedKey { cert, signing_key })
+}
+
+fn key_der(made: &rcgen::CertifiedKey<rcgen::KeyPair>) -> PrivateKeyDer<'static> {
+    PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_certificate_is_made_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        assert!(server_config(&TlsConfig::SelfMade, Some(path)).unwrap().is_some());
+        let first = fs::read(path.join("server-cert.pem")).unwrap();
+        assert!(server_config(&TlsConfig::SelfMade, Some(path)).unwrap().is_some());
+        assert_eq!(fs::read(path.join("server-cert.pem")).unwrap(), first);
+        let mode = fs::metadata(path.join("server-key.pem"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn files_that_are_missing_or_wrong_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let certificate = directory.path().join("cert.pem");
+        fs::write(&certificate, "nothing").unwrap();
+        let tls = TlsConfig::Files {
+            certificate: certificate.clone(),
+            key: directory.path().join("key.pem"),
+        };
+        let error = server_config(&tls, None).unwrap_err().to_string();
+        assert!(error.contains("cert.pem"), "{error}");
+        assert!(server_config(&TlsConfig::Off, None).unwrap().is_none());
+        assert!(server_config(&TlsConfig::SelfMade, None).unwrap().is_some());
+    }
+}

@@ -1,0 +1,94 @@
+//! Looks after connections that are busy: interrupts statements whose client has vanished, cuts logins that take too
+//! long, and connections that were told to hang up and have not.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::Timespec;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::connections::Control;
+use crate::shared::Shared;
+use crate::stop::Stop;
+
+/// A statement that runs for longer than this is looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// What a connection gets, once hung up, to end by itself.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Watches until told to stop.
+pub fn watch(shared: &Arc<Shared>, stop: &Stop) {
+    // By connection: the command that ran at the last look, or that it was hung up, and since when.
+    let mut seen: HashMap<u64, Seen> = HashMap::new();
+    while !stop.wait(TICK) {
+        let now = Instant::now();
+        let connect_timeout = shared.sessions.settings().connect_timeout;
+        let mut now_seen = HashMap::new();
+        let mut long_running = Vec::new();
+        for control in shared.connections.list() {
+            let state = Seen {
+                running: control.running(),
+                hung_up: control.is_hung_up(),
+                since: now,
+            };
+            if state.running.is_none() && !state.hung_up {
+                continue;
+            }
+            let state = match seen.get(&control.id) {
+                Some(before) if before.same_as(&state) => *before,
+                _ => state,
+            };
+            let age = now - state.since;
+            if state.hung_up && age >= GRACE {
+                control.cut();
+            } else if state.running == Some(LOGIN) && age > connect_timeout + TICK {
+                tracing::info!("connection {}: logging in takes too long", control.id);
+                control.cut();
+            } else if state.since != now {
+                long_running.push(control.clone());
+            }
+            now_seen.insert(control.id, state);
+        }
+        interrupt_orphans(&long_running);
+        seen = now_seen;
+    }
+}
+
+/// The number of a connection's first command: its login.
+const LOGIN: u64 = 1;
+
+#[derive(Clone, Copy)]
+struct Seen {
+    running: Option<u64>,
+    hung_up: bool,
+    since: Instant,
+}
+
+impl Seen {
+    fn same_as(&self, other: &Self) -> bool {
+        self.running == other.running && self.hung_up == other.hung_up
+    }
+}
+
+/// Interrupts the commands of those whose client has closed its side.
+fn interrupt_orphans(running: &[Arc<Control>]) {
+    let flags = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+    let mut fds: Vec<PollFd<'_>> = running
+        .iter()
+        .map(|control| PollFd::new(&**control.socket(), flags))
+        .collect();
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    if fds.is_empty() || poll(&mut fds, Some(&at_once)).is_err() {
+        return;
+    }
+    for (control, fd) in running.iter().zip(&fds) {
+        if fd.revents().intersects(flags) {
+            tracing::debug!("connection {}: the client has vanished", control.id);
+            control.interrupt();
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Threads for connections: one each while it is active. A thread whose connection has closed, or has been parked for
+//! being idle, waits a little for the next one.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// How long a thread waits for another connection.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// A pool without an upper limit of its own: `max_connections` is the limit.
+pub struct Workers {
+    idle: Mutex<Vec<(u64, Sender<Job>)>>,
+    next_id: Mutex<u64>,
+    stack_bytes: usize,
+}
+
+impl Workers {
+    pub fn new(stack_bytes: usize) -> Arc<Self> {
+        Arc::new(Self {
+            idle: Mutex::new(Vec::new()),
+            next_id: Mutex::new(0),
+            stack_bytes,
+        })
+    }
+
+    /// Runs `job` on a thread of its own. Fails where the system has no thread to give; the job is dropped then.
+    pub fn run(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let mut job: Job = Box::new(job);
+        loop {
+            // Not in the `while let`: its guard would be held while the job is sent.
+            let waiting = self.idle.lock().pop();
+            let Some((_, sender)) = waiting else { break };
+            match sender.send(job) {
+                Ok(()) => return Ok(()),
+                Err(returned) => job = returned.0,
+            }
+        }
+        self.spawn(job)
+    }
+
+    fn spawn(self: &Arc<Self>, job: Job) -> io::Result<()> {
+        let id = {
+            let mut next = self.next_id.lock();
+            *next += 1;
+            *next
+        };
+        let workers = self.clone();
+        std::thread::Builder::new()
+            .name(format!("connection-{id}"))
+            .stack_size(self.stack_bytes)
+            .spawn(move || workers.work(id, job))
+            .map(drop)
+    }
+
+    fn work(&self, id: u64, first: Job) {
+        let (sender, receiver) = channel();
+        let mut job = first;
+        loop {
+            // The last line of defence: whatever happens on one connection, the thread and all others go on.
+            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+                tracing::error!("a connection's thread panicked; its connection is closed");
+            }
+            self.idle.lock().push((id, sender.clone()));
+            match self.next_job(id, &receiver) {
+                Some(next) => job = next,
+                None => return,
+            }
+        }
+    }
+
+    fn next_job(&self, id: u64, receiver: &Receiver<Job>) -> Option<Job> {
+        match receiver.recv_timeout(LINGER) {
+            Ok(job) => return Some(job),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let mut idle = self.idle.lock();
+        let before = idle.len();
+        idle.retain(|(other, _)| *other != id);
+        let withdrawn = idle.len() < before;
+        drop(idle);
+        // Taken off the list by someone else a moment ago: a job is on its way.
+        if withdrawn { None } else { receiver.recv().ok() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_used_again_and_survives_a_panic() {
+        let workers = Workers::new(256 * 1024);
+        let (sender, receiver) = channel();
+        for round in 0..4 {
+            let sender = sender.clone();
+            workers
+                .run(move || {
+                    sender.send(std::thread::current().id()).unwrap();
+                    assert!(round % 2 == 0, "a panic on purpose");
+                })
+                .unwrap();
+            // Until the thread has gone back to the list.
+            for _ in 0..1000 {
+                if workers.idle.lock().len() == 1 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        let ids: Vec<_> = receiver.try_iter().collect();
+        assert_eq!(ids.len(), 4);
+        assert!(ids.iter().all(|id| *id == ids[0]));
+    }
+}

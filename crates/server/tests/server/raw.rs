@@ -1,0 +1,199 @@
+//! Clients that do not play by the rules: each gets an error packet and loses its connection, nobody else notices.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::support::{TestServer, mysql_error};
+
+fn connect(server: &TestServer) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// One frame's payload, or nothing at the end.
+fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
+    let mut header = [0; 4];
+    if stream.read_exact(&mut header).is_err() {
+        return Vec::new();
+    }
+    let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+    stream.read_exact(&mut payload).unwrap();
+    payload
+}
+
+/// root without a password: capabilities PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH.
+fn send_login(stream: &mut TcpStream) {
+    let mut login = vec![0x00, 0x82, 0x08, 0x00, 0, 0, 0, 1, 45];
+    login.resize(32, 0);
+    login.extend(b"root\0\0caching_sha2_password\0");
+    let mut packet = vec![login.len() as u8, 0, 0, 1];
+    packet.extend(&login);
+    stream.write_all(&packet).unwrap();
+}
+
+pub fn log_in_as_root(stream: &mut TcpStream) {
+    assert_eq!(read_packet(stream)[0], 10);
+    send_login(stream);
+    assert_eq!(read_packet(stream)[0], 0);
+}
+
+/// Reads the greeting, sends `bytes`, and answers the number of the error that comes back.
+fn error_after_greeting(server: &TestServer, bytes: &[u8]) -> u16 {
+    let mut stream = connect(server);
+    assert_eq!(read_packet(&mut stream)[0], 10);
+    stream.write_all(bytes).unwrap();
+    let packet = read_packet(&mut stream);
+    assert_eq!(packet.first(), Some(&0xff), "{packet:?}");
+    assert!(
+        read_packet(&mut stream).is_empty(),
+        "the connection has to be closed"
+    );
+    u16::from_le_bytes([packet[1], packet[2]])
+}
+
+#[test]
+fn garbage_instead_of_a_login() {
+    let server = TestServer::start();
+    let bystander = server.root();
+    assert_eq!(
+        error_after_greeting(&server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+        1156
+    );
+    assert_eq!(error_after_greeting(&server, &[0xff; 64]), 1156);
+    assert_eq!(
+        error_after_greeting(&server, &[3, 0, 0, 1, 0x85, 0xa6, 0xff]),
+        1043
+    );
+    // A login of 64 MiB and a bit.
+    assert_eq!(error_after_greeting(&server, &[1, 0, 0, 1, 0]), 1043);
+    drop(bystander);
+    assert!(server.root().ping().is_ok());
+}
+
+#[test]
+fn garbage_instead_of_a_command() {
+    let server = TestServer::start();
+    let mut stream = connect(&server);
+    log_in_as_root(&mut stream);
+    // An unknown command is an error, and the connection lives on.
+    stream.write_all(&[1, 0, 0, 0, 0x7f]).unwrap();
+    let answer = read_packet(&mut stream);
+    assert_eq!(
+        (answer[0], u16::from_le_bytes([answer[1], answer[2]])),
+        (0xff, 1047)
+    );
+    // A wrong sequence number ends it.
+    stream.write_all(&[1, 0, 0, 9, 0x0e]).unwrap();
+    let answer = read_packet(&mut stream);
+    assert_eq!(
+        (answer[0], u16::from_le_bytes([answer[1], answer[2]])),
+        (0xff, 1156)
+    );
+    assert!(read_packet(&mut stream).is_empty());
+}
+
+#[test]
+fn an_empty_command_packet() {
+    let server = TestServer::start();
+    let mut stream = connect(&server);
+    log_in_as_root(&mut stream);
+    stream.write_all(&[0, 0, 0, 0]).unwrap();
+    assert_eq!(read_packet(&mut stream).first(), Some(&0xff));
+}
+
+#[test]
+fn a_client_that_never_logs_in_is_cut() {
+    let server = TestServer::start();
+    server.set(|settings| settings.connect_timeout = Duration::from_millis(300));
+    let mut stream = connect(&server);
+    read_packet(&mut stream);
+    let started = Instant::now();
+    let packet = read_packet(&mut stream);
+    assert!(packet.is_empty() || packet[0] == 0xff);
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn logging_in_byte_by_byte_does_not_hold_a_connection() {
+    let server = TestServer::start();
+    server.set(|settings| settings.connect_timeout = Duration::from_millis(300));
+    let mut stream = connect(&server);
+    read_packet(&mut stream);
+    let started = Instant::now();
+    stream.write_all(&[100, 0, 0, 1]).unwrap();
+    while stream.write_all(&[0]).is_ok() && started.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(started.elapsed() < Duration::from_secs(9), "still connected");
+}
+
+#[test]
+fn a_proxy_header_from_someone_who_may_not() {
+    let server = TestServer::start();
+    let header = proxy_header([192, 0, 2, 7]);
+    assert_eq!(error_after_greeting(&server, &header), 1105);
+}
+
+fn proxy_header(source: [u8; 4]) -> Vec<u8> {
+    let mut header = wire::proxy::SIGNATURE.to_vec();
+    header.extend([0x21, 0x11, 0, 12]);
+    header.extend(source);
+    header.extend([127, 0, 0, 1, 0x30, 0x39, 0x0f, 0xa0]);
+    header
+}
+
+#[test]
+fn a_balancer_speaks_for_others() {
+    let server = TestServer::start_with(|config| {
+        config.proxy_protocol_networks = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .unwrap();
+    let mut stream = connect(&server);
+    stream.write_all(&proxy_header([192, 0, 2, 7])).unwrap();
+    assert_eq!(read_packet(&mut stream)[0], 10);
+    // `far` may come from 192.0.2.% only, and root from localhost only.
+    send_login(&mut stream);
+    let mut answer = read_packet(&mut stream);
+    if answer[..2] == [1, 4] {
+        answer = read_packet(&mut stream);
+    }
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    assert!(text.contains("'root'@'192.0.2.7'"), "{text}");
+
+    // Without a header nobody is greeted.
+    let mut silent = connect(&server);
+    silent.write_all(b"PROXY TCP4 1.2.3.4 1.2.3.4 1 1\r\n").unwrap();
+    assert_eq!(read_packet(&mut silent).first(), Some(&0xff));
+}
+
+#[test]
+fn too_many_connections() {
+    let server = TestServer::start();
+    server.set(|settings| settings.max_connections = 2);
+    let first = server.connect("native", "secret").unwrap();
+    let second = server.connect("native", "secret").unwrap();
+    // The third may be an administrator only, and there is no fourth.
+    assert_eq!(
+        mysql_error(server.connect("native", "secret")),
+        (1040, "Too many connections".to_owned())
+    );
+    crate::support::eventually("the refused one is gone", || server.handle.connections() == 2);
+    let administrator = server.root();
+    assert_eq!(
+        mysql_error(server.connect("root", "")),
+        (1040, "Too many connections".to_owned())
+    );
+    drop((first, second, administrator));
+    crate::support::eventually("all are gone", || server.handle.connections() == 0);
+    assert!(server.connect("native", "secret").is_ok());
+}
+
+#[test]
+fn a_client_that_closes_its_half_is_gone() {
+    let server = TestServer::start();
+    let stream = connect(&server);
+    stream.shutdown(Shutdown::Write).unwrap();
+    crate::support::eventually("the connection is gone", || server.handle.connections() == 0);
+}

@@ -1,0 +1,66 @@
+//! The status port.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+
+use crate::support::TestServer;
+
+fn exchange(server: &TestServer, request: &str) -> String {
+    let mut stream = TcpStream::connect(server.handle.status_address().unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+/// Status code and body.
+pub fn get(server: &TestServer, path: &str) -> (u16, String) {
+    let answer = exchange(server, &format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+    let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (code, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+}
+
+#[test]
+fn status_and_metrics() {
+    let server = TestServer::start();
+    let mut conn = server.root();
+    conn.query_drop("ECHO 1").unwrap();
+    let (code, body) = get(&server, "/status");
+    assert_eq!(code, 200);
+    let status: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(status["connections"], 1);
+    assert_eq!(status["state"], "serving");
+    assert!(status["version"].as_str().unwrap().contains("StemDB"));
+    let (code, metrics) = get(&server, "/metrics");
+    assert_eq!(code, 200);
+    for line in [
+        "stemdb_connections 1",
+        "stemdb_connections_total 1",
+        "stemdb_commands_total{command=\"query\"} 1",
+        "stemdb_command_seconds_count{command=\"query\"} 1",
+    ] {
+        assert!(
+            metrics.lines().any(|l| l == line),
+            "{line} is missing in\n{metrics}"
+        );
+    }
+}
+
+#[test]
+fn everything_else_is_turned_away() {
+    let server = TestServer::start();
+    assert_eq!(get(&server, "/").0, 404);
+    assert!(exchange(&server, "POST /status HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
+    assert!(exchange(&server, "nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
+    let endless = format!("GET /status HTTP/1.1\r\nX: {}", "x".repeat(20_000));
+    let answer = exchange(&server, &endless);
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
+        "{answer}"
+    );
+    assert_eq!(get(&server, "/status").0, 200);
+}
