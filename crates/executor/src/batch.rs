@@ -1,0 +1,108 @@
+//! Making and cutting [`RecordBatch`]es.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::compute;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use types::{Error, Result, SqlType};
+
+/// Rows in a batch at most.
+pub(crate) const BATCH_ROWS: usize = 1024;
+
+/// A batch is cut once its rows hold so many bytes, however few they are.
+pub(crate) const BATCH_BYTES: usize = 4 << 20;
+
+/// Arrow fails only where we handed it arrays that do not belong together.
+pub(crate) fn arrow_error(error: ArrowError) -> Error {
+    Error::internal(error)
+}
+
+pub(crate) fn schema_of(types: &[SqlType]) -> SchemaRef {
+    arrow_schema(types.iter().map(SqlType::arrow_type))
+}
+
+pub(crate) fn arrow_schema(types: impl Iterator<Item = DataType>) -> SchemaRef {
+    let fields: Vec<Field> = types
+        .enumerate()
+        .map(|(i, ty)| Field::new(format!("c{i}"), ty, true))
+        .collect();
+    Arc::new(Schema::new(fields))
+}
+
+/// A batch of `rows` rows, of no columns too.
+pub(crate) fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(arrow_error)
+}
+
+/// Bytes of a batch's rows (a slice's own rows only).
+pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
+    batch
+        .columns()
+        .iter()
+        .map(|column| column.to_data().get_slice_memory_size().unwrap_or_default())
+        .sum()
+}
+
+/// The rows where `mask` is true (and not NULL).
+pub(crate) fn keep(batch: &RecordBatch, mask: &BooleanArray) -> Result<RecordBatch> {
+    if mask.null_count() == 0 && mask.true_count() == mask.len() {
+        return Ok(batch.clone());
+    }
+    compute::filter_record_batch(batch, mask).map_err(arrow_error)
+}
+
+/// The rows `places` names as (batch, row), in that order.
+pub(crate) fn gather(
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    places: &[(usize, usize)],
+) -> Result<RecordBatch> {
+    let columns = (0..schema.fields().len())
+        .map(|column| {
+            let arrays: Vec<&dyn Array> = batches.iter().map(|b| b.column(column).as_ref()).collect();
+            compute::interleave(&arrays, places).map_err(arrow_error)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    batch_of(schema, columns, places.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Int64Array;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_without_columns_has_rows() {
+        let schema = schema_of(&[]);
+        let batch = batch_of(&schema, Vec::new(), 3).unwrap();
+        assert_eq!(batch.num_rows(), 3);
+        let mask = BooleanArray::from(vec![Some(true), None, Some(false)]);
+        assert_eq!(keep(&batch, &mask).unwrap().num_rows(), 1);
+        assert_eq!(
+            gather(&schema, &[batch], &[(0, 1), (0, 0)]).unwrap().num_rows(),
+            2
+        );
+    }
+
+    #[test]
+    fn gathers_across_batches() {
+        let schema = schema_of(&[SqlType::BIGINT]);
+        let one = |values: Vec<i64>| {
+            let rows = values.len();
+            batch_of(
+                &schema,
+                vec![Arc::new(Int64Array::from(values)) as ArrayRef],
+                rows,
+            )
+            .unwrap()
+        };
+        let batches = [one(vec![1, 2]), one(vec![3])];
+        let out = gather(&schema, &batches, &[(1, 0), (0, 1)]).unwrap();
+        assert_eq!(out, one(vec![3, 2]));
+    }
+}

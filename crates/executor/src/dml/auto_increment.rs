@@ -1,0 +1,161 @@
+//! AUTO_INCREMENT ids of one statement.
+//!
+//! Ids come from the catalog in blocks: all that the statement's remaining rows may need at once, so that the rows of one
+//! INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
+
+use catalog::model::Table;
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
+
+use crate::context::ExecContext;
+
+/// ER_AUTOINC_READ_FAILED.
+const ER_AUTOINC_READ_FAILED: u16 = 1467;
+
+pub(super) struct AutoIncrement<'p> {
+    table: &'p Table,
+    /// Offset and type of the column.
+    pub column: usize,
+    ty: SqlType,
+    zero_is_a_value: bool,
+    /// The rest of the block: next id, and how many there are.
+    next: u64,
+    left: u64,
+    /// The largest id given explicitly that the catalog does not know of yet.
+    explicit: u64,
+}
+
+impl<'p> AutoIncrement<'p> {
+    /// `None`: the table has no such column.
+    pub fn of(table: &'p Table, ctx: &ExecContext<'_>) -> Option<Self> {
+        let column = table.columns.iter().position(|c| c.auto_increment)?;
+        Some(Self {
+            table,
+            column,
+            ty: table.columns.get(column)?.ty,
+            zero_is_a_value: ctx.eval.sql_mode.no_auto_value_on_zero,
+            next: 0,
+            left: 0,
+            explicit: 0,
+        })
+    }
+
+    /// Whether this value asks for the next id.
+    pub fn asks_for_id(&self, value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Int(0) | Value::UInt(0) => !self.zero_is_a_value,
+            Value::Double(v) => *v == 0.0 && !self.zero_is_a_value,
+            _ => false,
+        }
+    }
+
+    /// The next id. `rows`: how many rows of the statement are still to come, this one included.
+    pub fn generate(&mut self, rows: usize, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
+        let (increment, offset) = ctx.auto_increment;
+        if self.left == 0 {
+            self.tell_catalog(ctx)?;
+            let count = rows.max(1) as u64;
+            self.next = ctx
+                .catalog
+                .allocate_auto_increment(self.table, count, increment, offset)?;
+            self.left = count;
+        }
+        let id = self.next;
+        if id > largest(&self.ty) {
+            return Err(exhausted());
+        }
+        self.left -= 1;
+        match id.checked_add(increment.max(1)) {
+            Some(next) => self.next = next,
+            None => self.left = 0,
+        }
+        Ok((id, value_of(id, &self.ty)))
+    }
+
+    /// Takes note of an id that a row brought itself: later ones are larger.
+    pub fn note(&mut self, value: &Value) {
+        let id = match value {
+            Value::UInt(id) => *id,
+            Value::Int(id) => u64::try_from(*id).unwrap_or(0),
+            Value::Double(id) if *id > 0.0 => *id as u64,
+            Value::Decimal(id) => id.to_u64().unwrap_or(0),
+            _ => 0,
+        };
+        self.explicit = self.explicit.max(id);
+        if self.left > 0 && id >= self.next {
+            self.left = 0;
+        }
+    }
+
+    /// Lets the catalog know of the ids noted so far.
+    pub fn tell_catalog(&mut self, ctx: &ExecContext<'_>) -> Result<()> {
+        let explicit = std::mem::take(&mut self.explicit);
+        if explicit > 0 {
+            ctx.catalog.bump_auto_increment(self.table, explicit)?;
+        }
+        Ok(())
+    }
+}
+
+/// The number in an AUTO_INCREMENT column, as LAST_INSERT_ID() and the OK packet give it.
+pub(super) fn number_of(value: &Value) -> u64 {
+    match value {
+        Value::UInt(id) => *id,
+        Value::Int(id) => *id as u64,
+        Value::Double(id) => *id as u64,
+        _ => 0,
+    }
+}
+
+/// The largest id a column of the type can hold.
+fn largest(ty: &SqlType) -> u64 {
+    let bits = match ty.kind {
+        TypeKind::TinyInt => 8,
+        TypeKind::SmallInt => 16,
+        TypeKind::MediumInt => 24,
+        TypeKind::Int => 32,
+        // What a FLOAT and a DOUBLE count without gaps.
+        TypeKind::Float => return 1 << 24,
+        TypeKind::Double => return 1 << 53,
+        _ => 64,
+    };
+    let bits = if ty.unsigned { bits } else { bits - 1 };
+    u64::MAX >> (64 - bits)
+}
+
+fn value_of(id: u64, ty: &SqlType) -> Value {
+    match ty.kind {
+        TypeKind::Float | TypeKind::Double => Value::Double(id as f64),
+        TypeKind::Decimal => Value::Decimal(Decimal::from(id)),
+        _ if ty.unsigned => Value::UInt(id),
+        _ => Value::Int(id as i64),
+    }
+}
+
+#[cold]
+fn exhausted() -> Error {
+    Error::new(
+        ER_AUTOINC_READ_FAILED,
+        "Failed to read auto-increment value from storage engine",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_their_last_ids() {
+        let int = |kind, unsigned| SqlType {
+            kind,
+            unsigned,
+            ..SqlType::BIGINT
+        };
+        assert_eq!(largest(&int(TypeKind::TinyInt, false)), 127);
+        assert_eq!(largest(&int(TypeKind::TinyInt, true)), 255);
+        assert_eq!(largest(&int(TypeKind::MediumInt, false)), 8_388_607);
+        assert_eq!(largest(&int(TypeKind::Int, true)), 4_294_967_295);
+        assert_eq!(largest(&SqlType::BIGINT), i64::MAX as u64);
+        assert_eq!(largest(&SqlType::BIGINT_UNSIGNED), u64::MAX);
+    }
+}

@@ -1,0 +1,82 @@
+//! The values of columns that a statement does not give.
+
+use catalog::layout::default_value;
+use catalog::model::{Column, Default, SchemaState, Table};
+use functions::{EvalContext, Strictness};
+use types::temporal::DateTime;
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+
+use crate::dml::warn;
+
+/// What a column gets for `DEFAULT`, or for not being named.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ColumnDefault {
+    Value(Value),
+    /// The next AUTO_INCREMENT id.
+    Generated,
+    /// NOT NULL without a DEFAULT clause: error 1364, or a warning and the type's own default.
+    Missing,
+}
+
+pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
+    if column.auto_increment {
+        return Ok(ColumnDefault::Generated);
+    }
+    Ok(match &column.default {
+        Default::Null => ColumnDefault::Value(Value::Null),
+        Default::None if column.nullable => ColumnDefault::Value(Value::Null),
+        // A column that is still being added takes what ADD COLUMN gives to the rows that are there.
+        Default::None if column.state != SchemaState::Public => ColumnDefault::Value(implicit(&column.ty)),
+        Default::None => ColumnDefault::Missing,
+        Default::Now => ColumnDefault::Value(now(&column.ty, eval)),
+        Default::Literal(text) => ColumnDefault::Value(default_value(column, text, eval.time_zone)?),
+    })
+}
+
+/// The default, with [`ColumnDefault::Missing`] made an error or a warning.
+pub(super) fn given(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
+    match of(column, eval)? {
+        ColumnDefault::Missing => {
+            let message = format!("Field '{}' doesn't have a default value", column.name);
+            if eval.strictness == Strictness::Error {
+                return Err(Error::new(errno::ER_NO_DEFAULT_FOR_FIELD, message));
+            }
+            warn(eval, errno::ER_NO_DEFAULT_FOR_FIELD, message);
+            Ok(ColumnDefault::Value(implicit(&column.ty)))
+        }
+        default => Ok(default),
+    }
+}
+
+/// What a NOT NULL column holds for want of anything better.
+pub(super) fn implicit(ty: &SqlType) -> Value {
+    match ty.kind {
+        TypeKind::Null => Value::Null,
+        TypeKind::Decimal => Value::Decimal(Decimal::from(0i64).rescale(ty.decimals).unwrap_or_default()),
+        TypeKind::Float | TypeKind::Double => Value::Double(0.0),
+        TypeKind::Time => Value::Int(0),
+        TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Year => Value::UInt(0),
+        TypeKind::Json => Value::from("null"),
+        _ if ty.is_integer() && ty.unsigned => Value::UInt(0),
+        _ if ty.is_integer() => Value::Int(0),
+        // BINARY(n) is as long as it is declared.
+        TypeKind::Char if ty.is_binary() => Value::Bytes(vec![0; ty.length as usize]),
+        _ if ty.is_binary() => Value::Bytes(Vec::new()),
+        _ => Value::from(""),
+    }
+}
+
+/// CURRENT_TIMESTAMP in the precision of a column.
+pub(super) fn now(ty: &SqlType, eval: &EvalContext) -> Value {
+    let now: DateTime = eval.time_zone.from_unix_us(eval.now_us).truncate(ty.decimals);
+    Value::UInt(now.pack())
+}
+
+/// The columns with `ON UPDATE CURRENT_TIMESTAMP` that a statement does not assign itself.
+pub(super) fn on_update_columns(table: &Table, assigned: &[usize]) -> Vec<usize> {
+    let columns = table.columns.iter().enumerate();
+    columns
+        .filter(|(i, column)| column.on_update_now && !assigned.contains(i))
+        .map(|(i, _)| i)
+        .collect()
+}

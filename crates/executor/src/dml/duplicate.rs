@@ -1,0 +1,123 @@
+//! Error 1062, worded as MySQL words it: the key's values as text, joined by dashes.
+
+use catalog::model::{IndexPart, Table};
+use types::{Error, SqlType, TypeKind, Value, errno};
+
+use super::image::UniqueKey;
+
+/// Bytes of the key that the message shows.
+const SHOWN_BYTES: usize = 64;
+
+/// "Duplicate entry '1-abc' for key 't.PRIMARY'". `row` holds the values that are there already.
+pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value]) -> Error {
+    let (name, parts) = match key {
+        UniqueKey::Primary => ("PRIMARY", table.primary_parts()),
+        UniqueKey::Index(at) => match table.indexes.get(at) {
+            Some(index) => (index.name.as_str(), index.parts.clone()),
+            None => ("?", Vec::new()),
+        },
+    };
+    let mut entry = String::new();
+    for (i, part) in parts.iter().enumerate() {
+        if i > 0 {
+            entry.push('-');
+        }
+        if let (Some(column), Some(value)) = (table.columns.get(part.column), row.get(part.column)) {
+            write_part(*part, &column.ty, value, &mut entry);
+        }
+    }
+    truncate(&mut entry, SHOWN_BYTES);
+    Error::new(
+        errno::ER_DUP_ENTRY,
+        format!("Duplicate entry '{entry}' for key '{}.{name}'", table.name),
+    )
+}
+
+fn write_part(part: IndexPart, ty: &SqlType, value: &Value, out: &mut String) {
+    let limit = part.prefix.map_or(usize::MAX, |n| n as usize);
+    match value {
+        Value::Bytes(bytes) => {
+            let mut shown = bytes.get(..limit).unwrap_or(bytes);
+            if ty.kind == TypeKind::Char {
+                // BINARY(n) is padded with zeros, which say nothing; its first byte always shows.
+                let end = shown.iter().rposition(|b| *b != 0).unwrap_or(0) + 1;
+                shown = shown.get(..end).unwrap_or(shown);
+            }
+            write_binary(shown, out);
+        }
+        Value::String(text) => out.extend(text.chars().take(limit)),
+        value => out.push_str(&value.display_text(ty)),
+    }
+}
+
+/// Bytes that are no printable ASCII as `\xFF`.
+fn write_binary(bytes: &[u8], out: &mut String) {
+    for &byte in bytes {
+        if (0x20..0x7f).contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+}
+
+fn truncate(text: &mut String, bytes: usize) {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use types::Collation;
+
+    use super::*;
+
+    fn part(ty: SqlType, prefix: Option<u32>, value: Value) -> String {
+        let mut out = String::new();
+        write_part(IndexPart { column: 0, prefix }, &ty, &value, &mut out);
+        out
+    }
+
+    #[test]
+    fn binary_data_is_escaped_as_mysql_does_it() {
+        let varbinary = SqlType::varchar(10, Collation::Binary);
+        let binary = SqlType {
+            kind: TypeKind::Char,
+            ..varbinary
+        };
+        let bytes = |b: &[u8]| Value::Bytes(b.to_vec());
+        assert_eq!(part(varbinary, None, bytes(b"\x01\xffA")), "\\x01\\xFFA");
+        assert_eq!(part(varbinary, Some(1), bytes(b"\x01\x02")), "\\x01");
+        assert_eq!(part(binary, None, bytes(b"\x01\x02\0\0\0")), "\\x01\\x02");
+        assert_eq!(part(binary, None, bytes(b"\0\0")), "\\x00");
+    }
+
+    #[test]
+    fn text_and_numbers_are_as_selected() {
+        let text = SqlType::varchar(10, Collation::DEFAULT);
+        assert_eq!(part(text, Some(3), Value::from("HÉLzz")), "HÉL");
+        assert_eq!(part(text, None, Value::Null), "NULL");
+        let decimal = Value::Decimal(types::Decimal::from_i128(1500, 3));
+        assert_eq!(part(SqlType::decimal(10, 3), None, decimal), "1.500");
+        let date = types::temporal::DateTime {
+            year: 2024,
+            month: 1,
+            day: 2,
+            ..Default::default()
+        };
+        assert_eq!(part(SqlType::DATE, None, Value::UInt(date.pack())), "2024-01-02");
+    }
+
+    #[test]
+    fn long_keys_are_cut_at_64_bytes() {
+        let mut text = "é".repeat(300);
+        truncate(&mut text, SHOWN_BYTES);
+        assert_eq!(text, "é".repeat(32));
+        let mut text = format!("x{}", "é".repeat(300));
+        truncate(&mut text, SHOWN_BYTES);
+        assert_eq!(text.len(), 63);
+    }
+}

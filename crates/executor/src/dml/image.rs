@@ -1,0 +1,166 @@
+//! What a row looks like in the store: its key and value, and its index entries.
+//!
+//! Not here: bytes (`catalog::layout`), locks and writes ([`super::writer`]).
+
+use arrow::record_batch::RecordBatch;
+use catalog::layout::{IndexLayout, RowEncoder, RowHandle, TableLayout};
+use catalog::model::{Handle, SchemaState, Table};
+use functions::TimeZone;
+use types::array::ColumnView;
+use types::{Error, Result, Value};
+
+/// One value per column of the table, in the table's order, of the columns' types.
+pub(super) type Row = Vec<Value>;
+
+/// A row with everything the store keeps of it, or of the part of it that a statement touches.
+#[derive(Debug)]
+pub(super) struct Image {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// In the order of the table's indexes.
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Position in the table's indexes.
+    pub index: usize,
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+    /// No other row may have the same key: the index is unique and no part is NULL.
+    pub distinct: bool,
+}
+
+/// Which of a table's keys holds a duplicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UniqueKey {
+    Primary,
+    Index(usize),
+}
+
+/// Makes images of a table's rows.
+pub(super) struct ImageMaker<'p> {
+    table: &'p Table,
+    zone: TimeZone,
+    encoder: RowEncoder,
+    layout: TableLayout,
+    /// Positions of the indexes beside the primary key.
+    secondary: Vec<usize>,
+    /// For each index of the table: what finds a row by an entry, where the index is unique.
+    unique: Vec<Option<IndexLayout>>,
+}
+
+impl<'p> ImageMaker<'p> {
+    pub fn new(table: &'p Table, zone: TimeZone) -> Result<Self> {
+        let clustered = match table.handle {
+            Handle::Clustered { index } => Some(index),
+            Handle::Integer { .. } | Handle::Hidden => None,
+        };
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        let unique = table.indexes.iter().enumerate().map(|(i, index)| {
+            let secondary = index.unique && Some(i) != clustered;
+            secondary.then(|| IndexLayout::new(table, i, &[])).transpose()
+        });
+        Ok(Self {
+            table,
+            zone,
+            encoder: RowEncoder::new(table)?,
+            layout: TableLayout::new(table, &all)?,
+            unique: unique.collect::<Result<Vec<_>>>()?,
+            secondary: (0..table.indexes.len())
+                .filter(|i| Some(*i) != clustered)
+                .collect(),
+        })
+    }
+
+    /// All indexes that keep entries of their own.
+    pub fn secondary(&self) -> &[usize] {
+        &self.secondary
+    }
+
+    /// The secondary indexes that an assignment to `columns` may change; all of them where the row's key may change.
+    pub fn touched_by(&self, columns: &[usize]) -> Vec<usize> {
+        let touches = |column: usize| columns.contains(&column);
+        if self.table.primary_parts().iter().any(|p| touches(p.column)) {
+            return self.secondary.clone();
+        }
+        let parts = |i: usize| self.table.indexes.get(i).map_or(&[][..], |index| &index.parts);
+        let secondary = self.secondary.iter().copied();
+        secondary
+            .filter(|&i| parts(i).iter().any(|p| touches(p.column)))
+            .collect()
+    }
+
+    /// The row's image with its entries in `indexes`. `hidden`: the row's handle where no primary key gives it.
+    pub fn image(&self, row: &[Value], hidden: Option<&RowHandle>, indexes: &[usize]) -> Result<Image> {
+        let computed;
+        let handle = match (self.table.handle, hidden) {
+            (Handle::Hidden, Some(handle)) => handle,
+            (Handle::Hidden, None) => {
+                return Err(Error::internal("a row without a primary key has no handle"));
+            }
+            _ => {
+                computed = self.encoder.handle(row, self.zone)?;
+                &computed
+            }
+        };
+        let entries = indexes
+            .iter()
+            .map(|&index| {
+                let entry = self.encoder.index_entry(index, row, handle, self.zone)?;
+                Ok(Entry {
+                    index,
+                    key: entry.key,
+                    value: entry.value,
+                    distinct: entry.distinct,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Image {
+            key: self.encoder.row_key(handle),
+            value: self.encoder.row_value(row, self.zone)?,
+            entries,
+        })
+    }
+
+    /// The values of a stored row.
+    pub fn decode(&self, key: &[u8], value: &[u8]) -> Result<Row> {
+        self.layout.decode_row_values(key, value, self.zone)
+    }
+
+    /// The handle that a row's key holds.
+    pub fn handle(&self, key: &[u8]) -> Result<RowHandle> {
+        self.layout.handle_of_row_key(key)
+    }
+
+    pub fn is_unique(&self, index: usize) -> bool {
+        matches!(self.unique.get(index), Some(Some(_)))
+    }
+
+    /// The key of the row that an entry of a unique index leads to.
+    pub fn row_key_of_entry(&self, index: usize, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
+        let Some(Some(layout)) = self.unique.get(index) else {
+            return Err(Error::internal(format!("index {index} is not unique")));
+        };
+        Ok(self.encoder.row_key(&layout.handle(key, value)?))
+    }
+
+    /// Whether entries of an index are written: one that is being dropped or has only just come to be only loses them.
+    pub fn writes_entries(&self, index: usize) -> bool {
+        let index = self.table.indexes.get(index);
+        index.is_some_and(|i| i.state >= SchemaState::WriteOnly)
+    }
+}
+
+/// The rows of a batch whose columns are all the table's (and perhaps others behind them).
+pub(super) fn rows_of(batch: &RecordBatch, table: &Table) -> Vec<Row> {
+    let views: Vec<ColumnView<'_>> = batch
+        .columns()
+        .iter()
+        .zip(&table.columns)
+        .map(|(array, column)| ColumnView::new(array, &column.ty))
+        .collect();
+    (0..batch.num_rows())
+        .map(|row| views.iter().map(|v| v.value(row)).collect())
+        .collect()
+}

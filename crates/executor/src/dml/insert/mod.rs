@@ -1,0 +1,266 @@
+//! INSERT and REPLACE, with IGNORE and ON DUPLICATE KEY UPDATE.
+//!
+//! [`rows`] makes the rows, [`on_duplicate`] is what ON DUPLICATE KEY UPDATE does about one that is there already; here is
+//! the way of the rows into the table, a batch at a time: all keys of a batch are locked in one call, whose answers say
+//! which rows are duplicates.
+
+mod on_duplicate;
+mod rows;
+
+use catalog::layout::RowHandle;
+use catalog::model::{Handle, Table};
+use kv::Transaction;
+use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan};
+use types::{Result, Value};
+
+use self::on_duplicate::OnDuplicate;
+use self::rows::{NewRow, RowMaker};
+use super::auto_increment::number_of;
+use super::image::{Image, ImageMaker};
+use super::writer::{Conflict, Writer};
+use super::{assign, duplicate};
+use crate::batch::{BATCH_ROWS, batch_bytes};
+use crate::context::{DmlResult, ExecContext};
+use crate::dml::warn;
+use crate::env::{Env, check_interrupted};
+use crate::memory::Memory;
+use crate::operator;
+use crate::source::ReadSource;
+
+/// Runs an INSERT or REPLACE in a transaction. On failure the caller undoes what was written.
+///
+/// # Errors
+/// 1062, 1048, 1364, 1467, what conversions and the query fail with, and failures of locks and of the store.
+pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
+    let table: &Table = &plan.table;
+    let maker = ImageMaker::new(table, ctx.eval.time_zone)?;
+    let mut insert = Insert {
+        table,
+        plan,
+        ctx,
+        rows: RowMaker::new(plan, ctx)?,
+        on_duplicate: match &plan.mode {
+            InsertMode::Update(assignments) => {
+                Some(OnDuplicate::new(table, assignments, &maker, plan.ignore)?)
+            }
+            InsertMode::Insert | InsertMode::Replace => None,
+        },
+        result: DmlResult::default(),
+        last_id: 0,
+    };
+    match &plan.source {
+        InsertSource::Values(rows) => {
+            let mut writer = Writer::new(txn, &maker, ctx);
+            let mut left = rows.len();
+            for chunk in rows.chunks(BATCH_ROWS) {
+                let new = chunk
+                    .iter()
+                    .enumerate()
+                    .map(|(i, row)| insert.rows.of_values(row, left - i));
+                let new = new.collect::<Result<Vec<_>>>()?;
+                left -= chunk.len();
+                insert.write(new, &mut writer)?;
+            }
+        }
+        InsertSource::Query(query) => insert.write_query(query, txn, &maker)?,
+    }
+    insert.rows.finish()?;
+    Ok(insert.result())
+}
+
+struct Insert<'p> {
+    table: &'p Table,
+    plan: &'p InsertPlan,
+    ctx: &'p ExecContext<'p>,
+    rows: RowMaker<'p>,
+    on_duplicate: Option<OnDuplicate<'p>>,
+    result: DmlResult,
+    /// The AUTO_INCREMENT column's value in the last row inserted.
+    last_id: u64,
+}
+
+impl Insert<'_> {
+    /// INSERT ... SELECT: the query reads what was there before the statement.
+    fn write_query(
+        &mut self,
+        query: &QueryPlan,
+        txn: &mut Transaction,
+        maker: &ImageMaker<'_>,
+    ) -> Result<()> {
+        let memory = Memory::new(self.ctx.memory_limit_bytes);
+        let ctx = self.ctx;
+        if query.locking.is_some() {
+            // Locks need the transaction itself, so the rows are all collected before the first is written.
+            let mut batches = Vec::new();
+            let mut env = Env {
+                ctx,
+                source: &mut ReadSource::Transaction(txn),
+                memory: &memory,
+            };
+            let mut root = operator::build(&query.root, query.locking, &mut env)?;
+            while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
+                memory.grow(batch_bytes(&batch))?;
+                batches.push(batch);
+            }
+            let mut writer = Writer::new(txn, maker, ctx);
+            for batch in batches {
+                let new = self.rows.of_batch(&batch, query)?;
+                self.write(new, &mut writer)?;
+            }
+            return Ok(());
+        }
+        let view = txn.view();
+        let mut env = Env {
+            ctx,
+            source: &mut ReadSource::View {
+                view: &view,
+                snapshot_ts: txn.snapshot_ts(),
+            },
+            memory: &memory,
+        };
+        let mut root = operator::build(&query.root, None, &mut env)?;
+        let mut writer = Writer::new(txn, maker, ctx);
+        while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
+            let new = self.rows.of_batch(&batch, query)?;
+            self.write(new, &mut writer)?;
+        }
+        Ok(())
+    }
+
+    /// Writes some rows, in order.
+    fn write(&mut self, rows: Vec<NewRow>, writer: &mut Writer<'_, '_>) -> Result<()> {
+        check_interrupted(self.ctx)?;
+        let images = self.images(&rows, writer.maker)?;
+        let reads_rows = !matches!(self.plan.mode, InsertMode::Insert);
+        writer.lock_images(&images, reads_rows)?;
+        for (row, image) in rows.into_iter().zip(images) {
+            self.result.records += 1;
+            self.write_one(row, image, writer)?;
+        }
+        writer.forget();
+        Ok(())
+    }
+
+    fn images(&self, rows: &[NewRow], maker: &ImageMaker<'_>) -> Result<Vec<Image>> {
+        let mut hidden = match self.table.handle {
+            Handle::Hidden if !rows.is_empty() => {
+                let first = self
+                    .ctx
+                    .catalog
+                    .allocate_row_ids(self.table.id, rows.len() as u64)?;
+                Some(first..)
+            }
+            _ => None,
+        };
+        rows.iter()
+            .map(|row| {
+                let handle = hidden.as_mut().and_then(Iterator::next).map(RowHandle::Int);
+                maker.image(&row.values, handle.as_ref(), maker.secondary())
+            })
+            .collect()
+    }
+
+    fn write_one(&mut self, row: NewRow, image: Image, writer: &mut Writer<'_, '_>) -> Result<()> {
+        while let Some(conflict) = writer.conflict(&image, None)? {
+            match (&self.plan.mode, &self.on_duplicate) {
+                (InsertMode::Replace, _) => {
+                    if self.replace(&row, &image, conflict, writer)? {
+                        return Ok(());
+                    }
+                }
+                (InsertMode::Update(_), Some(on_duplicate)) => {
+                    let old = existing(&image, conflict, writer)?;
+                    let number = self.result.records;
+                    let changed = on_duplicate.run(&old, &row.values, number, writer, self.ctx)?;
+                    changed.count(&mut self.result);
+                    if let Some(id) = changed.id {
+                        self.rows.note_id(&id);
+                    }
+                    return Ok(());
+                }
+                _ => {
+                    let error = duplicate::error(self.table, conflict.key, &row.values);
+                    if !self.plan.ignore {
+                        return Err(error);
+                    }
+                    warn(self.ctx.eval, error.code, error.message);
+                    self.result.duplicates += 1;
+                    return Ok(());
+                }
+            }
+        }
+        writer.insert(image)?;
+        self.result.affected += 1;
+        self.result.matched += 1;
+        if let Some(id) = row.generated {
+            self.result.generated_id.get_or_insert(id);
+        }
+        if let Some(id) = self.rows.id_of(&row.values) {
+            self.last_id = number_of(id);
+        }
+        Ok(())
+    }
+
+    /// Makes room for a row of a REPLACE. True: the row that is there is the same, and stays.
+    fn replace(
+        &mut self,
+        row: &NewRow,
+        image: &Image,
+        conflict: Conflict,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<bool> {
+        let old = existing(image, conflict, writer)?;
+        // MySQL updates in place where no other unique key can be in the way, and does not count what stays the same.
+        if conflict.last && old.row == row.values {
+            self.result.affected += 1;
+            self.result.matched += 1;
+            return Ok(true);
+        }
+        let maker = writer.maker;
+        let old = maker.image(&old.row, Some(&old.handle), maker.secondary())?;
+        writer.delete(&old)?;
+        self.result.affected += 1;
+        self.result.matched += 1;
+        self.result.duplicates += 1;
+        Ok(false)
+    }
+
+    fn result(self) -> DmlResult {
+        let set = self.ctx.eval.set_last_insert_id.lock();
+        let set = *set.unwrap_or_else(|e| e.into_inner());
+        let ok_insert_id = self.result.generated_id.or(set).unwrap_or(self.last_id);
+        DmlResult {
+            ok_insert_id,
+            ..self.result
+        }
+    }
+}
+
+/// A row that is there already.
+struct Existing {
+    key: Vec<u8>,
+    handle: RowHandle,
+    row: Vec<Value>,
+}
+
+/// The row that stands in the way.
+fn existing(image: &Image, conflict: Conflict, writer: &mut Writer<'_, '_>) -> Result<Existing> {
+    let no_row = || types::Error::internal("an index entry has no row; ADMIN CHECK TABLE says more");
+    let maker = writer.maker;
+    let key = writer.row_in_the_way(image, conflict)?.ok_or_else(no_row)?;
+    let value = writer.get(&key)?.ok_or_else(no_row)?;
+    let row = maker.decode(&key, value)?;
+    Ok(Existing {
+        handle: maker.handle(&key)?,
+        key,
+        row,
+    })
+}
+
+/// How NULLs are treated: one row's VALUES fail where several rows' only warn (outside strict mode).
+fn null_rule(plan: &InsertPlan, ctx: &ExecContext<'_>) -> assign::NullRule {
+    match &plan.source {
+        InsertSource::Values(rows) if rows.len() == 1 && !plan.ignore => assign::NullRule::Error,
+        _ => assign::NullRule::of(ctx.eval),
+    }
+}

@@ -1,0 +1,25 @@
+//! INSERT, REPLACE, UPDATE and DELETE.
+//!
+//! [`insert`], [`update`], [`delete`] run the statements; [`writer`] locks, finds duplicates and writes rows with their
+//! index entries; [`image`] says what a row looks like in the store; [`defaults`] and [`assign`] make values for
+//! columns. A failing statement leaves its writes behind: the session undoes them with a savepoint.
+
+mod assign;
+mod auto_increment;
+mod defaults;
+mod delete;
+mod duplicate;
+mod image;
+mod insert;
+mod target;
+mod update;
+mod writer;
+
+pub use delete::delete;
+pub use insert::insert;
+pub use update::update;
+
+/// Leaves a warning for SHOW WARNINGS.
+fn warn(eval: &functions::EvalContext, code: u16, message: impl Into<String>) {
+    eval.warnings.push(types::Warning::warning(code, message));
+}

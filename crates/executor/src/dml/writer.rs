@@ -1,0 +1,187 @@
+//! Writes rows with their index entries, and finds out whether they may be written.
+//!
+//! Keys are locked in batches, and the lock's answer is what duplicates are told by: the newest committed value, or the
+//! statement's own write. Not here: what is done about a duplicate (the statements).
+
+use std::collections::HashMap;
+use std::collections::hash_map;
+
+use kv::{LockMode, LockOptions, LockWait, Locked, Transaction};
+use types::Result;
+
+use super::image::{Entry, Image, ImageMaker, UniqueKey};
+use crate::context::ExecContext;
+
+pub(super) struct Writer<'w, 'p> {
+    pub txn: &'w mut Transaction,
+    pub maker: &'w ImageMaker<'p>,
+    options: LockOptions,
+    /// The newest values of keys locked by this statement.
+    known: HashMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+/// A key that another row has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub key: UniqueKey,
+    /// Whether no unique key comes after it, in the order in which they are looked at.
+    pub last: bool,
+}
+
+impl<'w, 'p> Writer<'w, 'p> {
+    pub fn new(txn: &'w mut Transaction, maker: &'w ImageMaker<'p>, ctx: &ExecContext<'_>) -> Self {
+        Self {
+            txn,
+            maker,
+            options: LockOptions {
+                mode: LockMode::Exclusive,
+                wait: LockWait::Timeout(ctx.lock_wait),
+                interrupt: ctx.interrupt.clone(),
+            },
+            known: HashMap::new(),
+        }
+    }
+
+    /// Locks keys in one call and remembers what they hold. Keys that are known are left alone.
+    pub fn lock(&mut self, keys: impl Iterator<Item = Vec<u8>>) -> Result<()> {
+        let keys: Vec<Vec<u8>> = keys.filter(|key| !self.known.contains_key(key)).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let locked = self.txn.lock(&keys, &self.options)?;
+        self.known
+            .extend(keys.into_iter().zip(locked.into_iter().map(Locked::into_value)));
+        Ok(())
+    }
+
+    /// Forgets what keys hold (and not their locks), so that a long statement does not remember everything.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// What a key holds now; locks it first if need be.
+    pub fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
+        if !self.known.contains_key(key) {
+            self.lock(std::iter::once(key.to_vec()))?;
+        }
+        Ok(self.known.get(key).and_then(|value| value.as_deref()))
+    }
+
+    /// Locks the keys that must be no other row's, and the rows that have them: all that writing the images needs to know.
+    /// `with_rows`: the rows will be read (REPLACE, ON DUPLICATE KEY UPDATE).
+    pub fn lock_images(&mut self, images: &[Image], with_rows: bool) -> Result<()> {
+        self.lock(images.iter().flat_map(unique_keys).map(<[u8]>::to_vec))?;
+        if !with_rows {
+            return Ok(());
+        }
+        let mut rows = Vec::new();
+        for entry in images.iter().flat_map(|image| &image.entries) {
+            if let Some(Some(value)) = self.known.get(&entry.key).filter(|_| entry.distinct) {
+                rows.push(self.maker.row_key_of_entry(entry.index, &entry.key, value)?);
+            }
+        }
+        self.lock(rows.into_iter())
+    }
+
+    /// The first key of `image` that another row has. `old`: what the row looks like now, where it is there already.
+    pub fn conflict(&mut self, image: &Image, old: Option<&Image>) -> Result<Option<Conflict>> {
+        if old.is_none_or(|old| old.key != image.key) && self.get(&image.key)?.is_some() {
+            let last = !image.entries.iter().any(|e| self.maker.is_unique(e.index));
+            return Ok(Some(Conflict {
+                key: UniqueKey::Primary,
+                last,
+            }));
+        }
+        for (i, entry) in image.entries.iter().enumerate() {
+            let own = old.is_some_and(|old| old.entries.iter().any(|e| e.key == entry.key));
+            let written = self.maker.writes_entries(entry.index);
+            if entry.distinct && written && !own && self.get(&entry.key)?.is_some() {
+                let rest = image.entries.get(i + 1..).unwrap_or_default();
+                return Ok(Some(Conflict {
+                    key: UniqueKey::Index(entry.index),
+                    last: !rest.iter().any(|e| self.maker.is_unique(e.index)),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The key of the row that stands in the way of `image`.
+    pub fn row_in_the_way(&mut self, image: &Image, conflict: Conflict) -> Result<Option<Vec<u8>>> {
+        let UniqueKey::Index(index) = conflict.key else {
+            return Ok(Some(image.key.clone()));
+        };
+        let Some(entry) = image.entries.iter().find(|e| e.index == index) else {
+            return Ok(None);
+        };
+        let maker = self.maker;
+        match self.get(&entry.key)? {
+            Some(value) => maker.row_key_of_entry(index, &entry.key, value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes a row that is not there yet.
+    pub fn insert(&mut self, image: Image) -> Result<()> {
+        for entry in image.entries {
+            if self.maker.writes_entries(entry.index) {
+                self.put(entry.key, entry.value, entry.distinct)?;
+            }
+        }
+        self.put(image.key, image.value, true)
+    }
+
+    /// Removes a row with its entries.
+    pub fn delete(&mut self, image: &Image) -> Result<()> {
+        for entry in &image.entries {
+            self.remove(&entry.key)?;
+        }
+        self.remove(&image.key)
+    }
+
+    /// Writes a row in the place of its old self. Entries that stay the same are left alone.
+    pub fn update(&mut self, old: &Image, new: Image) -> Result<()> {
+        if old.key != new.key {
+            self.remove(&old.key)?;
+        }
+        for entry in &old.entries {
+            if !new
+                .entries
+                .iter()
+                .any(|e| e.index == entry.index && e.key == entry.key)
+            {
+                self.remove(&entry.key)?;
+            }
+        }
+        for entry in new.entries {
+            if !old.entries.contains(&entry) && self.maker.writes_entries(entry.index) {
+                self.put(entry.key, entry.value, entry.distinct)?;
+            }
+        }
+        self.put(new.key, new.value, true)
+    }
+
+    /// `remember`: others may ask for the key.
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>, remember: bool) -> Result<()> {
+        if remember {
+            match self.known.entry(key.clone()) {
+                hash_map::Entry::Occupied(mut known) => *known.get_mut() = Some(value.clone()),
+                hash_map::Entry::Vacant(_) => {}
+            }
+        }
+        Ok(self.txn.put(key, value)?)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<()> {
+        if let Some(known) = self.known.get_mut(key) {
+            *known = None;
+        }
+        Ok(self.txn.delete(key.to_vec())?)
+    }
+}
+
+/// The keys of an image that are the row's alone: its own, and those of its entries in unique indexes.
+pub(super) fn unique_keys(image: &Image) -> impl Iterator<Item = &[u8]> {
+    let entries = image.entries.iter().filter(|e| e.distinct);
+    std::iter::once(image.key.as_slice()).chain(entries.map(|e: &Entry| e.key.as_slice()))
+}

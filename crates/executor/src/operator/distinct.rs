@@ -1,0 +1,70 @@
+//! The first of rows that are equal under the collations of their columns.
+
+use std::collections::HashSet;
+
+use arrow::array::BooleanArray;
+use arrow::record_batch::RecordBatch;
+use types::{Result, SqlType};
+
+use super::{BoxOperator, Operator};
+use crate::batch::keep;
+use crate::env::Env;
+use crate::sort_key::KeyEncoder;
+
+/// What a set's entry costs beyond the key's bytes.
+const ENTRY_BYTES: usize = 48;
+
+pub(super) struct Distinct<'p> {
+    input: BoxOperator<'p>,
+    keys: KeyEncoder,
+    seen: HashSet<Box<[u8]>>,
+}
+
+impl<'p> Distinct<'p> {
+    pub fn new(input: BoxOperator<'p>, types: Vec<SqlType>) -> Result<Self> {
+        Ok(Self {
+            input,
+            keys: KeyEncoder::new(types)?,
+            seen: HashSet::new(),
+        })
+    }
+
+    /// Which rows of `batch` have not been seen.
+    fn unseen(&mut self, batch: &RecordBatch, env: &Env<'_, '_>) -> Result<BooleanArray> {
+        if batch.num_columns() == 0 {
+            let first = self.seen.insert(Box::default());
+            return Ok((0..batch.num_rows()).map(|row| Some(first && row == 0)).collect());
+        }
+        let keys = self.keys.encode(batch.columns())?;
+        let mut bytes = 0;
+        let mask = keys
+            .iter()
+            .map(|key| {
+                let key = key.data();
+                let new = !self.seen.contains(key);
+                if new {
+                    bytes += key.len() + ENTRY_BYTES;
+                    self.seen.insert(key.into());
+                }
+                Some(new)
+            })
+            .collect();
+        env.memory.grow(bytes)?;
+        Ok(mask)
+    }
+}
+
+impl Operator for Distinct<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        loop {
+            let Some(batch) = self.input.next(env, wanted)? else {
+                return Ok(None);
+            };
+            let mask = self.unseen(&batch, env)?;
+            let batch = keep(&batch, &mask)?;
+            if batch.num_rows() > 0 {
+                return Ok(Some(batch));
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Columns computed from the input's columns.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use functions::{Expr, eval_array};
+use types::Result;
+
+use super::{BoxOperator, Operator};
+use crate::batch::{batch_of, schema_of};
+use crate::env::Env;
+
+pub(super) struct Project<'p> {
+    input: BoxOperator<'p>,
+    exprs: &'p [Expr],
+    schema: SchemaRef,
+}
+
+impl<'p> Project<'p> {
+    pub fn new(input: BoxOperator<'p>, exprs: &'p [Expr]) -> Self {
+        let types: Vec<_> = exprs.iter().map(Expr::ty).collect();
+        Self {
+            input,
+            exprs,
+            schema: schema_of(&types),
+        }
+    }
+}
+
+impl Operator for Project<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        let Some(batch) = self.input.next(env, wanted)? else {
+            return Ok(None);
+        };
+        let columns = evaluate(self.exprs.iter(), &batch, env)?;
+        batch_of(&self.schema, columns, batch.num_rows()).map(Some)
+    }
+}
+
+/// One array per expression.
+pub(super) fn evaluate<'x>(
+    exprs: impl Iterator<Item = &'x Expr>,
+    batch: &RecordBatch,
+    env: &Env<'_, '_>,
+) -> Result<Vec<ArrayRef>> {
+    exprs
+        .map(|expr| match expr {
+            Expr::Column { index, .. } => match batch.columns().get(*index) {
+                Some(column) => Ok(Arc::clone(column)),
+                None => Err(types::Error::internal(format!("no column {index} in a batch"))),
+            },
+            expr => eval_array(expr, batch, env.eval()),
+        })
+        .collect()
+}

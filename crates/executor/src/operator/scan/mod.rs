@@ -1,0 +1,103 @@
+//! Rows of one stored table.
+//!
+//! [`access`] finds the rows, [`rows`] decodes and filters them, [`locked`] locks them for locking reads, UPDATE and
+//! DELETE, [`as_of`] goes back in time.
+
+mod access;
+mod as_of;
+mod locked;
+mod pages;
+mod rows;
+
+use arrow::record_batch::RecordBatch;
+use kv::{Reader, Snapshot};
+use planner::plan::{Locking, TableScan};
+use types::{Error, Result, errno};
+
+use self::access::Access;
+pub(crate) use self::access::LOOKUP_ROWS;
+use self::rows::Rows;
+use super::filter::split;
+use super::{BoxOperator, Operator};
+use crate::batch::{BATCH_ROWS, keep};
+use crate::env::Env;
+
+/// Opens a scan: evaluates its keys and ranges. `with_keys` adds a column with the rows' keys, for those who change them.
+pub(crate) fn open<'p>(
+    scan: &'p TableScan,
+    locking: Option<Locking>,
+    with_keys: bool,
+    env: &mut Env<'_, '_>,
+) -> Result<BoxOperator<'p>> {
+    let eval = env.eval();
+    let past = match &scan.as_of {
+        Some(_) if locking.is_some() => {
+            return Err(Error::new(
+                errno::ER_WRONG_USAGE,
+                "Incorrect usage of AS OF TIMESTAMP and locking or changing rows",
+            ));
+        }
+        Some(moment) => Some(as_of::snapshot(moment, env)?),
+        None => None,
+    };
+    if locking.is_none() {
+        let ts = past.as_ref().map_or_else(|| env.source.ts(), Snapshot::ts);
+        scan.table.check_readable_at(ts)?;
+    }
+    let opened = access::open(scan, locking.is_some() || with_keys, eval)?;
+    let rows = Rows::new(scan, opened.covering, opened.index, with_keys, eval)?;
+    Ok(match locking {
+        Some(locking) => Box::new(locked::LockedScan::new(opened.access, rows, locking)),
+        None => Box::new(Scan {
+            access: opened.access,
+            rows,
+            past,
+            ask: 1,
+            rest: None,
+        }),
+    })
+}
+
+/// A plain read: takes no locks.
+struct Scan<'p> {
+    access: Access,
+    rows: Rows<'p>,
+    /// AS OF TIMESTAMP: read here and not from the statement's source.
+    past: Option<Snapshot>,
+    /// How many rows to read: grows while few of them pass the filter.
+    ask: usize,
+    /// Rows that passed beyond what was wanted.
+    rest: Option<RecordBatch>,
+}
+
+impl Operator for Scan<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.rest.take() {
+                let (now, later) = split(batch, wanted);
+                self.rest = later;
+                return Ok(Some(now));
+            }
+            env.check_interrupted()?;
+            self.ask = self.ask.max(wanted).min(BATCH_ROWS);
+            let reader: &dyn Reader = match &self.past {
+                Some(past) => past,
+                None => env.source.reader(),
+            };
+            let consistent = self.past.is_some() || env.source.is_consistent();
+            let (access, rows) = (&mut self.access, &mut self.rows);
+            let read = access.next(reader, self.ask, consistent, &mut |key, value| {
+                rows.push(key, value)
+            })?;
+            if read == 0 {
+                return Ok(None);
+            }
+            let mut batch = rows.take()?;
+            if rows.has_filter() {
+                self.ask *= 4;
+                batch = keep(&batch, &rows.filter(&batch, env.eval())?)?;
+            }
+            self.rest = (batch.num_rows() > 0).then_some(batch);
+        }
+    }
+}

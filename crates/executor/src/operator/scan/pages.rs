@@ -1,0 +1,161 @@
+//! Reading ranges of keys page by page, in either direction: what makes a scan that is pushed by the store one that is
+//! pulled by operators.
+
+use std::ops::ControlFlow;
+
+use kv::{KeyRange, Reader};
+use types::Result;
+
+use crate::batch::BATCH_BYTES;
+
+/// Where a scan over disjoint, ordered ranges has come to.
+pub(crate) struct Pages {
+    ranges: std::vec::IntoIter<KeyRange>,
+    current: Option<KeyRange>,
+    reverse: bool,
+}
+
+/// Takes one pair of a page.
+pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
+impl Pages {
+    /// `ranges` are in key order and disjoint; with `reverse` they are read from the last one's end.
+    pub fn new(mut ranges: Vec<KeyRange>, reverse: bool) -> Self {
+        if reverse {
+            ranges.reverse();
+        }
+        Self {
+            ranges: ranges.into_iter(),
+            current: None,
+            reverse,
+        }
+    }
+
+    /// Visits up to `wanted` pairs, fewer if they are large or there are no more; answers how many.
+    pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        let mut page = Page {
+            wanted,
+            pairs: 0,
+            bytes: 0,
+            last: None,
+            failure: None,
+        };
+        while page.has_room() {
+            let Some(range) = self.current.take().or_else(|| self.ranges.next()) else {
+                break;
+            };
+            reader.scan(&range, self.reverse, &mut |key, value| {
+                page.take(key, value, visit)
+            })?;
+            if let Some(error) = page.failure {
+                return Err(error);
+            }
+            if let Some(last) = page.last.take() {
+                self.current = Some(after(range, last, self.reverse));
+            }
+        }
+        Ok(page.pairs)
+    }
+}
+
+/// One page while it is read.
+struct Page {
+    wanted: usize,
+    pairs: usize,
+    bytes: usize,
+    /// The key at which the page was full.
+    last: Option<Vec<u8>>,
+    failure: Option<types::Error>,
+}
+
+impl Page {
+    fn has_room(&self) -> bool {
+        self.pairs < self.wanted && self.bytes < BATCH_BYTES
+    }
+
+    fn take(&mut self, key: &[u8], value: &[u8], visit: &mut Visit<'_>) -> ControlFlow<()> {
+        if let Err(error) = visit(key, value) {
+            self.failure = Some(error);
+            return ControlFlow::Break(());
+        }
+        self.pairs += 1;
+        self.bytes += key.len() + value.len();
+        if self.has_room() {
+            return ControlFlow::Continue(());
+        }
+        self.last = Some(key.to_vec());
+        ControlFlow::Break(())
+    }
+}
+
+/// What is left of `range` beyond `last`.
+fn after(range: KeyRange, mut last: Vec<u8>, reverse: bool) -> KeyRange {
+    if reverse {
+        return KeyRange {
+            start: range.start,
+            end: last,
+        };
+    }
+    last.push(0);
+    KeyRange {
+        start: last,
+        end: range.end,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kv::{Durability, Store, TxnOptions};
+
+    use super::*;
+
+    fn store() -> Store {
+        let store = Store::memory();
+        let mut txn = store.begin(TxnOptions::default()).unwrap();
+        for key in b"abcdefgh" {
+            txn.put(vec![*key], vec![*key]).unwrap();
+        }
+        txn.commit(Durability::Sync).unwrap();
+        store
+    }
+
+    fn read(ranges: Vec<KeyRange>, reverse: bool, page: usize) -> String {
+        let (mut pages, snapshot, mut all) = (Pages::new(ranges, reverse), store().latest(), Vec::new());
+        loop {
+            let seen = all.len();
+            let n = pages
+                .next(&snapshot, page, &mut |key, _| {
+                    all.extend_from_slice(key);
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(n, all.len() - seen);
+            if n == 0 {
+                return String::from_utf8(all).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn pages_leave_nothing_out_in_either_direction() {
+        let ranges = || {
+            vec![
+                KeyRange::new("b", "d"),
+                KeyRange::new("e", "e"),
+                KeyRange::new("f", ""),
+            ]
+        };
+        for page in 1..=9 {
+            assert_eq!(read(ranges(), false, page), "bcfgh");
+            assert_eq!(read(ranges(), true, page), "hgfcb");
+        }
+    }
+
+    #[test]
+    fn a_failing_visitor_ends_the_page() {
+        let snapshot = store().latest();
+        let mut pages = Pages::new(vec![KeyRange::all()], false);
+        let error = pages.next(&snapshot, 10, &mut |_, _| Err(types::Error::internal("x")));
+        assert!(error.is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! Stored bytes to batches: decoding, the scan's filter, and the check that a row still belongs to the access path.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryBuilder, BooleanArray};
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use catalog::layout::{IndexDecoder, RowDecoder, RowEncoder, TableLayout};
+use functions::{EvalContext, TimeZone, eval_predicate};
+use kv::KeyRange;
+use planner::plan::TableScan;
+use types::Result;
+
+use crate::batch::{arrow_schema, batch_of};
+use crate::ranges::contain;
+
+/// Collects the rows of one batch. Its columns: the scan's, then the row's key where asked for.
+pub(super) struct Rows<'p> {
+    scan: &'p TableScan,
+    zone: TimeZone,
+    decoder: Decoder,
+    keys: Option<BinaryBuilder>,
+    /// The index that leads to the rows, and the ranges its entries are in.
+    index: Option<(usize, Vec<KeyRange>)>,
+    schema: SchemaRef,
+    count: usize,
+}
+
+enum Decoder {
+    Row(RowDecoder),
+    /// The scan reads nothing but index entries.
+    Entry(IndexDecoder),
+}
+
+impl<'p> Rows<'p> {
+    /// `covering`: the position of the index whose entries are read instead of rows.
+    pub fn new(
+        scan: &'p TableScan,
+        covering: Option<usize>,
+        index: Option<(usize, Vec<KeyRange>)>,
+        with_keys: bool,
+        eval: &EvalContext,
+    ) -> Result<Self> {
+        let (table, zone) = (&scan.table, eval.time_zone);
+        let decoder = match covering {
+            Some(index) => Decoder::Entry(IndexDecoder::new(table, index, &scan.columns, zone)?),
+            None => Decoder::Row(RowDecoder::new(table, &scan.columns, zone)?),
+        };
+        let columns = scan.columns.iter().filter_map(|&c| table.columns.get(c));
+        let types = columns
+            .map(|c| c.ty.arrow_type())
+            .chain(with_keys.then_some(DataType::Binary));
+        Ok(Self {
+            scan,
+            zone,
+            decoder,
+            keys: with_keys.then(BinaryBuilder::new),
+            index,
+            schema: arrow_schema(types),
+            count: 0,
+        })
+    }
+
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        match &mut self.decoder {
+            Decoder::Row(decoder) => decoder.push(key, value)?,
+            Decoder::Entry(decoder) => decoder.push(key, value)?,
+        }
+        if let Some(keys) = &mut self.keys {
+            keys.append_value(key);
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The rows pushed since the last call.
+    pub fn take(&mut self) -> Result<RecordBatch> {
+        let mut columns: Vec<ArrayRef> = match &mut self.decoder {
+            Decoder::Row(decoder) => decoder.finish(),
+            Decoder::Entry(decoder) => decoder.finish(),
+        };
+        if let Some(keys) = &mut self.keys {
+            columns.push(Arc::new(keys.finish()));
+        }
+        batch_of(&self.schema, columns, std::mem::take(&mut self.count))
+    }
+
+    pub fn has_filter(&self) -> bool {
+        self.scan.filter.is_some()
+    }
+
+    /// Which rows of a batch satisfy the scan's filter.
+    pub fn filter(&self, batch: &RecordBatch, eval: &EvalContext) -> Result<BooleanArray> {
+        match &self.scan.filter {
+            Some(filter) => eval_predicate(filter, batch, eval),
+            None => Ok(BooleanArray::from(vec![true; batch.num_rows()])),
+        }
+    }
+
+    /// Whether a row as it is now would be found by this access path.
+    pub fn belongs(&self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let Some((index, ranges)) = &self.index else {
+            return Ok(true);
+        };
+        let table = &self.scan.table;
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        let layout = TableLayout::new(table, &all)?;
+        let row = layout.decode_row_values(key, value, self.zone)?;
+        let handle = layout.handle_of_row_key(key)?;
+        let entry = RowEncoder::new(table)?.index_entry(*index, &row, &handle, self.zone)?;
+        Ok(contain(ranges, &entry.key))
+    }
+}

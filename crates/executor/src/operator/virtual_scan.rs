@@ -1,0 +1,50 @@
+//! Rows that the server makes up: `information_schema` and its like.
+
+use std::collections::VecDeque;
+
+use arrow::record_batch::RecordBatch;
+use planner::plan;
+use types::Result;
+
+use super::Operator;
+use super::filter::split;
+use crate::env::Env;
+
+pub(super) struct VirtualScan<'p> {
+    scan: &'p plan::VirtualScan,
+    /// `None` until the first row is asked for.
+    batches: Option<VecDeque<RecordBatch>>,
+}
+
+impl<'p> VirtualScan<'p> {
+    pub fn open(scan: &'p plan::VirtualScan) -> Self {
+        Self { scan, batches: None }
+    }
+}
+
+impl Operator for VirtualScan<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        env.check_interrupted()?;
+        let batches = match &mut self.batches {
+            Some(batches) => batches,
+            None => {
+                let rows =
+                    env.ctx
+                        .virtual_tables
+                        .rows(&self.scan.database, &self.scan.table.name, env.eval())?;
+                self.batches.insert(rows.into())
+            }
+        };
+        while let Some(batch) = batches.pop_front() {
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            let (now, later) = split(batch, wanted);
+            if let Some(later) = later {
+                batches.push_front(later);
+            }
+            return Ok(Some(now));
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,68 @@
+//! Running a query: its operators, and the rows on their way to the sink.
+
+use planner::plan::{Access, QueryPlan, Rel};
+use types::Result;
+
+use crate::batch::BATCH_ROWS;
+use crate::context::{ExecContext, RowSink};
+use crate::env::Env;
+use crate::memory::Memory;
+use crate::operator::{self, scan};
+use crate::source::ReadSource;
+
+/// Runs a query and hands its rows to `sink` as they are made. A query that locks rows needs
+/// [`ReadSource::Transaction`].
+///
+/// # Errors
+/// What expressions fail with; 8175 beyond the memory limit; 1317 once interrupted; failures of locks and of the store;
+/// what the sink fails with.
+pub fn query(
+    plan: &QueryPlan,
+    mut source: ReadSource<'_>,
+    ctx: &ExecContext<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    let memory = Memory::new(ctx.memory_limit_bytes);
+    let mut env = Env {
+        ctx,
+        source: &mut source,
+        memory: &memory,
+    };
+    let mut root = operator::build(&plan.root, plan.locking, &mut env)?;
+    while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
+        sink.batch(&batch)?;
+    }
+    Ok(())
+}
+
+/// Whether a query reads the store in one call at most, so that [`kv::Store::latest`], which is one moment per call, will
+/// do in place of a snapshot.
+pub fn reads_one_moment(plan: &QueryPlan) -> bool {
+    if plan.locking.is_some() {
+        return false;
+    }
+    let (mut rel, mut limited) = (&plan.root, false);
+    loop {
+        rel = match rel {
+            Rel::OneRow | Rel::Virtual(_) => return true,
+            Rel::Scan(scan) => {
+                let keys = match &scan.access {
+                    Access::PrimaryPoints { keys } => keys.len(),
+                    _ => return false,
+                };
+                // A LIMIT reads as few keys at a time as it has use for.
+                let one_call = keys <= 1 || (!limited && keys <= scan::LOOKUP_ROWS);
+                return one_call && scan.as_of.is_none();
+            }
+            Rel::Limit { input, .. } => {
+                limited = true;
+                input
+            }
+            Rel::Filter { input, .. }
+            | Rel::Project { input, .. }
+            | Rel::Aggregate { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Distinct { input } => input,
+        };
+    }
+}

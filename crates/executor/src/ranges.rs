@@ -1,0 +1,168 @@
+//! From a plan's ranges of an index to ranges of keys: what an access path reads.
+//!
+//! Not here: the bytes of a key (`catalog::layout`), reading ([`crate::operator::scan`]). Where an index holds a prefix
+//! of a column, ranges are wider than the values asked for; the scan's filter tells the rest.
+
+use catalog::layout::{KeyParts, ValueBound, ValueRange};
+use functions::{EvalContext, eval_value};
+use kv::KeyRange;
+use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
+use types::{Result, Value};
+
+/// The keys of `ranges`: in order, disjoint, so that a key comes once however many ranges name it.
+pub(crate) fn of_keys(parts: &KeyParts, ranges: &[Range], eval: &EvalContext) -> Result<Vec<KeyRange>> {
+    let ranges = evaluate(ranges, eval)?;
+    let keys = ranges.iter().map(|range| parts.range(range, eval.time_zone));
+    keys.collect::<Result<Vec<_>>>().map(disjoint)
+}
+
+/// The ranges with their values, as they are at run time; those that a NULL makes empty left out.
+fn evaluate(ranges: &[Range], eval: &EvalContext) -> Result<Vec<ValueRange>> {
+    ranges
+        .iter()
+        .filter_map(|range| evaluate_one(range, eval).transpose())
+        .collect()
+}
+
+fn evaluate_one(range: &Range, eval: &EvalContext) -> Result<Option<ValueRange>> {
+    let mut prefix = Vec::with_capacity(range.prefix.len());
+    for value in &range.prefix {
+        match value {
+            RangeValue::IsNull => prefix.push(Value::Null),
+            RangeValue::NullSafe(expr) => prefix.push(eval_value(expr, eval)?),
+            RangeValue::Equal(expr) => match eval_value(expr, eval)? {
+                Value::Null => return Ok(None),
+                value => prefix.push(value),
+            },
+        }
+    }
+    let (Some(lower), Some(upper)) = (
+        evaluate_end(range.lower.as_ref(), eval)?,
+        evaluate_end(range.upper.as_ref(), eval)?,
+    ) else {
+        return Ok(None);
+    };
+    Ok(Some(ValueRange { prefix, lower, upper }))
+}
+
+/// The outer `None`: empty, since the bound is NULL at run time.
+fn evaluate_end(bound: Option<&RangeBound>, eval: &EvalContext) -> Result<Option<Option<ValueBound>>> {
+    let Some(bound) = bound else {
+        return Ok(Some(None));
+    };
+    let value = match &bound.value {
+        RangeBoundValue::Null => Value::Null,
+        RangeBoundValue::Value(expr) => match eval_value(expr, eval)? {
+            Value::Null => return Ok(None),
+            value => value,
+        },
+    };
+    Ok(Some(Some(ValueBound {
+        value,
+        inclusive: bound.inclusive,
+    })))
+}
+
+/// Sorted by key, without empty ones, overlapping ones made one.
+fn disjoint(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+    ranges.retain(|range| !range.is_empty());
+    ranges.sort_by(|a, b| a.start.cmp(&b.start));
+    let mut out: Vec<KeyRange> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if last.end.is_empty() => {}
+            Some(last) if range.start <= last.end => {
+                if range.end.is_empty() || range.end > last.end {
+                    last.end = range.end;
+                }
+            }
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+/// Whether one of `ranges`, which are disjoint and in key order, has `key`.
+pub(crate) fn contain(ranges: &[KeyRange], key: &[u8]) -> bool {
+    let after = ranges.partition_point(|range| range.start.as_slice() <= key);
+    match after.checked_sub(1).and_then(|i| ranges.get(i)) {
+        Some(range) => range.contains(key),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use functions::Expr;
+    use types::SqlType;
+
+    use super::*;
+
+    fn r(start: &str, end: &str) -> KeyRange {
+        KeyRange::new(start, end)
+    }
+
+    #[test]
+    fn overlapping_ranges_become_one() {
+        let ranges = vec![
+            r("m", "p"),
+            r("a", "c"),
+            r("b", "d"),
+            r("d", "e"),
+            r("x", "x"),
+            r("n", "o"),
+        ];
+        assert_eq!(disjoint(ranges), vec![r("a", "e"), r("m", "p")]);
+        assert_eq!(
+            disjoint(vec![r("c", "d"), r("b", ""), r("a", "b")]),
+            vec![r("a", "")]
+        );
+    }
+
+    #[test]
+    fn a_key_is_found_among_many_ranges() {
+        let ranges = disjoint(vec![r("b", "c"), r("e", "f"), r("h", "")]);
+        for (key, inside) in [
+            ("a", false),
+            ("b", true),
+            ("bz", true),
+            ("c", false),
+            ("e", true),
+            ("z", true),
+        ] {
+            assert_eq!(contain(&ranges, key.as_bytes()), inside, "{key}");
+        }
+    }
+
+    #[test]
+    fn null_makes_comparisons_empty_and_nothing_else() {
+        let eval = EvalContext::default();
+        let null = || Expr::literal(Value::Null, SqlType::BIGINT);
+        let one = || Expr::literal(Value::Int(1), SqlType::BIGINT);
+        let bound = |expr| {
+            Some(RangeBound {
+                value: RangeBoundValue::Value(expr),
+                inclusive: true,
+            })
+        };
+        let range = |prefix, lower, upper| Range { prefix, lower, upper };
+        let empty = [
+            range(vec![RangeValue::Equal(null())], None, None),
+            range(vec![], bound(null()), None),
+            range(vec![], bound(one()), bound(null())),
+        ];
+        assert!(evaluate(&empty, &eval).unwrap().is_empty());
+        let full = [
+            range(
+                vec![RangeValue::NullSafe(null()), RangeValue::IsNull],
+                None,
+                bound(one()),
+            ),
+            range(vec![], bound(one()), None),
+        ];
+        let values = evaluate(&full, &eval).unwrap();
+        assert_eq!(values[0].prefix, [Value::Null, Value::Null]);
+        assert_eq!(values[0].upper.as_ref().unwrap().value, Value::Int(1));
+        assert_eq!(values[1].lower.as_ref().unwrap().value, Value::Int(1));
+    }
+}

@@ -1,0 +1,333 @@
+//! SQL on the memory engine, without a server: what the tests of this crate are written in.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arrow::record_batch::RecordBatch;
+use catalog::{Catalog, DdlContext};
+use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
+use functions::{EvalContext, SqlMode, Strictness, TimeZone, Warnings};
+use kv::{Durability, Interrupt, Store, Transaction, TxnOptions};
+use planner::plan::{Plan, QueryPlan, Route};
+use planner::{BindEnv, Bound};
+use types::array::ColumnView;
+use types::{Collation, Result, SqlType, Value};
+
+/// A database `d` in memory.
+pub struct Db {
+    pub store: Store,
+    pub catalog: Arc<Catalog>,
+}
+
+/// One connection to it.
+pub struct Conn<'d> {
+    pub db: &'d Db,
+    pub txn: Option<Transaction>,
+    pub sql_mode: SqlMode,
+    pub time_zone: TimeZone,
+    pub lock_wait: Duration,
+    pub memory_limit_bytes: usize,
+    pub auto_increment: (u64, u64),
+    pub interrupt: Arc<Interrupt>,
+    pub last_insert_id: u64,
+    /// What the last statement warned of: `code message`.
+    pub warnings: Vec<String>,
+}
+
+pub enum Answer {
+    Rows(Vec<Vec<String>>),
+    Done(DmlResult),
+}
+
+pub struct NoTables;
+
+impl VirtualTables for NoTables {
+    fn rows(&self, _: &str, _: &str, _: &EvalContext) -> Result<Vec<RecordBatch>> {
+        Ok(Vec::new())
+    }
+}
+
+/// Collects rows as text; NULL as `NULL`.
+struct Text<'p> {
+    plan: &'p QueryPlan,
+    rows: Vec<Vec<String>>,
+    batches: Vec<usize>,
+}
+
+impl RowSink for Text<'_> {
+    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.batches.push(batch.num_rows());
+        assert_eq!(batch.num_columns(), self.plan.columns.len());
+        for (array, column) in batch.columns().iter().zip(&self.plan.columns) {
+            assert_eq!(array.data_type(), &column.ty.arrow_type(), "{}", column.name);
+        }
+        for row in 0..batch.num_rows() {
+            let values = batch.columns().iter().zip(&self.plan.columns);
+            let text = values.map(|(array, column)| {
+                ColumnView::new(array, &column.ty)
+                    .value(row)
+                    .display_text(&column.ty)
+            });
+            self.rows.push(text.collect());
+        }
+        Ok(())
+    }
+}
+
+impl Db {
+    pub fn new() -> Self {
+        let store = Store::memory();
+        let catalog = Catalog::open(store.clone()).unwrap();
+        let db = Self { store, catalog };
+        db.conn().exec("create database d");
+        db
+    }
+
+    pub fn with(statements: &str) -> Self {
+        let db = Self::new();
+        db.conn().exec_all(statements);
+        db
+    }
+
+    pub fn conn(&self) -> Conn<'_> {
+        Conn {
+            db: self,
+            txn: None,
+            sql_mode: SqlMode::default(),
+            time_zone: TimeZone::UTC,
+            lock_wait: Duration::from_millis(200),
+            memory_limit_bytes: 64 << 20,
+            auto_increment: (1, 1),
+            interrupt: Interrupt::new(),
+            last_insert_id: 0,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Fails unless the indexes of a table agree with its rows.
+    pub fn check(&self, table: &str) {
+        let schema = self.catalog.schema();
+        let table = schema.table("d", table).unwrap();
+        catalog::check::table(table, &self.store.snapshot_now().unwrap()).unwrap();
+    }
+}
+
+impl Conn<'_> {
+    pub fn plan(&self, sql: &str, params: &[Value]) -> Result<Plan> {
+        match self.bind(sql, params)? {
+            Bound::Plan { plan, .. } => Ok(plan),
+            other => panic!("{sql} is no plan: {other:?}"),
+        }
+    }
+
+    fn bind(&self, sql: &str, params: &[Value]) -> Result<Bound> {
+        let parsed = planner::parse(sql, &self.sql_mode)?;
+        let types: Vec<SqlType> = params
+            .iter()
+            .map(|v| functions::bind::type_of_value(v, Collation::DEFAULT))
+            .collect();
+        let env = BindEnv {
+            schema: self.db.catalog.schema(),
+            database: Some("d"),
+            params: &types,
+            params_known: true,
+            sql_mode: self.sql_mode,
+            collation_connection: Collation::DEFAULT,
+            collation_server: Collation::DEFAULT,
+            div_precision_increment: 4,
+            time_zone: self.time_zone,
+            route: Some(Route::Transactional),
+            row_estimate: &|_| 1_000_000,
+            system_variable: &|_, name| panic!("no @@{name} here"),
+            user_variables: &HashMap::new(),
+            warnings: &Warnings::default(),
+        };
+        planner::bind(&parsed[0], sql, &env)
+    }
+
+    pub fn eval(&self, params: &[Value], strict: bool) -> EvalContext {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        EvalContext {
+            params: params.to_vec(),
+            sql_mode: self.sql_mode,
+            strictness: if strict {
+                Strictness::Error
+            } else {
+                Strictness::Warn
+            },
+            time_zone: self.time_zone,
+            now_us: now.as_micros() as i64,
+            last_insert_id: self.last_insert_id,
+            database: Some("d".into()),
+            ..EvalContext::default()
+        }
+    }
+
+    pub fn context<'a>(&'a self, eval: &'a EvalContext) -> ExecContext<'a> {
+        ExecContext {
+            eval,
+            store: &self.db.store,
+            catalog: &self.db.catalog,
+            virtual_tables: &NoTables,
+            interrupt: self.interrupt.clone(),
+            lock_wait: self.lock_wait,
+            memory_limit_bytes: self.memory_limit_bytes,
+            auto_increment: self.auto_increment,
+        }
+    }
+
+    pub fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer> {
+        self.warnings.clear();
+        let plan = match self.bind(sql, params)? {
+            Bound::Plan { plan, .. } => plan,
+            Bound::Ddl(ddl) => {
+                self.db.catalog.execute(&ddl, &self.ddl_context())?;
+                return Ok(Answer::Done(DmlResult::default()));
+            }
+            Bound::Command(command) => panic!("{sql} is a command: {command:?}"),
+        };
+        let ignore = match &plan {
+            Plan::Insert(p) => p.ignore,
+            Plan::Update(p) => p.ignore,
+            Plan::Delete(p) => p.ignore,
+            Plan::Query(_) => true,
+        };
+        let eval = self.eval(params, self.sql_mode.strict && !ignore);
+        let mut txn = self.txn.take();
+        let result = self.run_plan(&plan, &mut txn, &eval);
+        self.txn = txn;
+        let (warnings, _) = eval.warnings.take();
+        self.warnings = warnings
+            .iter()
+            .map(|w| format!("{} {}", w.code, w.message))
+            .collect();
+        if let Some(id) = *eval.set_last_insert_id.lock().unwrap() {
+            self.last_insert_id = id;
+        }
+        if let Ok(Answer::Done(done)) = &result
+            && let Some(id) = done.generated_id
+        {
+            self.last_insert_id = id;
+        }
+        result
+    }
+
+    fn run_plan(&self, plan: &Plan, txn: &mut Option<Transaction>, eval: &EvalContext) -> Result<Answer> {
+        let ctx = self.context(eval);
+        if let Plan::Query(query) = plan {
+            let mut sink = Text {
+                plan: query,
+                rows: Vec::new(),
+                batches: Vec::new(),
+            };
+            match txn {
+                Some(txn) => executor::query(query, ReadSource::Transaction(txn), &ctx, &mut sink)?,
+                None if query.locking.is_some() => {
+                    let mut txn = self.db.store.begin(TxnOptions::default())?;
+                    executor::query(query, ReadSource::Transaction(&mut txn), &ctx, &mut sink)?;
+                }
+                None => {
+                    let snapshot = match executor::reads_one_moment(query) {
+                        true => self.db.store.latest(),
+                        false => self.db.store.snapshot_now()?,
+                    };
+                    executor::query(query, ReadSource::Snapshot(&snapshot), &ctx, &mut sink)?;
+                }
+            }
+            return Ok(Answer::Rows(sink.rows));
+        }
+        let mut own = None;
+        let txn = match txn {
+            Some(txn) => txn,
+            None => own.insert(self.db.store.begin(TxnOptions::default())?),
+        };
+        let savepoint = txn.savepoint();
+        let result = match plan {
+            Plan::Insert(plan) => executor::insert(plan, txn, &ctx),
+            Plan::Update(plan) => executor::update(plan, txn, &ctx),
+            Plan::Delete(plan) => executor::delete(plan, txn, &ctx),
+            Plan::Query(_) => unreachable!(),
+        };
+        if result.is_err() {
+            txn.rollback_to(savepoint);
+        }
+        txn.release(savepoint);
+        if let Some(own) = own {
+            own.commit(Durability::Sync)?;
+        }
+        result.map(Answer::Done)
+    }
+
+    fn ddl_context(&self) -> DdlContext {
+        DdlContext {
+            interrupt: Interrupt::new(),
+            lock_wait: Duration::from_secs(1),
+            now_us: 0,
+            time_zone: self.time_zone,
+            sql_mode: self.sql_mode,
+            server_collation: Collation::DEFAULT,
+            user: "'root'@'localhost'".into(),
+        }
+    }
+
+    pub fn exec(&mut self, sql: &str) -> DmlResult {
+        self.exec_with(sql, &[])
+    }
+
+    pub fn exec_with(&mut self, sql: &str, params: &[Value]) -> DmlResult {
+        match self.run(sql, params) {
+            Ok(Answer::Done(done)) => done,
+            Ok(Answer::Rows(_)) => panic!("{sql} gives rows"),
+            Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+
+    /// Statements separated by semicolons.
+    pub fn exec_all(&mut self, statements: &str) {
+        for sql in statements.split(';').map(str::trim).filter(|s| !s.is_empty()) {
+            self.exec(sql);
+        }
+    }
+
+    /// `affected matched records duplicates`.
+    pub fn counts(&mut self, sql: &str) -> [u64; 4] {
+        let r = self.exec(sql);
+        [r.affected, r.matched, r.records, r.duplicates]
+    }
+
+    /// Rows as lines, columns separated by spaces.
+    pub fn rows(&mut self, sql: &str) -> Vec<String> {
+        self.rows_with(sql, &[])
+    }
+
+    pub fn rows_with(&mut self, sql: &str, params: &[Value]) -> Vec<String> {
+        match self.run(sql, params) {
+            Ok(Answer::Rows(rows)) => rows.iter().map(|row| row.join(" ")).collect(),
+            Ok(Answer::Done(_)) => panic!("{sql} gives no rows"),
+            Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+
+    /// `code message`.
+    pub fn error(&mut self, sql: &str) -> String {
+        match self.run(sql, &[]) {
+            Err(error) => format!("{} {}", error.code, error.message),
+            Ok(_) => panic!("{sql} does not fail"),
+        }
+    }
+
+    pub fn begin(&mut self) {
+        assert!(self.txn.is_none());
+        self.txn = Some(self.db.store.begin(TxnOptions::default()).unwrap());
+    }
+
+    pub fn commit(&mut self) {
+        self.txn.take().unwrap().commit(Durability::Sync).unwrap();
+    }
+
+    pub fn rollback(&mut self) {
+        self.txn.take().unwrap().rollback();
+    }
+}
