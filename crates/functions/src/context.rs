@@ -1,8 +1,14 @@
 //! What expressions know of the statement and the session they run in.
+//!
+//! Not here: conversions between time zones ([`crate::timezone`]).
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
-use types::{Result, Value, Warning};
+use types::{Error, Result, Value, Warning, errno};
+
+use crate::eval::speculate;
+use crate::timezone::TimeZone;
 
 /// Flags of `@@sql_mode` that change what expressions mean. Source: manual 5.1.11 "Server SQL Modes".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,6 +28,27 @@ pub struct SqlMode {
     pub high_not_precedence: bool,
 }
 
+impl Default for SqlMode {
+    /// MySQL 8.0's default: ONLY_FULL_GROUP_BY, STRICT_TRANS_TABLES, NO_ZERO_IN_DATE, NO_ZERO_DATE,
+    /// ERROR_FOR_DIVISION_BY_ZERO (and NO_ENGINE_SUBSTITUTION, which means nothing to expressions).
+    fn default() -> Self {
+        Self {
+            strict: true,
+            no_zero_date: true,
+            no_zero_in_date: true,
+            error_for_division_by_zero: true,
+            only_full_group_by: true,
+            no_auto_value_on_zero: false,
+            ansi_quotes: false,
+            pipes_as_concat: false,
+            no_backslash_escapes: false,
+            no_unsigned_subtraction: false,
+            pad_char_to_full_length: false,
+            high_not_precedence: false,
+        }
+    }
+}
+
 /// How a failed conversion is treated: an error in strict DML, otherwise a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
@@ -29,7 +56,8 @@ pub enum Strictness {
     Warn,
 }
 
-/// The statement's surroundings. Shared, read-only while the statement runs, but for the warnings.
+/// The statement's surroundings. Shared, read-only while the statement runs, but for the warnings. Made with
+/// `EvalContext { .., ..EvalContext::default() }`.
 pub struct EvalContext {
     /// Values of the statement's parameters, in order.
     pub params: Vec<Value>,
@@ -53,25 +81,45 @@ pub struct EvalContext {
     pub warnings: Warnings,
     /// Raised by KILL, a vanished client or a time limit: long evaluations look at it.
     pub interrupted: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// `LAST_INSERT_ID(expr)` leaves its value here for the session; `u64::MAX`-tagged by the bool when set.
-    pub set_last_insert_id: std::sync::Mutex<Option<u64>>,
+    /// `LAST_INSERT_ID(expr)` leaves its value here for the session.
+    pub set_last_insert_id: Mutex<Option<u64>>,
     /// User variables (`@a`): read with lower-case names. Assigned by SET only.
-    pub user_variables: Arc<std::collections::HashMap<String, Value>>,
+    pub user_variables: Arc<HashMap<String, Value>>,
+    /// What functions keep between the rows of one statement.
+    pub state: crate::state::StatementState,
 }
 
-/// `@@time_zone`: a fixed offset or a named zone. The owner of this file implements conversions both ways
-/// (`utc_to_local(packed) -> packed`, `local_to_utc(packed) -> Option<packed>`); named zones by `chrono-tz`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TimeZone {
-    /// Seconds east of UTC. `SYSTEM` is resolved to a zone when the server starts.
-    Offset(i32),
-    Named(chrono_tz::Tz),
+impl Default for EvalContext {
+    fn default() -> Self {
+        Self {
+            params: Vec::new(),
+            sql_mode: SqlMode::default(),
+            strictness: Strictness::Warn,
+            time_zone: TimeZone::UTC,
+            now_us: 0,
+            connection_id: 0,
+            user: String::new(),
+            current_user: String::new(),
+            database: None,
+            last_insert_id: 0,
+            row_count: -1,
+            found_rows: 0,
+            div_precision_increment: 4,
+            max_allowed_packet: 64 << 20,
+            version: String::new(),
+            warnings: Warnings::default(),
+            interrupted: Arc::new(|| false),
+            set_last_insert_id: Mutex::new(None),
+            user_variables: Arc::default(),
+            state: crate::state::StatementState::default(),
+        }
+    }
 }
 
 /// A list of warnings that several threads may add to; keeps `max_error_count` and counts the rest.
 #[derive(Default)]
 pub struct Warnings {
-    list: std::sync::Mutex<(Vec<Warning>, u64)>,
+    list: Mutex<(Vec<Warning>, u64)>,
 }
 
 impl Warnings {
@@ -97,11 +145,33 @@ impl EvalContext {
     /// Fails with 1317 once the statement has been interrupted.
     pub fn check_interrupted(&self) -> Result<()> {
         if (self.interrupted)() {
-            return Err(types::Error::new(
-                types::errno::ER_QUERY_INTERRUPTED,
+            return Err(Error::new(
+                errno::ER_QUERY_INTERRUPTED,
                 "Query execution was interrupted",
             ));
         }
+        Ok(())
+    }
+
+    /// A conversion lost something: an error in strict DML, otherwise a warning.
+    pub fn conversion_lost(&self, code: u16, message: impl Into<String>) -> Result<()> {
+        match self.strictness {
+            Strictness::Error => Err(Error::new(code, message)),
+            Strictness::Warn => self.warn(code, message),
+        }
+    }
+
+    /// Leaves a warning. Fails only during a speculative evaluation (see `eval::speculate`), so the caller passes it on.
+    pub(crate) fn warn(&self, code: u16, message: impl Into<String>) -> Result<()> {
+        self.report(Warning::warning(code, message))
+    }
+
+    /// Leaves a warning or a note; see [`EvalContext::warn`].
+    pub(crate) fn report(&self, warning: Warning) -> Result<()> {
+        if speculate::is_speculating() {
+            return Err(speculate::would_warn());
+        }
+        self.warnings.push(warning);
         Ok(())
     }
 }

@@ -1,4 +1,8 @@
 //! Bound, typed expressions: what `planner` makes of SQL text and what both executors evaluate.
+//!
+//! Not here: how calls are resolved and typed ([`crate::bind`]), how they are computed ([`crate::eval`]).
+
+use std::sync::Arc;
 
 use types::{SqlType, Value};
 
@@ -13,6 +17,8 @@ pub enum Expr {
         index: usize,
         ty: SqlType,
         nullable: bool,
+        /// How error messages name it.
+        label: Label,
     },
     /// Parameter `index` of the statement; its value is in [`crate::EvalContext::params`] and has type `ty`.
     Param {
@@ -43,7 +49,52 @@ pub enum Expr {
     },
 }
 
+/// What a message such as "BIGINT value is out of range in '(`shop`.`t`.`a` + 1)'" calls a column: quoted, as in
+/// `` `shop`.`t`.`a` ``. Two expressions that differ in labels only are equal.
+#[derive(Debug, Clone, Default)]
+pub struct Label(Option<Arc<str>>);
+
+impl Label {
+    pub const NONE: Self = Self(None);
+
+    /// `` `database`.`table`.`column` ``.
+    pub fn column(database: &str, table: &str, column: &str) -> Self {
+        Self(Some(format!("`{database}`.`{table}`.`{column}`").into()))
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl PartialEq for Label {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 impl Expr {
+    /// A column without a label.
+    pub fn column(index: usize, ty: SqlType, nullable: bool) -> Self {
+        Self::Column {
+            index,
+            ty,
+            nullable,
+            label: Label::NONE,
+        }
+    }
+
+    pub fn literal(value: Value, ty: SqlType) -> Self {
+        Self::Literal { value, ty }
+    }
+
+    pub fn null() -> Self {
+        Self::Literal {
+            value: Value::Null,
+            ty: SqlType::NULL,
+        }
+    }
+
     pub fn ty(&self) -> SqlType {
         match self {
             Self::Column { ty, .. }
@@ -53,6 +104,32 @@ impl Expr {
             | Self::Cast { ty, .. }
             | Self::Case { ty, .. } => *ty,
         }
+    }
+
+    /// Whether a result's column made of this is told to be nullable. Parameters are, since a plan is made for types and
+    /// not for values.
+    pub fn nullable(&self) -> bool {
+        match self {
+            Self::Column { nullable, .. } => *nullable,
+            Self::Param { ty, .. } => ty.kind == types::TypeKind::Null,
+            Self::Literal { value, .. } => value.is_null(),
+            Self::Call { function, args, .. } => function.0.nullability.of(args),
+            Self::Cast { input, ty, .. } => input.nullable() || crate::cast::may_be_null(&input.ty(), ty),
+            Self::Case {
+                branches, otherwise, ..
+            } => branches.iter().any(|(_, v)| v.nullable()) || otherwise.as_ref().is_none_or(|o| o.nullable()),
+        }
+    }
+
+    /// Whether its value is the same for all rows of a statement: no columns, nothing that changes between calls.
+    pub fn is_constant(&self) -> bool {
+        let mut constant = true;
+        self.walk(&mut |e| match e {
+            Self::Column { .. } => constant = false,
+            Self::Call { function, .. } if function.0.volatile => constant = false,
+            _ => {}
+        });
+        constant
     }
 
     /// Calls `visit` with this expression and everything below it, outermost first.

@@ -1,12 +1,58 @@
 //! MySQL's arithmetic, comparison, casts and built-in functions, over Arrow arrays: one implementation, used by both
 //! executors.
-
-pub mod context;
-pub mod expr;
-pub mod registry;
-
-pub use context::{EvalContext, SqlMode, Strictness, TimeZone, Warnings};
-pub use expr::Expr;
-pub use registry::{Function, FunctionDef};
+//!
+//! An expression's way: the planner binds names with [`bind`], which types each call and makes every implicit conversion
+//! explicit; the result is an [`Expr`]; [`eval`] computes it, for one row or for a batch, with what it has to know of
+//! the session in an [`EvalContext`]. [`registry`] is the list of all functions and operators, [`aggregate`] the aggregate
+//! functions, [`assign`] what INSERT and UPDATE make of a value.
 
 pub mod aggregate;
+pub mod assign;
+pub mod bind;
+mod cast;
+mod charset;
+pub mod context;
+pub mod datum;
+pub mod eval;
+pub mod expr;
+mod json;
+mod math;
+mod ops;
+mod pattern;
+mod print;
+pub mod registry;
+pub mod state;
+mod string;
+mod temporal;
+pub mod timezone;
+
+pub use bind::common_type;
+pub use context::{EvalContext, SqlMode, Strictness, Warnings};
+pub use eval::{
+    ColumnarValue, eval, eval_array, eval_predicate, eval_row, eval_row_predicate, eval_value, fold, is_deterministic,
+};
+pub use expr::Expr;
+pub use pattern::operators::like_any_case as like;
+pub use registry::{Function, FunctionDef};
+pub use timezone::TimeZone;
+
+/// The tables of all families of functions.
+fn families() -> &'static [&'static registry::Family] {
+    static FAMILIES: &[&registry::Family] = &[
+        &ops::arithmetic::FAMILY,
+        &ops::bits::FAMILY,
+        &ops::comparison::FAMILY,
+        &ops::constants::FAMILY,
+        &ops::control::FAMILY,
+        &ops::logic::FAMILY,
+        &ops::membership::FAMILY,
+        &pattern::operators::FAMILY,
+        &pattern::regexp::FAMILY,
+        &json::read::FAMILY,
+        &json::write::FAMILY,
+        &math::random::FAMILY,
+        &aggregate::FAMILY,
+    ];
+    FAMILIES
+}
+

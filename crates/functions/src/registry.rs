@@ -1,12 +1,205 @@
-//! Which functions there are: name, types, evaluation. PLACEHOLDER: the owner of this crate fills it.
+//! Which functions there are: name, number of arguments, types, evaluation.
+//!
+//! Each family of functions (`string`, `math`, ...) has a table of [`FunctionDef`]s; [`find`] looks in all of them.
+//! Not here: how a call is bound ([`crate::bind`]) and evaluated ([`crate::eval`]).
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use types::{Result, SqlType, Value};
+
+use crate::bind::Binding;
+use crate::datum::{Cell, Datum};
+use crate::eval::{Call, ColumnarValue, Row};
+use crate::Expr;
 
 /// A built-in function or operator, by its entry in the registry.
 #[derive(Clone, Copy)]
 pub struct Function(pub &'static FunctionDef);
 
+/// Computes one value from the values of the arguments.
+pub type ScalarFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Value>;
+
+/// Computes one value from the argument expressions themselves, evaluating only those it needs.
+pub type LazyFn = for<'a> fn(&Call<'a>, &Row<'a>) -> Result<Cell<'a>>;
+
+/// Computes a column at once, or answers `None` for arguments it has no fast way for.
+pub type VectorFn = fn(&Call<'_>, &[ColumnarValue], usize) -> Result<Option<ColumnarValue>>;
+
+/// Checks and converts the arguments and says what the result's type is.
+pub type ResolveFn = fn(&mut Binding<'_>) -> Result<SqlType>;
+
+#[derive(Clone, Copy)]
+pub enum Eval {
+    Scalar(ScalarFn),
+    Lazy(LazyFn),
+}
+
+/// When a call's result may be NULL, as result metadata tells it.
+#[derive(Clone, Copy)]
+pub enum Nullability {
+    /// If any argument may.
+    AnyArgument,
+    /// If all arguments may.
+    AllArguments,
+    Always,
+    Never,
+    /// If any argument after the first may: IF.
+    Branches,
+}
+
+impl Nullability {
+    pub(crate) fn of(self, args: &[Expr]) -> bool {
+        match self {
+            Self::AnyArgument => args.iter().any(Expr::nullable),
+            Self::AllArguments => args.iter().all(Expr::nullable),
+            Self::Always => true,
+            Self::Never => false,
+            Self::Branches => args.iter().skip(1).any(Expr::nullable),
+        }
+    }
+}
+
 pub struct FunctionDef {
     /// Lower-case SQL name; operators by their symbol (`+`, `<=>`, `and`, `like`).
     pub name: &'static str,
+    pub min_args: usize,
+    pub max_args: usize,
+    pub(crate) resolve: ResolveFn,
+    pub(crate) eval: Eval,
+    pub(crate) vector: Option<VectorFn>,
+    pub(crate) nullability: Nullability,
+    /// A NULL argument makes the result NULL, without a call of `eval`.
+    pub(crate) null_in_null_out: bool,
+    /// Its result depends on the session or the time: `NOW()`, `DATABASE()`. Constant within a statement, but not between two.
+    pub reads_session: bool,
+    /// Two calls with the same arguments in one statement may differ, or have effects: `RAND()`, `SLEEP()`.
+    pub volatile: bool,
+    /// A call may fail or leave a warning, so that it must not be made for a row that does not need it.
+    pub fallible: bool,
+}
+
+/// [`FunctionDef::max_args`] of functions that take any number.
+pub const MANY: usize = usize::MAX;
+
+/// The usual function: NULL for a NULL argument, the same result for the same arguments, and possibly an error.
+pub(crate) const fn function(
+    name: &'static str,
+    min_args: usize,
+    max_args: usize,
+    resolve: ResolveFn,
+    eval: ScalarFn,
+) -> FunctionDef {
+    FunctionDef {
+        name,
+        min_args,
+        max_args,
+        resolve,
+        eval: Eval::Scalar(eval),
+        vector: None,
+        nullability: Nullability::AnyArgument,
+        null_in_null_out: true,
+        reads_session: false,
+        volatile: false,
+        fallible: true,
+    }
+}
+
+/// A function that decides which of its arguments are evaluated.
+pub(crate) const fn lazy(
+    name: &'static str,
+    min_args: usize,
+    max_args: usize,
+    resolve: ResolveFn,
+    eval: LazyFn,
+) -> FunctionDef {
+    FunctionDef {
+        name,
+        min_args,
+        max_args,
+        resolve,
+        eval: Eval::Lazy(eval),
+        vector: None,
+        nullability: Nullability::AnyArgument,
+        null_in_null_out: false,
+        reads_session: false,
+        volatile: false,
+        fallible: false,
+    }
+}
+
+impl FunctionDef {
+    pub(crate) const fn vector(self, vector: VectorFn) -> Self {
+        Self {
+            vector: Some(vector),
+            ..self
+        }
+    }
+
+    /// `eval` sees NULL arguments itself.
+    pub(crate) const fn sees_null(self) -> Self {
+        Self {
+            null_in_null_out: false,
+            ..self
+        }
+    }
+
+    pub(crate) const fn nullability(self, nullability: Nullability) -> Self {
+        Self { nullability, ..self }
+    }
+
+    pub(crate) const fn volatile(self) -> Self {
+        Self {
+            volatile: true,
+            ..self
+        }
+    }
+
+    /// See [`FunctionDef::reads_session`].
+    pub(crate) const fn session(self) -> Self {
+        Self {
+            reads_session: true,
+            ..self
+        }
+    }
+
+    /// Neither errors nor warnings come of it.
+    pub(crate) const fn infallible(self) -> Self {
+        Self {
+            fallible: false,
+            ..self
+        }
+    }
+}
+
+/// Another name for the same function.
+pub(crate) struct Alias {
+    pub name: &'static str,
+    pub of: &'static str,
+}
+
+/// Finds a function or operator by its lower-case name.
+pub fn find(name: &str) -> Option<Function> {
+    static BY_NAME: OnceLock<HashMap<&'static str, &'static FunctionDef>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| {
+        let mut map: HashMap<&'static str, &'static FunctionDef> = HashMap::new();
+        for family in crate::families() {
+            map.extend(family.functions.iter().map(|def| (def.name, def)));
+        }
+        for alias in crate::families().iter().flat_map(|f| f.aliases) {
+            if let Some(def) = map.get(alias.of).copied() {
+                map.insert(alias.name, def);
+            }
+        }
+        map
+    });
+    by_name.get(name).copied().map(Function)
+}
+
+/// One family's tables.
+pub(crate) struct Family {
+    pub functions: &'static [FunctionDef],
+    pub aliases: &'static [Alias],
 }
 
 impl std::fmt::Debug for Function {

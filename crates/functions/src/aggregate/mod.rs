@@ -1,0 +1,206 @@
+//! COUNT, SUM, AVG, MIN, MAX and ANY_VALUE: their types, and their computation for the transactional executor.
+//!
+//! - [`AggregateCall`]: one call in a query, bound.
+//! - [`GroupedAccumulator`]: its values for many groups at once; [`Accumulator`] for one.
+//!
+//! `analytics` maps calls to its engine's own aggregates where they mean the same, and makes AVG of SUM and COUNT with
+//! [`average_of`].
+
+mod accumulator;
+mod distinct;
+mod extreme;
+mod sum;
+
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+
+use crate::Expr;
+use crate::bind::arguments::{digits, implicit_cast, numeric_type};
+use crate::bind::{TypeEnv, compare::resolve_converted};
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::ops::arithmetic::{inner_scale, quotient};
+use crate::ops::comparison::{to_decimal, to_double};
+use crate::registry::{self, Family, FunctionDef, Nullability, function};
+
+pub use accumulator::{Accumulator, GroupedAccumulator};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AggregateFunction {
+    /// `COUNT(*)` has no argument; `COUNT(DISTINCT a, b)` several.
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    /// The value of the group's first row.
+    AnyValue,
+}
+
+impl AggregateFunction {
+    /// By lower-case SQL name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "count" => Self::Count,
+            "sum" => Self::Sum,
+            "avg" => Self::Avg,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "any_value" => Self::AnyValue,
+            _ => return None,
+        })
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Sum => "sum",
+            Self::Avg => "avg",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::AnyValue => "any_value",
+        }
+    }
+}
+
+/// One call in a query. Arguments have been cast to what the function computes in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AggregateCall {
+    pub function: AggregateFunction,
+    pub args: Vec<Expr>,
+    pub distinct: bool,
+    pub ty: SqlType,
+}
+
+impl AggregateCall {
+    /// Types the call and converts its arguments.
+    pub(crate) fn bind(
+        function: AggregateFunction,
+        mut args: Vec<Expr>,
+        distinct: bool,
+        env: &TypeEnv,
+    ) -> Result<Self> {
+        let single = function != AggregateFunction::Count || !distinct;
+        let needed = usize::from(function != AggregateFunction::Count);
+        if args.len() < needed || single && args.len() > 1 || distinct && args.is_empty() {
+            return Err(Error::new(
+                errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
+                format!("Incorrect parameter count in the call to native function '{}'", function.name()),
+            ));
+        }
+        let ty = match function {
+            AggregateFunction::Count => SqlType {
+                length: 21,
+                ..SqlType::BIGINT
+            },
+            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
+                args.first().map_or(SqlType::NULL, Expr::ty)
+            }
+            AggregateFunction::Sum | AggregateFunction::Avg => {
+                let arg = args.pop().unwrap_or_else(Expr::null);
+                let arg = as_number(arg);
+                let ty = sum_type(function, &arg, env);
+                args.push(with_hidden_digits(arg, env.div_precision_increment));
+                ty
+            }
+        };
+        // What DISTINCT does to these changes nothing.
+        let idempotent = matches!(
+            function,
+            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue
+        );
+        Ok(Self {
+            function,
+            args,
+            distinct: distinct && !idempotent,
+            ty,
+        })
+    }
+
+    /// Whether the result may be NULL: all but COUNT's.
+    pub fn nullable(&self) -> bool {
+        self.function != AggregateFunction::Count
+    }
+
+    /// The call as messages print it.
+    pub(crate) fn text(&self) -> String {
+        let args: Vec<String> = self.args.iter().map(|a| crate::print::expr(a, None)).collect();
+        let distinct = if self.distinct { "distinct " } else { "" };
+        format!("{}({distinct}{})", self.function.name(), args.join(","))
+    }
+}
+
+fn as_number(arg: Expr) -> Expr {
+    let ty = arg.ty();
+    if ty.kind == TypeKind::Null {
+        return implicit_cast(arg, SqlType::DOUBLE);
+    }
+    implicit_cast(arg, numeric_type(&ty))
+}
+
+fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
+    if arg.ty().is_float() {
+        return SqlType::DOUBLE;
+    }
+    let (whole, scale) = digits(arg);
+    let precision = whole + u32::from(scale);
+    if function == AggregateFunction::Sum {
+        return SqlType::decimal((precision + 22).min(65), scale);
+    }
+    let increment = u32::from(env.div_precision_increment);
+    let wide = (u32::from(scale) + increment).min(u32::from(Decimal::MAX_SCALE));
+    SqlType::decimal((precision + increment).clamp(wide.max(1), 65), wide as u8)
+}
+
+/// A quotient in an argument keeps the digits that its own type does not show.
+fn with_hidden_digits(arg: Expr, increment: u8) -> Expr {
+    let scale = inner_scale(&arg, increment);
+    match arg {
+        Expr::Call { function, args, ty } if ty.is_decimal() && scale > ty.decimals => {
+            let whole = ty.length.saturating_sub(u32::from(ty.decimals));
+            Expr::Call {
+                function,
+                args,
+                ty: SqlType::decimal((whole + u32::from(scale)).min(65), scale),
+            }
+        }
+        arg => arg,
+    }
+}
+
+/// AVG of a SUM and a COUNT that were computed apart: an expression of type `ty`, the AVG's. `sum` is of the type that
+/// SUM over AVG's argument has.
+pub fn average_of(sum: Expr, count: Expr, ty: &SqlType) -> Result<Expr> {
+    let function = registry::find("average").ok_or_else(|| Error::internal("no function average"))?;
+    Ok(Expr::Call {
+        function,
+        args: vec![sum, count],
+        ty: *ty,
+    })
+}
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[function("average", 2, 2, resolve_converted, average).nullability(Nullability::Always)];
+
+fn average(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [sum, count] = args else { return Ok(Value::Null) };
+    average_value(sum, count.int(), &call.ty, call.ctx.div_precision_increment)
+        .ok_or_else(|| call.out_of_range("DECIMAL"))
+}
+
+/// `sum / count`; NULL for no rows. `None` if it has too many digits.
+fn average_value(sum: &Datum<'_>, count: i64, ty: &SqlType, increment: u8) -> Option<Value> {
+    if count == 0 || sum.is_null() {
+        return Some(Value::Null);
+    }
+    if ty.kind == TypeKind::Double {
+        return Some(Value::Double(to_double(sum) / count as f64));
+    }
+    quotient(&to_decimal(sum), &Decimal::from_i64(count), increment).map(Value::Decimal)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! What INSERT and UPDATE make of a value for a column: strict mode's errors, or the nearest value and a warning.
+//!
+//! - [`number`]: integers, DECIMAL, FLOAT, DOUBLE, YEAR.
+//! - [`temporal`]: DATE, DATETIME, TIMESTAMP, TIME.
+//! - [`text`]: strings, binary data, JSON.
+//!
+//! Whether what does not fit fails is [`crate::EvalContext::strictness`]. NOT NULL is the executor's business.
+//! Source: manual 5.1.11 "Strict SQL Mode", and MySQL 8.0.33's answers.
+
+mod number;
+mod temporal;
+mod text;
+
+use arrow::array::{Array, ArrayRef};
+use types::array::ColumnBuilder;
+use types::{Error, Result, SqlType, TypeKind, Value, Warning, errno};
+
+use crate::EvalContext;
+use crate::context::Strictness;
+use crate::datum::Datum;
+use crate::eval::append;
+
+pub use number::integer_range;
+
+/// Converts `value`, of type `from`, to what is stored in a column of type `to`.
+///
+/// `column` is what messages call the column; for a JSON column that is `table.column`. `row_number` counts from 1 within
+/// the statement. NULL stays NULL.
+///
+/// Fails with 1264, 1265, 1292, 1366, 1406 in strict mode, 3140 and 3144 for JSON in every mode.
+pub fn value(
+    value: Value,
+    from: &SqlType,
+    to: &SqlType,
+    column: &str,
+    row_number: u64,
+    ctx: &EvalContext,
+) -> Result<Value> {
+    if value.is_null() {
+        return Ok(value);
+    }
+    if let Some(done) = text::fits_as_it_is(&value, to) {
+        return if done { Ok(value) } else { text::strip_char(value) };
+    }
+    let target = Target {
+        from,
+        to,
+        column,
+        row_number,
+        ctx,
+    };
+    target.convert(Datum::of(&value))
+}
+
+/// The same for an array; the first value belongs to row `first_row_number`.
+pub fn array(
+    values: &ArrayRef,
+    from: &SqlType,
+    to: &SqlType,
+    column: &str,
+    first_row_number: u64,
+    ctx: &EvalContext,
+) -> Result<ArrayRef> {
+    if is_same(from, to) && *values.data_type() == to.arrow_type() {
+        return Ok(values.clone());
+    }
+    let mut out = ColumnBuilder::new(to, values.len());
+    for row in 0..values.len() {
+        let datum = Datum::at(values.as_ref(), row)?;
+        if datum.is_null() {
+            out.append_null();
+            continue;
+        }
+        let target = Target {
+            from,
+            to,
+            column,
+            row_number: first_row_number + row as u64,
+            ctx,
+        };
+        let converted = target.convert(datum)?;
+        append(&mut out, Datum::of(&converted), to)?;
+    }
+    Ok(out.finish())
+}
+
+/// Whether every value of `from` is one of `to` that needs no look. Constants may lie about their length, so strings never.
+fn is_same(from: &SqlType, to: &SqlType) -> bool {
+    let plain = from.kind == to.kind && from.unsigned == to.unsigned;
+    match to.kind {
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => plain,
+        TypeKind::Double => plain && !to.unsigned && to.decimals == SqlType::NOT_FIXED,
+        _ => false,
+    }
+}
+
+/// Where a value goes, and how trouble is reported.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub from: &'a SqlType,
+    pub to: &'a SqlType,
+    pub column: &'a str,
+    pub row_number: u64,
+    pub ctx: &'a EvalContext,
+}
+
+impl Target<'_> {
+    fn convert(&self, value: Datum<'_>) -> Result<Value> {
+        use TypeKind::*;
+        match self.to.kind {
+            Null => Ok(value.to_value()),
+            TinyInt | SmallInt | MediumInt | Int | BigInt => number::to_integer(self, value),
+            Year => number::to_year(self, value),
+            Decimal => number::to_decimal(self, value),
+            Float | Double => number::to_double(self, value),
+            Date | DateTime | Timestamp => temporal::to_datetime(self, value),
+            Time => temporal::to_time(self, value),
+            Char | VarChar | TinyText | Text | MediumText | LongText => text::to_text(self, value),
+            Json => text::to_json(self, value),
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        self.ctx.strictness == Strictness::Error
+    }
+
+    /// The value as messages show it.
+    fn shown(&self, value: &Datum<'_>) -> String {
+        value.to_value().display_text(self.from)
+    }
+
+    /// An error in strict mode, otherwise a warning.
+    fn lost(&self, code: u16, message: String) -> Result<()> {
+        if self.is_strict() {
+            return Err(Error::new(code, message));
+        }
+        self.ctx.warn(code, message)
+    }
+
+    fn at_row(&self, what: &str) -> String {
+        format!("{what} for column '{}' at row {}", self.column, self.row_number)
+    }
+
+    /// 1264.
+    fn out_of_range(&self) -> Result<()> {
+        self.lost(errno::ER_WARN_DATA_OUT_OF_RANGE, self.at_row("Out of range value"))
+    }
+
+    /// 1265: part of the value was not used.
+    fn truncated(&self) -> Result<()> {
+        self.lost(errno::WARN_DATA_TRUNCATED, self.at_row("Data truncated"))
+    }
+
+    /// 1366: nothing of the value could be used. `kind` is "integer", "decimal".
+    fn incorrect(&self, kind: &str, value: &Datum<'_>) -> Result<()> {
+        let what = format!("Incorrect {kind} value: '{}'", self.shown(value));
+        self.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, self.at_row(&what))
+    }
+
+    /// A note: 1265, in every mode.
+    fn note_truncated(&self) -> Result<()> {
+        self.ctx
+            .report(Warning::note(errno::WARN_DATA_TRUNCATED, self.at_row("Data truncated")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Values for integer, DECIMAL, FLOAT, DOUBLE and YEAR columns.
+
+use types::temporal::DateTime;
+use types::{Decimal, Result, SqlType, TypeKind, Value};
+
+use super::Target;
+use crate::cast::number::{full_year, is_space, parse_double, round_even};
+use crate::cast::temporal_number;
+use crate::datum::Datum;
+
+/// The smallest and the largest value of an integer type.
+pub fn integer_range(ty: &SqlType) -> (i128, i128) {
+    let bits = match ty.kind {
+        TypeKind::TinyInt => 8,
+        TypeKind::SmallInt => 16,
+        TypeKind::MediumInt => 24,
+        TypeKind::Int => 32,
+        TypeKind::Year => return (0, 2155),
+        _ => 64,
+    };
+    if ty.unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+}
+
+fn integer_value(value: i128, ty: &SqlType) -> Value {
+    if ty.unsigned { Value::UInt(value as u64) } else { Value::Int(value as i64) }
+}
+
+pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    let (min, max) = integer_range(target.to);
+    let number = match value {
+        Datum::Int(v) if target.from.kind != TypeKind::Time => i128::from(v),
+        Datum::UInt(v) if !target.from.is_datetime() => i128::from(v),
+        // Beyond 64 bits a cast saturates, and is out of range all the same.
+        Datum::Double(v) => i128::from(round_even(v)) + if v >= 9.3e18 { i128::from(i64::MAX) * 2 } else { 0 },
+        Datum::Decimal(d) => {
+            if d.is_negative() && target.to.unsigned && !d.is_zero() {
+                target.out_of_range()?;
+                return Ok(integer_value(0, target.to));
+            }
+            whole(&d)
+        }
+        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::String(_) | Datum::Bytes(_) => whole(&decimal_of_text(target, value, "integer")?),
+        other => temporal_number(other, target.from).map_or(0, |d| whole(&d)),
+    };
+    if (min..=max).contains(&number) {
+        return Ok(integer_value(number, target.to));
+    }
+    target.out_of_range()?;
+    Ok(integer_value(number.clamp(min, max), target.to))
+}
+
+/// Rounded half away from zero; far out of range where 128 bits do not hold it.
+fn whole(d: &Decimal) -> i128 {
+    let beyond = if d.is_negative() { i128::MIN } else { i128::MAX };
+    d.to_i128().unwrap_or(beyond)
+}
+
+/// The number in JSON, or 3156.
+fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
+    let kind = match target.to.kind {
+        TypeKind::Decimal => "DECIMAL",
+        TypeKind::Float | TypeKind::Double => "DOUBLE",
+        _ => "INTEGER",
+    };
+    let (value, from) = match crate::json::scalar(text) {
+        Some(found) => found,
+        None => {
+            let message = format!(
+                "Invalid JSON value for CAST to {kind} from column {} at row {}",
+                target.column, target.row_number
+            );
+            target.lost(3156, message)?;
+            (Value::Int(0), SqlType::BIGINT)
+        }
+    };
+    let inner = Target { from: &from, ..*target };
+    inner.convert(Datum::of(&value))
+}
+
+/// The number a text begins with: 1366 if there is none, 1265 if something follows it.
+fn decimal_of_text(target: &Target<'_>, value: Datum<'_>, kind: &str) -> Result<Decimal> {
+    let text = value.bytes();
+    let parsed = Decimal::parse_prefix(text);
+    if parsed.consumed == 0 {
+        target.incorrect(kind, &value)?;
+        return Ok(Decimal::ZERO);
+    }
+    let rest = text.get(parsed.consumed..).unwrap_or_default();
+    if !rest.iter().all(|b| is_space(*b)) {
+        target.truncated()?;
+    }
+    Ok(parsed.value)
+}
+
+pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    let to = target.to;
+    let exact = match value {
+        Datum::Int(v) if target.from.kind != TypeKind::Time => Decimal::from_i64(v),
+        Datum::UInt(v) if !target.from.is_datetime() => Decimal::from_u64(v),
+        Datum::Decimal(d) => d,
+        Datum::Double(v) => match Decimal::from_f64(v) {
+            Some(d) => d,
+            None => return largest_decimal(target, v < 0.0),
+        },
+        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::String(_) | Datum::Bytes(_) => match text_as_decimal(target, value)? {
+            Ok(d) => d,
+            Err(negative) => return largest_decimal(target, negative),
+        },
+        other => temporal_number(other, target.from).unwrap_or(Decimal::ZERO),
+    };
+    if to.unsigned && exact.is_negative() && !exact.is_zero() {
+        target.out_of_range()?;
+        return Ok(Value::Decimal(Decimal::new(Decimal::ZERO.unscaled, to.decimals)));
+    }
+    match exact.rescale(to.decimals) {
+        Some(d) if u32::from(d.digits()) <= to.length || d.is_zero() => {
+            if d != exact {
+                target.note_truncated()?;
+            }
+            Ok(Value::Decimal(d))
+        }
+        _ => largest_decimal(target, exact.is_negative()),
+    }
+}
+
+/// A text's number, or by its sign that it has too many digits. In strict mode anything after it is an error of its own.
+fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<Decimal, bool>> {
+    let text = value.bytes();
+    let parsed = Decimal::parse_prefix(text);
+    let rest = text.get(parsed.consumed..).unwrap_or_default();
+    let whole = parsed.consumed > 0 && rest.iter().all(|b| is_space(*b));
+    if !whole && (parsed.consumed == 0 || target.is_strict()) {
+        target.incorrect("decimal", &value)?;
+    } else if !whole {
+        target.note_truncated()?;
+    }
+    Ok(if parsed.overflow { Err(parsed.value.is_negative()) } else { Ok(parsed.value) })
+}
+
+fn largest_decimal(target: &Target<'_>, negative: bool) -> Result<Value> {
+    target.out_of_range()?;
+    let max = Decimal::max_value(u8::try_from(target.to.length).unwrap_or(65), target.to.decimals);
+    Ok(Value::Decimal(if negative { max.neg() } else { max }))
+}
+
+pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    let to = target.to;
+    let double = match value {
+        Datum::Double(v) => v,
+        Datum::Int(v) if target.from.kind != TypeKind::Time => v as f64,
+        Datum::UInt(v) if !target.from.is_datetime() => v as f64,
+        Datum::Decimal(d) => d.to_f64(),
+        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::String(_) | Datum::Bytes(_) => {
+            let text = value.bytes();
+            let parsed = parse_double(text);
+            let empty = text.iter().all(|b| is_space(*b));
+            if parsed.value.abs() == f64::MAX && !parsed.complete {
+                target.out_of_range()?;
+            } else if !parsed.complete || empty {
+                target.truncated()?;
+            }
+            parsed.value
+        }
+        other => temporal_number(other, target.from).map_or(0.0, |d| d.to_f64()),
+    };
+    if to.unsigned && double < 0.0 {
+        target.out_of_range()?;
+        return Ok(Value::Double(0.0));
+    }
+    let limit = if to.kind == TypeKind::Float { f64::from(f32::MAX) } else { f64::MAX };
+    let (mut rounded, mut limit) = (double, limit);
+    if to.decimals != SqlType::NOT_FIXED {
+        let unit = 10f64.powi(i32::from(to.decimals));
+        limit = limit.min(10f64.powi(to.length as i32 - i32::from(to.decimals)) - 1.0 / unit);
+        let scaled = double * unit;
+        if scaled.is_finite() {
+            rounded = scaled.round_ties_even() / unit;
+        }
+    }
+    if rounded.abs() > limit {
+        target.out_of_range()?;
+        rounded = limit.copysign(rounded);
+    }
+    Ok(Value::Double(if to.kind == TypeKind::Float { f64::from(rounded as f32) } else { rounded }))
+}
+
+pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    let number = match value {
+        Datum::UInt(packed) if target.from.is_datetime() => i128::from(DateTime::unpack(packed).year),
+        Datum::Int(_) if target.from.kind == TypeKind::Time => {
+            i128::from(crate::temporal::today(target.ctx).year)
+        }
+        Datum::Int(v) => i128::from(v),
+        Datum::UInt(v) => i128::from(v),
+        Datum::Double(v) => i128::from(round_even(v)),
+        Datum::Decimal(d) => whole(&d),
+        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        Datum::String(_) | Datum::Bytes(_) => {
+            let text = value.bytes();
+            let number = whole(&decimal_of_text(target, value, "integer")?);
+            // '0' and '00' are 2000, '000' and '0000' are 0.
+            let short = !text.is_empty() && text.len() < 3 && text.iter().all(|b| *b == b'0');
+            if short { 2000 } else { number }
+        }
+        Datum::Null => return Ok(Value::Null),
+    };
+    match i64::try_from(number).ok().and_then(full_year) {
+        Some(year) => Ok(Value::UInt(year)),
+        None => {
+            target.out_of_range()?;
+            Ok(Value::UInt(0))
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Values for DATE, DATETIME, TIMESTAMP and TIME columns.
+
+use types::temporal::{DateTime, Time};
+use types::{Result, TypeKind, Value, Warning, errno};
+
+use super::Target;
+use crate::datum::Datum;
+use crate::temporal::parse::{self, DateRules};
+use crate::temporal::{self, number_to_datetime, number_to_time, split_number, time_to_datetime, warn_delimiter};
+
+/// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
+const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
+
+/// Why a value does not fit: the error's wording is the same in strict mode, the warning's is not.
+#[derive(Clone, Copy)]
+enum Reason {
+    Unreadable,
+    OutOfRange,
+}
+
+impl Target<'_> {
+    fn temporal_kind(&self) -> &'static str {
+        match self.to.kind {
+            TypeKind::Date => "date",
+            TypeKind::Time => "time",
+            _ => "datetime",
+        }
+    }
+
+    /// 1292 in strict mode, else warning 1264 or 1265.
+    fn wrong_temporal(&self, value: &Datum<'_>, reason: Reason) -> Result<()> {
+        if self.is_strict() {
+            let what = format!("Incorrect {} value: '{}'", self.temporal_kind(), self.shown(value));
+            return self.lost(errno::ER_TRUNCATED_WRONG_VALUE, self.at_row(&what));
+        }
+        match reason {
+            Reason::Unreadable => self.truncated(),
+            Reason::OutOfRange => self.out_of_range(),
+        }
+    }
+
+    /// A note that a part of the value (a DATE's time, a TIME's date) was left out.
+    fn note_part_left_out(&self, value: &Datum<'_>) -> Result<()> {
+        if self.ctx.sql_mode.strict {
+            let what = format!("Incorrect {} value: '{}'", self.temporal_kind(), self.shown(value));
+            let note = Warning::note(errno::ER_TRUNCATED_WRONG_VALUE, self.at_row(&what));
+            return self.ctx.report(note);
+        }
+        self.note_truncated()
+    }
+}
+
+pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    let rules = DateRules::of_mode(&target.ctx.sql_mode);
+    let found = match value {
+        Datum::UInt(packed) if target.from.is_datetime() => {
+            let at = DateTime::unpack(packed);
+            // A zero date that another column holds is still refused by the mode.
+            if rules.accept(&at) { Ok(at) } else { Err(Reason::OutOfRange) }
+        }
+        Datum::Int(us) if target.from.kind == TypeKind::Time => {
+            time_to_datetime(us, target.ctx).ok_or(Reason::OutOfRange)
+        }
+        Datum::String(text) if target.from.kind == TypeKind::Json => {
+            let inner = crate::json::unquote(text);
+            datetime_of_text(target, Datum::String(&inner), rules)?
+        }
+        Datum::String(_) | Datum::Bytes(_) => datetime_of_text(target, value, rules)?,
+        number => match split_number(&number) {
+            Some((whole, nano)) => number_to_datetime(whole, nano, rules).ok_or(Reason::Unreadable),
+            None => Err(Reason::Unreadable),
+        },
+    };
+    let at = match found {
+        Ok(at) => at,
+        Err(reason) => {
+            target.wrong_temporal(&value, reason)?;
+            return Ok(Value::UInt(0));
+        }
+    };
+    if target.to.kind == TypeKind::Date {
+        if at.time_of_day_us() != 0 {
+            target.note_part_left_out(&value)?;
+        }
+        return Ok(Value::UInt(at.date().pack()));
+    }
+    let Some(rounded) = at.round(target.to.decimals) else {
+        target.wrong_temporal(&value, Reason::OutOfRange)?;
+        return Ok(Value::UInt(0));
+    };
+    if target.to.kind == TypeKind::Timestamp && !is_timestamp(target, &rounded) {
+        target.wrong_temporal(&value, Reason::OutOfRange)?;
+        return Ok(Value::UInt(0));
+    }
+    Ok(Value::UInt(rounded.pack()))
+}
+
+/// Whether a local time is one that a TIMESTAMP can hold, or the zero date.
+fn is_timestamp(target: &Target<'_>, at: &DateTime) -> bool {
+    if *at == DateTime::ZERO {
+        return true;
+    }
+    let zone = target.ctx.time_zone;
+    if at.has_zero_in_date() || target.is_strict() && zone.is_skipped(at) {
+        return false;
+    }
+    match zone.to_unix_us(at) {
+        Some(us) => (1..=TIMESTAMP_MAX_SECONDS).contains(&us.div_euclid(1_000_000)),
+        None => false,
+    }
+}
+
+fn datetime_of_text(target: &Target<'_>, value: Datum<'_>, rules: DateRules) -> Result<Result<DateTime, Reason>> {
+    let text = value.bytes();
+    let Some(parsed) = parse::datetime(text, rules) else {
+        let reason = match parse::datetime(text, DateRules::IMPOSSIBLE) {
+            Some(_) => Reason::OutOfRange,
+            None => Reason::Unreadable,
+        };
+        return Ok(Err(reason));
+    };
+    if parsed.truncated {
+        target.wrong_temporal(&value, Reason::Unreadable)?;
+    }
+    warn_delimiter(&parsed, text, target.ctx)?;
+    Ok(temporal::complete(&parsed, target.ctx).ok_or(Reason::OutOfRange))
+}
+
+pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    let us = match value {
+        Datum::Int(us) if target.from.kind == TypeKind::Time => Some(us),
+        Datum::UInt(packed) if target.from.is_datetime() => Some(DateTime::unpack(packed).time_of_day_us()),
+        Datum::String(text) if target.from.kind == TypeKind::Json => {
+            let inner = crate::json::unquote(text);
+            time_of_text(target, Datum::String(&inner))?
+        }
+        Datum::String(_) | Datum::Bytes(_) => time_of_text(target, value)?,
+        number => {
+            let split = split_number(&number);
+            let found = split.and_then(|(whole, nano)| number_to_time(whole, nano));
+            if found.is_none() {
+                target.wrong_temporal(&value, Reason::OutOfRange)?;
+                return Ok(Value::Int(nearest_time(split.map_or(0, |(whole, _)| whole))));
+            }
+            found
+        }
+    };
+    let rounded = Time(us.unwrap_or(0)).round(target.to.decimals);
+    Ok(Value::Int(rounded.0))
+}
+
+/// What a number that is no TIME is stored as: the largest, if it is too large.
+fn nearest_time(number: i64) -> i64 {
+    match number {
+        8_385_960.. => Time::MAX.0,
+        ..=-8_385_960 => Time::MIN.0,
+        _ => 0,
+    }
+}
+
+fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
+    let Some(parsed) = parse::time(value.bytes()) else {
+        target.wrong_temporal(&value, Reason::Unreadable)?;
+        return Ok(Some(0));
+    };
+    if parsed.clamped {
+        target.wrong_temporal(&value, Reason::OutOfRange)?;
+    } else if parsed.truncated {
+        target.wrong_temporal(&value, Reason::Unreadable)?;
+    } else if parsed.date.is_some() {
+        target.note_part_left_out(&value)?;
+    }
+    let up = i64::from(parsed.round_up) * if parsed.us < 0 { -1 } else { 1 };
+    Ok(Some(parsed.us + up))
+}
+

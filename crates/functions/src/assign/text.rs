@@ -1,0 +1,190 @@
+//! Values for string, binary and JSON columns.
+
+use std::borrow::Cow;
+
+use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
+
+use super::Target;
+use crate::charset;
+use crate::datum::Datum;
+
+/// The quick way of most values: text that a VARCHAR or CHAR holds as it is. `Some(false)` means that a CHAR's trailing
+/// spaces have to go first; `None` that the value needs a closer look.
+pub(super) fn fits_as_it_is(value: &Value, to: &SqlType) -> Option<bool> {
+    let Value::String(text) = value else { return None };
+    // No more bytes than characters allowed: surely not too long.
+    let short = matches!(to.kind, TypeKind::VarChar | TypeKind::Char) && text.len() <= to.length as usize;
+    let same = short && to.collation.charset() == Charset::Utf8mb4;
+    same.then(|| to.kind != TypeKind::Char || !text.ends_with(' '))
+}
+
+/// A CHAR's value without its trailing spaces.
+pub(super) fn strip_char(value: Value) -> Result<Value> {
+    Ok(match value {
+        Value::String(mut text) => {
+            text.truncate(text.trim_end_matches(' ').len());
+            Value::String(text)
+        }
+        other => other,
+    })
+}
+
+/// Bytes that a TEXT or BLOB holds, of which the type's length may say less.
+fn byte_limit(ty: &SqlType) -> usize {
+    let limit: u32 = match ty.kind {
+        TypeKind::TinyText => 255,
+        TypeKind::Text => 65_535,
+        TypeKind::MediumText => 16_777_215,
+        _ => u32::MAX,
+    };
+    limit as usize
+}
+
+pub(super) fn to_text(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    if target.to.is_binary() {
+        return to_binary(target, value);
+    }
+    let charset = target.to.collation.charset();
+    let text: Cow<'_, str> = match value {
+        Datum::String(text) => in_charset(target, text, charset)?,
+        Datum::Bytes(bytes) => Cow::Owned(decode(target, bytes, charset)?),
+        other => Cow::Owned(target.shown(&other)),
+    };
+    let end = fitting_prefix(&text, target.to, charset);
+    let kept = if end < text.len() { cut(target, &text, end)? } else { &text };
+    let kept = if target.to.kind == TypeKind::Char { kept.trim_end_matches(' ') } else { kept };
+    if kept.len() == text.len() {
+        return Ok(Value::String(text.into_owned()));
+    }
+    Ok(Value::String(kept.to_owned()))
+}
+
+/// Text with only characters of the column's character set; error 1366 for others.
+fn in_charset<'a>(target: &Target<'_>, text: &'a str, charset: Charset) -> Result<Cow<'a, str>> {
+    let restricted = charset::restrict(text, charset);
+    if let Cow::Owned(_) = restricted {
+        let wrong = text
+            .char_indices()
+            .find(|(_, c)| charset::restrict(c.encode_utf8(&mut [0; 4]), charset) == "?" && *c != '?');
+        let from = wrong.map_or(0, |(i, _)| i);
+        incorrect_string(target, text.as_bytes().get(from..).unwrap_or_default())?;
+    }
+    Ok(restricted)
+}
+
+/// Binary data as text; 1366 where it is none, which leaves what came before.
+fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String> {
+    if let Some(text) = charset::decode(bytes, charset) {
+        return Ok(text);
+    }
+    let valid = match charset {
+        Charset::Ascii => bytes.iter().take_while(|b| b.is_ascii()).count(),
+        _ => std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), |_| bytes.len()),
+    };
+    incorrect_string(target, bytes.get(valid..).unwrap_or_default())?;
+    Ok(String::from_utf8_lossy(bytes.get(..valid).unwrap_or_default()).into_owned())
+}
+
+/// 1366 with the bytes from the first wrong one on, at most six.
+fn incorrect_string(target: &Target<'_>, from: &[u8]) -> Result<()> {
+    let mut shown = String::new();
+    for byte in from.iter().take(6) {
+        // MySQL shows printable characters as they are.
+        if (0x20..0x7f).contains(byte) {
+            shown.push(char::from(*byte));
+        } else {
+            shown.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    if from.len() > 6 {
+        shown.push_str("...");
+    }
+    let what = format!("Incorrect string value: '{shown}'");
+    target.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, target.at_row(&what))
+}
+
+/// How many bytes of `text` the column holds.
+fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
+    if matches!(to.kind, TypeKind::Char | TypeKind::VarChar) {
+        let limit = to.length as usize;
+        if text.len() <= limit {
+            return text.len();
+        }
+        return text.char_indices().nth(limit).map_or(text.len(), |(i, _)| i);
+    }
+    let limit = byte_limit(to);
+    if text.len() <= limit || charset::encoded_len(text, charset) <= limit {
+        return text.len();
+    }
+    let mut used = 0;
+    for (i, c) in text.char_indices() {
+        used += if charset == Charset::Utf8mb4 { c.len_utf8() } else { 1 };
+        if used > limit {
+            return i;
+        }
+    }
+    text.len()
+}
+
+/// What is left of a text that is too long. Only spaces lost: no error, for VARCHAR a note.
+fn cut<'a>(target: &Target<'_>, text: &'a str, end: usize) -> Result<&'a str> {
+    let (kept, lost) = text.split_at(end);
+    if lost.bytes().all(|b| b == b' ') {
+        if target.to.kind != TypeKind::Char {
+            target.note_truncated()?;
+        }
+    } else {
+        too_long(target)?;
+    }
+    Ok(kept)
+}
+
+/// 1406 in strict mode, else warning 1265.
+fn too_long(target: &Target<'_>) -> Result<()> {
+    if target.is_strict() {
+        return Err(Error::new(errno::ER_DATA_TOO_LONG, target.at_row("Data too long")));
+    }
+    target.truncated()
+}
+
+fn to_binary(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    let mut bytes: Vec<u8> = match value {
+        Datum::Bytes(bytes) => bytes.to_vec(),
+        Datum::String(text) => {
+            let charset = if target.from.is_string() { target.from.collation.charset() } else { Charset::Utf8mb4 };
+            charset::encode(text, charset).into_owned()
+        }
+        other => target.shown(&other).into_bytes(),
+    };
+    let limit = match target.to.kind {
+        TypeKind::Char | TypeKind::VarChar => target.to.length as usize,
+        _ => byte_limit(target.to),
+    };
+    if bytes.len() > limit {
+        too_long(target)?;
+        bytes.truncate(limit);
+    }
+    if target.to.kind == TypeKind::Char {
+        bytes.resize(limit, 0);
+    }
+    Ok(Value::Bytes(bytes))
+}
+
+/// Text is parsed and normalised; errors 3140 and 3144, in every mode.
+pub(super) fn to_json(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
+    match value {
+        Datum::String(text) if target.from.kind == TypeKind::Json => Ok(Value::from(text)),
+        Datum::String(text) => crate::json::normalise(text.as_bytes(), target.column).map(Value::String),
+        Datum::Bytes(_) => Err(Error::new(
+            errno::ER_INVALID_JSON_CHARSET,
+            "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
+        )),
+        _ => Err(Error::new(
+            errno::ER_INVALID_JSON_TEXT,
+            format!(
+                "Invalid JSON text: \"not a JSON text, may need CAST\" at position 0 in value for column '{}'.",
+                target.column
+            ),
+        )),
+    }
+}

@@ -1,0 +1,264 @@
+//! The conversions that functions ask for when their arguments are bound, and the widths of converted values.
+
+use types::{Collation, Result, SqlType, TypeKind, Value};
+
+use super::{Binding, collation};
+use crate::Expr;
+
+/// Digits before the point that a number of a type may have.
+pub(crate) fn integer_digits(ty: &SqlType) -> u32 {
+    if ty.is_decimal() {
+        ty.length.saturating_sub(u32::from(ty.decimals))
+    } else {
+        // The display width of a signed integer counts the sign.
+        ty.length.saturating_sub(u32::from(!ty.unsigned)).max(1)
+    }
+}
+
+/// Digits before the point and after it that an expression may have, as MySQL counts them for DECIMAL results.
+pub(crate) fn digits(expr: &Expr) -> (u32, u8) {
+    let ty = expr.ty();
+    let scale = if ty.is_decimal() || ty.is_temporal() { ty.decimals } else { 0 };
+    let whole = match expr {
+        Expr::Literal {
+            value: Value::Int(v), ..
+        } => v.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1),
+        Expr::Literal {
+            value: Value::UInt(v), ..
+        } if ty.is_integer() => v.checked_ilog10().map_or(1, |log| log + 1),
+        _ => match ty.kind {
+            TypeKind::Date => 8,
+            TypeKind::DateTime | TypeKind::Timestamp => 14,
+            TypeKind::Time => 7,
+            _ => integer_digits(&ty),
+        },
+    };
+    (whole, scale)
+}
+
+/// Characters (bytes of binary data) that a value of a type takes as text.
+pub(crate) fn text_length(ty: &SqlType) -> u32 {
+    use TypeKind::*;
+    let fraction = |fsp: u8| if fsp > 0 { u32::from(fsp) + 1 } else { 0 };
+    match ty.kind {
+        Null => 0,
+        TinyInt | SmallInt | MediumInt | Int | BigInt | Year => ty.length.max(1),
+        Decimal => ty.length + 1 + u32::from(ty.decimals > 0),
+        Float => 12,
+        Double => 23,
+        Date => 10,
+        DateTime | Timestamp => 19 + fraction(ty.decimals),
+        Time => 10 + fraction(ty.decimals),
+        Json => u32::MAX,
+        Char | VarChar => ty.length,
+        TinyText | Text | MediumText | LongText if ty.is_binary() => ty.length,
+        // Their length counts bytes.
+        TinyText | Text | MediumText | LongText => ty.length / ty.collation.charset().max_bytes_per_char(),
+    }
+}
+
+/// The type of a value of `ty` as text in `collation`.
+pub(crate) fn text_type(ty: &SqlType, collation: Collation) -> SqlType {
+    if ty.is_string() {
+        let length = if ty.collation.charset() == collation.charset() {
+            ty.length
+        } else {
+            text_length(ty).saturating_mul(if collation == Collation::Binary {
+                ty.collation.charset().max_bytes_per_char()
+            } else {
+                1
+            })
+        };
+        return SqlType {
+            length,
+            collation,
+            ..*ty
+        };
+    }
+    let kind = if ty.kind == TypeKind::Json { TypeKind::LongText } else { TypeKind::VarChar };
+    SqlType {
+        kind,
+        ..SqlType::varchar(text_length(ty), collation)
+    }
+}
+
+/// The expression as a value of `ty`: itself where it is one already.
+pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
+    if expr.ty() == ty {
+        return expr;
+    }
+    let expr = hex_as_number(expr, &ty);
+    match expr {
+        Expr::Literal {
+            value: Value::Null, ..
+        } => Expr::Literal {
+            value: Value::Null,
+            ty,
+        },
+        // Same representation, another collation.
+        Expr::Literal {
+            value: value @ Value::String(_),
+            ty: from,
+        } if ty.is_string() && !ty.is_binary() && from.is_string() => Expr::Literal {
+            value,
+            ty: SqlType {
+                collation: ty.collation,
+                ..from
+            },
+        },
+        expr => Expr::Cast {
+            input: Box::new(expr),
+            ty,
+            implicit: true,
+        },
+    }
+}
+
+/// A hexadecimal or bit literal (the only binary literals there are) is a number where a number is wanted.
+pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
+    if !target.is_numeric() {
+        return expr;
+    }
+    match expr {
+        Expr::Literal {
+            value: Value::Bytes(bytes),
+            ..
+        } => {
+            // The last eight bytes count.
+            let number = bytes.iter().fold(0u64, |v, b| v << 8 | u64::from(*b));
+            Expr::Literal {
+                value: Value::UInt(number),
+                ty: SqlType::BIGINT_UNSIGNED,
+            }
+        }
+        expr => expr,
+    }
+}
+
+/// An expression in a place where a truth value is wanted: text becomes a number.
+pub(crate) fn condition(expr: Expr) -> Expr {
+    let ty = expr.ty();
+    if ty.is_string() || ty.kind == TypeKind::Json {
+        implicit_cast(expr, SqlType::DOUBLE)
+    } else {
+        expr
+    }
+}
+
+/// The type a value takes part in arithmetic as.
+pub(crate) fn numeric_type(ty: &SqlType) -> SqlType {
+    match ty.kind {
+        _ if ty.is_numeric() => *ty,
+        TypeKind::Date => SqlType {
+            length: 9,
+            ..SqlType::BIGINT
+        },
+        TypeKind::DateTime | TypeKind::Timestamp if ty.decimals == 0 => SqlType {
+            length: 15,
+            ..SqlType::BIGINT
+        },
+        TypeKind::DateTime | TypeKind::Timestamp => SqlType::decimal(14 + u32::from(ty.decimals), ty.decimals),
+        TypeKind::Time if ty.decimals == 0 => SqlType {
+            length: 8,
+            ..SqlType::BIGINT
+        },
+        TypeKind::Time => SqlType::decimal(7 + u32::from(ty.decimals), ty.decimals),
+        _ => SqlType::DOUBLE,
+    }
+}
+
+impl Binding<'_> {
+    /// Converts argument `index`, if there is one, to `ty`.
+    pub fn cast(&mut self, index: usize, ty: SqlType) {
+        if let Some(arg) = self.args.get_mut(index) {
+            let expr = std::mem::replace(arg, Expr::null());
+            *arg = implicit_cast(expr, ty);
+        }
+    }
+
+    /// An integer: BIGINT unless it is one already.
+    pub fn integer(&mut self, index: usize) {
+        if !self.ty(index).is_integer() {
+            self.cast(index, SqlType::BIGINT);
+        }
+    }
+
+    /// The same for an argument that may be missing.
+    pub fn integer_if_given(&mut self, index: usize) {
+        if index < self.args.len() {
+            self.integer(index);
+        }
+    }
+
+    /// A double; integers, FLOATs and DECIMALs are left to [`crate::datum::Datum::double`].
+    pub fn double(&mut self, index: usize) {
+        if !self.ty(index).is_numeric() {
+            self.cast(index, SqlType::DOUBLE);
+        }
+    }
+
+    /// A number of any kind: text becomes DOUBLE, dates and times their digits.
+    pub fn number(&mut self, index: usize) {
+        let ty = self.ty(index);
+        if ty.kind != TypeKind::Null {
+            self.cast(index, numeric_type(&ty));
+        }
+    }
+
+    /// Text or binary data in its own collation; other values as text in the connection's.
+    pub fn text(&mut self, index: usize) {
+        let ty = self.ty(index);
+        if !ty.is_string() {
+            let collation = if ty.kind == TypeKind::Json { Collation::Utf8mb4Bin } else { self.env.collation };
+            self.cast(index, text_type(&ty, collation));
+        }
+    }
+
+    /// All of the arguments at `indexes` as text in the collation of the result they make.
+    pub fn texts(&mut self, indexes: impl Iterator<Item = usize> + Clone) -> Result<Collation> {
+        let of: Vec<&Expr> = indexes.clone().filter_map(|i| self.args.get(i)).collect();
+        let collation = collation::of_result(&of, self.env.collation, self.name)?;
+        self.in_collation(indexes, collation);
+        Ok(collation)
+    }
+
+    /// The same for arguments that are compared with each other.
+    pub fn compared_texts(&mut self, indexes: impl Iterator<Item = usize> + Clone) -> Result<Collation> {
+        let of: Vec<&Expr> = indexes.clone().filter_map(|i| self.args.get(i)).collect();
+        let collation = collation::of_comparison(&of, self.env.collation, self.name)?;
+        self.in_collation(indexes, collation);
+        Ok(collation)
+    }
+
+    fn in_collation(&mut self, indexes: impl Iterator<Item = usize>, collation: Collation) {
+        for i in indexes {
+            let ty = text_type(&self.ty(i), collation);
+            self.cast(i, ty);
+        }
+    }
+
+    /// The sum of the lengths, in characters, of the arguments at `indexes` (which are text).
+    pub fn total_length(&self, indexes: impl Iterator<Item = usize>) -> u32 {
+        indexes.fold(0u32, |sum, i| sum.saturating_add(text_length(&self.ty(i))))
+    }
+
+    /// A text of at most `length` characters; one beyond VARCHAR's limit is a LONGTEXT.
+    pub fn text_result(&self, length: u32, collation: Collation) -> SqlType {
+        text_result(length, collation)
+    }
+}
+
+/// VARCHAR(length), or the TEXT that holds as much.
+pub(crate) fn text_result(length: u32, collation: Collation) -> SqlType {
+    let per_char = collation.charset().max_bytes_per_char();
+    let bytes = length.saturating_mul(per_char);
+    let kind = match bytes {
+        0..=65_535 => return SqlType::varchar(length, collation),
+        65_536..=16_777_215 => TypeKind::MediumText,
+        _ => TypeKind::LongText,
+    };
+    SqlType {
+        kind,
+        ..SqlType::varchar(bytes, collation)
+    }
+}

@@ -1,0 +1,259 @@
+//! Whose collation wins when strings meet, and error 1267 when none does.
+//!
+//! Source: manual 10.8.4 "Collation Coercibility in Expressions", and MySQL 8.0.33's answers.
+
+use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
+
+use crate::Expr;
+
+/// How strongly an expression holds on to its collation. Its number is what `COERCIBILITY()` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Coercibility {
+    Explicit = 0,
+    /// A mix of two columns' collations: good for display, not for comparison.
+    None = 1,
+    Implicit = 2,
+    SystemConstant = 3,
+    Coercible = 4,
+    Numeric = 5,
+    Ignorable = 6,
+}
+
+impl Coercibility {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Explicit => "EXPLICIT",
+            Self::None => "NONE",
+            Self::Implicit => "IMPLICIT",
+            Self::SystemConstant => "SYSCONST",
+            Self::Coercible => "COERCIBLE",
+            Self::Numeric => "NUMERIC",
+            Self::Ignorable => "IGNORABLE",
+        }
+    }
+}
+
+/// A collation, how strong it is, and whether the text is known to be ASCII.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Derived {
+    pub collation: Collation,
+    pub coercibility: Coercibility,
+    ascii: bool,
+}
+
+impl Derived {
+    const fn new(collation: Collation, coercibility: Coercibility, ascii: bool) -> Self {
+        Self {
+            collation,
+            coercibility,
+            ascii,
+        }
+    }
+}
+
+/// What an expression brings into a mix.
+pub(crate) fn derive(expr: &Expr) -> Derived {
+    use Coercibility::*;
+    let ty = expr.ty();
+    match expr {
+        Expr::Cast {
+            input,
+            implicit: true,
+            ..
+        } => {
+            let inner = derive(input);
+            // A number made into text stays the weakest partner.
+            if ty.is_string() && inner.coercibility < Numeric {
+                Derived::new(ty.collation, inner.coercibility, inner.ascii)
+            } else {
+                inner
+            }
+        }
+        Expr::Literal { value, .. } if value.is_null() => Derived::new(Collation::Binary, Ignorable, true),
+        _ if ty.kind == types::TypeKind::Null => Derived::new(Collation::Binary, Ignorable, true),
+        _ if ty.kind == types::TypeKind::Json => Derived::new(Collation::Utf8mb4Bin, Implicit, false),
+        _ if !ty.is_string() => Derived::new(Collation::Binary, Numeric, true),
+        Expr::Column { .. } => {
+            let ascii = ty.collation.charset() == Charset::Ascii;
+            Derived::new(ty.collation, Implicit, ascii)
+        }
+        Expr::Literal { value, .. } => {
+            let ascii = matches!(value, Value::String(s) if s.is_ascii());
+            Derived::new(ty.collation, Coercible, ascii)
+        }
+        // Its value is not known yet; it converts to whatever it meets.
+        Expr::Param { .. } => Derived::new(ty.collation, Coercible, true),
+        Expr::Cast { .. } => Derived::new(ty.collation, Implicit, false),
+        Expr::Call { function, args, .. } => derive_call(function.0.name, args, &ty),
+        Expr::Case {
+            branches, otherwise, ..
+        } => {
+            let values = branches.iter().map(|(_, v)| v).chain(otherwise.as_deref());
+            mixed(values, &ty)
+        }
+    }
+}
+
+fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
+    use Coercibility::*;
+    match name {
+        "collate" => Derived::new(ty.collation, Explicit, args.first().is_some_and(|a| derive(a).ascii)),
+        "user" | "current_user" | "database" | "version" => {
+            Derived::new(ty.collation, SystemConstant, true)
+        }
+        "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
+        "binary" => Derived::new(ty.collation, Implicit, false),
+        "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "uuid" | "dayname"
+        | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
+        "if" => mixed(args.iter().skip(1), ty),
+        _ => mixed(args.iter(), ty),
+    }
+}
+
+/// The strength of a result made of several strings; of none, that of a literal.
+fn mixed<'a>(args: impl Iterator<Item = &'a Expr>, ty: &SqlType) -> Derived {
+    let strings: Vec<Derived> = args
+        .map(derive)
+        .filter(|d| d.coercibility < Coercibility::Numeric)
+        .collect();
+    let ascii = strings.iter().all(|d| d.ascii);
+    let coercibility = match combine(&strings) {
+        Some(derived) => derived.coercibility,
+        None if strings.is_empty() => Coercibility::Coercible,
+        None => Coercibility::None,
+    };
+    Derived::new(ty.collation, coercibility, ascii)
+}
+
+/// The collation all of `items` agree on; `None` if they do not, or there are none.
+fn combine(items: &[Derived]) -> Option<Derived> {
+    let (first, rest) = items.split_first()?;
+    rest.iter().try_fold(*first, |a, b| combine_two(a, *b))
+}
+
+fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
+    let ascii = a.ascii && b.ascii;
+    let take = |d: Derived| Some(Derived { ascii, ..d });
+    if a.collation.charset() != b.collation.charset() {
+        if a.collation == Collation::Binary || b.collation == Collation::Binary {
+            // Binary strings win over text of the same strength.
+            let (binary, text) = if a.collation == Collation::Binary { (a, b) } else { (b, a) };
+            return take(if binary.coercibility <= text.coercibility { binary } else { text });
+        }
+        if holds_all_of(a, b) {
+            return take(a);
+        }
+        if holds_all_of(b, a) {
+            return take(b);
+        }
+        if a.coercibility < b.coercibility && b.coercibility >= Coercibility::SystemConstant {
+            return take(a);
+        }
+        if b.coercibility < a.coercibility && a.coercibility >= Coercibility::SystemConstant {
+            return take(b);
+        }
+        return None;
+    }
+    if a.coercibility != b.coercibility {
+        return take(if a.coercibility < b.coercibility { a } else { b });
+    }
+    if a.collation == b.collation {
+        return take(a);
+    }
+    if a.coercibility == Coercibility::Explicit {
+        return None;
+    }
+    if a.collation.is_bytewise() {
+        return take(a);
+    }
+    if b.collation.is_bytewise() {
+        return take(b);
+    }
+    let collation = match a.collation.charset() {
+        Charset::Utf8mb4 => Collation::Utf8mb4Bin,
+        Charset::Ascii => Collation::AsciiBin,
+        // There is one text collation of each of the others, so that two different ones do not meet.
+        Charset::Latin1 | Charset::Binary => Collation::Binary,
+    };
+    Some(Derived::new(collation, Coercibility::None, ascii))
+}
+
+/// Whether `b` can be converted to the character set of `a` without loss, and may.
+fn holds_all_of(a: Derived, b: Derived) -> bool {
+    let unicode = |d: Derived| d.collation.charset() == Charset::Utf8mb4;
+    let stronger = a.coercibility < b.coercibility;
+    let equal = a.coercibility == b.coercibility;
+    (unicode(a) && (stronger || equal && !unicode(b))) || (b.ascii && (stronger || equal && !a.ascii))
+}
+
+/// The collation of a result made of `args`: numbers do not count, and of numbers alone it is `connection`.
+pub(crate) fn of_result(args: &[&Expr], connection: Collation, operation: &str) -> Result<Collation> {
+    resolve(args, connection, operation, false)
+}
+
+/// The collation that `args` are compared under.
+pub(crate) fn of_comparison(args: &[&Expr], connection: Collation, operation: &str) -> Result<Collation> {
+    resolve(args, connection, operation, true)
+}
+
+fn resolve(args: &[&Expr], connection: Collation, operation: &str, compares: bool) -> Result<Collation> {
+    let all: Vec<Derived> = args.iter().map(|a| derive(a)).collect();
+    let strings: Vec<Derived> = all
+        .iter()
+        .filter(|d| d.coercibility < Coercibility::Numeric)
+        .copied()
+        .collect();
+    if strings.is_empty() {
+        return Ok(connection);
+    }
+    let Some(result) = combine(&strings) else {
+        return Err(illegal_mix(&strings, operation));
+    };
+    if compares && result.coercibility == Coercibility::None {
+        return Err(illegal_mix(&strings, operation));
+    }
+    let lost = args.iter().any(|a| !fits(a, result.collation.charset()));
+    if lost {
+        return Err(illegal_mix(&strings, operation));
+    }
+    Ok(result.collation)
+}
+
+/// Whether a literal can be written in a character set.
+fn fits(expr: &Expr, charset: Charset) -> bool {
+    match expr {
+        Expr::Literal {
+            value: Value::String(text),
+            ..
+        } => match charset {
+            Charset::Utf8mb4 | Charset::Binary => true,
+            Charset::Ascii => text.is_ascii(),
+            Charset::Latin1 => crate::charset::encode_latin1(text).is_some(),
+        },
+        _ => true,
+    }
+}
+
+fn illegal_mix(items: &[Derived], operation: &str) -> Error {
+    let one = |d: &Derived| format!("({},{})", d.collation.name(), d.coercibility.name());
+    match items {
+        [a, b] => Error::new(
+            errno::ER_CANT_AGGREGATE_2COLLATIONS,
+            format!(
+                "Illegal mix of collations {} and {} for operation '{operation}'",
+                one(a),
+                one(b)
+            ),
+        ),
+        [a, b, c] => Error::new(
+            1270,
+            format!(
+                "Illegal mix of collations {}, {}, {} for operation '{operation}'",
+                one(a),
+                one(b),
+                one(c)
+            ),
+        ),
+        _ => Error::new(1271, format!("Illegal mix of collations for operation '{operation}'")),
+    }
+}

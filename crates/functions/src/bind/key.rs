@@ -1,0 +1,97 @@
+//! Constants as index keys: the value of a column's type that stands for a constant of another type.
+
+use types::{SqlType, Value};
+
+use super::arguments::implicit_cast;
+use crate::{Expr, registry};
+
+/// Which key a constant that lies between two values of the column's type becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyRounding {
+    /// None: NULL, so that an equality finds nothing.
+    Exact,
+    /// The next one below: the upper bound of `<` and `<=`; the comparison is then `<=`, unless the key is exact.
+    Down,
+    /// The next one above: the lower bound of `>` and `>=`; the comparison is then `>=`, unless the key is exact.
+    Up,
+}
+
+/// The constant `expr`, bound as one side of a comparison with a column of type `column`, as a value of the column's type.
+///
+/// `None` where no such value says the same for every constant (text compared with a number, say), so that the index
+/// cannot serve. At run time a NULL means that no row can match. The bounds that [`KeyRounding::Down`] and
+/// [`KeyRounding::Up`] give are to be used inclusively, with the comparison itself kept as a filter where it was `<` or `>`.
+/// An out of range constant becomes the nearest end of the column's range on the side where rows can still match, else NULL.
+pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Expr> {
+    let from = expr.ty();
+    if from == column {
+        return Some(expr);
+    }
+    if from.kind == types::TypeKind::Null {
+        return Some(implicit_cast(expr, column));
+    }
+    let compatible = if column.is_numeric() {
+        // Several exact numbers may equal one double: they are a range, not a key.
+        let inexact = from.is_float() && !column.is_float();
+        from.is_numeric() && !(inexact && rounding == KeyRounding::Exact)
+    } else if column.is_datetime() {
+        from.is_datetime()
+    } else if column.kind == types::TypeKind::Time {
+        from.kind == types::TypeKind::Time
+    } else {
+        column.is_string()
+            && from.is_string()
+            && column.is_binary() == from.is_binary()
+            && column.collation == from.collation
+    };
+    if !compatible {
+        return None;
+    }
+    if column.is_string() {
+        return Some(match expr {
+            Expr::Literal { value, .. } => Expr::Literal { value, ty: column },
+            expr => Expr::Cast {
+                input: Box::new(expr),
+                ty: SqlType {
+                    length: u32::MAX,
+                    ..column
+                },
+                implicit: true,
+            },
+        });
+    }
+    let name = match rounding {
+        KeyRounding::Exact => "key exact",
+        KeyRounding::Down => "key down",
+        KeyRounding::Up => "key up",
+    };
+    let function = registry::find(name)?;
+    if let (Expr::Literal { value, ty }, false) = (&expr, column.is_float())
+        && value_is_native(value, ty, &column)
+    {
+        let Expr::Literal { value, .. } = expr else {
+            return None;
+        };
+        return Some(Expr::Literal { value, ty: column });
+    }
+    Some(Expr::Call {
+        function,
+        args: vec![expr],
+        ty: column,
+    })
+}
+
+/// Whether the literal is of the column's representation and in the range of its type already.
+fn value_is_native(value: &Value, ty: &SqlType, column: &SqlType) -> bool {
+    if !(ty.is_integer() && column.is_integer()) {
+        return false;
+    }
+    let (min, max) = crate::assign::integer_range(column);
+    let inside = match value {
+        Value::Int(v) => i128::from(*v) >= min && i128::from(*v) <= max,
+        Value::UInt(v) => i128::from(*v) <= max,
+        _ => false,
+    };
+    inside && matches!((value, column.arrow_type()), 
+        (Value::Int(_), arrow::datatypes::DataType::Int64) | (Value::UInt(_), arrow::datatypes::DataType::UInt64))
+}

@@ -1,0 +1,273 @@
+//! Conversions between all types, explicit and implicit, with MySQL's results and warnings.
+//!
+//! - [`number`]: to integers, DECIMAL, DOUBLE, YEAR.
+//! - [`text`]: to strings and binary data.
+//! - Dates and times are [`crate::temporal`]'s, JSON is [`crate::json`]'s.
+//!
+//! Not here: which conversions a call needs ([`crate::bind`]); what INSERT and UPDATE do ([`crate::assign`]).
+
+pub(crate) mod number;
+pub(crate) mod text;
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use types::array::ColumnBuilder;
+use types::temporal::{DateTime, Time};
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
+
+use crate::datum::{Cell, Datum};
+use crate::temporal::{self, DateRules};
+use crate::{EvalContext, Expr, eval};
+
+/// What a conversion knows besides the value.
+#[derive(Clone, Copy)]
+pub(crate) struct Conversion<'a> {
+    pub from: SqlType,
+    pub to: SqlType,
+    pub implicit: bool,
+    pub ctx: &'a EvalContext,
+    /// The expression converted, for messages.
+    pub input: &'a Expr,
+}
+
+impl Conversion<'_> {
+    /// Warning 1292, an error in strict DML.
+    pub fn truncated(&self, kind: &str, datum: Datum<'_>) -> Result<()> {
+        let text = datum.to_value().display_text(&self.from);
+        self.ctx.conversion_lost(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect {kind} value: '{text}'"),
+        )
+    }
+
+    /// The conversion as messages print it.
+    pub fn text(&self) -> String {
+        crate::print::cast(self.input, &self.to, Some(self.ctx))
+    }
+}
+
+/// Converts one value.
+pub(crate) fn cell<'a>(
+    cell: Cell<'a>,
+    from: &SqlType,
+    to: &SqlType,
+    implicit: bool,
+    ctx: &EvalContext,
+    input: &Expr,
+) -> Result<Cell<'a>> {
+    if cell.is_null() {
+        return Ok(Cell::NULL);
+    }
+    if keeps_value(from, to, implicit) {
+        return Ok(cell);
+    }
+    let conversion = Conversion {
+        from: *from,
+        to: *to,
+        implicit,
+        ctx,
+        input,
+    };
+    datum(cell.datum(), &conversion).map(Cell::Own)
+}
+
+/// Whether a value of `from` is, as it stands, one of `to`.
+fn keeps_value(from: &SqlType, to: &SqlType, implicit: bool) -> bool {
+    use TypeKind::*;
+    match to.kind {
+        _ if from == to => true,
+        Null => true,
+        Date | DateTime | Timestamp | Time => {
+            let same = from.kind == to.kind || from.is_datetime() && to.is_datetime() && to.kind != Date;
+            same && (from.decimals <= to.decimals || from.kind == Date)
+        }
+        Double => from.is_float(),
+        TinyInt | SmallInt | MediumInt | Int | BigInt => {
+            from.is_integer() && (from.unsigned == to.unsigned || from.kind == Year && to.unsigned)
+        }
+        Char | VarChar | TinyText | Text | MediumText | LongText => {
+            let unlimited = implicit || to.length == u32::MAX;
+            from.is_string()
+                && unlimited
+                && from.is_binary() == to.is_binary()
+                && (to.collation.charset() == from.collation.charset() || to.collation.charset() == types::Charset::Utf8mb4)
+        }
+        _ => false,
+    }
+}
+
+/// Converts a value that is not NULL.
+pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    use TypeKind::*;
+    let to = &conversion.to;
+    match to.kind {
+        Null => Ok(value.to_value()),
+        TinyInt | SmallInt | MediumInt | Int | BigInt if to.unsigned => number::to_unsigned(value, conversion),
+        TinyInt | SmallInt | MediumInt | Int | BigInt => number::to_signed(value, conversion),
+        Year => number::to_year(value, conversion),
+        Decimal => number::to_decimal(value, conversion),
+        Float | Double => number::to_double(value, conversion),
+        Date | DateTime | Timestamp => to_datetime(value, conversion),
+        Time => to_time(value, conversion),
+        Char | VarChar | TinyText | Text | MediumText | LongText => text::to_text(value, conversion),
+        Json => crate::json::cast(value, conversion),
+    }
+}
+
+fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    let (ctx, to) = (conversion.ctx, &conversion.to);
+    // A stored value passes as it is, whatever the mode says of zero dates.
+    let rules = if conversion.from.is_datetime() {
+        DateRules::ANY
+    } else {
+        DateRules::of_mode(&ctx.sql_mode)
+    };
+    let unquoted = json_text(value, conversion);
+    let value = unquoted.as_deref().map_or(value, Datum::String);
+    let Some(found) = temporal::to_datetime(value, &conversion.from, ctx, rules)? else {
+        return Ok(Value::Null);
+    };
+    if to.kind == TypeKind::Date {
+        return Ok(Value::UInt(found.date().pack()));
+    }
+    match found.round(to.decimals) {
+        Some(rounded) => Ok(Value::UInt(rounded.pack())),
+        None => {
+            temporal::overflow(ctx)?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    let unquoted = json_text(value, conversion);
+    let value = unquoted.as_deref().map_or(value, Datum::String);
+    Ok(match temporal::to_time(value, &conversion.from, conversion.ctx)? {
+        Some(us) => Value::Int(Time(us).round(conversion.to.decimals).0),
+        None => Value::Null,
+    })
+}
+
+/// The text inside a JSON string.
+fn json_text(value: Datum<'_>, conversion: &Conversion<'_>) -> Option<String> {
+    match value {
+        Datum::String(text) if conversion.from.kind == TypeKind::Json => Some(crate::json::unquote(text)),
+        _ => None,
+    }
+}
+
+/// Converts an array.
+pub(crate) fn array(
+    array: &ArrayRef,
+    from: &SqlType,
+    to: &SqlType,
+    implicit: bool,
+    ctx: &EvalContext,
+    input: &Expr,
+) -> Result<ArrayRef> {
+    if keeps_value(from, to, implicit) && to.kind != TypeKind::Null {
+        return Ok(array.clone());
+    }
+    if to.kind == TypeKind::Double
+        && let Some(doubles) = to_doubles(array)
+    {
+        return Ok(doubles);
+    }
+    let conversion = Conversion {
+        from: *from,
+        to: *to,
+        implicit,
+        ctx,
+        input,
+    };
+    // A text compared with an exact number keeps its own scale; an array has one for all.
+    let mut out = ColumnBuilder::new(to, array.len());
+    for i in 0..array.len() {
+        let value = Datum::at(array.as_ref(), i)?;
+        if value.is_null() {
+            out.append_null();
+        } else {
+            let converted = datum(value, &conversion)?;
+            eval::append(&mut out, Datum::of(&converted), to)?;
+        }
+    }
+    Ok(out.finish())
+}
+
+/// Numbers as doubles.
+fn to_doubles(array: &ArrayRef) -> Option<ArrayRef> {
+    let doubles: Float64Array = match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().unary::<_, Float64Type>(|v| v as f64),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().unary::<_, Float64Type>(|v| v as f64),
+        _ => return None,
+    };
+    Some(Arc::new(doubles))
+}
+
+/// Whether a conversion can fail or warn.
+pub(crate) fn may_fail(from: &SqlType, to: &SqlType) -> bool {
+    let harmless = from == to
+        || from.kind == TypeKind::Null
+        || from.is_numeric() && (to.kind == TypeKind::Double || to.is_string() && !to.is_binary() && to.length >= 30)
+        || from.is_datetime() && to.is_datetime()
+        || from.is_string() && to.is_string() && from.is_binary() == to.is_binary();
+    !harmless
+}
+
+/// Whether a value that is not NULL may become NULL, as result metadata tells it.
+pub(crate) fn may_be_null(from: &SqlType, to: &SqlType) -> bool {
+    let temporal = to.is_temporal() && !from.is_temporal();
+    temporal || to.kind == TypeKind::Year || from.is_binary() && to.is_string() && !to.is_binary()
+}
+
+/// Refuses what `CAST` cannot be asked for.
+pub(crate) fn check_explicit(to: &SqlType) -> Result<()> {
+    if to.kind == TypeKind::Decimal {
+        if to.decimals > types::Decimal::MAX_SCALE {
+            return Err(Error::new(
+                errno::ER_TOO_BIG_SCALE,
+                format!("Too big scale {} specified for column 'CAST'. Maximum is 30.", to.decimals),
+            ));
+        }
+        if to.length > u32::from(types::Decimal::MAX_DIGITS) {
+            return Err(Error::new(
+                errno::ER_TOO_BIG_PRECISION,
+                format!("Too-big precision {} specified for 'CAST'. Maximum is 65.", to.length),
+            ));
+        }
+        if u32::from(to.decimals) > to.length {
+            return Err(Error::new(
+                errno::ER_M_BIGGER_THAN_D,
+                "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '').",
+            ));
+        }
+    }
+    if to.is_temporal() && to.decimals > 6 {
+        return Err(Error::new(
+            errno::ER_TOO_BIG_PRECISION,
+            format!("Too-big precision {} specified for 'CAST'. Maximum is 6.", to.decimals),
+        ));
+    }
+    Ok(())
+}
+
+/// A DATETIME's or DATE's value as a number with its fraction.
+pub(crate) fn temporal_number(value: Datum<'_>, ty: &SqlType) -> Option<types::Decimal> {
+    let (whole, microseconds) = match value {
+        Datum::UInt(packed) if ty.kind == TypeKind::Date => (DateTime::unpack(packed).date_number() as i64, 0),
+        Datum::UInt(packed) if ty.is_datetime() => {
+            let at = DateTime::unpack(packed);
+            (at.datetime_number() as i64, i64::from(at.microsecond))
+        }
+        Datum::Int(us) if ty.kind == TypeKind::Time => {
+            let time = Time(us);
+            let micros = i64::from(time.microseconds());
+            (time.number(), if us < 0 { -micros } else { micros })
+        }
+        _ => return None,
+    };
+    let unscaled = i128::from(whole) * 1_000_000 + i128::from(microseconds);
+    types::Decimal::from_i128(unscaled, 6).rescale(ty.decimals.min(6))
+}

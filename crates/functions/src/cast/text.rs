@@ -1,0 +1,104 @@
+//! Conversions to text and to binary data.
+
+use types::{Charset, Result, TypeKind, Value, errno};
+
+use super::Conversion;
+use crate::charset;
+use crate::datum::Datum;
+
+/// `length` of a CHAR or BINARY that was asked for without one.
+pub(crate) const UNLIMITED: u32 = u32::MAX;
+
+pub(super) fn to_text(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    if conversion.to.is_binary() {
+        to_binary(value, conversion)
+    } else {
+        to_characters(value, conversion)
+    }
+}
+
+fn to_characters(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    let to = &conversion.to;
+    let target = to.collation.charset();
+    let text = match value {
+        Datum::String(text) => charset::restrict(text, target).into_owned(),
+        Datum::Bytes(bytes) => match charset::decode(bytes, target) {
+            Some(text) => text,
+            None => {
+                invalid(bytes, target, conversion)?;
+                return Ok(Value::Null);
+            }
+        },
+        other => text_of(other, conversion),
+    };
+    let limited = is_limited(conversion);
+    if limited && text.len() > to.length as usize {
+        let end = text.char_indices().nth(to.length as usize).map(|(i, _)| i);
+        if let Some(end) = end {
+            conversion.ctx.conversion_lost(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!("Truncated incorrect CHAR({}) value: '{text}'", to.length),
+            )?;
+            return Ok(Value::String(text.get(..end).unwrap_or_default().to_owned()));
+        }
+    }
+    Ok(Value::String(text))
+}
+
+fn to_binary(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    let to = &conversion.to;
+    let mut bytes = match value {
+        Datum::Bytes(bytes) => bytes.to_vec(),
+        Datum::String(text) => {
+            let source = if conversion.from.is_string() {
+                conversion.from.collation.charset()
+            } else {
+                Charset::Utf8mb4
+            };
+            charset::encode(text, source).into_owned()
+        }
+        other => text_of(other, conversion).into_bytes(),
+    };
+    let limit = to.length as usize;
+    if is_limited(conversion) && bytes.len() != limit {
+        if bytes.len() > limit {
+            let shown = String::from_utf8_lossy(&bytes).into_owned();
+            conversion.ctx.conversion_lost(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!("Truncated incorrect BINARY({limit}) value: '{shown}'"),
+            )?;
+        }
+        bytes.resize(limit, 0);
+    }
+    Ok(Value::Bytes(bytes))
+}
+
+/// Whether the length was asked for. Those so large that the result is a TEXT are no limit in practice.
+fn is_limited(conversion: &Conversion<'_>) -> bool {
+    let to = &conversion.to;
+    !conversion.implicit && to.length != UNLIMITED && matches!(to.kind, TypeKind::Char | TypeKind::VarChar)
+}
+
+/// The text of a value that is none.
+fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
+    value.to_value().display_text(&conversion.from)
+}
+
+/// Warning 1300, an error in strict DML.
+fn invalid(bytes: &[u8], target: Charset, conversion: &Conversion<'_>) -> Result<()> {
+    conversion.ctx.conversion_lost(
+        errno::ER_INVALID_CHARACTER_STRING,
+        invalid_message(bytes, target),
+    )
+}
+
+/// "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong one on, at most six.
+pub(crate) fn invalid_message(bytes: &[u8], target: Charset) -> String {
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(_) => 0,
+        Err(e) => e.valid_up_to(),
+    };
+    let wrong: String = bytes.iter().skip(valid).take(6).map(|b| format!("{b:02X}")).collect();
+    let more = if bytes.len() > valid + 6 { "..." } else { "" };
+    format!("Invalid {} character string: '{wrong}{more}'", target.name())
+}

@@ -1,0 +1,131 @@
+//! One row at a time: the complete meaning of every expression, which the columnar kernels only speed up.
+
+use arrow::record_batch::RecordBatch;
+use types::{Error, Result, Value};
+
+use super::Call;
+use crate::datum::{Cell, Datum};
+use crate::ops::logic::truth;
+use crate::registry::{Eval, FunctionDef};
+use crate::{EvalContext, Expr, cast};
+
+/// Where columns' values come from.
+#[derive(Clone, Copy)]
+pub enum Row<'a> {
+    /// There are no columns.
+    None,
+    /// A row of a batch.
+    Batch(&'a RecordBatch, usize),
+    Values(&'a [Value]),
+}
+
+impl<'a> Row<'a> {
+    fn column(&self, index: usize) -> Result<Datum<'a>> {
+        let found = match self {
+            Self::None => None,
+            Self::Batch(batch, row) => match batch.columns().get(index) {
+                Some(array) if *row < array.len() => Some(Datum::at(array.as_ref(), *row)?),
+                _ => None,
+            },
+            Self::Values(values) => values.get(index).map(Datum::of),
+        };
+        found.ok_or_else(|| Error::internal(format!("there is no column {index} to evaluate")))
+    }
+}
+
+/// Evaluates `expr` over one row.
+pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) -> Result<Cell<'a>> {
+    match expr {
+        Expr::Column { index, .. } => row.column(*index).map(Cell::Ref),
+        Expr::Literal { value, .. } => Ok(Cell::Ref(Datum::of(value))),
+        Expr::Param { index, ty } => parameter(*index, ty, ctx),
+        Expr::Call { function, args, ty } => {
+            let def = function.0;
+            let call = Call {
+                ctx,
+                def,
+                args,
+                ty: *ty,
+            };
+            match def.eval {
+                Eval::Lazy(eval) => eval(&call, row),
+                Eval::Scalar(eval) => scalar(&call, def, eval, row).map(Cell::Own),
+            }
+        }
+        Expr::Cast { input, ty, implicit } => {
+            let cell = evaluate(input, row, ctx)?;
+            cast::cell(cell, &input.ty(), ty, *implicit, ctx, input)
+        }
+        Expr::Case {
+            branches, otherwise, ..
+        } => {
+            for (condition, value) in branches {
+                if truth(&evaluate(condition, row, ctx)?.datum()) == Some(true) {
+                    return evaluate(value, row, ctx);
+                }
+            }
+            match otherwise {
+                Some(otherwise) => evaluate(otherwise, row, ctx),
+                None => Ok(Cell::NULL),
+            }
+        }
+    }
+}
+
+/// A parameter's value in the type its expression was bound with.
+fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Result<Cell<'a>> {
+    let Some(value) = ctx.params.get(index) else {
+        return Err(Error::internal(format!("parameter {index} has no value")));
+    };
+    // An integer may come with the other sign's variant; everything else is as planned.
+    Ok(match value {
+        Value::Int(v) if ty.is_integer() && ty.unsigned && *v >= 0 => Cell::Own(Value::UInt(*v as u64)),
+        Value::UInt(v) if ty.is_integer() && !ty.unsigned => match i64::try_from(*v) {
+            Ok(v) => Cell::Own(Value::Int(v)),
+            Err(_) => Cell::Ref(Datum::UInt(*v)),
+        },
+        value => Cell::Ref(Datum::of(value)),
+    })
+}
+
+/// Evaluates the arguments, without a heap allocation for up to three, and calls the function.
+fn scalar(call: &Call<'_>, def: &FunctionDef, eval: crate::registry::ScalarFn, row: &Row<'_>) -> Result<Value> {
+    let strict = def.null_in_null_out;
+    let ctx = call.ctx;
+    match call.args {
+        [] => eval(call, &[]),
+        [a] => {
+            let a = evaluate(a, row, ctx)?;
+            if strict && a.is_null() {
+                return Ok(Value::Null);
+            }
+            eval(call, &[a.datum()])
+        }
+        [a, b] => {
+            let a = evaluate(a, row, ctx)?;
+            if strict && a.is_null() {
+                return Ok(Value::Null);
+            }
+            let b = evaluate(b, row, ctx)?;
+            if strict && b.is_null() {
+                return Ok(Value::Null);
+            }
+            eval(call, &[a.datum(), b.datum()])
+        }
+        args => {
+            let mut cells = Vec::with_capacity(args.len());
+            for arg in args {
+                let cell = evaluate(arg, row, ctx)?;
+                if strict && cell.is_null() {
+                    return Ok(Value::Null);
+                }
+                cells.push(cell);
+            }
+            if let [a, b, c] = cells.as_slice() {
+                return eval(call, &[a.datum(), b.datum(), c.datum()]);
+            }
+            let datums: Vec<Datum<'_>> = cells.iter().map(Cell::datum).collect();
+            eval(call, &datums)
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! JSON values: a tree, its normalised text, its order.
+//!
+//! A JSON column or expression holds normalised text (keys by length, then bytes; `", "` and `": "` between), so values
+//! are parsed when a function looks into them.
+//!
+//! - [`parse`]: text in, with MySQL's error messages and positions.
+//! - [`path`]: `$.a[0]`, `$**.b`.
+//! - [`read`], [`write`]: the functions.
+
+pub(crate) mod parse;
+pub(crate) mod path;
+pub(crate) mod read;
+pub(crate) mod write;
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use types::temporal::{DateTime, Time};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno, number_text};
+
+use crate::cast::Conversion;
+use crate::datum::Datum;
+use crate::Expr;
+
+/// A JSON value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Double(f64),
+    /// Only of SQL's DECIMALs: a document's text has doubles.
+    Decimal(Decimal),
+    String(String),
+    Array(Vec<Json>),
+    /// Sorted by length of the key, then its bytes; keys are unique.
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// An object of members in the order they were given: of equal keys the last one counts.
+    pub fn object(members: Vec<(String, Json)>) -> Self {
+        let mut members = members;
+        // Stable: the last of equal keys stays last.
+        members.sort_by(|a, b| key_order(&a.0, &b.0));
+        let mut unique: Vec<(String, Json)> = Vec::with_capacity(members.len());
+        for member in members {
+            match unique.last_mut() {
+                Some(last) if last.0 == member.0 => *last = member,
+                _ => unique.push(member),
+            }
+        }
+        Self::Object(unique)
+    }
+
+    /// The member of an object.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        match self {
+            Self::Object(members) => {
+                let found = members.binary_search_by(|(k, _)| key_order(k, key)).ok()?;
+                members.get(found).map(|(_, v)| v)
+            }
+            _ => None,
+        }
+    }
+
+    /// The normalised text.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    pub fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(true) => out.push_str("true"),
+            Self::Bool(false) => out.push_str("false"),
+            Self::Int(v) => {
+                let _ = write!(out, "{v}");
+            }
+            Self::UInt(v) => {
+                let _ = write!(out, "{v}");
+            }
+            Self::Double(v) => out.push_str(&double_text(*v)),
+            Self::Decimal(d) => out.push_str(&d.to_text()),
+            Self::String(text) => write_quoted(text, out),
+            Self::Array(items) => {
+                out.push('[');
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        out.push_str(", ");
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Self::Object(members) => {
+                out.push('{');
+                for (i, (key, value)) in members.iter().enumerate() {
+                    if i > 0 {
+                        out.push_str(", ");
+                    }
+                    write_quoted(key, out);
+                    out.push_str(": ");
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// What `JSON_TYPE` answers.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "NULL",
+            Self::Bool(_) => "BOOLEAN",
+            Self::Int(_) => "INTEGER",
+            Self::UInt(_) => "UNSIGNED INTEGER",
+            Self::Double(_) => "DOUBLE",
+            Self::Decimal(_) => "DECIMAL",
+            Self::String(_) => "STRING",
+            Self::Array(_) => "ARRAY",
+            Self::Object(_) => "OBJECT",
+        }
+    }
+
+    /// MySQL's order of JSON values: by type first, null < numbers < strings < objects < arrays < booleans.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        let by_rank = self.rank().cmp(&other.rank());
+        if by_rank.is_ne() {
+            return by_rank;
+        }
+        match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::String(a), Self::String(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Self::Array(a), Self::Array(b)) => compare_all(a.iter(), b.iter()).then(a.len().cmp(&b.len())),
+            (Self::Object(a), Self::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
+                let keys = a.iter().zip(b).map(|(x, y)| key_order(&x.0, &y.0)).find(|o| o.is_ne());
+                keys.unwrap_or_else(|| compare_all(a.iter().map(|(_, v)| v), b.iter().map(|(_, v)| v)))
+            }),
+            (a, b) => match (a.number(), b.number()) {
+                (Some(a), Some(b)) => {
+                    crate::ops::comparison::compare_same(&a, &b, types::Collation::Binary).unwrap_or(Ordering::Equal)
+                }
+                _ => Ordering::Equal,
+            },
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Int(_) | Self::UInt(_) | Self::Double(_) | Self::Decimal(_) => 1,
+            Self::String(_) => 2,
+            Self::Object(_) => 3,
+            Self::Array(_) => 4,
+            Self::Bool(_) => 5,
+        }
+    }
+
+    fn number(&self) -> Option<Datum<'static>> {
+        match self {
+            Self::Int(v) => Some(Datum::Int(*v)),
+            Self::UInt(v) => Some(Datum::UInt(*v)),
+            Self::Double(v) => Some(Datum::Double(*v)),
+            Self::Decimal(d) => Some(Datum::Decimal(*d)),
+            _ => None,
+        }
+    }
+}
+
+fn compare_all<'a>(a: impl Iterator<Item = &'a Json>, b: impl Iterator<Item = &'a Json>) -> Ordering {
+    a.zip(b)
+        .map(|(x, y)| x.compare(y))
+        .find(|o| o.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+/// The order of keys in an object.
+pub(crate) fn key_order(a: &str, b: &str) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes()))
+}
+
+/// A double always shows that it is one: `1.0`, `1e20`.
+fn double_text(value: f64) -> String {
+    let mut out = Vec::new();
+    number_text::write_f64(value, &mut out);
+    let mut text = String::from_utf8(out).unwrap_or_default();
+    if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+        text.push_str(".0");
+    }
+    text
+}
+
+/// Appends a string as JSON writes it.
+pub(crate) fn write_quoted(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if (c as u32) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Parses an argument of a function: error 3141 names the argument (from 1) and the function.
+pub(crate) fn parse_argument(text: &[u8], argument: usize, function: &str) -> Result<Json> {
+    parse::parse(text).map_err(|e| {
+        Error::new(
+            errno::ER_INVALID_JSON_TEXT_IN_PARAM,
+            format!(
+                "Invalid JSON text in argument {argument} to function {function}: \"{}\" at position {}.",
+                e.message, e.position
+            ),
+        )
+    })
+}
+
+/// Checks and normalises a text for a JSON column: error 3140.
+pub(crate) fn normalise(text: &[u8], column: &str) -> Result<String> {
+    match parse::parse(text) {
+        Ok(json) => Ok(json.to_text()),
+        Err(e) => Err(Error::new(
+            errno::ER_INVALID_JSON_TEXT,
+            format!(
+                "Invalid JSON text: \"{}\" at position {} in value for column '{column}'.",
+                e.message, e.position
+            ),
+        )),
+    }
+}
+
+/// `CAST(... AS JSON)`: text is parsed, other values become scalars.
+pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    let json = if conversion.from.kind == TypeKind::Json {
+        return Ok(value.to_value());
+    } else if conversion.from.is_string() && !conversion.from.is_binary() {
+        parse_argument(value.bytes(), 1, "cast_as_json")?
+    } else {
+        of_value(&value, &conversion.from, is_boolean(conversion.input))
+    };
+    Ok(Value::String(json.to_text()))
+}
+
+/// Whether an expression is a truth value, which JSON keeps apart from 0 and 1.
+pub(crate) fn is_boolean(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call { ty, .. } | Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
+        _ => false,
+    }
+}
+
+/// The JSON value of an SQL value: JSON as it is, text as a string.
+pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
+    match value {
+        Datum::Null => Json::Null,
+        Datum::Int(us) if ty.kind == TypeKind::Time => Json::String(Time(*us).to_text(6)),
+        Datum::Int(v) if boolean => Json::Bool(*v != 0),
+        Datum::Int(v) => Json::Int(*v),
+        Datum::UInt(packed) if ty.kind == TypeKind::Date => Json::String(DateTime::unpack(*packed).date_text()),
+        Datum::UInt(packed) if ty.is_datetime() => Json::String(DateTime::unpack(*packed).datetime_text(6)),
+        Datum::UInt(v) => i64::try_from(*v).map_or(Json::UInt(*v), Json::Int),
+        Datum::Double(v) => Json::Double(*v),
+        Datum::Decimal(d) => Json::Decimal(crate::eval::fit_decimal(*d, ty)),
+        // What an expression holds as JSON was checked when it was made.
+        Datum::String(text) if ty.kind == TypeKind::Json => parse::parse(text.as_bytes()).unwrap_or(Json::Null),
+        Datum::String(text) => Json::String((*text).to_owned()),
+        Datum::Bytes(bytes) => Json::String(format!("base64:type15:{}", crate::string::base64::encode(bytes))),
+    }
+}
+
+/// Compares two values at least one of which is JSON.
+pub(crate) fn compare(a: &Datum<'_>, ta: &SqlType, b: &Datum<'_>, tb: &SqlType) -> Option<Ordering> {
+    if a.is_null() || b.is_null() {
+        return None;
+    }
+    let boolean = |t: &SqlType| *t == SqlType::BOOL;
+    let (a, b) = (of_value(a, ta, boolean(ta)), of_value(b, tb, boolean(tb)));
+    Some(a.compare(&b))
+}
+
+/// The SQL value of a JSON text that is a number, a truth value or a string; `None` for anything else.
+pub(crate) fn scalar(text: &str) -> Option<(Value, SqlType)> {
+    Some(match parse::parse(text.as_bytes()).ok()? {
+        Json::Bool(b) => (Value::Int(i64::from(b)), SqlType::BIGINT),
+        Json::Int(v) => (Value::Int(v), SqlType::BIGINT),
+        Json::UInt(v) => (Value::UInt(v), SqlType::BIGINT_UNSIGNED),
+        Json::Double(v) => (Value::Double(v), SqlType::DOUBLE),
+        Json::Decimal(d) => (Value::Decimal(d), SqlType::decimal(65, d.scale)),
+        Json::String(s) => {
+            // Only text that is a number counts as one.
+            let complete = crate::cast::number::parse_double(s.as_bytes()).complete && !s.is_empty();
+            if !complete {
+                return None;
+            }
+            let ty = SqlType::varchar(s.len() as u32, types::Collation::Utf8mb4Bin);
+            (Value::String(s), ty)
+        }
+        Json::Null | Json::Array(_) | Json::Object(_) => return None,
+    })
+}
+
+/// The text of a JSON string without quotes and escapes; any other JSON text as it is.
+pub(crate) fn unquote(text: &str) -> String {
+    if text.len() >= 2
+        && text.starts_with('"')
+        && text.ends_with('"')
+        && let Ok(Json::String(inner)) = parse::parse(text.as_bytes())
+    {
+        return inner;
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normal(text: &str) -> String {
+        match parse::parse(text.as_bytes()) {
+            Ok(json) => json.to_text(),
+            Err(e) => format!("{} {}", e.message, e.position),
+        }
+    }
+
+    /// As MySQL 8.0.33 prints `CAST(... AS JSON)`.
+    #[test]
+    fn texts_are_normalised() {
+        for (text, expected) in [
+            (r#"{"b":1,"aa":2,"a":3,"b":4}"#, r#"{"a": 3, "b": 4, "aa": 2}"#),
+            (
+                "[1,2.0,1e2,1.5e300,-0,0.1,18446744073709551615,-9223372036854775809]",
+                "[1, 2.0, 100.0, 1.5e300, 0, 0.1, 18446744073709551615, -9.223372036854776e18]",
+            ),
+            (r#""a\u00e9\n\t\u0001/\/""#, r#""aé\n\t\u0001//""#),
+            (" [ 1 , 2 ] ", "[1, 2]"),
+        ] {
+            assert_eq!(normal(text), expected);
+        }
+    }
+
+    #[test]
+    fn order_is_by_type_first() {
+        let parse = |t: &str| parse::parse(t.as_bytes()).unwrap();
+        let ascending = ["null", "-1", "1", "1.5", "\"a\"", "\"b\"", "{}", "{\"a\": 1}", "[1]", "[2]", "false", "true"];
+        for pair in ascending.windows(2) {
+            assert_eq!(parse(pair[0]).compare(&parse(pair[1])), Ordering::Less, "{pair:?}");
+        }
+        assert_eq!(parse("1").compare(&parse("1.0")), Ordering::Equal);
+    }
+
+    #[test]
+    fn unquoting() {
+        assert_eq!(unquote(r#""a\nb""#), "a\nb");
+        assert_eq!(unquote("[1]"), "[1]");
+        assert_eq!(unquote("\"abc"), "\"abc");
+    }
+}

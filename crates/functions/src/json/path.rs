@@ -1,0 +1,288 @@
+//! JSON paths: `$.a`, `$[0]`, `$[last-1]`, `$[0 to 2]`, `$.*`, `$[*]`, `$**.a`.
+//!
+//! Source: manual 12.18.3 "Functions That Search JSON Values", "JSON Path Syntax".
+
+use types::{Error, Result};
+
+use super::Json;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Leg {
+    Member(String),
+    AnyMember,
+    Cell(Index),
+    Range(Index, Index),
+    AnyCell,
+    /// `**`: this value and everything below it.
+    Ellipsis,
+}
+
+/// A position from the beginning, or (`last - n`) from the end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Index {
+    First(usize),
+    Last(usize),
+}
+
+impl Index {
+    /// The position in an array of a length; `None` before its beginning.
+    fn resolve(self, len: usize) -> Option<usize> {
+        match self {
+            Self::First(i) => Some(i),
+            Self::Last(back) => len.checked_sub(1)?.checked_sub(back),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Path(pub Vec<Leg>);
+
+/// Reads a path. Error 3143 with the position of what is wrong.
+pub(crate) fn parse(text: &str) -> Result<Path> {
+    let mut parser = Parser {
+        text: text.as_bytes(),
+        at: 0,
+    };
+    parser.path().ok_or_else(|| {
+        Error::new(
+            3143,
+            format!(
+                "Invalid JSON path expression. The error is around character position {}.",
+                parser.at.max(1)
+            ),
+        )
+    })
+}
+
+struct Parser<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn spaces(&mut self) {
+        while self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn path(&mut self) -> Option<Path> {
+        self.spaces();
+        if !self.eat(b'$') {
+            return None;
+        }
+        let mut legs = Vec::new();
+        loop {
+            self.spaces();
+            match self.peek() {
+                None => break,
+                Some(b'.') => {
+                    self.at += 1;
+                    self.spaces();
+                    legs.push(self.member()?);
+                }
+                Some(b'[') => {
+                    self.at += 1;
+                    legs.push(self.cell()?);
+                }
+                Some(b'*') => {
+                    self.at += 1;
+                    if !self.eat(b'*') {
+                        return None;
+                    }
+                    legs.push(Leg::Ellipsis);
+                }
+                Some(_) => return None,
+            }
+        }
+        // `**` has to be followed by what to look for.
+        (legs.last() != Some(&Leg::Ellipsis)).then_some(Path(legs))
+    }
+
+    fn member(&mut self) -> Option<Leg> {
+        if self.eat(b'*') {
+            return Some(Leg::AnyMember);
+        }
+        let start = self.at;
+        if self.peek() == Some(b'"') {
+            let mut end = self.at + 1;
+            while *self.text.get(end)? != b'"' {
+                end += 1 + usize::from(self.text.get(end) == Some(&b'\\'));
+            }
+            let quoted = self.text.get(start..=end)?;
+            self.at = end + 1;
+            return match super::parse::parse(quoted) {
+                Ok(Json::String(key)) => Some(Leg::Member(key)),
+                _ => None,
+            };
+        }
+        let rest = std::str::from_utf8(self.text.get(start..)?).ok()?;
+        let letter = |i: usize, c: char| c == '_' || c == '$' || c.is_alphabetic() || i > 0 && c.is_alphanumeric();
+        let end = rest
+            .char_indices()
+            .find(|(i, c)| !letter(*i, *c))
+            .map_or(rest.len(), |(i, _)| i);
+        if end == 0 {
+            return None;
+        }
+        self.at += end;
+        rest.get(..end).map(|key| Leg::Member(key.to_owned()))
+    }
+
+    fn cell(&mut self) -> Option<Leg> {
+        self.spaces();
+        let leg = if self.eat(b'*') {
+            Leg::AnyCell
+        } else {
+            let from = self.index()?;
+            self.spaces();
+            if self.word(b"to") {
+                self.spaces();
+                Leg::Range(from, self.index()?)
+            } else {
+                Leg::Cell(from)
+            }
+        };
+        self.spaces();
+        self.eat(b']').then_some(leg)
+    }
+
+    fn word(&mut self, word: &[u8]) -> bool {
+        let found = self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word));
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    fn index(&mut self) -> Option<Index> {
+        if !self.word(b"last") {
+            return self.number().map(Index::First);
+        }
+        self.spaces();
+        if !self.eat(b'-') {
+            return Some(Index::Last(0));
+        }
+        self.spaces();
+        self.number().map(Index::Last)
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        let start = self.at;
+        while self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            self.at += 1;
+        }
+        let digits = self.text.get(start..self.at)?;
+        let number: u32 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        Some(number as usize)
+    }
+}
+
+impl Path {
+    /// Whether it can lead to several values.
+    pub fn is_multiple(&self) -> bool {
+        self.0
+            .iter()
+            .any(|leg| !matches!(leg, Leg::Member(_) | Leg::Cell(_)))
+    }
+
+    /// The values it leads to, in document order.
+    pub fn find<'a>(&self, root: &'a Json) -> Vec<&'a Json> {
+        let mut found = Vec::new();
+        seek(root, &self.0, &mut found);
+        found
+    }
+}
+
+fn seek<'a>(value: &'a Json, legs: &[Leg], found: &mut Vec<&'a Json>) {
+    let Some((leg, rest)) = legs.split_first() else {
+        // `**` may come by the same value twice.
+        if !found.iter().any(|f| std::ptr::eq(*f, value)) {
+            found.push(value);
+        }
+        return;
+    };
+    match (leg, value) {
+        (Leg::Member(key), object) => {
+            if let Some(member) = object.get(key) {
+                seek(member, rest, found);
+            }
+        }
+        (Leg::AnyMember, Json::Object(members)) => members.iter().for_each(|(_, v)| seek(v, rest, found)),
+        (Leg::Cell(index), Json::Array(items)) => {
+            if let Some(item) = index.resolve(items.len()).and_then(|i| items.get(i)) {
+                seek(item, rest, found);
+            }
+        }
+        // Any other value is an array of itself.
+        (Leg::Cell(index), scalar) => {
+            if index.resolve(1) == Some(0) {
+                seek(scalar, rest, found);
+            }
+        }
+        (Leg::Range(from, to), Json::Array(items)) => {
+            let from = from.resolve(items.len()).unwrap_or(0);
+            if let Some(to) = to.resolve(items.len()) {
+                let count = (to + 1).saturating_sub(from);
+                items.iter().skip(from).take(count).for_each(|v| seek(v, rest, found));
+            }
+        }
+        (Leg::Range(from, to), scalar) => {
+            let starts = from.resolve(1).is_none_or(|i| i == 0);
+            if starts && to.resolve(1).is_some() {
+                seek(scalar, rest, found);
+            }
+        }
+        (Leg::AnyCell, Json::Array(items)) => items.iter().for_each(|v| seek(v, rest, found)),
+        (Leg::Ellipsis, value) => {
+            seek(value, rest, found);
+            match value {
+                Json::Array(items) => items.iter().for_each(|v| seek(v, legs, found)),
+                Json::Object(members) => members.iter().for_each(|(_, v)| seek(v, legs, found)),
+                _ => {}
+            }
+        }
+        (Leg::AnyMember | Leg::AnyCell, _) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(document: &str, path: &str) -> Vec<String> {
+        let json = super::super::parse::parse(document.as_bytes()).unwrap();
+        parse(path).unwrap().find(&json).iter().map(|j| j.to_text()).collect()
+    }
+
+    #[test]
+    fn paths_lead_to_values() {
+        let document = r#"{"a": [1, 2, {"b": 3}], "a b": 4}"#;
+        assert_eq!(find(document, "$.a[2].b"), ["3"]);
+        assert_eq!(find(document, "$.a[*]"), ["1", "2", r#"{"b": 3}"#]);
+        assert_eq!(find(document, "$**.b"), ["3"]);
+        assert_eq!(find(document, "$.a[last]"), [r#"{"b": 3}"#]);
+        assert_eq!(find(document, "$.a[last-2]"), ["1"]);
+        assert_eq!(find(document, "$.a[0 to 1]"), ["1", "2"]);
+        assert_eq!(find(document, r#"$."a b""#), ["4"]);
+        assert_eq!(find("5", "$[0]"), ["5"]);
+        assert!(find(document, "$.x").is_empty());
+    }
+
+    #[test]
+    fn wrong_paths() {
+        for path in ["a", "$.", "$[", "$[a]", "$**", "$x", ""] {
+            assert_eq!(parse(path).unwrap_err().code, 3143, "{path}");
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! JSON functions that look into documents: JSON_EXTRACT, `->`, `->>`, JSON_CONTAINS, JSON_KEYS and their like.
+//!
+//! Source: manual 12.18 "JSON Functions".
+
+use types::{Collation, Error, Result, SqlType, TypeKind, Value};
+
+use super::path::{self, Path};
+use super::{Json, parse_argument, write_quoted};
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("json_extract", 2, MANY, resolve_json, extract).nullability(Nullability::Always),
+    function("->", 2, 2, resolve_json, extract).nullability(Nullability::Always),
+    function("->>", 2, 2, resolve_text, extract_unquoted).nullability(Nullability::Always),
+    function("json_value", 2, 2, resolve_value, value).nullability(Nullability::Always),
+    function("json_unquote", 1, 1, resolve_unquote, unquote),
+    function("json_quote", 1, 1, resolve_unquote, quote),
+    function("json_valid", 1, 1, |_| Ok(SqlType::BOOL), valid).infallible(),
+    function("json_type", 1, 1, resolve_type, type_of),
+    function("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
+    function("json_depth", 1, 1, resolve_integer, depth),
+    function("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
+    function("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
+    function("json_contains_path", 3, MANY, resolve_integer, contains_path),
+    function("json_overlaps", 2, 2, resolve_integer, overlaps),
+    function("json_pretty", 1, 1, resolve_text, pretty),
+    function("json_search", 3, MANY, resolve_json, search)
+        .sees_null()
+        .nullability(Nullability::Always),
+];
+
+pub(super) fn resolve_json(_: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(SqlType::JSON)
+}
+
+fn resolve_integer(_: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(SqlType {
+        length: 21,
+        ..SqlType::BIGINT
+    })
+}
+
+fn long_text() -> SqlType {
+    SqlType {
+        kind: TypeKind::LongText,
+        ..SqlType::varchar(u32::MAX, Collation::Utf8mb4Bin)
+    }
+}
+
+fn resolve_text(_: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(long_text())
+}
+
+fn resolve_value(_: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(SqlType::varchar(512, Collation::DEFAULT))
+}
+
+fn resolve_type(binding: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(SqlType::varchar(51, binding.env.collation))
+}
+
+fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let ty = binding.ty(0);
+    let text = ty.is_string() && !ty.is_binary() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
+    if !text {
+        return Err(Error::new(
+            3064,
+            format!("Incorrect type for argument 1 in function {}.", binding.name),
+        ));
+    }
+    Ok(long_text())
+}
+
+/// The document in argument `index`. Errors 3141 and 3146.
+pub(super) fn document(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Result<Json> {
+    let name = match call.def.name {
+        "->" | "->>" => "json_extract",
+        name => name,
+    };
+    match args.get(index) {
+        Some(Datum::String(text)) => parse_argument(text.as_bytes(), index + 1, name),
+        _ => Err(Error::new(
+            3146,
+            format!(
+                "Invalid data type for JSON data in argument {} to function {name}; a JSON string or JSON type is required.",
+                index + 1
+            ),
+        )),
+    }
+}
+
+/// The path in argument `index`.
+pub(super) fn path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
+    match args.get(index) {
+        Some(datum @ (Datum::String(_) | Datum::Bytes(_))) => path::parse(&String::from_utf8_lossy(datum.bytes())),
+        Some(other) => path::parse(&other.to_value().display_text(&SqlType::BIGINT)),
+        None => path::parse(""),
+    }
+}
+
+/// A path that names one value. Error 3149.
+pub(super) fn single_path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
+    let path = path_at(args, index)?;
+    if path.is_multiple() {
+        return Err(Error::new(
+            3149,
+            "In this situation, path expressions may not contain the * and ** tokens or an array range.",
+        ));
+    }
+    Ok(path)
+}
+
+pub(super) fn json_value(json: &Json) -> Value {
+    Value::String(json.to_text())
+}
+
+fn find(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+    let document = document(call, args, 0)?;
+    let mut found = Vec::new();
+    let mut multiple = args.len() > 2;
+    for i in 1..args.len() {
+        let path = path_at(args, i)?;
+        multiple |= path.is_multiple();
+        found.extend(path.find(&document).into_iter().cloned());
+    }
+    Ok(if multiple {
+        (!found.is_empty()).then_some(Json::Array(found))
+    } else {
+        found.pop()
+    })
+}
+
+fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(find(call, args)?.map_or(Value::Null, |j| json_value(&j)))
+}
+
+fn extract_unquoted(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(match find(call, args)? {
+        None => Value::Null,
+        Some(Json::String(text)) => Value::String(text),
+        Some(other) => json_value(&other),
+    })
+}
+
+/// JSON_VALUE without RETURNING: text, NULL for JSON null and for what is missing.
+fn value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(match find(call, args)? {
+        None | Some(Json::Null) => Value::Null,
+        Some(Json::String(text)) => Value::String(text),
+        Some(other) => json_value(&other),
+    })
+}
+
+fn unquote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(Datum::String(text)) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let quoted = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
+    if !quoted {
+        return Ok(Value::from(*text));
+    }
+    Ok(match parse_argument(text.as_bytes(), 1, call.def.name)? {
+        Json::String(inner) => Value::String(inner),
+        _ => Value::from(*text),
+    })
+}
+
+fn quote(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(Datum::String(text)) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let mut out = String::with_capacity(text.len() + 2);
+    write_quoted(text, &mut out);
+    Ok(Value::String(out))
+}
+
+fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let ty = call.arg_type(0);
+    let text = ty.kind == TypeKind::Json || ty.is_string() && !ty.is_binary();
+    let valid = text && args.first().is_some_and(|d| super::parse::parse(d.bytes()).is_ok());
+    Ok(Value::Int(i64::from(valid)))
+}
+
+fn type_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(Value::from(document(call, args, 0)?.type_name()))
+}
+
+/// The value at the path in argument 1, or the whole document if there is no such argument.
+fn part(call: &Call<'_>, args: &[Datum<'_>], document: Json, index: usize) -> Result<Option<Json>> {
+    let _ = call;
+    if args.len() <= index {
+        return Ok(Some(document));
+    }
+    let path = single_path_at(args, index)?;
+    Ok(path.find(&document).first().map(|j| (*j).clone()))
+}
+
+fn length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let document = document(call, args, 0)?;
+    Ok(match part(call, args, document, 1)? {
+        None => Value::Null,
+        Some(Json::Array(items)) => Value::Int(items.len() as i64),
+        Some(Json::Object(members)) => Value::Int(members.len() as i64),
+        Some(_) => Value::Int(1),
+    })
+}
+
+fn depth(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    fn of(json: &Json) -> i64 {
+        1 + match json {
+            Json::Array(items) => items.iter().map(of).max().unwrap_or(0),
+            Json::Object(members) => members.iter().map(|(_, v)| of(v)).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+    Ok(Value::Int(of(&document(call, args, 0)?)))
+}
+
+fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let document = document(call, args, 0)?;
+    Ok(match part(call, args, document, 1)? {
+        Some(Json::Object(members)) => {
+            let keys = members.into_iter().map(|(k, _)| Json::String(k)).collect();
+            json_value(&Json::Array(keys))
+        }
+        _ => Value::Null,
+    })
+}
+
+fn contains(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let target = document(call, args, 0)?;
+    let candidate = document(call, args, 1)?;
+    Ok(match part(call, args, target, 2)? {
+        None => Value::Null,
+        Some(target) => Value::Int(i64::from(is_contained(&target, &candidate))),
+    })
+}
+
+fn is_contained(target: &Json, candidate: &Json) -> bool {
+    match (target, candidate) {
+        (Json::Object(_), Json::Object(members)) => members
+            .iter()
+            .all(|(key, value)| target.get(key).is_some_and(|found| is_contained(found, value))),
+        (Json::Array(_), Json::Array(wanted)) => wanted.iter().all(|w| is_contained(target, w)),
+        (Json::Array(items), single) => items.iter().any(|item| match item {
+            Json::Array(_) if !matches!(single, Json::Array(_)) => item.compare(single).is_eq(),
+            item => is_contained(item, single),
+        }),
+        (a, b) => a.compare(b).is_eq(),
+    }
+}
+
+/// `'one'` or `'all'`. Error 3154.
+fn one_or_all(args: &[Datum<'_>], function: &str) -> Result<bool> {
+    let word = args.get(1).map_or(&b""[..], |d| d.bytes());
+    if word.eq_ignore_ascii_case(b"one") {
+        return Ok(false);
+    }
+    if word.eq_ignore_ascii_case(b"all") {
+        return Ok(true);
+    }
+    Err(Error::new(
+        3154,
+        format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'."),
+    ))
+}
+
+fn contains_path(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let document = document(call, args, 0)?;
+    let all = one_or_all(args, call.def.name)?;
+    for i in 2..args.len() {
+        let found = !path_at(args, i)?.find(&document).is_empty();
+        if found != all {
+            return Ok(Value::Int(i64::from(found)));
+        }
+    }
+    Ok(Value::Int(i64::from(all)))
+}
+
+fn overlaps(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let (a, b) = (document(call, args, 0)?, document(call, args, 1)?);
+    let equal = |x: &Json, y: &Json| x.compare(y).is_eq();
+    let found = match (&a, &b) {
+        (Json::Object(members), Json::Object(_)) => {
+            members.iter().any(|(k, v)| b.get(k).is_some_and(|other| equal(v, other)))
+        }
+        (Json::Array(x), Json::Array(y)) => x.iter().any(|v| y.iter().any(|w| equal(v, w))),
+        (Json::Array(items), single) | (single, Json::Array(items)) => items.iter().any(|v| equal(v, single)),
+        (x, y) => equal(x, y),
+    };
+    Ok(Value::Int(i64::from(found)))
+}
+
+fn pretty(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let mut out = String::new();
+    write_pretty(&document(call, args, 0)?, 0, &mut out);
+    Ok(Value::String(out))
+}
+
+fn write_pretty(json: &Json, depth: usize, out: &mut String) {
+    let indent = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n(' ', depth * 2));
+    };
+    match json {
+        Json::Array(items) if !items.is_empty() => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i > 0 { "," } else { "" });
+                indent(out, depth + 1);
+                write_pretty(item, depth + 1, out);
+            }
+            indent(out, depth);
+            out.push(']');
+        }
+        Json::Object(members) if !members.is_empty() => {
+            out.push('{');
+            for (i, (key, value)) in members.iter().enumerate() {
+                out.push_str(if i > 0 { "," } else { "" });
+                indent(out, depth + 1);
+                write_quoted(key, out);
+                out.push_str(": ");
+                write_pretty(value, depth + 1, out);
+            }
+            indent(out, depth);
+            out.push('}');
+        }
+        other => other.write(out),
+    }
+}
+
+/// `JSON_SEARCH(doc, one|all, pattern[, escape[, path...]])`: paths of strings that are LIKE the pattern.
+fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let nullable = |i: usize| args.get(i).is_none_or(|d| d.is_null());
+    if nullable(0) || nullable(1) || nullable(2) || args.iter().skip(4).any(|d| d.is_null()) {
+        return Ok(Value::Null);
+    }
+    let document = document(call, args, 0)?;
+    let all = one_or_all(args, call.def.name)?;
+    let pattern = args.get(2).map_or(&b""[..], |d| d.bytes());
+    let escape = args.get(3).and_then(|d| std::str::from_utf8(d.bytes()).ok()?.chars().next());
+    let pattern = String::from_utf8_lossy(pattern);
+    let matcher = crate::pattern::like::Like::new(&pattern, escape.unwrap_or('\\'), Collation::Utf8mb4Bin);
+    let mut found = Vec::new();
+    if args.len() > 4 {
+        for i in 4..args.len() {
+            let path = path_at(args, i)?;
+            let prefix = std::str::from_utf8(args.get(i).map_or(&b""[..], |d| d.bytes())).unwrap_or("$");
+            for part in path.find(&document) {
+                walk_strings(part, prefix.trim(), &matcher, &mut found);
+            }
+        }
+    } else {
+        walk_strings(&document, "$", &matcher, &mut found);
+    }
+    found.dedup();
+    if !all {
+        found.truncate(1);
+    }
+    let mut paths: Vec<Json> = found.into_iter().map(Json::String).collect();
+    Ok(match paths.len() {
+        0 => Value::Null,
+        1 => paths.pop().map_or(Value::Null, |p| json_value(&p)),
+        _ => json_value(&Json::Array(paths)),
+    })
+}
+
+fn walk_strings(json: &Json, path: &str, matcher: &crate::pattern::like::Like, found: &mut Vec<String>) {
+    match json {
+        Json::String(text) if matcher.matches(text) => found.push(path.to_owned()),
+        Json::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                walk_strings(item, &format!("{path}[{i}]"), matcher, found);
+            }
+        }
+        Json::Object(members) => {
+            for (key, value) in members {
+                let plain = key.chars().all(|c| c == '_' || c.is_alphanumeric())
+                    && !key.starts_with(|c: char| c.is_ascii_digit())
+                    && !key.is_empty();
+                let mut leg = String::new();
+                if plain { leg.push_str(key) } else { write_quoted(key, &mut leg) }
+                walk_strings(value, &format!("{path}.{leg}"), matcher, found);
+            }
+        }
+        _ => {}
+    }
+}

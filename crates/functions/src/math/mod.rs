@@ -1,0 +1,6 @@
+//! Numeric functions.
+
+
+pub(crate) mod random;
+
+

@@ -1,0 +1,317 @@
+//! `+ - * / DIV %` and the unary minus.
+//!
+//! Source: manual 12.6.1 "Arithmetic Operators", 12.25.3 "Expression Handling", and MySQL 8.0.33's answers.
+
+use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
+
+use super::arithmetic_vector;
+use super::comparison::{to_decimal, to_double};
+use crate::Expr;
+use crate::bind::Binding;
+use crate::bind::arguments::digits;
+use crate::context::Strictness;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[Alias { name: "mod", of: "%" }, Alias { name: "neg", of: "unary -" }],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("+", 2, 2, resolve_sum, |c, a| exact(c, a, |x, y| x.checked_add(y), Decimal::add, |x, y| x + y))
+        .vector(arithmetic_vector::evaluate),
+    function("-", 2, 2, resolve_sum, |c, a| exact(c, a, |x, y| x.checked_sub(y), Decimal::sub, |x, y| x - y))
+        .vector(arithmetic_vector::evaluate),
+    function("*", 2, 2, resolve_product, |c, a| exact(c, a, |x, y| x.checked_mul(y), Decimal::mul, |x, y| x * y))
+        .vector(arithmetic_vector::evaluate),
+    function("/", 2, 2, resolve_quotient, divide)
+        .vector(arithmetic_vector::evaluate)
+        .nullability(Nullability::Always),
+    function("div", 2, 2, resolve_integer_quotient, divide_integer).nullability(Nullability::Always),
+    function("%", 2, 2, resolve_remainder, remainder).nullability(Nullability::Always),
+    function("unary -", 1, 1, resolve_negation, negate),
+    function("unary +", 1, 1, |b| Ok(b.ty(0)), |_, a| Ok(a.first().map_or(Value::Null, |d| d.to_value())))
+        .infallible(),
+];
+
+fn numbers(binding: &mut Binding<'_>) -> (SqlType, SqlType) {
+    binding.number(0);
+    binding.number(1);
+    (binding.ty(0), binding.ty(1))
+}
+
+fn integer(length: u32, unsigned: bool) -> SqlType {
+    SqlType {
+        unsigned,
+        length: length.min(21),
+        ..SqlType::BIGINT
+    }
+}
+
+fn decimal(whole: u32, scale: u32) -> SqlType {
+    let scale = scale.min(u32::from(Decimal::MAX_SCALE));
+    SqlType::decimal((whole + scale).clamp(1, 65), scale as u8)
+}
+
+/// Floating point, and NULL, which MySQL types as DOUBLE.
+fn inexact(ty: &SqlType) -> bool {
+    ty.is_float() || ty.kind == TypeKind::Null
+}
+
+fn resolve_sum(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let (a, b) = numbers(binding);
+    if inexact(&a) || inexact(&b) {
+        return Ok(SqlType::DOUBLE);
+    }
+    if a.is_decimal() || b.is_decimal() {
+        let ((wa, sa), (wb, sb)) = both_digits(binding);
+        return Ok(decimal(wa.max(wb) + 1, u32::from(sa.max(sb))));
+    }
+    let signed = binding.name == "-" && binding.env.sql_mode.no_unsigned_subtraction;
+    let unsigned = !signed && (a.unsigned || b.unsigned);
+    Ok(integer(a.length.max(b.length) + 1, unsigned))
+}
+
+fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let (a, b) = numbers(binding);
+    if inexact(&a) || inexact(&b) {
+        return Ok(SqlType::DOUBLE);
+    }
+    if a.is_decimal() || b.is_decimal() {
+        let ((wa, sa), (wb, sb)) = both_digits(binding);
+        return Ok(decimal(wa + wb, u32::from(sa) + u32::from(sb)));
+    }
+    Ok(integer(a.length + b.length, a.unsigned || b.unsigned))
+}
+
+fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let (a, b) = numbers(binding);
+    if inexact(&a) || inexact(&b) {
+        return Ok(SqlType::DOUBLE);
+    }
+    let ((wa, sa), (_, sb)) = both_digits(binding);
+    let increment = u32::from(binding.env.div_precision_increment);
+    let scale = (u32::from(sa) + increment).min(u32::from(Decimal::MAX_SCALE));
+    let precision = (wa + u32::from(sa) + u32::from(sb) + increment).clamp(scale.max(1), 65);
+    Ok(SqlType::decimal(precision, scale as u8))
+}
+
+fn resolve_integer_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let (a, b) = numbers(binding);
+    let (whole, _) = binding.args.first().map_or((20, 0), digits);
+    Ok(integer(whole + 1, a.unsigned || b.unsigned))
+}
+
+fn resolve_remainder(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let (a, b) = numbers(binding);
+    if inexact(&a) || inexact(&b) {
+        return Ok(SqlType::DOUBLE);
+    }
+    if a.is_decimal() || b.is_decimal() {
+        let ((wa, sa), (wb, sb)) = both_digits(binding);
+        return Ok(decimal(wa.max(wb), u32::from(sa.max(sb))));
+    }
+    Ok(integer(a.length.max(b.length), a.unsigned))
+}
+
+fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.number(0);
+    let ty = binding.ty(0);
+    if inexact(&ty) {
+        return Ok(SqlType::DOUBLE);
+    }
+    if ty.is_decimal() {
+        return Ok(ty);
+    }
+    // The negation of a literal that no BIGINT holds is a DECIMAL.
+    let literal = match binding.args.first() {
+        Some(Expr::Literal { value, .. }) => match value {
+            Value::UInt(v) => *v > 1 << 63,
+            Value::Int(v) => *v == i64::MIN,
+            _ => false,
+        },
+        _ => false,
+    };
+    Ok(if literal { SqlType::decimal(20, 0) } else { integer(ty.length + 1, false) })
+}
+
+fn both_digits(binding: &Binding<'_>) -> ((u32, u8), (u32, u8)) {
+    let of = |i: usize| binding.args.get(i).map_or((1, 0), digits);
+    (of(0), of(1))
+}
+
+/// An integer of 64 bits of either sign.
+fn wide(datum: &Datum<'_>) -> i128 {
+    match datum {
+        Datum::Int(v) => i128::from(*v),
+        Datum::UInt(v) => i128::from(*v),
+        Datum::Decimal(d) => d.to_i128().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// The integer as the call's type, or error 1690.
+fn fit(call: &Call<'_>, value: Option<i128>) -> Result<Value> {
+    if call.ty.unsigned {
+        match value.and_then(|v| u64::try_from(v).ok()) {
+            Some(v) => Ok(Value::UInt(v)),
+            None => Err(call.out_of_range("BIGINT UNSIGNED")),
+        }
+    } else {
+        match value.and_then(|v| i64::try_from(v).ok()) {
+            Some(v) => Ok(Value::Int(v)),
+            None => Err(call.out_of_range("BIGINT")),
+        }
+    }
+}
+
+fn fit_double(call: &Call<'_>, value: f64) -> Result<Value> {
+    if value.is_finite() { Ok(Value::Double(value)) } else { Err(call.out_of_range("DOUBLE")) }
+}
+
+fn exact(
+    call: &Call<'_>,
+    args: &[Datum<'_>],
+    integers: fn(i128, i128) -> Option<i128>,
+    decimals: fn(&Decimal, &Decimal) -> Option<Decimal>,
+    doubles: fn(f64, f64) -> f64,
+) -> Result<Value> {
+    let [a, b] = args else { return Ok(Value::Null) };
+    match call.ty.kind {
+        TypeKind::Double => fit_double(call, doubles(to_double(a), to_double(b))),
+        TypeKind::Decimal => match decimals(&to_decimal(a), &to_decimal(b)) {
+            Some(d) => Ok(Value::Decimal(d)),
+            None => Err(call.out_of_range("DECIMAL")),
+        },
+        _ => fit(call, integers(wide(a), wide(b))),
+    }
+}
+
+/// NULL, with warning 1365: an error in strict DML.
+pub(crate) fn division_by_zero(call: &Call<'_>) -> Result<Value> {
+    if call.ctx.sql_mode.error_for_division_by_zero {
+        let message = "Division by 0";
+        match call.ctx.strictness {
+            Strictness::Error => return Err(types::Error::new(errno::ER_DIVISION_BY_ZERO, message)),
+            Strictness::Warn => call.ctx.warn(errno::ER_DIVISION_BY_ZERO, message)?,
+        }
+    }
+    Ok(Value::Null)
+}
+
+/// Digits after the point that a quotient carries inside an expression. MySQL computes in words of nine digits.
+pub(crate) fn quotient_scale(dividend: u8, divisor: u8, increment: u8) -> u8 {
+    let words = |digits: u8| digits.div_ceil(9) * 9;
+    let (a, b) = (words(dividend), words(divisor));
+    let extra = increment.saturating_sub((a - dividend) + (b - divisor));
+    words(a + b + extra).min(Decimal::MAX_SCALE)
+}
+
+fn divide(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [a, b] = args else { return Ok(Value::Null) };
+    if call.ty.kind == TypeKind::Double {
+        let divisor = to_double(b);
+        if divisor == 0.0 {
+            return division_by_zero(call);
+        }
+        return fit_double(call, to_double(a) / divisor);
+    }
+    let (a, b) = (to_decimal(a), to_decimal(b));
+    if b.is_zero() {
+        return division_by_zero(call);
+    }
+    match quotient(&a, &b, call.ctx.div_precision_increment) {
+        Some(d) => Ok(Value::Decimal(d)),
+        None => Err(call.out_of_range("DECIMAL")),
+    }
+}
+
+/// The quotient with MySQL's hidden digits, or as many as 65 digits leave room for. The divisor is not zero.
+pub(crate) fn quotient(a: &Decimal, b: &Decimal, increment: u8) -> Option<Decimal> {
+    let scale = quotient_scale(a.scale, b.scale, increment);
+    cut_quotient(a, b, scale).or_else(|| a.div(b, increment))
+}
+
+/// The quotient cut, not rounded, to `scale` digits: rounding comes when it leaves the expression.
+fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decimal> {
+    let shift = i32::from(scale) + i32::from(b.scale) - i32::from(a.scale);
+    let power = |n: i32| 10i128.checked_pow(u32::try_from(n.max(0)).ok()?);
+    let narrow = || {
+        let dividend = a.unscaled.to_i128()?.checked_mul(power(shift)?)?;
+        let divisor = b.unscaled.to_i128()?.checked_mul(power(-shift)?)?;
+        Some(Decimal::from_i128(dividend.checked_div(divisor)?, scale))
+    };
+    // Two digits more, then cut: a wide quotient would have to end in 995 or more after them to be rounded up.
+    narrow().or_else(|| Some(a.div_to_scale(b, scale.checked_add(2)?)?.truncate(i32::from(scale))))
+}
+
+fn divide_integer(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [a, b] = args else { return Ok(Value::Null) };
+    let whole = |d: &Datum<'_>| matches!(d, Datum::Int(_) | Datum::UInt(_));
+    if whole(a) && whole(b) {
+        return match wide(b) {
+            0 => division_by_zero(call),
+            divisor => fit(call, Some(wide(a) / divisor)),
+        };
+    }
+    let (a, b) = (to_decimal(a), to_decimal(b));
+    if b.is_zero() {
+        return division_by_zero(call);
+    }
+    fit(call, a.div_integer(&b).and_then(|d| d.to_i128()))
+}
+
+fn remainder(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [a, b] = args else { return Ok(Value::Null) };
+    match call.ty.kind {
+        TypeKind::Double => {
+            let divisor = to_double(b);
+            if divisor == 0.0 { division_by_zero(call) } else { Ok(Value::Double(to_double(a) % divisor)) }
+        }
+        TypeKind::Decimal => {
+            let (a, b) = (to_decimal(a), to_decimal(b));
+            if b.is_zero() {
+                return division_by_zero(call);
+            }
+            match a.rem(&b) {
+                Some(d) => Ok(Value::Decimal(d)),
+                None => Err(call.out_of_range("DECIMAL")),
+            }
+        }
+        _ => match wide(b) {
+            0 => division_by_zero(call),
+            divisor => fit(call, Some(wide(a) % divisor)),
+        },
+    }
+}
+
+fn negate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(a) = args.first() else { return Ok(Value::Null) };
+    match call.ty.kind {
+        TypeKind::Double => Ok(Value::Double(-to_double(a))),
+        TypeKind::Decimal => Ok(Value::Decimal(to_decimal(a).neg())),
+        _ => fit(call, wide(a).checked_neg()),
+    }
+}
+
+/// The scale at which an expression's decimals are computed, which may be finer than its type says.
+pub(crate) fn inner_scale(expr: &Expr, increment: u8) -> u8 {
+    let own = expr.ty().decimals;
+    let Expr::Call { function, args, ty } = expr else {
+        return own;
+    };
+    let of = |i: usize| args.get(i).map_or(0, |a| inner_scale(a, increment));
+    if !ty.is_decimal() {
+        return own;
+    }
+    let scale = match function.0.name {
+        "+" | "-" | "%" => of(0).max(of(1)),
+        "*" => of(0).saturating_add(of(1)),
+        "/" => quotient_scale(of(0), of(1), increment),
+        "unary -" | "unary +" => of(0),
+        _ => own,
+    };
+    scale.min(Decimal::MAX_SCALE)
+}

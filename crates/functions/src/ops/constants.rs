@@ -1,0 +1,301 @@
+//! Conversions of one side of a comparison that are no plain casts: texts beside dates, and index keys.
+//!
+//! They have names that no statement can call. Who makes them: [`crate::bind::compare`] and [`crate::bind::key`].
+
+use types::temporal::Time;
+use types::{Decimal, Error, Result, TypeKind, Value, errno};
+
+use crate::assign::integer_range;
+use crate::bind::compare::{DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_OPERAND, TIME_CONSTANT, YEAR_CONSTANT};
+use crate::bind::compare::resolve_converted;
+use crate::cast::number::full_year;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Family, FunctionDef, function};
+use crate::temporal::parse::{self, DateRules};
+use crate::temporal::{self};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function(DATETIME_CONSTANT, 2, 2, resolve_converted, datetime_constant),
+    function(DATETIME_LIST_ITEM, 2, 2, resolve_converted, datetime_list_item),
+    function(DATETIME_OPERAND, 2, 2, resolve_converted, datetime_operand),
+    function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
+    function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
+    function("key exact", 1, 1, resolve_converted, |c, a| key(c, a, 0)),
+    function("key down", 1, 1, resolve_converted, |c, a| key(c, a, -1)),
+    function("key up", 1, 1, resolve_converted, |c, a| key(c, a, 1)),
+];
+
+/// What the other side's type is called.
+fn target<'a>(args: &[Datum<'a>]) -> &'a str {
+    match args.get(1) {
+        Some(Datum::String(name)) => name,
+        _ => "DATETIME",
+    }
+}
+
+/// A constant text beside a date: error 1525 if it is none.
+fn datetime_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    match read_datetime(call, args)? {
+        Some(packed) => Ok(Value::UInt(packed)),
+        None => {
+            let text = args.first().map_or_else(String::new, |d| shown(call, d));
+            Err(Error::new(1525, format!("Incorrect {} value: '{text}'", target(args))))
+        }
+    }
+}
+
+/// A constant text in IN or BETWEEN: a warning, and equal to nothing.
+fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    match read_datetime(call, args)? {
+        Some(packed) => Ok(Value::UInt(packed)),
+        None => {
+            let text = args.first().map_or_else(String::new, |d| shown(call, d));
+            let kind = if target(args) == "DATE" { "date" } else { "datetime" };
+            call.ctx
+                .warn(errno::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect {kind} value: '{text}'"))?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+/// A text that varies, beside a date: a warning, and the zero date, if it is none.
+fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    match read_datetime(call, args)? {
+        Some(packed) => Ok(Value::UInt(packed)),
+        None => {
+            let text = args.first().map_or_else(String::new, |d| shown(call, d));
+            call.ctx
+                .warn(errno::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect datetime value: '{text}'"))?;
+            Ok(Value::UInt(0))
+        }
+    }
+}
+
+fn shown(call: &Call<'_>, datum: &Datum<'_>) -> String {
+    datum.to_value().display_text(&call.arg_type(0))
+}
+
+/// Comparisons take any date that could be stored, whatever the mode says of new ones.
+fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
+    let Some(datum) = args.first() else { return Ok(None) };
+    let text = datum.bytes();
+    let Some(parsed) = parse::datetime(text, DateRules::ANY) else {
+        return Ok(None);
+    };
+    if parsed.truncated {
+        let kind = if parsed.has_time { "datetime" } else { "date" };
+        let message = format!("Truncated incorrect {kind} value: '{}'", shown(call, datum));
+        call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+    }
+    temporal::warn_delimiter(&parsed, text, call.ctx)?;
+    Ok(temporal::complete(&parsed, call.ctx).map(|d| d.pack()))
+}
+
+/// A constant text beside a TIME column.
+fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first() else { return Ok(Value::Null) };
+    match temporal::time_of_text(datum.bytes()) {
+        Some(parsed) => Ok(Value::Int(Time(parsed.us + i64::from(parsed.round_up)).clamped().0)),
+        None => {
+            let message = format!("Incorrect time value: '{}'", shown(call, datum));
+            call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+/// A constant beside a YEAR column: two digits stand for four.
+fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first() else { return Ok(Value::Null) };
+    let number = match datum {
+        Datum::String(_) | Datum::Bytes(_) => {
+            let parsed = crate::cast::number::parse_double(datum.bytes());
+            if !parsed.complete {
+                let message = format!("Truncated incorrect DOUBLE value: '{}'", shown(call, datum));
+                call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+            }
+            let short_zero = parsed.complete && parsed.value == 0.0 && (1..=2).contains(&datum.bytes().len());
+            if short_zero { Decimal::from_i64(2000) } else { Decimal::from_f64(parsed.value).unwrap_or(Decimal::ZERO) }
+        }
+        other => crate::ops::comparison::to_decimal(other),
+    };
+    let two_digits = number.to_i64().filter(|n| (1..=99).contains(n) && Decimal::from_i64(*n) == number);
+    let year = two_digits.and_then(full_year).map_or(number, Decimal::from_u64);
+    Ok(match call.ty.kind {
+        TypeKind::Decimal => Value::Decimal(year),
+        TypeKind::Double | TypeKind::Float => Value::Double(year.to_f64()),
+        _ if call.ty.unsigned => year.to_u64().map_or(Value::Null, Value::UInt),
+        _ => year.to_i64().map_or(Value::Null, Value::Int),
+    })
+}
+
+/// A constant as a key of a column's type; see [`crate::bind::key_cast`]. `direction`: -1 down, 0 exact, 1 up.
+fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
+    let Some(datum) = args.first() else { return Ok(Value::Null) };
+    let ty = &call.ty;
+    Ok(match ty.kind {
+        TypeKind::Float | TypeKind::Double => {
+            let wanted = crate::ops::comparison::to_double(datum);
+            float_key(wanted, ty.kind == TypeKind::Float, direction)
+        }
+        TypeKind::Decimal => match datum {
+            // A comparison of doubles; every DECIMAL that could be as near has to be looked at.
+            Datum::Double(_) => return double_key(datum, ty, direction),
+            exact => decimal_key(&crate::ops::comparison::to_decimal(exact), ty, direction),
+        },
+        _ if ty.is_integer() => match datum {
+            Datum::Double(v) => integer_key(*v, ty, direction),
+            exact => {
+                let exact = crate::ops::comparison::to_decimal(exact);
+                let rounded = rounded(&exact, direction);
+                match rounded {
+                    Some(d) => clamp_integer(d.to_i128(), d.is_negative(), ty, direction),
+                    None => Value::Null,
+                }
+            }
+        },
+        TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => datetime_key(datum, ty, direction),
+        TypeKind::Time => time_key(datum, ty, direction),
+        _ => datum.to_value(),
+    })
+}
+
+/// The integer not above (`direction` -1), not below (1), or equal (0).
+fn rounded(exact: &Decimal, direction: i8) -> Option<Decimal> {
+    match direction {
+        -1 => exact.floor(),
+        1 => exact.ceil(),
+        _ => exact.floor().filter(|f| f == exact),
+    }
+}
+
+/// The integer as the column's; beyond its range the nearest end, if rows can still match, else NULL.
+fn clamp_integer(value: Option<i128>, negative: bool, ty: &types::SqlType, direction: i8) -> Value {
+    let (min, max) = integer_range(ty);
+    let value = value.unwrap_or(if negative { i128::MIN } else { i128::MAX });
+    let inside = match direction {
+        -1 if value > max => max,
+        1 if value < min => min,
+        _ if (min..=max).contains(&value) => value,
+        _ => return Value::Null,
+    };
+    match ty.arrow_type() {
+        arrow::datatypes::DataType::UInt64 => Value::UInt(inside as u64),
+        _ => Value::Int(inside as i64),
+    }
+}
+
+/// An integer column is compared with a double as doubles: beyond 2^53 several integers are one double.
+fn integer_key(wanted: f64, ty: &types::SqlType, direction: i8) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if wanted.abs() < EXACT {
+        let whole = match direction {
+            -1 => wanted.floor(),
+            1 => wanted.ceil(),
+            _ if wanted.fract() == 0.0 => wanted,
+            _ => return Value::Null,
+        };
+        return clamp_integer(Some(whole as i128), whole < 0.0, ty, direction);
+    }
+    // The widest gap between doubles of 64 bits' size is 2048.
+    let margin = i128::from(direction) * -2048;
+    clamp_integer(Some((wanted as i128).saturating_add(margin)), wanted < 0.0, ty, direction)
+}
+
+fn float_key(wanted: f64, single: bool, direction: i8) -> Value {
+    if !single {
+        return Value::Double(wanted);
+    }
+    let near = wanted as f32;
+    let key = match direction {
+        0 if f64::from(near) == wanted => near,
+        0 => return Value::Null,
+        -1 if f64::from(near) > wanted => near.next_down(),
+        1 if f64::from(near) < wanted => near.next_up(),
+        _ => near,
+    };
+    if key.is_finite() { Value::Double(f64::from(key)) } else { Value::Double(f64::from(f32::MAX.copysign(key))) }
+}
+
+fn decimal_key(exact: &Decimal, ty: &types::SqlType, direction: i8) -> Value {
+    let scale = ty.decimals;
+    let cut = exact.truncate(i32::from(scale));
+    let Some(cut) = cut.rescale(scale) else { return end_of_decimals(exact.is_negative(), ty, direction) };
+    let step = Decimal::from_i128(1, scale);
+    let key = match direction {
+        0 if cut == *exact => Some(cut),
+        0 => None,
+        -1 if cut > *exact => cut.sub(&step),
+        1 if cut < *exact => cut.add(&step),
+        _ => Some(cut),
+    };
+    match key {
+        None => Value::Null,
+        Some(k) if u32::from(k.digits()) <= ty.length => Value::Decimal(k),
+        Some(k) => end_of_decimals(k.is_negative(), ty, direction),
+    }
+}
+
+fn end_of_decimals(negative: bool, ty: &types::SqlType, direction: i8) -> Value {
+    let max = Decimal::max_value(u8::try_from(ty.length).unwrap_or(65), ty.decimals);
+    match (direction, negative) {
+        (-1, false) => Value::Decimal(max),
+        (1, true) => Value::Decimal(max.neg()),
+        _ => Value::Null,
+    }
+}
+
+/// A DECIMAL column is compared with a double as doubles; a margin takes in all decimals that are that double.
+fn double_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Result<Value> {
+    let wanted = datum.double();
+    let widened = match direction {
+        -1 => wanted.next_up(),
+        1 => wanted.next_down(),
+        _ => wanted,
+    };
+    Ok(match Decimal::from_f64(widened) {
+        Some(exact) => decimal_key(&exact, ty, direction),
+        None => end_of_decimals(wanted < 0.0, ty, direction),
+    })
+}
+
+fn datetime_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Value {
+    let Datum::UInt(packed) = datum else { return Value::Null };
+    let value = types::temporal::DateTime::unpack(*packed);
+    let cut = if ty.kind == TypeKind::Date { value.date() } else { value.truncate(ty.decimals) };
+    if cut == value {
+        return Value::UInt(cut.pack());
+    }
+    match direction {
+        0 => Value::Null,
+        -1 => Value::UInt(cut.pack()),
+        // The next value of the column after `cut`; its exact form matters only for being above, so any later packed
+        // value of the column's precision does.
+        _ => {
+            let next = if ty.kind == TypeKind::Date {
+                cut.add_days(1)
+            } else {
+                cut.add_us(i64::from(types::temporal::fsp_unit(ty.decimals)))
+            };
+            next.map_or(Value::Null, |n| Value::UInt(n.pack()))
+        }
+    }
+}
+
+fn time_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Value {
+    let Datum::Int(us) = datum else { return Value::Null };
+    let unit = i64::from(types::temporal::fsp_unit(ty.decimals));
+    let floor = us.div_euclid(unit) * unit;
+    match direction {
+        _ if floor == *us => Value::Int(floor),
+        0 => Value::Null,
+        -1 => Value::Int(floor),
+        _ => Value::Int(floor + unit),
+    }
+}

@@ -1,0 +1,197 @@
+//! `LIKE`: a pattern compiled for one collation, matched in one pass with a single place to go back to.
+
+use types::Collation;
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub(crate) struct Like {
+    collation: Collation,
+    tokens: Vec<Token>,
+    shape: Shape,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Token {
+    Char(char),
+    /// `_`
+    One,
+    /// `%`
+    Many,
+}
+
+/// Patterns that need no matching character by character, under collations that compare bytes.
+#[derive(Debug, Clone, PartialEq)]
+enum Shape {
+    Equals(String),
+    StartsWith(String),
+    EndsWith(String),
+    Contains(String),
+    General,
+}
+
+impl Like {
+    /// `escape` makes the character after it an ordinary one; `None` for no escape character.
+    pub fn new(pattern: &str, escape: impl Into<Option<char>>, collation: Collation) -> Self {
+        let tokens = tokens(pattern, escape.into());
+        let shape = if collation.is_bytewise() { shape(&tokens) } else { Shape::General };
+        Self {
+            collation,
+            tokens,
+            shape,
+        }
+    }
+
+    pub fn matches(&self, text: &str) -> bool {
+        match &self.shape {
+            Shape::Equals(whole) => text == whole,
+            Shape::StartsWith(prefix) => text.starts_with(prefix.as_str()),
+            Shape::EndsWith(suffix) => text.ends_with(suffix.as_str()),
+            Shape::Contains(part) => text.contains(part.as_str()),
+            Shape::General => self.walk(text),
+        }
+    }
+
+    fn walk(&self, text: &str) -> bool {
+        let mut rest = text.chars();
+        let mut token = 0;
+        // After the last `%`: the token after it, and the text it has not swallowed yet.
+        let mut back: Option<(usize, std::str::Chars<'_>)> = None;
+        loop {
+            match self.tokens.get(token) {
+                Some(Token::Many) => {
+                    token += 1;
+                    if token == self.tokens.len() {
+                        return true;
+                    }
+                    back = Some((token, rest.clone()));
+                    continue;
+                }
+                Some(Token::One) => {
+                    if rest.next().is_some() {
+                        token += 1;
+                        continue;
+                    }
+                    return false;
+                }
+                Some(Token::Char(wanted)) => {
+                    let mut ahead = rest.clone();
+                    match ahead.next() {
+                        None => return false,
+                        Some(c) if self.same(c, *wanted) => {
+                            rest = ahead;
+                            token += 1;
+                            continue;
+                        }
+                        Some(_) => {}
+                    }
+                }
+                None if rest.as_str().is_empty() => return true,
+                None => {}
+            }
+            // A mismatch: the last `%` swallows one character more.
+            let Some((after, mut from)) = back.take() else {
+                return false;
+            };
+            if from.next().is_none() {
+                return false;
+            }
+            token = after;
+            rest = from.clone();
+            back = Some((after, from));
+        }
+    }
+
+    fn same(&self, a: char, b: char) -> bool {
+        if a == b {
+            return true;
+        }
+        if self.collation.is_bytewise() {
+            return false;
+        }
+        if a.is_ascii() && b.is_ascii() {
+            return a.eq_ignore_ascii_case(&b);
+        }
+        let (mut x, mut y) = ([0; 4], [0; 4]);
+        self.collation
+            .equal(a.encode_utf8(&mut x).as_bytes(), b.encode_utf8(&mut y).as_bytes())
+    }
+}
+
+fn tokens(pattern: &str, escape: Option<char>) -> Vec<Token> {
+    let mut out = Vec::with_capacity(pattern.len());
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            // An escape character at the end stands for itself.
+            c if Some(c) == escape => Token::Char(chars.next().unwrap_or(c)),
+            '%' if out.last() == Some(&Token::Many) => continue,
+            '%' => Token::Many,
+            '_' => Token::One,
+            c => Token::Char(c),
+        });
+    }
+    out
+}
+
+fn shape(tokens: &[Token]) -> Shape {
+    let text = |tokens: &[Token]| {
+        let chars: Option<String> = tokens
+            .iter()
+            .map(|t| if let Token::Char(c) = t { Some(*c) } else { None })
+            .collect();
+        chars
+    };
+    let found = match tokens {
+        [Token::Many, inner @ .., Token::Many] => text(inner).map(Shape::Contains),
+        [Token::Many, suffix @ ..] => text(suffix).map(Shape::EndsWith),
+        [prefix @ .., Token::Many] => text(prefix).map(Shape::StartsWith),
+        all => text(all).map(Shape::Equals),
+    };
+    found.unwrap_or(Shape::General)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn like(text: &str, pattern: &str, collation: Collation) -> bool {
+        Like::new(pattern, '\\', collation).matches(text)
+    }
+
+    #[test]
+    fn wildcards() {
+        for (text, pattern, expected) in [
+            ("abc", "a_c", true),
+            ("abc", "%", true),
+            ("", "", true),
+            ("", "%", true),
+            ("", "_", false),
+            ("a%", "a\\%", true),
+            ("ab", "a\\%", false),
+            ("a\\b", "a\\\\b", true),
+            ("a ", "a", false),
+            ("aXb", "a_b%_", false),
+            ("aab", "%ab", true),
+            ("abab", "a%b%b", true),
+            ("mississippi", "%iss%ip%", true),
+            ("mississippi", "%iss%ipx%", false),
+            ("😀x", "_x", true),
+            ("a\nb", "a_b", true),
+        ] {
+            for collation in [Collation::Utf8mb4Bin, Collation::DEFAULT] {
+                assert_eq!(like(text, pattern, collation), expected, "{text} like {pattern} {collation:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn collations() {
+        assert!(like("a", "A", Collation::DEFAULT));
+        assert!(!like("a", "A", Collation::Utf8mb4Bin));
+        assert!(like("é", "e", Collation::DEFAULT));
+        assert!(like("Straße", "stra_e", Collation::DEFAULT));
+        assert!(!like("ß", "s", Collation::DEFAULT));
+        assert!(Like::new("a|%", '|', Collation::DEFAULT).matches("a%"));
+        assert!(!Like::new("a\\%", None, Collation::DEFAULT).matches("a%"));
+    }
+}

@@ -1,0 +1,5 @@
+//! LIKE and the REGEXP functions.
+
+pub(crate) mod like;
+pub(crate) mod operators;
+pub(crate) mod regexp;

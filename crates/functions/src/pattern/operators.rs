@@ -1,0 +1,91 @@
+//! The LIKE operator.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, BooleanArray};
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::DataType;
+use types::{Collation, Error, Result, SqlType, Value, errno};
+
+use super::like::Like;
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::{Call, ColumnarValue};
+use crate::ops::logic::value_of;
+use crate::registry::{Family, FunctionDef, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[function("like", 2, 3, resolve, like).vector(like_vector)];
+
+fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    binding.text(1);
+    binding.compared_texts(0..2)?;
+    if binding.args.len() > 2 {
+        binding.text(2);
+    }
+    Ok(SqlType::BOOL)
+}
+
+/// The escape character; `None` for none. Error 1210 if it is not one character.
+fn escape(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<char>> {
+    let default = (!call.ctx.sql_mode.no_backslash_escapes).then_some('\\');
+    match args.get(2) {
+        None => Ok(default),
+        Some(datum) => {
+            let text = as_text(datum);
+            let mut chars = text.chars();
+            let first = chars.next();
+            if chars.next().is_some() {
+                return Err(Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE"));
+            }
+            Ok(first)
+        }
+    }
+}
+
+/// Text as it is; bytes with a character for each.
+fn as_text<'a>(datum: &Datum<'a>) -> std::borrow::Cow<'a, str> {
+    match datum {
+        Datum::String(text) => (*text).into(),
+        other => other.bytes().iter().map(|b| char::from(*b)).collect::<String>().into(),
+    }
+}
+
+fn like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [text, pattern, ..] = args else { return Ok(Value::Null) };
+    let escape = escape(call, args)?;
+    let compiled = Like::new(&as_text(pattern), escape, call.arg_type(0).collation);
+    Ok(value_of(Some(compiled.matches(&as_text(text)))))
+}
+
+/// A column and one pattern.
+fn like_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<Option<ColumnarValue>> {
+    let [ColumnarValue::Array(array), ColumnarValue::Scalar(Value::String(pattern)), rest @ ..] = args else {
+        return Ok(None);
+    };
+    let escape_arg = match rest {
+        [] => None,
+        [ColumnarValue::Scalar(value)] if !value.is_null() => Some(value),
+        _ => return Ok(None),
+    };
+    if *array.data_type() != DataType::Utf8 {
+        return Ok(None);
+    }
+    let mut datums = vec![Datum::Null, Datum::Null];
+    datums.extend(escape_arg.map(Datum::of));
+    let compiled = Like::new(pattern, escape(call, &datums)?, call.arg_type(0).collation);
+    let values = array.as_string::<i32>();
+    let found = BooleanBuffer::collect_bool(values.len(), |i| compiled.matches(values.value(i)));
+    let found = BooleanArray::new(found, array.nulls().cloned());
+    Ok(Some(ColumnarValue::Array(Arc::new(found))))
+}
+
+/// `text LIKE pattern` in any case: the filter of SHOW statements.
+pub fn like_any_case(pattern: &str, text: &str) -> bool {
+    Like::new(pattern, '\\', Collation::Utf8mb4GeneralCi).matches(text)
+}

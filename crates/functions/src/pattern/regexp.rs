@@ -1,0 +1,308 @@
+//! REGEXP, REGEXP_LIKE, REGEXP_REPLACE, REGEXP_SUBSTR, REGEXP_INSTR.
+//!
+//! MySQL uses ICU's regular expressions, StemDB the `regex` crate, which runs in linear time and has neither
+//! look-around nor back references: those answer 1235.
+//! Source: manual 12.8.2 "Regular Expressions".
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use regex::{Regex, RegexBuilder};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::ops::logic::value_of;
+use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[Alias { name: "rlike", of: "regexp" }],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("regexp", 2, 2, resolve_like, regexp_like),
+    function("regexp_like", 2, 3, resolve_like, regexp_like),
+    function("regexp_instr", 2, 6, resolve_instr, regexp_instr),
+    function("regexp_substr", 2, 5, resolve_substr, regexp_substr).nullability(Nullability::Always),
+    function("regexp_replace", 3, 6, resolve_replace, regexp_replace).nullability(Nullability::Always),
+];
+
+/// Compiled expressions of one statement, by pattern and flags.
+#[derive(Debug, Default)]
+pub(crate) struct Cache(Mutex<HashMap<(String, Flags), Arc<Regex>>>);
+
+/// Distinct patterns kept; a column of patterns must not fill the memory.
+const CACHE_LIMIT: usize = 256;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Flags {
+    any_case: bool,
+    multi_line: bool,
+    dot_matches_newline: bool,
+}
+
+fn compared(binding: &mut Binding<'_>) -> Result<()> {
+    for i in 0..2 {
+        binding.text(i);
+    }
+    // MySQL refuses to mix text and binary data here.
+    let (a, b) = (binding.ty(0), binding.ty(1));
+    if a.is_binary() != b.is_binary() {
+        let name = if binding.name == "regexp" { "regexp_like" } else { binding.name };
+        return Err(Error::new(
+            3995,
+            format!(
+                "Character set '{}' cannot be used in conjunction with '{}' in call to {name}.",
+                a.collation.name(),
+                b.collation.name()
+            ),
+        ));
+    }
+    binding.compared_texts(0..2).map(|_| ())
+}
+
+fn resolve_like(binding: &mut Binding<'_>) -> Result<SqlType> {
+    compared(binding)?;
+    binding.text(2);
+    Ok(SqlType::BOOL)
+}
+
+fn resolve_instr(binding: &mut Binding<'_>) -> Result<SqlType> {
+    compared(binding)?;
+    for i in 2..5 {
+        binding.integer_if_given(i);
+    }
+    binding.text(5);
+    Ok(SqlType {
+        length: 21,
+        ..SqlType::BIGINT
+    })
+}
+
+fn resolve_substr(binding: &mut Binding<'_>) -> Result<SqlType> {
+    compared(binding)?;
+    binding.integer_if_given(2);
+    binding.integer_if_given(3);
+    binding.text(4);
+    Ok(binding.text_result(binding.total_length(0..1), binding.ty(0).collation))
+}
+
+fn resolve_replace(binding: &mut Binding<'_>) -> Result<SqlType> {
+    compared(binding)?;
+    binding.text(2);
+    binding.integer_if_given(3);
+    binding.integer_if_given(4);
+    binding.text(5);
+    let collation = binding.texts(0..3)?;
+    Ok(SqlType {
+        kind: TypeKind::LongText,
+        ..SqlType::varchar(u32::MAX, collation)
+    })
+}
+
+fn text<'a>(args: &[Datum<'a>], index: usize) -> std::borrow::Cow<'a, str> {
+    match args.get(index) {
+        Some(Datum::String(text)) => (*text).into(),
+        Some(Datum::Bytes(bytes)) => String::from_utf8_lossy(bytes),
+        _ => "".into(),
+    }
+}
+
+/// The expression in argument 1 with the flags in argument `match_type`.
+fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc<Regex>> {
+    let collation = call.arg_type(0).collation;
+    let mut flags = Flags {
+        any_case: !collation.is_bytewise() && collation != Collation::Binary,
+        multi_line: false,
+        dot_matches_newline: false,
+    };
+    for flag in text(args, match_type).chars() {
+        match flag {
+            'c' => flags.any_case = false,
+            'i' => flags.any_case = true,
+            'm' => flags.multi_line = true,
+            'n' => flags.dot_matches_newline = true,
+            'u' => {}
+            _ => {
+                let message = format!("Incorrect arguments to {}", call.def.name);
+                return Err(Error::new(errno::ER_WRONG_ARGUMENTS, message));
+            }
+        }
+    }
+    let pattern = text(args, 1);
+    if pattern.is_empty() {
+        return Err(Error::new(3685, "Illegal argument to a regular expression."));
+    }
+    let key = (pattern.into_owned(), flags);
+    let mut cache = call.ctx.state.regexes.0.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(found) = cache.get(&key) {
+        return Ok(found.clone());
+    }
+    let compiled = RegexBuilder::new(&key.0)
+        .case_insensitive(flags.any_case)
+        .multi_line(flags.multi_line)
+        .dot_matches_new_line(flags.dot_matches_newline)
+        .size_limit(16 << 20)
+        .build()
+        .map_err(|e| refused(&key.0, &e))?;
+    let compiled = Arc::new(compiled);
+    if cache.len() >= CACHE_LIMIT {
+        cache.clear();
+    }
+    cache.insert(key, compiled.clone());
+    Ok(compiled)
+}
+
+/// MySQL's error for what the `regex` crate refuses.
+fn refused(pattern: &str, error: &regex::Error) -> Error {
+    let text = error.to_string();
+    let has = |part: &str| text.contains(part);
+    if has("look-around") || has("backreferences") {
+        return Error::not_supported(
+            "look-around and back references in regular expressions",
+            "rewrite the pattern without them",
+        );
+    }
+    let (code, message) = if matches!(error, regex::Error::CompiledTooBig(_)) {
+        (3699, "Timeout exceeded in regular expression match.".to_owned())
+    } else if has("unclosed group") || has("unopened group") {
+        (3691, "Mismatched parenthesis in regular expression.".to_owned())
+    } else if has("unclosed character class") {
+        (3696, "The regular expression contains an unclosed bracket expression.".to_owned())
+    } else if has("invalid repetition count range") {
+        (3693, "The maximum is less than the minumum in a {min,max} interval.".to_owned())
+    } else if has("invalid character class range") {
+        (3697, "The regular expression contains an [x-y] character range where x comes after y.".to_owned())
+    } else if has("unrecognized escape") || has("incomplete escape") {
+        (3689, "Unrecognized escape sequence in regular expression.".to_owned())
+    } else {
+        // Where the crate points to: the column of its `^`.
+        let column = text
+            .lines()
+            .find(|l| l.trim_start().starts_with('^'))
+            .map_or(1, |l| l.find('^').map_or(1, |at| at.saturating_sub(3)));
+        let column = column.clamp(1, pattern.chars().count().max(1));
+        (
+            3688,
+            format!("Syntax error in regular expression on line 1, character {column}."),
+        )
+    };
+    Error::new(code, message)
+}
+
+fn regexp_like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let regex = compile(call, args, 2)?;
+    Ok(value_of(Some(regex.is_match(&text(args, 0)))))
+}
+
+/// The byte offset of the character position (from 1) in an argument; error 3686 beyond the text.
+fn start(call: &Call<'_>, args: &[Datum<'_>], index: usize, subject: &str) -> Result<usize> {
+    let position = args.get(index).map_or(1, Datum::int);
+    if position < 1 {
+        return Err(Error::new(
+            errno::ER_WRONG_FCT_PARAMETERS,
+            format!("Incorrect parameters in the call to native function '{}'", call.def.name),
+        ));
+    }
+    let characters = (position - 1) as usize;
+    let mut boundaries = subject.char_indices().map(|(i, _)| i).chain([subject.len()]);
+    boundaries
+        .nth(characters)
+        .ok_or_else(|| Error::new(3686, "Index out of bounds in regular expression search."))
+}
+
+fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let regex = compile(call, args, 5)?;
+    let subject = text(args, 0);
+    let from = start(call, args, 2, &subject)?;
+    let occurrence = args.get(3).map_or(1, Datum::int).max(1) as usize;
+    let after = match args.get(4).map_or(0, Datum::int) {
+        0 => false,
+        1 => true,
+        _ => {
+            let message = "Incorrect arguments to regexp_instr: return_option must be 1 or 0.";
+            return Err(Error::new(errno::ER_WRONG_ARGUMENTS, message));
+        }
+    };
+    let found = regex.find_iter(subject.get(from..).unwrap_or_default()).nth(occurrence - 1);
+    Ok(Value::Int(found.map_or(0, |m| {
+        let end = from + if after { m.end() } else { m.start() };
+        subject.get(..end).unwrap_or_default().chars().count() as i64 + 1
+    })))
+}
+
+fn regexp_substr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let regex = compile(call, args, 4)?;
+    let subject = text(args, 0);
+    let from = start(call, args, 2, &subject)?;
+    let occurrence = args.get(3).map_or(1, Datum::int).max(1) as usize;
+    let found = regex.find_iter(subject.get(from..).unwrap_or_default()).nth(occurrence - 1);
+    Ok(found.map_or(Value::Null, |m| of_type(call, m.as_str().to_owned())))
+}
+
+fn of_type(call: &Call<'_>, text: String) -> Value {
+    if call.ty.is_binary() { Value::Bytes(text.into_bytes()) } else { Value::String(text) }
+}
+
+fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let regex = compile(call, args, 5)?;
+    let subject = text(args, 0);
+    let from = start(call, args, 3, &subject)?;
+    let only = args.get(4).map_or(0, Datum::int).max(0) as usize;
+    let replacement = replacement(&text(args, 2));
+    let (before, rest) = subject.split_at(from);
+    let mut out = before.to_owned();
+    let mut copied = 0;
+    for (i, captures) in regex.captures_iter(rest).enumerate() {
+        if only > 0 && i + 1 != only {
+            continue;
+        }
+        let Some(whole) = captures.get(0) else { continue };
+        out.push_str(rest.get(copied..whole.start()).unwrap_or_default());
+        for part in &replacement {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Group(group) => match captures.get(*group) {
+                    Some(found) => out.push_str(found.as_str()),
+                    None if *group >= captures.len() => {
+                        return Err(Error::new(3686, "Index out of bounds in regular expression search."));
+                    }
+                    None => {}
+                },
+            }
+        }
+        copied = whole.end();
+        if only > 0 {
+            break;
+        }
+    }
+    out.push_str(rest.get(copied..).unwrap_or_default());
+    Ok(of_type(call, out))
+}
+
+enum Part {
+    Text(String),
+    Group(usize),
+}
+
+/// ICU's replacement text: `$1` a group, `\` before a character taken as it is.
+fn replacement(text: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut plain = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => plain.extend(chars.next()),
+            '$' if chars.peek().is_some_and(char::is_ascii_digit) => {
+                parts.push(Part::Text(std::mem::take(&mut plain)));
+                let digit = chars.next().and_then(|d| d.to_digit(10)).unwrap_or(0);
+                parts.push(Part::Group(digit as usize));
+            }
+            c => plain.push(c),
+        }
+    }
+    parts.push(Part::Text(plain));
+    parts
+}

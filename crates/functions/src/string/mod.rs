@@ -1,0 +1,3 @@
+//! String functions.
+
+pub(crate) mod base64;

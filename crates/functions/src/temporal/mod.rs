@@ -1,0 +1,302 @@
+//! Values of every type as dates and times, with MySQL's warnings.
+//!
+//! - [`parse`]: text.
+//! - Here: numbers, other temporal types, and the choice among them.
+//!
+//! Fields, calendar and text out are in `types::temporal`; functions over dates in [`crate::date`].
+
+pub(crate) mod parse;
+
+use types::temporal::{DateTime, MICROS_PER_DAY, Time};
+use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
+
+use crate::EvalContext;
+use crate::datum::Datum;
+pub(crate) use parse::DateRules;
+use parse::{ParsedDateTime, ParsedTime};
+
+/// Today in the session's zone, at midnight.
+pub(crate) fn today(ctx: &EvalContext) -> DateTime {
+    ctx.time_zone.from_unix_us(ctx.now_us).date()
+}
+
+/// The value as a point in time, microseconds rounded to six digits; `None` with a warning (an error in strict DML) if it is
+/// none that `rules` accept, and for NULL.
+pub(crate) fn to_datetime(
+    datum: Datum<'_>,
+    ty: &SqlType,
+    ctx: &EvalContext,
+    rules: DateRules,
+) -> Result<Option<DateTime>> {
+    let found = match datum {
+        Datum::Null => return Ok(None),
+        Datum::UInt(packed) if ty.is_datetime() => {
+            Some(DateTime::unpack(packed)).filter(|d| rules.accept(d))
+        }
+        Datum::Int(us) if ty.kind == TypeKind::Time => Time(us).on_date(&today(ctx)),
+        Datum::String(text) => return datetime_of_bytes(text.as_bytes(), ctx, rules),
+        Datum::Bytes(text) => return datetime_of_bytes(text, ctx, rules),
+        number => match split_number(&number) {
+            Some((whole, nanoseconds)) => number_to_datetime(whole, nanoseconds, rules),
+            None => None,
+        },
+    };
+    if found.is_none() {
+        let text = datum.to_value().display_text(ty);
+        ctx.conversion_lost(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Incorrect datetime value: '{text}'"),
+        )?;
+    }
+    Ok(found)
+}
+
+fn datetime_of_bytes(text: &[u8], ctx: &EvalContext, rules: DateRules) -> Result<Option<DateTime>> {
+    let shown = || String::from_utf8_lossy(text);
+    let Some(parsed) = parse::datetime(text, rules) else {
+        ctx.conversion_lost(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Incorrect datetime value: '{}'", shown()),
+        )?;
+        return Ok(None);
+    };
+    if parsed.truncated {
+        let kind = if parsed.has_time { "datetime" } else { "date" };
+        ctx.conversion_lost(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect {kind} value: '{}'", shown()),
+        )?;
+    }
+    warn_delimiter(&parsed, text, ctx)?;
+    match complete(&parsed, ctx) {
+        Some(value) => Ok(Some(value)),
+        None => {
+            overflow(ctx)?;
+            Ok(None)
+        }
+    }
+}
+
+/// Warning 1441.
+pub(crate) fn overflow(ctx: &EvalContext) -> Result<()> {
+    ctx.conversion_lost(
+        errno::ER_DATETIME_FUNCTION_OVERFLOW,
+        "Datetime function: datetime field overflow",
+    )
+}
+
+/// Warnings 4095 and 4096.
+pub(crate) fn warn_delimiter(parsed: &ParsedDateTime, text: &[u8], ctx: &EvalContext) -> Result<()> {
+    let Some(odd) = parsed.delimiter else {
+        return Ok(());
+    };
+    let text = String::from_utf8_lossy(text);
+    let (found, position) = (odd.found, odd.position);
+    match odd.expected {
+        Some(expected) => ctx.warn(
+            4095,
+            format!(
+                "Delimiter '{found}' in position {position} in datetime value '{text}' at row 1 is deprecated. Prefer the standard '{expected}'."
+            ),
+        ),
+        None => ctx.warn(
+            4096,
+            format!(
+                "Delimiter '{found}' in position {position} in datetime value '{text}' at row 1 is superfluous and is deprecated. Please remove."
+            ),
+        ),
+    }
+}
+
+/// The point in time that was read, rounded to microseconds, in the session's zone. `None` beyond year 9999.
+pub(crate) fn complete(parsed: &ParsedDateTime, ctx: &EvalContext) -> Option<DateTime> {
+    let mut value = parsed.value;
+    if parsed.round_up {
+        value = value.add_us(1)?;
+    }
+    if let Some(seconds) = parsed.displacement {
+        let utc_us = value.to_epoch_us() - i64::from(seconds) * 1_000_000;
+        value = ctx.time_zone.from_unix_us(utc_us);
+    }
+    Some(value)
+}
+
+/// Whole part and billionths of a number, if the whole part is an i64.
+pub(crate) fn split_number(number: &Datum<'_>) -> Option<(i64, i32)> {
+    match number {
+        Datum::Int(v) => Some((*v, 0)),
+        Datum::UInt(v) => i64::try_from(*v).ok().map(|v| (v, 0)),
+        Datum::Decimal(d) => split_decimal(d),
+        Datum::Double(v) if v.abs() < 9e18 => {
+            // The shortest digits are what the user wrote.
+            Decimal::from_f64(*v).as_ref().and_then(split_decimal)
+        }
+        _ => None,
+    }
+}
+
+fn split_decimal(d: &Decimal) -> Option<(i64, i32)> {
+    let whole = d.truncate(0);
+    let rest = d.sub(&whole)?.rescale(9)?;
+    Some((whole.to_i64()?, i32::try_from(rest.unscaled.to_i128()?).ok()?))
+}
+
+/// `YYMMDD`, `YYYYMMDD`, `YYMMDDhhmmss` or `YYYYMMDDhhmmss` as a point in time.
+pub(crate) fn number_to_datetime(number: i64, nanoseconds: i32, rules: DateRules) -> Option<DateTime> {
+    const TIME: i64 = 1_000_000;
+    let full = match number {
+        0 => 0,
+        ..101 => return None,
+        101..=691_231 => (number + 20_000_000) * TIME,
+        691_232..700_101 => return None,
+        700_101..=991_231 => (number + 19_000_000) * TIME,
+        991_232..=99_991_231 => number * TIME,
+        99_991_232..101_000_000 => return None,
+        101_000_000..=691_231_235_959 => number + 20_000_000_000_000,
+        691_231_235_960..700_101_000_000 => return None,
+        700_101_000_000..=991_231_235_959 => number + 19_000_000_000_000,
+        _ => number,
+    };
+    let (date, time) = (full / TIME, full % TIME);
+    let has_time = !(101..=99_991_231).contains(&number);
+    let value = DateTime {
+        year: u16::try_from(date / 10_000).ok()?,
+        month: (date / 100 % 100) as u8,
+        day: (date % 100) as u8,
+        hour: (time / 10_000) as u8,
+        minute: (time / 100 % 100) as u8,
+        second: (time % 100) as u8,
+        microsecond: 0,
+    };
+    let in_range = value.year <= 9999
+        && value.month <= 12
+        && value.day <= 31
+        && value.hour <= 23
+        && value.minute <= 59
+        && value.second <= 59;
+    if !in_range || !rules.accept(&value) {
+        return None;
+    }
+    if !has_time || nanoseconds <= 0 {
+        return (nanoseconds >= 0).then_some(value);
+    }
+    let microsecond = (i64::from(nanoseconds) + 500) / 1000;
+    if microsecond == 1_000_000 {
+        return value.add_us(1_000_000);
+    }
+    Some(DateTime {
+        microsecond: microsecond as u32,
+        ..value
+    })
+}
+
+/// An integer's literal as the packed point in time (a day for DATE) it spells, for a comparison with a column of `ty`.
+pub(crate) fn datetime_of_number(value: &Value, ty: &SqlType) -> Option<u64> {
+    let number = value.as_i64()?;
+    let found = number_to_datetime(number, 0, DateRules::ANY)?;
+    (ty.kind != TypeKind::Date || found.time_of_day_us() == 0).then(|| found.pack())
+}
+
+/// The TIME that a text spells in full.
+pub(crate) fn time_of_text(text: &[u8]) -> Option<ParsedTime> {
+    parse::time(text).filter(|p| !p.truncated)
+}
+
+/// The value as a TIME in microseconds; `None` with a warning (an error in strict DML) if it is none, and for NULL.
+pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<Option<i64>> {
+    let lost = || {
+        let text = datum.to_value().display_text(ty);
+        ctx.conversion_lost(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect time value: '{text}'"),
+        )
+    };
+    let found = match datum {
+        Datum::Null => return Ok(None),
+        Datum::Int(us) if ty.kind == TypeKind::Time => return Ok(Some(us)),
+        Datum::UInt(packed) if ty.is_datetime() => return Ok(Some(DateTime::unpack(packed).time_of_day_us())),
+        Datum::String(_) | Datum::Bytes(_) => match parse::time(datum.bytes()) {
+            Some(parsed) => {
+                if parsed.truncated || parsed.clamped {
+                    lost()?;
+                }
+                let up = i64::from(parsed.round_up) * if parsed.us < 0 { -1 } else { 1 };
+                return Ok(Some(Time(parsed.us + up).clamped().0));
+            }
+            None => None,
+        },
+        number => split_number(&number).and_then(|(whole, nano)| number_to_time(whole, nano)),
+    };
+    if found.is_none() {
+        lost()?;
+    }
+    Ok(found)
+}
+
+/// `hhmmss` as a TIME, or the time of day of a larger number's point in time.
+pub(crate) fn number_to_time(number: i64, nanoseconds: i32) -> Option<i64> {
+    const MAX: i64 = 8_385_959;
+    if number > MAX {
+        let at = (number >= 10_000_000_000)
+            .then(|| number_to_datetime(number, nanoseconds, DateRules::ANY))
+            .flatten()?;
+        return Some(at.time_of_day_us());
+    }
+    if number < -MAX {
+        return None;
+    }
+    let magnitude = number.unsigned_abs() as i64;
+    let (minutes, seconds) = (magnitude / 100 % 100, magnitude % 100);
+    if minutes > 59 || seconds > 59 {
+        return None;
+    }
+    let micros = (i64::from(nanoseconds.unsigned_abs()) + 500) / 1000;
+    let us = (magnitude / 10_000 * 3600 + minutes * 60 + seconds) * 1_000_000 + micros;
+    let negative = number < 0 || nanoseconds < 0;
+    Some(Time(if negative { -us } else { us }).clamped().0)
+}
+
+/// A TIME's point in time today; hours beyond a day go on to other days.
+pub(crate) fn time_to_datetime(us: i64, ctx: &EvalContext) -> Option<DateTime> {
+    today(ctx)
+        .add_days(us.div_euclid(MICROS_PER_DAY))?
+        .add_us(us.rem_euclid(MICROS_PER_DAY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As MySQL 8.0.33 answers `CAST(n AS DATETIME)`.
+    #[test]
+    fn numbers_as_datetimes() {
+        let text = |n: i64| {
+            number_to_datetime(n, 0, DateRules::CALENDAR).map_or("none".to_owned(), |d| d.datetime_text(0))
+        };
+        for (number, expected) in [
+            (101, "2000-01-01 00:00:00"),
+            (100, "none"),
+            (0, "none"),
+            (691_231, "2069-12-31 00:00:00"),
+            (700_101, "1970-01-01 00:00:00"),
+            (1_000_101, "0100-01-01 00:00:00"),
+            (10_101, "2001-01-01 00:00:00"),
+            (20_240_231, "none"),
+            (-1, "none"),
+            (20_240_101_101_112, "2024-01-01 10:11:12"),
+            (240_101_101_112, "2024-01-01 10:11:12"),
+            (99_999_999_999_999, "none"),
+        ] {
+            assert_eq!(text(number), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn numbers_as_times() {
+        assert_eq!(number_to_time(101_112, 0), Some(36_672_000_000));
+        assert_eq!(number_to_time(-1, -500_000_000), Some(-1_500_000));
+        assert_eq!(number_to_time(1061, 0), None);
+        assert_eq!(number_to_time(9_000_000, 0), None);
+        assert_eq!(number_to_time(20_240_101_101_112, 0), Some(36_672_000_000));
+    }
+}
