@@ -2,6 +2,7 @@
 //!
 //! A plan is found by its text, the database its names were resolved in, the types of its parameters, and a hash of
 //! whatever else decides it. Whether it still fits the schema is for the caller to see ([`CachedPlan::schema_version`]).
+//! Plans that were chosen by how many rows a table has are made anew now and then, as tables grow.
 //! The cache is cut into shards, each with a lock of its own that is held for a lookup; when a shard is full, what was
 //! not used since the last time goes first (the clock algorithm).
 
@@ -9,16 +10,21 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use types::SqlType;
 
-use crate::plan::Plan;
+use crate::plan::{Access, InsertSource, Plan, Rel, Target};
 
 const SHARDS: usize = 16;
 const ENTRIES_PER_SHARD: usize = 512;
 /// Bytes of text the keys of a shard may take together.
-const TEXT_BYTES_PER_SHARD: usize = 1 << 20;
+const TEXT_BYTES_PER_SHARD: usize = 256 << 10;
+/// Plans are many times larger than their texts: long ones are not kept.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+/// How long a plan is good that depends on row estimates.
+const ESTIMATES_HOLD: Duration = Duration::from_secs(10);
 
 /// What a plan is found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +66,8 @@ struct Entry {
     environment: u64,
     /// `None`: the text cannot share a plan, and is planned as it stands each time.
     plan: Option<Arc<CachedPlan>>,
+    /// When the plan is to be made again, if it depends on row estimates.
+    expires: Option<Instant>,
     used: AtomicBool,
 }
 
@@ -100,7 +108,8 @@ impl PlanCache {
     }
 
     pub fn get(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
-        self.find(key, |entry| entry.plan.clone()).flatten()
+        let is_good = |entry: &Entry| entry.expires.is_none_or(|expires| Instant::now() < expires);
+        self.find(key, |entry| entry.plan.clone().filter(|_| is_good(entry))).flatten()
     }
 
     /// Keeps a plan in place of the one that was there.
@@ -130,10 +139,11 @@ impl PlanCache {
         let hash = self.hash(key);
         let mut shard = self.shard(hash).write();
         if let Some(entry) = shard.entries.get_mut(&hash).and_then(|l| l.iter_mut().find(|e| e.is(key))) {
+            entry.expires = expiry(plan.as_deref());
             entry.plan = plan;
             return;
         }
-        if key.text.len() > TEXT_BYTES_PER_SHARD / 8 {
+        if key.text.len() > TEXT_BYTES_MAX {
             return;
         }
         shard.make_room(key.text.len());
@@ -144,9 +154,42 @@ impl PlanCache {
             database: key.database.map(Into::into),
             params: key.params.into(),
             environment: key.environment,
+            expires: expiry(plan.as_deref()),
             plan,
             used: AtomicBool::new(true),
         });
+    }
+}
+
+fn expiry(plan: Option<&CachedPlan>) -> Option<Instant> {
+    plan.filter(|plan| depends_on_estimates(&plan.plan)).map(|_| Instant::now() + ESTIMATES_HOLD)
+}
+
+/// Points are the best way whatever a table's size is; other ways were weighed against each other.
+fn depends_on_estimates(plan: &Plan) -> bool {
+    let weighed = |access: &Access| !matches!(access, Access::PrimaryPoints { .. } | Access::UniquePoints { .. });
+    let target = |target: &Target| weighed(&target.scan.access);
+    match plan {
+        Plan::Query(query) => depends_below(&query.root, &weighed),
+        Plan::Insert(insert) => match &insert.source {
+            InsertSource::Values(_) => false,
+            InsertSource::Query(query) => depends_below(&query.root, &weighed),
+        },
+        Plan::Update(update) => target(&update.target),
+        Plan::Delete(delete) => target(&delete.target),
+    }
+}
+
+fn depends_below(rel: &Rel, weighed: &dyn Fn(&Access) -> bool) -> bool {
+    match rel {
+        Rel::OneRow | Rel::Virtual(_) => false,
+        Rel::Scan(scan) => weighed(&scan.access),
+        Rel::Filter { input, .. }
+        | Rel::Project { input, .. }
+        | Rel::Aggregate { input, .. }
+        | Rel::Sort { input, .. }
+        | Rel::Limit { input, .. }
+        | Rel::Distinct { input } => depends_below(input, weighed),
     }
 }
 

@@ -15,11 +15,14 @@ mod build;
 mod cache;
 pub mod command;
 
+pub mod dump;
 mod env;
 pub mod errno;
+pub mod explain;
 
 mod normalize;
 pub mod plan;
+mod print;
 mod stack;
 mod syntax;
 #[cfg(test)]

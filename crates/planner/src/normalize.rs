@@ -2,8 +2,7 @@
 //!
 //! One pass over the tokens, no parse. Literals stay where they mean more than their value: in a select list (they name
 //! the column), in GROUP BY and ORDER BY (they are positions), in types (`CHAR(10)`), as patterns, units and names. Where
-//! the binder finds that it needs the value of a literal that was taken out, it says so ([`crate::needs_literals`]), and the
-//! text is planned as it stands.
+//! planning a normalised text fails for any reason, the text is to be planned as it stands.
 
 use functions::SqlMode;
 use types::{Collation, Decimal, SqlType, Value};
@@ -81,6 +80,7 @@ enum Last {
     Keep,
     /// A word behind which a parenthesis holds literals that stay.
     TypeName,
+    Minus,
 }
 
 impl<'a> Walk<'a> {
@@ -124,11 +124,19 @@ impl<'a> Walk<'a> {
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
-            // A JSON path names, as it stands.
-            Kind::Arrow | Kind::LongArrow => self.last = Last::Keep,
+            // A JSON path names, as it stands; so does the text of `@'variable'`.
+            Kind::Arrow | Kind::LongArrow | Kind::At | Kind::AtAt => self.last = Last::Keep,
+            // `{d '2024-01-01'}`
+            Kind::LeftBrace => return None,
+            // The smallest integer is one literal with its sign.
+            Kind::Minus => self.last = Last::Minus,
             Kind::Text | Kind::Integer | Kind::Decimal | Kind::Float => {
                 if token.kind == Kind::Text {
                     self.last = Last::Keep;
+                }
+                let source = &self.text[token.start..token.end];
+                if last == Last::Minus && token.kind == Kind::Integer && source.parse::<i64>().is_err() {
+                    return None;
                 }
                 if last != Last::Keep && self.part == Part::Open && self.kept_below.is_none() {
                     return self.literal(token);
@@ -278,6 +286,13 @@ mod tests {
         assert_eq!(text_of("SELECT a FROM t WHERE b = 'x' 'y' AND c = 1"), "SELECT a FROM t WHERE b = 'x' 'y' AND c = ?");
         assert_eq!(text_of("SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = 1"), "SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = ?");
         assert_eq!(text_of("SELECT a FROM t WHERE j->'$.a' = 1 AND x > NOW() - INTERVAL 5 DAY"), "SELECT a FROM t WHERE j->'$.a' = ? AND x > NOW() - INTERVAL 5 DAY");
+    }
+
+    #[test]
+    fn signs_and_names_are_no_literals() {
+        assert_eq!(text_of("SELECT a FROM t WHERE b = @'x' AND c = -5"), "SELECT a FROM t WHERE b = @'x' AND c = -?");
+        assert_eq!(run("SELECT a FROM t WHERE b = -9223372036854775808"), None);
+        assert_eq!(run("SELECT a FROM t WHERE b = {d '2024-01-01'}"), None);
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option
         .map(|(_, conjunct)| conjunct.clone())
         .collect();
     let covering = covers(candidate, request.columns, &residual);
-    let rows = rows_read(&path, candidate.parts.len(), request.rows);
+    let rows = rows_read(&path, request.rows);
     let reading = Reading {
         rows,
         of_rows: candidate.index.is_none(),

@@ -1,8 +1,11 @@
 //! What a way to read a table costs, in rows of a full scan. There are no histograms: shares of a table are rules of thumb, the
 //! order of preference they give is point, unique, equality, range, full.
 
+use catalog::model::Table;
+
 use super::RowLimit;
 use super::paths::{Bounded, Path};
+use crate::plan::{Access, Range};
 
 /// Fetching the row of an index entry, against reading the next row.
 const LOOKUP: f64 = 4.0;
@@ -20,28 +23,57 @@ const LIMIT_GUESS: f64 = 100.0;
 const FILTER_ROWS: f64 = 10.0;
 
 /// Rows that a path reads, of `rows` in the table.
-pub fn rows_read(path: &Path, parts: usize, rows: u64) -> f64 {
+pub fn rows_read(path: &Path, rows: u64) -> f64 {
     let rows = (rows as f64).max(ROWS_MIN);
     if !path.useful {
         return rows;
     }
-    let ranges = path.ranges.len() as f64;
     if path.points {
-        return ranges;
+        return path.ranges.len() as f64;
     }
-    // The first part that is fixed leaves one row in a hundred, each further one in ten of those.
-    let fixed = match path.fixed_parts {
+    share(path.fixed_parts, path.bounded, path.ranges.len(), rows)
+}
+
+/// Rows that a plan's way to read gives, of `rows` in the table.
+pub fn rows_of_access(access: &Access, table: &Table, rows: u64) -> f64 {
+    let rows = (rows as f64).max(1.0);
+    let of_ranges = |ranges: &[Range]| {
+        let fixed = ranges.iter().map(|range| range.prefix.len()).min().unwrap_or(0);
+        let is_open = |range: &Range| range.lower.is_some() != range.upper.is_some();
+        let bounded = if ranges.iter().any(is_open) {
+            Bounded::OneEnd
+        } else if ranges.iter().any(|range| range.lower.is_some()) {
+            Bounded::BothEnds
+        } else {
+            Bounded::No
+        };
+        share(fixed, bounded, ranges.len(), rows)
+    };
+    match access {
+        Access::Full { .. } => rows,
+        Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() as f64,
+        Access::PrimaryRanges { ranges, .. } => of_ranges(ranges),
+        Access::IndexRanges { index, ranges, .. } => {
+            let unique = &table.indexes[*index];
+            let is_key = |range: &Range| unique.unique && range.prefix.len() == unique.parts.len();
+            if ranges.iter().all(is_key) { ranges.len() as f64 } else { of_ranges(ranges) }
+        }
+    }
+}
+
+/// The first part that is fixed leaves one row in a hundred, each further one in ten of those.
+fn share(fixed_parts: usize, bounded: Bounded, ranges: usize, rows: f64) -> f64 {
+    let fixed = match fixed_parts {
         0 => 1.0,
         n => 0.01 * 0.1_f64.powi(n as i32 - 1),
     };
-    let bounded = match path.bounded {
+    let bounded = match bounded {
         Bounded::No => 1.0,
         Bounded::OneEnd => 0.33,
         Bounded::BothEnds => 0.05,
     };
-    let complete = path.fixed_parts >= parts && parts > 0;
-    let least = if complete { ranges } else { ranges * 2.0 };
-    (rows * fixed * bounded * ranges).clamp(least.min(rows), rows)
+    let ranges = ranges as f64;
+    (rows * fixed * bounded * ranges).clamp(ranges.min(rows), rows)
 }
 
 /// What reading costs.

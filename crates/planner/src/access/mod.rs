@@ -20,6 +20,7 @@ use crate::ast::IndexHint;
 use crate::plan::Access;
 
 pub use choose::{choose, full};
+pub use cost::rows_of_access;
 
 /// What a table is read for.
 pub struct Request<'a> {

@@ -20,14 +20,14 @@ impl Parser<'_> {
     }
 
     fn or_chain(&mut self) -> Result<Expr> {
-        let first = self.xor_chain()?;
+        let first = self.apart(Self::xor_chain)?;
         if !self.at_or() {
             return Ok(first);
         }
         let mut list = vec![first];
         while self.at_or() {
             self.advance();
-            list.push(self.xor_chain()?);
+            list.push(self.apart(Self::xor_chain)?);
         }
         self.grow()?;
         Ok(Expr::Or(list))
@@ -40,21 +40,21 @@ impl Parser<'_> {
     fn xor_chain(&mut self) -> Result<Expr> {
         let mut left = self.and_chain()?;
         while self.eat("XOR") {
-            let right = self.and_chain()?;
+            let right = self.apart(Self::and_chain)?;
             left = self.binary(BinaryOp::Xor, left, right)?;
         }
         Ok(left)
     }
 
     fn and_chain(&mut self) -> Result<Expr> {
-        let first = self.negation()?;
+        let first = self.apart(Self::negation)?;
         if !self.at_and() {
             return Ok(first);
         }
         let mut list = vec![first];
         while self.at_and() {
             self.advance();
-            list.push(self.negation()?);
+            list.push(self.apart(Self::negation)?);
         }
         self.grow()?;
         Ok(Expr::And(list))
@@ -119,7 +119,7 @@ impl Parser<'_> {
             if self.is_any(&["ALL", "ANY", "SOME"]) && self.peek().kind == Kind::LeftParen {
                 return Err(Self::no_subqueries());
             }
-            let right = self.predicate()?;
+            let right = self.apart(Self::predicate)?;
             left = self.binary(op, left, right)?;
         }
     }
@@ -132,7 +132,7 @@ impl Parser<'_> {
         if self.are(&["SOUNDS", "LIKE"]) {
             self.advance();
             self.advance();
-            let right = self.arithmetic(0)?;
+            let right = self.apart(|parser| parser.arithmetic(0))?;
             self.grow()?;
             let soundex = |arg| Expr::Function {
                 name: "soundex".into(),
@@ -224,7 +224,7 @@ impl Parser<'_> {
                 left = self.date_plus_interval(op == Some(BinaryOp::Minus), left)?;
                 continue;
             }
-            let right = self.arithmetic(op_level)?;
+            let right = self.apart(|parser| parser.arithmetic(op_level))?;
             left = match op {
                 Some(op) => self.binary(op, left, right)?,
                 None => {
@@ -388,6 +388,7 @@ mod tests {
             format!("a in (0{})", many(", 1", 10_000)),
             format!("{}1{}", many("(", 90), many(")", 90)),
             format!("1{}", many("+1", 200)),
+            format!("1{}", many("+a*b", 200)),
         ] {
             assert!(parse_expression(&text, sql_mode()).is_ok(), "{}", &text[..40]);
         }

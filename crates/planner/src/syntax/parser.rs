@@ -32,7 +32,7 @@ pub struct Parser<'a> {
     previous_end: usize,
     pub parameters: usize,
     depth: u32,
-    /// Height of the tallest expression finished since the frame of [`Self::nested`] began.
+    /// Height of the tallest expression finished since the frame of [`Self::apart`] began.
     height: u32,
 }
 
@@ -355,14 +355,20 @@ impl<'a> Parser<'a> {
             return Err(self.too_deep(MAX_NESTING));
         }
         self.depth += 1;
-        let outside = std::mem::take(&mut self.height);
-        let parsed = crate::stack::with_room(|| parse(self));
+        let parsed = crate::stack::with_room(|| self.apart(parse));
         self.depth -= 1;
+        parsed
+    }
+
+    /// Runs `parse` for a part beside others: what grows in it grows from the ground.
+    pub fn apart<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outside = std::mem::take(&mut self.height);
+        let parsed = parse(self);
         self.height = outside.max(self.height);
         parsed
     }
 
-    /// To be called for each node put on top of what was parsed since the frame of [`Self::nested`] began.
+    /// To be called for each node put on top of what was parsed since the frame of [`Self::apart`] began.
     pub fn grow(&mut self) -> Result<()> {
         self.height += 1;
         if self.height > MAX_HEIGHT {

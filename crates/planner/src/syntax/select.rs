@@ -382,7 +382,7 @@ impl Parser<'_> {
     fn limit_number(&mut self) -> Result<Expr> {
         match self.kind() {
             Kind::Parameter => Ok(Expr::Parameter(self.parameter()?)),
-            Kind::Integer => {
+            Kind::Integer if self.word().parse::<u64>().is_ok() => {
                 let text = self.word().to_string();
                 self.advance();
                 Ok(Expr::Number(NumberText::Integer(text)))

@@ -1,0 +1,40 @@
+//! EXPLAIN: a plan for people, in the two forms clients ask for.
+
+mod key_length;
+mod traditional;
+
+use types::{Collation, Error, Result, SqlType, Value};
+
+use crate::command::{ExplainFormat, Explained};
+use crate::dump;
+
+/// The columns and rows of an EXPLAIN. `rows` says about how many rows a table has.
+///
+/// # Errors
+/// 1235 for FORMAT=JSON.
+pub fn explain(explained: &Explained, rows: &dyn Fn(i64) -> u64) -> Result<(Vec<(String, SqlType)>, Vec<Vec<Value>>)> {
+    match explained.format {
+        ExplainFormat::Traditional => Ok((traditional::columns(), vec![traditional::row(explained, rows)])),
+        ExplainFormat::Tree => {
+            let tree = tree(&dump::plan(&explained.plan));
+            let column = ("EXPLAIN".to_owned(), text_type(65_535));
+            Ok((vec![column], vec![vec![Value::String(tree)]]))
+        }
+        ExplainFormat::Json => Err(Error::not_supported("EXPLAIN FORMAT=JSON", "use FORMAT=TREE")),
+    }
+}
+
+fn text_type(length: u32) -> SqlType {
+    SqlType::varchar(length, Collation::DEFAULT)
+}
+
+/// The dump with MySQL's arrows.
+fn tree(dump: &str) -> String {
+    dump.lines()
+        .map(|line| {
+            let text = line.trim_start();
+            let indent = &line[..line.len() - text.len()];
+            format!("{indent}{indent}-> {text}\n")
+        })
+        .collect()
+}
