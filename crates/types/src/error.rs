@@ -90,6 +90,7 @@ impl Warning {
         }
     }
 
+    #[allow(clippy::self_named_constructors)] // a Warning of level Warning, beside one of level Note
     pub fn warning(code: u16, message: impl Into<String>) -> Self {
         Self {
             level: WarningLevel::Warning,
@@ -266,6 +267,12 @@ pub mod errno {
         ER_SECURE_TRANSPORT_REQUIRED = 3159, "HY000";
         ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000";
         ER_TABLE_DEF_CHANGED = 1412, "HY000";
+        ER_TOO_MANY_FIELDS = 1117, "42000";
+        ER_UNKNOWN_STORAGE_ENGINE = 1286, "42000";
+        ER_CONFLICTING_DECLARATIONS = 1302, "HY000";
+        ER_TOO_BIG_DISPLAYWIDTH = 1439, "42000";
+        ER_NON_GROUPING_FIELD_USED = 1463, "42000";
+        ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000";
         // TiDB's, for what MySQL has no number for.
         ER_TXN_TOO_LARGE = 8004, "HY000";
         ER_WRITE_CONFLICT = 9007, "HY000";

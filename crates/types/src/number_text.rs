@@ -185,7 +185,7 @@ mod tests {
             (3.4e38, "3.4e38"),
             (1e20, "1e20"),
             (123456.0, "123456"),
-            (0.000123456789, "0.000123457"),
+            (0.000_123_456_79, "0.000123457"),
             (1e-30, "1e-30"),
         ] {
             assert_eq!(text(|out| write_f32(f64::from(value), out)), expected);
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn fixed_digits() {
         assert_eq!(
-            text(|out| write_fixed(f64::from(1234567.891f32), 3, out)),
+            text(|out| write_fixed(f64::from(1_234_567.9_f32), 3, out)),
             "1234567.875"
         );
         assert_eq!(text(|out| write_fixed(0.1, 20, out)), "0.10000000000000000000");
