@@ -2,12 +2,16 @@
 //!
 //! Not here: bytes (`catalog::layout`), locks and writes ([`super::writer`]).
 
+use std::sync::Arc;
+
 use arrow::record_batch::RecordBatch;
-use catalog::layout::{IndexLayout, RowEncoder, RowHandle, TableLayout};
+use catalog::layout::RowHandle;
 use catalog::model::{Handle, SchemaState, Table};
 use functions::TimeZone;
 use types::array::ColumnView;
 use types::{Error, Result, Value};
+
+use super::table_codec::TableCodec;
 
 /// One value per column of the table, in the table's order, of the columns' types.
 pub(super) type Row = Vec<Value>;
@@ -42,50 +46,31 @@ pub(super) enum UniqueKey {
 pub(super) struct ImageMaker<'p> {
     table: &'p Table,
     zone: TimeZone,
-    encoder: RowEncoder,
-    layout: TableLayout,
-    /// Positions of the indexes beside the primary key.
-    secondary: Vec<usize>,
-    /// For each index of the table: what finds a row by an entry, where the index is unique.
-    unique: Vec<Option<IndexLayout>>,
+    codec: Arc<TableCodec>,
 }
 
 impl<'p> ImageMaker<'p> {
-    pub fn new(table: &'p Table, zone: TimeZone) -> Result<Self> {
-        let clustered = match table.handle {
-            Handle::Clustered { index } => Some(index),
-            Handle::Integer { .. } | Handle::Hidden => None,
-        };
-        let all: Vec<usize> = (0..table.columns.len()).collect();
-        let unique = table.indexes.iter().enumerate().map(|(i, index)| {
-            let secondary = index.unique && Some(i) != clustered;
-            secondary.then(|| IndexLayout::new(table, i, &[])).transpose()
-        });
+    pub fn new(table: &'p Arc<Table>, zone: TimeZone) -> Result<Self> {
         Ok(Self {
             table,
             zone,
-            encoder: RowEncoder::new(table)?,
-            layout: TableLayout::new(table, &all)?,
-            unique: unique.collect::<Result<Vec<_>>>()?,
-            secondary: (0..table.indexes.len())
-                .filter(|i| Some(*i) != clustered)
-                .collect(),
+            codec: TableCodec::of(table)?,
         })
     }
 
     /// All indexes that keep entries of their own.
     pub fn secondary(&self) -> &[usize] {
-        &self.secondary
+        &self.codec.secondary
     }
 
     /// The secondary indexes that an assignment to `columns` may change; all of them where the row's key may change.
     pub fn touched_by(&self, columns: &[usize]) -> Vec<usize> {
         let touches = |column: usize| columns.contains(&column);
         if self.table.primary_parts().iter().any(|p| touches(p.column)) {
-            return self.secondary.clone();
+            return self.codec.secondary.clone();
         }
         let parts = |i: usize| self.table.indexes.get(i).map_or(&[][..], |index| &index.parts);
-        let secondary = self.secondary.iter().copied();
+        let secondary = self.codec.secondary.iter().copied();
         secondary
             .filter(|&i| parts(i).iter().any(|p| touches(p.column)))
             .collect()
@@ -100,14 +85,14 @@ impl<'p> ImageMaker<'p> {
                 return Err(Error::internal("a row without a primary key has no handle"));
             }
             _ => {
-                computed = self.encoder.handle(row, self.zone)?;
+                computed = self.codec.encoder.handle(row, self.zone)?;
                 &computed
             }
         };
         let entries = indexes
             .iter()
             .map(|&index| {
-                let entry = self.encoder.index_entry(index, row, handle, self.zone)?;
+                let entry = self.codec.encoder.index_entry(index, row, handle, self.zone)?;
                 Ok(Entry {
                     index,
                     key: entry.key,
@@ -117,32 +102,32 @@ impl<'p> ImageMaker<'p> {
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(Image {
-            key: self.encoder.row_key(handle),
-            value: self.encoder.row_value(row, self.zone)?,
+            key: self.codec.encoder.row_key(handle),
+            value: self.codec.encoder.row_value(row, self.zone)?,
             entries,
         })
     }
 
     /// The values of a stored row.
     pub fn decode(&self, key: &[u8], value: &[u8]) -> Result<Row> {
-        self.layout.decode_row_values(key, value, self.zone)
+        self.codec.layout.decode_row_values(key, value, self.zone)
     }
 
     /// The handle that a row's key holds.
     pub fn handle(&self, key: &[u8]) -> Result<RowHandle> {
-        self.layout.handle_of_row_key(key)
+        self.codec.layout.handle_of_row_key(key)
     }
 
     pub fn is_unique(&self, index: usize) -> bool {
-        matches!(self.unique.get(index), Some(Some(_)))
+        matches!(self.codec.unique.get(index), Some(Some(_)))
     }
 
     /// The key of the row that an entry of a unique index leads to.
     pub fn row_key_of_entry(&self, index: usize, key: &[u8], value: &[u8]) -> Result<Vec<u8>> {
-        let Some(Some(layout)) = self.unique.get(index) else {
+        let Some(Some(layout)) = self.codec.unique.get(index) else {
             return Err(Error::internal(format!("index {index} is not unique")));
         };
-        Ok(self.encoder.row_key(&layout.handle(key, value)?))
+        Ok(self.codec.encoder.row_key(&layout.handle(key, value)?))
     }
 
     /// Whether entries of an index are written: one that is being dropped or has only just come to be only loses them.

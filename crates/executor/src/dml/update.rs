@@ -36,7 +36,7 @@ use crate::source::ReadSource;
 /// 1062, 1048, what conversions and expressions fail with, and failures of locks and of the store.
 pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.target.scan.table;
-    let maker = ImageMaker::new(table, ctx.eval.time_zone)?;
+    let maker = ImageMaker::new(&plan.target.scan.table, ctx.eval.time_zone)?;
     let assigned: Vec<usize> = plan.assignments.iter().map(|a| a.column).collect();
     let on_update = on_update_columns(table, &assigned);
     let touched: Vec<usize> = assigned.iter().chain(&on_update).copied().collect();
@@ -170,7 +170,13 @@ impl Update<'_> {
         };
         let first = self.result.matched + 1;
         let values = eval_array(expr, input, eval)?;
-        assign::array(&values, &expr.ty(), column, first, NullRule::of(eval), eval)
+        let target = assign::Target {
+            table: self.table,
+            column,
+            nulls: NullRule::of(eval),
+            eval,
+        };
+        target.array(&values, &expr.ty(), first)
     }
 
     /// The rows in which an assigned column is different.

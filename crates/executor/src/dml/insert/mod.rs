@@ -33,7 +33,7 @@ use crate::source::ReadSource;
 /// 1062, 1048, 1364, 1467, what conversions and the query fail with, and failures of locks and of the store.
 pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.table;
-    let maker = ImageMaker::new(table, ctx.eval.time_zone)?;
+    let maker = ImageMaker::new(&plan.table, ctx.eval.time_zone)?;
     let mut insert = Insert {
         table,
         plan,

@@ -1,12 +1,13 @@
 //! ON DUPLICATE KEY UPDATE: the row that is there already is changed in place of the insert.
 
 use catalog::model::Table;
+use functions::eval_row;
 use planner::plan::Assignment;
 use types::{Result, Value};
 
 use super::Existing;
 use crate::context::{DmlResult, ExecContext};
-use crate::dml::assign::{NullRule, RowEvaluator, columns_of, value};
+use crate::dml::assign::{NullRule, Target};
 use crate::dml::defaults::{self, ColumnDefault, implicit, now, on_update_columns};
 use crate::dml::duplicate;
 use crate::dml::image::{ImageMaker, Row};
@@ -17,8 +18,6 @@ pub(super) struct OnDuplicate<'p> {
     table: &'p Table,
     assignments: &'p [Assignment],
     ignore: bool,
-    /// Columns the assignments read: the existing row's at `0..n`, the offered row's at `n..2n`.
-    reads: Vec<usize>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
     on_update: Vec<usize>,
     /// Indexes that may change.
@@ -57,7 +56,6 @@ impl<'p> OnDuplicate<'p> {
             table,
             assignments,
             ignore,
-            reads: columns_of(assignments.iter().filter_map(|a| a.value.as_ref())),
             on_update,
             indexes: maker.touched_by(&touched),
         })
@@ -109,39 +107,34 @@ impl<'p> OnDuplicate<'p> {
         })
     }
 
-    /// The existing row after the assignments, made from left to right.
+    /// The existing row after the assignments, made from left to right. They see it, as it is by then, and the offered row
+    /// behind it.
     fn assigned(&self, old: &[Value], offered: &[Value], number: u64, ctx: &ExecContext<'_>) -> Result<Row> {
-        let columns = &self.table.columns;
-        let types = columns.iter().map(|c| c.ty);
-        let mut evaluator = RowEvaluator::new(types.clone().chain(types).collect());
-        for &column in &self.reads {
-            let value = match column.checked_sub(columns.len()) {
-                None => old.get(column),
-                Some(column) => offered.get(column),
-            };
-            evaluator.set(column, value.unwrap_or(&Value::Null))?;
-        }
-        let mut row = old.to_vec();
+        let mut both = [old, offered].concat();
         for assignment in self.assignments {
-            let (Some(column), Some(slot)) = (columns.get(assignment.column), row.get_mut(assignment.column))
-            else {
+            let Some(column) = self.table.columns.get(assignment.column) else {
                 continue;
             };
-            *slot = match &assignment.value {
+            let value = match &assignment.value {
                 Some(expr) => {
-                    let nulls = NullRule::of(ctx.eval);
-                    let raw = evaluator.eval(expr, ctx.eval)?;
-                    value(raw, &expr.ty(), column, number, nulls, ctx.eval)?
+                    let target = Target {
+                        table: self.table,
+                        column,
+                        nulls: NullRule::of(ctx.eval),
+                        eval: ctx.eval,
+                    };
+                    target.value(eval_row(expr, &both, ctx.eval)?, &expr.ty(), number)?
                 }
                 None => match defaults::given(column, ctx.eval)? {
                     ColumnDefault::Value(value) => value,
                     ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
                 },
             };
-            if self.reads.contains(&assignment.column) {
-                evaluator.set(assignment.column, slot)?;
+            if let Some(slot) = both.get_mut(assignment.column) {
+                *slot = value;
             }
         }
-        Ok(row)
+        both.truncate(old.len());
+        Ok(both)
     }
 }

@@ -2,14 +2,14 @@
 
 use arrow::record_batch::RecordBatch;
 use catalog::model::{Column, Table};
-use functions::Expr;
-use planner::plan::{InsertPlan, InsertSource, QueryPlan};
+use functions::{Expr, eval_row};
+use planner::plan::{InsertPlan, QueryPlan};
 use types::array::ColumnView;
-use types::{Error, Result, Value};
+use types::{Error, Result, SqlType, Value};
 
 use super::null_rule;
 use crate::context::ExecContext;
-use crate::dml::assign::{self, NullRule, RowEvaluator, columns_of, refers_to_columns};
+use crate::dml::assign::{NullRule, Target};
 use crate::dml::auto_increment::AutoIncrement;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
 use crate::dml::image::Row;
@@ -29,8 +29,6 @@ pub(super) struct RowMaker<'p> {
     template: Row,
     ids: Option<AutoIncrement<'p>>,
     nulls: NullRule,
-    /// For values that refer to columns further left: which ones, and what evaluates them.
-    left: Option<(Vec<usize>, RowEvaluator)>,
     row_number: u64,
 }
 
@@ -51,7 +49,6 @@ impl<'p> RowMaker<'p> {
             template,
             ids: AutoIncrement::of(table, ctx),
             nulls: null_rule(plan, ctx),
-            left: left_references(plan),
             row_number: 0,
         })
     }
@@ -60,25 +57,20 @@ impl<'p> RowMaker<'p> {
     pub fn of_values(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<NewRow> {
         self.row_number += 1;
         let mut row = self.template.clone();
-        if let Some((columns, evaluator)) = &mut self.left {
-            for &column in columns.iter() {
-                evaluator.set(column, row.get(column).unwrap_or(&Value::Null))?;
-            }
-        }
         for (&target, value) in self.targets.iter().zip(values) {
-            let (column, slot) = column_and_slot(self.table, &mut row, target)?;
-            *slot = match value {
+            let Some(column) = self.table.columns.get(target) else {
+                return Err(no_column(self.table, target));
+            };
+            let value = match value {
+                // Expressions see the columns further left.
                 Some(expr) => {
-                    let value = match &self.left {
-                        Some((_, evaluator)) => evaluator.eval(expr, self.ctx.eval)?,
-                        None => functions::eval_value(expr, self.ctx.eval)?,
-                    };
+                    let value = eval_row(expr, &row, self.ctx.eval)?;
                     self.converted(value, &expr.ty(), column)?
                 }
                 None => self.default_of(column)?,
             };
-            if let Some((_, evaluator)) = &mut self.left {
-                evaluator.set(target, slot)?;
+            if let Some(slot) = row.get_mut(target) {
+                *slot = value;
             }
         }
         self.with_id(row, rows_left)
@@ -92,18 +84,18 @@ impl<'p> RowMaker<'p> {
         let sources = batch.columns().iter().zip(&query.columns);
         for (&target, (array, source)) in self.targets.iter().zip(sources) {
             let Some(column) = self.table.columns.get(target) else {
-                continue;
+                return Err(no_column(self.table, target));
             };
-            let (name, eval) = (&column.name, self.ctx.eval);
-            let array = functions::assign::array(array, &source.ty, &column.ty, name, first, eval)?;
-            let view = ColumnView::new(&array, &column.ty);
+            let view = ColumnView::new(array, &source.ty);
             for (row, made) in made.iter_mut().enumerate() {
+                self.row_number = first + row as u64;
+                let value = self.converted(view.value(row), &source.ty, column)?;
                 if let Some(slot) = made.get_mut(target) {
-                    *slot = self.not_null(view.value(row), column)?;
+                    *slot = value;
                 }
             }
         }
-        self.row_number += rows as u64;
+        self.row_number = first + rows as u64 - 1;
         made.into_iter()
             .enumerate()
             .map(|(i, row)| self.with_id(row, rows - i))
@@ -130,18 +122,18 @@ impl<'p> RowMaker<'p> {
         }
     }
 
-    fn converted(&self, value: Value, from: &types::SqlType, column: &Column) -> Result<Value> {
-        let (name, eval) = (&column.name, self.ctx.eval);
-        let value = functions::assign::value(value, from, &column.ty, name, self.row_number, eval)?;
-        self.not_null(value, column)
-    }
-
-    /// A NULL for the AUTO_INCREMENT column asks for an id, and is none.
-    fn not_null(&self, value: Value, column: &Column) -> Result<Value> {
-        if column.auto_increment {
+    fn converted(&self, value: Value, from: &SqlType, column: &Column) -> Result<Value> {
+        // A NULL for the AUTO_INCREMENT column asks for an id, and is none.
+        if value.is_null() && column.auto_increment {
             return Ok(value);
         }
-        assign::not_null(value, column, self.nulls, self.ctx.eval)
+        let target = Target {
+            table: self.table,
+            column,
+            nulls: self.nulls,
+            eval: self.ctx.eval,
+        };
+        target.value(value, from, self.row_number)
     }
 
     fn default_of(&self, column: &Column) -> Result<Value> {
@@ -183,29 +175,7 @@ fn template_value(column: &Column, given: bool, ctx: &ExecContext<'_>) -> Result
     })
 }
 
-fn left_references(plan: &InsertPlan) -> Option<(Vec<usize>, RowEvaluator)> {
-    let InsertSource::Values(rows) = &plan.source else {
-        return None;
-    };
-    let exprs = || rows.iter().flatten().flatten().filter(|e| refers_to_columns(e));
-    let columns = columns_of(exprs());
-    if columns.is_empty() {
-        return None;
-    }
-    let types = plan.table.columns.iter().map(|c| c.ty).collect();
-    Some((columns, RowEvaluator::new(types)))
-}
-
-fn column_and_slot<'t, 'r>(
-    table: &'t Table,
-    row: &'r mut Row,
-    target: usize,
-) -> Result<(&'t Column, &'r mut Value)> {
-    match (table.columns.get(target), row.get_mut(target)) {
-        (Some(column), Some(slot)) => Ok((column, slot)),
-        _ => Err(Error::internal(format!(
-            "table {} has no column {target}",
-            table.name
-        ))),
-    }
+#[cold]
+fn no_column(table: &Table, offset: usize) -> Error {
+    Error::internal(format!("table {} has no column {offset}", table.name))
 }

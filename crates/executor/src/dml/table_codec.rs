@@ -1,0 +1,61 @@
+//! What encodes and decodes a table's rows, made once per table definition and shared by all statements: making it costs
+//! as much as writing a row.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Weak};
+
+use catalog::layout::{IndexLayout, RowEncoder, TableLayout};
+use catalog::model::{Handle, Table};
+use parking_lot::RwLock;
+use types::Result;
+
+#[derive(Debug)]
+pub(super) struct TableCodec {
+    pub encoder: RowEncoder,
+    /// Of all columns.
+    pub layout: TableLayout,
+    /// Positions of the indexes beside the primary key.
+    pub secondary: Vec<usize>,
+    /// For each index of the table: what finds a row by an entry, where the index is unique.
+    pub unique: Vec<Option<IndexLayout>>,
+}
+
+/// By the definition's address. The weak reference keeps the address from being used again, and says whether the
+/// definition is still in use.
+type Known = HashMap<usize, (Weak<Table>, Arc<TableCodec>)>;
+
+static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+
+impl TableCodec {
+    pub fn of(table: &Arc<Table>) -> Result<Arc<Self>> {
+        let address = Arc::as_ptr(table) as usize;
+        if let Some((_, codec)) = KNOWN.read().get(&address) {
+            return Ok(Arc::clone(codec));
+        }
+        let codec = Arc::new(Self::new(table)?);
+        let mut known = KNOWN.write();
+        known.retain(|_, (table, _)| table.strong_count() > 0);
+        known.insert(address, (Arc::downgrade(table), Arc::clone(&codec)));
+        Ok(codec)
+    }
+
+    fn new(table: &Table) -> Result<Self> {
+        let clustered = match table.handle {
+            Handle::Clustered { index } => Some(index),
+            Handle::Integer { .. } | Handle::Hidden => None,
+        };
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        let unique = table.indexes.iter().enumerate().map(|(i, index)| {
+            let secondary = index.unique && Some(i) != clustered;
+            secondary.then(|| IndexLayout::new(table, i, &[])).transpose()
+        });
+        Ok(Self {
+            encoder: RowEncoder::new(table)?,
+            layout: TableLayout::new(table, &all)?,
+            unique: unique.collect::<Result<Vec<_>>>()?,
+            secondary: (0..table.indexes.len())
+                .filter(|i| Some(*i) != clustered)
+                .collect(),
+        })
+    }
+}
