@@ -142,6 +142,11 @@ impl Channel {
         }
     }
 
+    /// The next packet answers what was sent: it goes on counting.
+    pub fn expect_reply(&mut self) {
+        self.input.frames.set_sequence(self.output.frames.sequence());
+    }
+
     /// Where answers go.
     pub fn sink(&mut self) -> Sink<'_> {
         Sink {

@@ -62,8 +62,6 @@ pub struct Settings {
     pub max_connections: usize,
     /// How long a client may take to log in.
     pub connect_timeout: Duration,
-    /// `max_allowed_packet` until a session says otherwise, in bytes.
-    pub max_allowed_packet: usize,
     pub require_secure_transport: bool,
     /// `default_authentication_plugin`.
     pub default_plugin: &'static str,
@@ -77,7 +75,6 @@ impl Default for Settings {
             version: "8.0.33-StemDB".to_owned(),
             max_connections: 151,
             connect_timeout: Duration::from_secs(10),
-            max_allowed_packet: 64 * 1024 * 1024,
             require_secure_transport: false,
             default_plugin: wire::auth::CACHING_SHA2_PASSWORD,
             collation: types::Collation::DEFAULT.id(),

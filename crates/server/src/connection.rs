@@ -23,6 +23,9 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::transport::Transport;
 
+/// The longest packet of a client that nobody knows yet. (Connection attributes are 64 KiB at most.)
+const LOGIN_BYTES_MAX: usize = 256 * 1024;
+
 /// A connection whose client has logged in.
 ///
 /// Fields are dropped in this order: the session ends, and only then the connection counts as gone.
@@ -52,7 +55,7 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
     let settings = shared.sessions.settings();
     let mut channel = Channel::new(
         Transport::new(socket.clone()),
-        settings.max_allowed_packet,
+        LOGIN_BYTES_MAX,
         metrics.bytes_received.clone(),
         metrics.bytes_sent.clone(),
     );
@@ -372,18 +375,28 @@ impl Connection {
         }
     }
 
-    fn close(mut self: Box<Self>, error: Option<Error>) {
+    fn close(self: Box<Self>, error: Option<Error>) {
+        // The entry stays until the end: the connection counts until its client has been let go.
+        let Self {
+            session,
+            mut channel,
+            client,
+            entry: _entry,
+            ..
+        } = *self;
+        // First of all locks are given back.
+        drop(session);
         match error {
             Some(error) => {
                 // To a client that has asked for nothing the error comes as the answer to its next command.
-                let capabilities = self.client.capabilities | capability::PROTOCOL_41;
-                if self.channel.send_error(&error, capabilities).is_ok() {
-                    self.channel.linger();
+                let capabilities = client.capabilities | capability::PROTOCOL_41;
+                if channel.send_error(&error, capabilities).is_ok() {
+                    channel.linger();
                 }
             }
             None => {
-                let _ = self.channel.sink().flush();
-                self.channel.transport.close();
+                let _ = channel.sink().flush();
+                channel.transport.close();
             }
         }
     }

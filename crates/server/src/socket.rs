@@ -22,9 +22,11 @@ enum Kind {
 }
 
 impl Socket {
-    /// Switches off Nagle's algorithm: an answer is one write, and there is nothing to wait for.
+    /// Switches off Nagle's algorithm: an answer is one write, and there is nothing to wait for. Has the system notice
+    /// peers that are gone without a word.
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
+        rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
         Ok(Self {
             stream: Kind::Tcp(stream),
             writing: AtomicBool::new(false),

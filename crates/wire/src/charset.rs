@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use types::Charset;
-use types::collation::{char_to_latin1, latin1_to_utf8};
+use types::collation::{char_to_latin1, latin1_to_char};
 
 /// Text from a client to UTF-8; `None` where the bytes are no text of that character set. `binary` is taken for UTF-8.
 pub fn decode(charset: Charset, bytes: &[u8]) -> Option<Cow<'_, str>> {

@@ -5,7 +5,9 @@ use super::{Network, Origin};
 /// How specific a host is that fits; the largest wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Specificity {
-    /// `%`, or nothing.
+    /// Nothing, which fits as `%` does.
+    Empty,
+    /// `%`.
     Anything,
     /// A pattern: the place of its first wildcard.
     Pattern(usize),
@@ -17,8 +19,10 @@ pub enum Specificity {
 
 /// How specific the account host `pattern` is for a client from `origin`; `None` where it does not fit.
 pub fn host_specificity(pattern: &str, origin: Origin) -> Option<Specificity> {
-    if pattern.is_empty() || pattern == "%" {
-        return Some(Specificity::Anything);
+    match pattern {
+        "" => return Some(Specificity::Empty),
+        "%" => return Some(Specificity::Anything),
+        _ => {}
     }
     if let Ok(network) = pattern.parse::<Network>() {
         let ip = match origin {

@@ -104,6 +104,8 @@ mod tests {
         let accounts = [
             account("app", "%"),
             account("app", "192.0.2.%"),
+            account("app", "198.51.%"),
+            account("app", ""),
             account("app", "192.0.2.7"),
             account("app", "192.0.0.0/16"),
             account("", "192.0.2.8"),
@@ -112,8 +114,10 @@ mod tests {
         let from = |ip: &str| chosen(&accounts, "app", Origin::Address(ip.parse().unwrap())).unwrap();
         assert_eq!(from("192.0.2.7"), "'app'@'192.0.2.7'");
         assert_eq!(from("192.0.2.8"), "''@'192.0.2.8'");
-        assert_eq!(from("192.0.2.9"), "'app'@'192.0.2.%'");
-        assert_eq!(from("192.0.3.9"), "'app'@'%'");
+        // A network goes before a pattern, however long.
+        assert_eq!(from("192.0.2.9"), "'app'@'192.0.0.0/16'");
+        assert_eq!(from("198.51.100.9"), "'app'@'198.51.%'");
+        assert_eq!(from("203.0.113.9"), "'app'@'%'");
         assert_eq!(from("127.0.0.1"), "'app'@'localhost'");
         assert_eq!(from("::1"), "'app'@'localhost'");
         assert_eq!(

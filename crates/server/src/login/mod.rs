@@ -271,7 +271,9 @@ impl Login<'_> {
         let mut sink = self.channel.sink();
         sink.send_with(&mut |out| write(settings, out))
             .and_then(|()| sink.flush())
-            .map_err(|_: io::Error| Refusal::gone(capabilities))
+            .map_err(|_: io::Error| Refusal::gone(capabilities))?;
+        self.channel.expect_reply();
+        Ok(())
     }
 
     /// Waits for the client's next packet, until the deadline.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use server::StartError;
 
-use crate::support::{TestServer, eventually, mysql_error};
+use crate::support::{TestServer, eventually};
 
 #[test]
 fn idle_connections_are_parked_and_come_back() {
@@ -51,12 +51,21 @@ fn parked_tls_connections_come_back() {
 fn wait_timeout_closes_with_an_error() {
     for park_after in [Duration::from_millis(20), Duration::from_secs(60)] {
         let server = TestServer::start_with(|config| config.park_after = park_after).unwrap();
-        let mut conn = server.root();
-        conn.query_drop("TIMEOUT 1").unwrap();
-        std::thread::sleep(Duration::from_millis(200));
-        conn.query_drop("ECHO still there").unwrap();
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        crate::raw::log_in_as_root(&mut stream);
+        let started = Instant::now();
+        std::io::Write::write_all(&mut stream, b"\x0a\0\0\0\x03TIMEOUT 1").unwrap();
+        assert_eq!(crate::raw::read_packet(&mut stream)[0], 0);
+        // Numbered as the first packet of an answer that nobody asked for.
+        let packet = crate::raw::read_packet(&mut stream);
+        assert_eq!(
+            (packet[0], u16::from_le_bytes([packet[1], packet[2]])),
+            (0xff, 4031)
+        );
+        assert!(started.elapsed() >= Duration::from_secs(1));
+        assert!(crate::raw::read_packet(&mut stream).is_empty());
+        drop(stream);
         eventually("it is closed", || server.handle.connections() == 0);
-        assert_eq!(mysql_error(conn.query_drop("ECHO 1")).0, 4031);
     }
 }
 

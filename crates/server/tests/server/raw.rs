@@ -13,7 +13,7 @@ fn connect(server: &TestServer) -> TcpStream {
 }
 
 /// One frame's payload, or nothing at the end.
-fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
+pub fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
     let mut header = [0; 4];
     if stream.read_exact(&mut header).is_err() {
         return Vec::new();

@@ -17,7 +17,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use mysql::{Conn, OptsBuilder};
@@ -357,6 +357,17 @@ impl FakeSession {
     }
 }
 
+/// A key that is made faster than the server's own, and once.
+fn rsa_key() -> &'static str {
+    use rsa::pkcs8::{EncodePrivateKey, LineEnding};
+
+    static KEY: OnceLock<String> = OnceLock::new();
+    KEY.get_or_init(|| {
+        let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, 1024).unwrap();
+        key.to_pkcs8_pem(LineEnding::LF).unwrap().to_string()
+    })
+}
+
 /// A running server, on a free port.
 pub struct TestServer {
     pub fake: Arc<Fake>,
@@ -371,6 +382,7 @@ impl TestServer {
 
     pub fn start_with(change: impl FnOnce(&mut ServerConfig)) -> Result<Self, StartError> {
         let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("private_key.pem"), rsa_key()).unwrap();
         let mut config = ServerConfig {
             listen: vec!["127.0.0.1:0".parse().unwrap()],
             socket: Some(directory.path().join("stemdb.sock")),

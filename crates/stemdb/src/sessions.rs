@@ -1,0 +1,91 @@
+//! Puts `session` behind the traits `server` asks for, so that neither of them knows the other.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use server::{Account, Limits, Sessions, Settings};
+use session::{Session, Shared, VERSION};
+use types::Result;
+use wire::{ClientInfo, Flow, HangUp, PacketSink};
+
+/// Opens sessions for the server.
+pub struct Adapter {
+    pub shared: Arc<Shared>,
+    pub require_tls: bool,
+}
+
+impl Sessions for Adapter {
+    fn accounts(&self, user: &str) -> Vec<Account> {
+        let accounts = self.shared.catalog.accounts();
+        let fits = accounts.iter().filter(|a| a.user == user || a.user.is_empty());
+        fits.map(|a| Account {
+            user: a.user.clone(),
+            host: a.host.clone(),
+            plugin: a.plugin.clone(),
+            auth_string: a.authentication.clone(),
+            locked: a.locked,
+            require_tls: false,
+            administrator: a.may_administer(),
+        })
+        .collect()
+    }
+
+    fn accounts_without_password(&self) -> Vec<String> {
+        let accounts = self.shared.catalog.accounts();
+        accounts.iter().filter(|a| !a.has_password() && !a.locked).map(|a| a.name()).collect()
+    }
+
+    fn settings(&self) -> Settings {
+        let variables = &self.shared.variables;
+        Settings {
+            version: VERSION.to_owned(),
+            max_connections: variables.integer("max_connections") as usize,
+            connect_timeout: Duration::from_secs(variables.integer("connect_timeout")),
+            require_secure_transport: self.require_tls,
+            default_plugin: wire::auth::CACHING_SHA2_PASSWORD,
+            collation: types::Collation::DEFAULT.id(),
+        }
+    }
+
+    fn open(
+        &self,
+        connection_id: u64,
+        client: ClientInfo,
+        hang_up: Arc<dyn HangUp>,
+    ) -> Result<Box<dyn server::Session>> {
+        let session = Session::open(self.shared.clone(), connection_id, client)?;
+        session.process().set_on_kill(Box::new(move || hang_up.hang_up()));
+        Ok(Box::new(Client(session)))
+    }
+}
+
+struct Client(Session);
+
+impl server::Session for Client {
+    fn handle(&mut self, command: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
+        self.0.handle(command, out)
+    }
+
+    fn change_user(&mut self, client: ClientInfo) -> Result<()> {
+        self.0.change_user(client)
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.0.in_transaction()
+    }
+
+    fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync> {
+        let process = self.0.process().clone();
+        Arc::new(move || process.kill_query())
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            wait_timeout: self.0.wait_timeout(),
+            net_read_timeout: self.0.net_read_timeout(),
+            net_write_timeout: self.0.net_write_timeout(),
+            max_allowed_packet: self.0.max_allowed_packet(),
+        }
+    }
+}
