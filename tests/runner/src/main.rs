@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use mysql::{Opts, OptsBuilder};
+use mysql::Opts;
 
 use stemdb_tests::report::Report;
+use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
+use stemdb_tests::{concurrency, crash};
 
 #[derive(Parser)]
 #[command(about = "StemDB's black-box tests")]
@@ -17,64 +19,148 @@ struct Cli {
     /// A line for each passed check too.
     #[arg(long, global = true)]
     verbose: bool,
+    #[command(flatten)]
+    target: Target,
     #[command(subcommand)]
     command: Command,
+}
+
+/// What is tested: by default a server of its own for each suite, from the `stemdb` beside this program.
+#[derive(Args)]
+struct Target {
+    /// A running server (or the environment's DSN): mysql://root@127.0.0.1:4000
+    #[arg(long, global = true)]
+    dsn: Option<String>,
+    /// Its Unix socket.
+    #[arg(long, global = true)]
+    socket: Option<PathBuf>,
+    /// The running server is MySQL itself: what only StemDB has is left out.
+    #[arg(long, global = true)]
+    mysql: bool,
+    /// The stemdb binary to start.
+    #[arg(long, global = true)]
+    stemdb: Option<PathBuf>,
+    /// Start MySQL instead, from the directory it is installed in.
+    #[arg(long, global = true)]
+    mysqld: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// The SQL corpus: scripts and MySQL's answers.
     Sql(SqlArgs),
+    /// Lost updates, the bank's sum, deadlocks, races for unique keys, snapshots.
+    Concurrency,
+    /// kill -9 under load.
+    Crash(CrashArgs),
 }
 
 #[derive(Args)]
 struct SqlArgs {
-    /// The server to ask: mysql://user@host:port (or the environment's DSN).
-    #[arg(long)]
-    dsn: Option<String>,
     #[arg(long, default_value = "tests/sql")]
     directory: PathBuf,
     /// Write the server's answers into the scripts instead of comparing (or UPDATE=1 in the environment).
     #[arg(long)]
     update: bool,
-    /// The server is not StemDB: no routes, and no scripts about what only StemDB has.
-    #[arg(long)]
-    mysql: bool,
+    /// Which executor answers; all three ways by default.
+    #[arg(long, value_enum)]
+    route: Vec<Route>,
     /// Only scripts whose path contains one of these.
     filters: Vec<String>,
+}
+
+#[derive(Args)]
+struct CrashArgs {
+    #[arg(long, default_value_t = 5)]
+    rounds: u64,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut report = Report::new(cli.verbose);
     let outcome = match cli.command {
-        Command::Sql(args) => sql(args, &mut report),
+        Command::Sql(args) => cli
+            .target
+            .server()
+            .map(|server| sql(args, &server.address, &mut report)),
+        Command::Concurrency => cli
+            .target
+            .server()
+            .map(|server| concurrency::check(&server.address, &mut report)),
+        Command::Crash(args) => cli
+            .target
+            .program()
+            .map(|program| crash::check(program, args.rounds, args.seed, &mut report)),
     };
     if let Err(e) = outcome {
-        eprintln!("{e}");
-        return ExitCode::FAILURE;
+        report.fail("start", &e);
     }
     report.finish()
 }
 
-fn sql(args: SqlArgs, report: &mut Report) -> Result<(), String> {
-    let dsn = args
-        .dsn
-        .or_else(|| env::var("DSN").ok())
-        .ok_or("name the server: --dsn mysql://root@127.0.0.1:4000")?;
-    let opts = Opts::from_url(&dsn).map_err(|e| e.to_string())?;
-    let opts: Opts = OptsBuilder::from_opts(opts).prefer_socket(false).into();
+fn sql(args: SqlArgs, address: &Address, report: &mut Report) {
     let selection = Selection {
         directory: args.directory,
         filters: args.filters,
     };
+    let opts = address.opts();
     if args.update || env::var("UPDATE").is_ok_and(|v| v == "1") {
-        corpus::record(&selection, &opts, !args.mysql, report);
-    } else if args.mysql {
-        corpus::check(&selection, &opts, false, &[Route::Planner], report);
-    } else {
-        let routes = [Route::Planner, Route::Transactional, Route::Analytical];
-        corpus::check(&selection, &opts, true, &routes, report);
+        corpus::record(&selection, &opts, address.stemdb, report);
+        return;
     }
-    Ok(())
+    let routes = match (address.stemdb, args.route.is_empty()) {
+        (false, _) => vec![Route::Planner],
+        (true, true) => vec![Route::Planner, Route::Transactional, Route::Analytical],
+        (true, false) => args.route,
+    };
+    corpus::check(&selection, &opts, address.stemdb, &routes, report);
+}
+
+/// A server to test, and what must live as long as it.
+struct Running {
+    address: Address,
+    _own: Option<Server>,
+}
+
+impl Target {
+    fn server(&self) -> Result<Running, String> {
+        if let Some(dsn) = self.dsn.clone().or_else(|| env::var("DSN").ok()) {
+            let opts = Opts::from_url(&dsn).map_err(|e| e.to_string())?;
+            return Ok(Running {
+                address: Address {
+                    host: opts.get_ip_or_hostname().into_owned(),
+                    port: opts.get_tcp_port(),
+                    socket: self.socket.clone(),
+                    stemdb: !self.mysql,
+                },
+                _own: None,
+            });
+        }
+        let server = Server::start(self.program()?, &[])?;
+        Ok(Running {
+            address: server.address.clone(),
+            _own: Some(server),
+        })
+    }
+
+    fn program(&self) -> Result<Program, String> {
+        if let Some(base) = &self.mysqld {
+            return Ok(Program::Mysqld(base.clone()));
+        }
+        let beside = || Some(env::current_exe().ok()?.with_file_name("stemdb"));
+        let binary = self
+            .stemdb
+            .clone()
+            .or_else(beside)
+            .ok_or("where is the stemdb binary? --stemdb PATH")?;
+        if !binary.exists() {
+            return Err(format!(
+                "{} is not there; `make build` builds it",
+                binary.display()
+            ));
+        }
+        Ok(Program::StemDb(binary))
+    }
 }

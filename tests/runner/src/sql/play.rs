@@ -13,7 +13,7 @@ use super::script::{Action, Block, MAIN, Script};
 const WAITING: Duration = Duration::from_millis(250);
 
 /// Which executor answers SELECTs; both must give the same answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Route {
     /// What the planner finds best; also every server that is not StemDB.
     Planner,

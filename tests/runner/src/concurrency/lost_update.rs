@@ -1,0 +1,94 @@
+//! Counters incremented by many at once end at the number of increments, whichever of SQL's ways was used.
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, TxOpts};
+
+use super::{connect, text, threads, try_again};
+use crate::server::Address;
+
+const THREADS: u64 = 8;
+const INCREMENTS: u64 = 50;
+
+pub fn check(address: &Address) -> Result<(), String> {
+    let mut conn = connect(address)?;
+    conn.query_drop("CREATE TABLE counters (id INT PRIMARY KEY, v INT NOT NULL, w INT NOT NULL, KEY w (w))")
+        .map_err(text)?;
+    conn.query_drop("INSERT INTO counters VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 0)")
+        .map_err(text)?;
+    for level in ["REPEATABLE READ", "READ COMMITTED"] {
+        conn.query_drop("UPDATE counters SET v = 0, w = 0")
+            .map_err(text)?;
+        threads(THREADS, |_| {
+            let mut conn = connect(address)?;
+            conn.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))
+                .map_err(text)?;
+            for _ in 0..INCREMENTS {
+                one_statement(&mut conn)?;
+                read_for_update(&mut conn)?;
+                insert_or_update(&mut conn)?;
+                by_secondary_index(&mut conn)?;
+            }
+            Ok(())
+        })?;
+        let values: Vec<(u64, u64)> = conn
+            .query("SELECT v, w FROM counters ORDER BY id")
+            .map_err(text)?;
+        let all = THREADS * INCREMENTS;
+        let expected = [(all, 0), (all, 0), (all, 0), (0, all)];
+        if values != expected {
+            return Err(format!("{level}: {values:?}, expected {expected:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn retry(conn: &mut Conn, mut action: impl FnMut(&mut Conn) -> mysql::Result<()>) -> Result<(), String> {
+    loop {
+        match action(conn) {
+            Err(e) if try_again(&e) => {}
+            other => return other.map_err(text),
+        }
+    }
+}
+
+fn one_statement(conn: &mut Conn) -> Result<(), String> {
+    retry(conn, |conn| {
+        conn.exec_drop("UPDATE counters SET v = v + 1 WHERE id = ?", (1,))
+    })
+}
+
+/// Read, add in the program, write: safe because the read locks.
+fn read_for_update(conn: &mut Conn) -> Result<(), String> {
+    retry(conn, |conn| {
+        let mut transaction = conn.start_transaction(TxOpts::default())?;
+        let value: Option<u64> =
+            transaction.exec_first("SELECT v FROM counters WHERE id = ? FOR UPDATE", (2,))?;
+        // A counter that is gone stays at zero, and the sum at the end says so.
+        let value = value.unwrap_or(0);
+        transaction.exec_drop("UPDATE counters SET v = ? WHERE id = ?", (value + 1, 2))?;
+        transaction.commit()
+    })
+}
+
+fn insert_or_update(conn: &mut Conn) -> Result<(), String> {
+    retry(conn, |conn| {
+        conn.query_drop("INSERT INTO counters VALUES (3, 1, 0) ON DUPLICATE KEY UPDATE v = v + 1")
+    })
+}
+
+/// The condition is read from a secondary index and must still hold once the row is locked.
+fn by_secondary_index(conn: &mut Conn) -> Result<(), String> {
+    loop {
+        let value: Option<u64> = conn
+            .query_first("SELECT w FROM counters WHERE id = 4")
+            .map_err(text)?;
+        let value = value.ok_or("the counter is gone")?;
+        let result = conn.exec_drop("UPDATE counters SET w = w + 1 WHERE w = ? AND id = 4", (value,));
+        match result {
+            Err(e) if try_again(&e) => continue,
+            Err(e) => return Err(text(e)),
+            Ok(()) if conn.affected_rows() == 1 => return Ok(()),
+            Ok(()) => continue,
+        }
+    }
+}

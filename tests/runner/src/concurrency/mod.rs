@@ -1,0 +1,82 @@
+//! What holds however many write at once: one promise per file. All of it holds on MySQL too, and is tried there.
+
+mod bank;
+mod deadlock;
+mod lost_update;
+mod snapshot;
+mod unique_race;
+
+use std::thread;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use crate::report::Report;
+use crate::server::Address;
+
+const DATABASE: &str = "concurrency";
+
+/// Runs every promise on a running server.
+pub fn check(address: &Address, report: &mut Report) {
+    if let Err(e) = set_up(address) {
+        report.fail("concurrency set up", &e);
+        return;
+    }
+    for (name, promise) in [
+        (
+            "no update is lost",
+            lost_update::check as fn(&Address) -> Result<(), String>,
+        ),
+        ("transfers keep the bank's sum", bank::check),
+        ("a deadlock has one victim", deadlock::check),
+        ("unique keys hold under races", unique_race::check),
+        ("a reader's snapshot never moves", snapshot::check),
+    ] {
+        report.check(&format!("concurrency: {name}"), promise(address));
+    }
+}
+
+fn set_up(address: &Address) -> Result<(), String> {
+    let mut conn = address.connect().map_err(text)?;
+    conn.query_drop(format!("DROP DATABASE IF EXISTS {DATABASE}"))
+        .map_err(text)?;
+    conn.query_drop(format!("CREATE DATABASE {DATABASE}"))
+        .map_err(text)
+}
+
+fn connect(address: &Address) -> Result<Conn, String> {
+    address.connect_to(DATABASE).map_err(text)
+}
+
+fn text(error: mysql::Error) -> String {
+    error.to_string()
+}
+
+/// The error's number, for those that MySQL's clients are expected to answer with another try.
+fn code(error: &mysql::Error) -> u16 {
+    match error {
+        mysql::Error::MySqlError(e) => e.code,
+        _ => 0,
+    }
+}
+
+/// Deadlock or lock wait time-out: the transaction is to be tried again.
+fn try_again(error: &mysql::Error) -> bool {
+    matches!(code(error), 1205 | 1213)
+}
+
+/// Runs `work` on `count` threads, each with its number, and gives their results or the first error.
+fn threads<T: Send>(count: u64, work: impl Fn(u64) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..count)
+            .map(|number| {
+                let work = &work;
+                scope.spawn(move || work(number))
+            })
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().map_err(|_| "a thread panicked".to_string())?)
+            .collect()
+    })
+}

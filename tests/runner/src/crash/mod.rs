@@ -1,0 +1,111 @@
+//! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is half there, and
+//! indexes agree with rows.
+//!
+//! [`writer`] writes and remembers what was acknowledged, [`model`] is that memory, [`verify`] compares it with what a
+//! restarted server has.
+
+mod model;
+mod verify;
+mod writer;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use loadgen::random::Random;
+use mysql::prelude::Queryable;
+
+use crate::report::Report;
+use crate::server::{Address, Program, Server};
+use model::Model;
+
+const DATABASE: &str = "crash";
+const WRITERS: u64 = 8;
+const ACCOUNTS: u64 = 40;
+const START_BALANCE: i64 = 1000;
+
+/// Two tables of orders kept in step by transactions, and a bank. Unique, plain, composite and prefix indexes.
+const TABLES: [&str; 4] = [
+    "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40) NOT NULL, writer INT NOT NULL, \
+     version INT NOT NULL, note VARCHAR(200) NOT NULL, UNIQUE KEY name (name), KEY writer (writer, version), KEY note (note(20)))",
+    "CREATE TABLE items (name VARCHAR(40) NOT NULL, n INT NOT NULL, version INT NOT NULL, payload VARBINARY(300) NOT NULL, \
+     PRIMARY KEY (name, n), KEY payload (payload), KEY version (version))",
+    "CREATE TABLE accounts (id INT PRIMARY KEY, balance BIGINT NOT NULL, KEY balance (balance))",
+    "CREATE TABLE transfers (id BIGINT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40) NOT NULL, source INT NOT NULL, \
+     target INT NOT NULL, amount BIGINT NOT NULL, UNIQUE KEY name (name), KEY source (source), KEY target (target))",
+];
+
+/// So many rounds of writing, killing, starting again and looking.
+pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
+    let mut server =
+        match Server::start(program, &[]).and_then(|server| set_up(&server.address).map(|()| server)) {
+            Ok(server) => server,
+            Err(e) => return report.fail("crash set up", &e),
+        };
+    let mut random = Random::new(seed);
+    let mut models: Vec<Model> = (0..WRITERS).map(Model::new).collect();
+    let mut acknowledged = 0;
+    for round in 1..=rounds {
+        let name = format!("crash: round {round} of {rounds}");
+        // Mostly while everybody writes; sometimes just after they began.
+        let time = Duration::from_millis(50 + random.below(1500));
+        match one_round(&mut server, &mut models, round, time) {
+            Ok(transactions) => {
+                acknowledged += transactions;
+                report.pass(&name);
+            }
+            Err(e) => return report.fail(&name, &format!("seed {seed}: {e}\n{}", server.log_tail())),
+        }
+    }
+    let enough = (acknowledged > rounds * 10)
+        .then_some(())
+        .ok_or_else(|| format!("only {acknowledged} transactions were acknowledged in {rounds} rounds"));
+    report.check("crash: the rounds were worth it", enough);
+}
+
+fn set_up(address: &Address) -> Result<(), String> {
+    let mut conn = address.connect().map_err(text)?;
+    conn.query_drop(format!("CREATE DATABASE {DATABASE}"))
+        .map_err(text)?;
+    conn.select_db(DATABASE).map_err(text)?;
+    for table in TABLES {
+        conn.query_drop(table).map_err(text)?;
+    }
+    for id in 0..ACCOUNTS {
+        conn.exec_drop("INSERT INTO accounts VALUES (?, ?)", (id, START_BALANCE))
+            .map_err(text)?;
+    }
+    Ok(())
+}
+
+fn one_round(server: &mut Server, models: &mut [Model], round: u64, time: Duration) -> Result<u64, String> {
+    let killed = AtomicBool::new(false);
+    let address = server.address.clone();
+    let acknowledged = thread::scope(|scope| {
+        let writers: Vec<_> = models
+            .iter_mut()
+            .map(|model| {
+                let (address, killed) = (&address, &killed);
+                scope.spawn(move || writer::write(address, model, round, killed))
+            })
+            .collect();
+        thread::sleep(time);
+        // Errors from here on are the kill's doing.
+        killed.store(true, Ordering::SeqCst);
+        server.kill();
+        let mut acknowledged = 0;
+        for writer in writers {
+            acknowledged += writer.join().map_err(|_| "a writer panicked".to_string())??;
+        }
+        Ok::<u64, String>(acknowledged)
+    })?;
+    server.run()?;
+    verify::verify(&server.address, models).map_err(|e| {
+        format!("after {time:?} of writing and {acknowledged} acknowledged transactions: {e}")
+    })?;
+    Ok(acknowledged)
+}
+
+fn text(error: mysql::Error) -> String {
+    error.to_string()
+}

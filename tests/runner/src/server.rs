@@ -1,0 +1,284 @@
+//! Servers under test: one already running somewhere, or one started here, which can be killed and started again.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::{Conn, Opts, OptsBuilder};
+use tempfile::TempDir;
+
+/// A server that is not ready by now has failed; recovery after a kill included.
+const START_MAX: Duration = Duration::from_secs(60);
+
+/// Where a server listens, as clients are told.
+#[derive(Debug, Clone)]
+pub struct Address {
+    pub host: String,
+    pub port: u16,
+    pub socket: Option<PathBuf>,
+    /// False on MySQL: what only StemDB has is left out.
+    pub stemdb: bool,
+}
+
+impl Address {
+    /// Options for root, who has no password, over TCP.
+    pub fn opts(&self) -> Opts {
+        self.builder().into()
+    }
+
+    pub fn builder(&self) -> OptsBuilder {
+        OptsBuilder::new()
+            .ip_or_hostname(Some(self.host.clone()))
+            .tcp_port(self.port)
+            .user(Some("root"))
+            .prefer_socket(false)
+            .tcp_connect_timeout(Some(Duration::from_secs(10)))
+            .read_timeout(Some(Duration::from_secs(60)))
+    }
+
+    pub fn connect(&self) -> Result<Conn, mysql::Error> {
+        Conn::new(self.opts())
+    }
+
+    /// A connection on a database that is there already.
+    pub fn connect_to(&self, database: &str) -> Result<Conn, mysql::Error> {
+        Conn::new(self.builder().db_name(Some(database)))
+    }
+}
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub enum Program {
+    /// The `stemdb` binary.
+    StemDb(PathBuf),
+    /// The base directory of a MySQL 8.0 installation, to try the tests themselves.
+    Mysqld(PathBuf),
+}
+
+/// A server of our own in a directory of its own; killed and its directory removed when dropped.
+pub struct Server {
+    program: Program,
+    directory: TempDir,
+    pub address: Address,
+    pub status_port: u16,
+    child: Option<Child>,
+    /// More arguments of its command line.
+    arguments: Vec<String>,
+}
+
+impl Server {
+    /// Starts on fresh data and waits until it answers.
+    pub fn start(program: Program, arguments: &[&str]) -> Result<Self, String> {
+        let mut server = Self::prepare(program, arguments)?;
+        server.run()?;
+        Ok(server)
+    }
+
+    /// Everything but starting it.
+    pub fn prepare(program: Program, arguments: &[&str]) -> Result<Self, String> {
+        let directory = tempfile::Builder::new()
+            .prefix("stemdb-test-")
+            .tempdir()
+            .map_err(|e| format!("no directory for data: {e}"))?;
+        let address = Address {
+            host: "127.0.0.1".to_string(),
+            port: free_port()?,
+            socket: Some(directory.path().join("sql.sock")),
+            stemdb: matches!(program, Program::StemDb(_)),
+        };
+        Ok(Self {
+            program,
+            address,
+            status_port: free_port()?,
+            directory,
+            child: None,
+            arguments: arguments.iter().map(|a| a.to_string()).collect(),
+        })
+    }
+
+    /// Starts (again) on the data there is, and waits until it answers. How long that took.
+    pub fn run(&mut self) -> Result<Duration, String> {
+        if let Program::Mysqld(base) = &self.program {
+            self.initialize_mysql(base)?;
+        }
+        let start = Instant::now();
+        self.child = Some(
+            self.command()?
+                .spawn()
+                .map_err(|e| format!("cannot start the server: {e}"))?,
+        );
+        loop {
+            if let Some(status) = self.exited()? {
+                return Err(format!(
+                    "the server ended at its start ({status}):\n{}",
+                    self.log_tail()
+                ));
+            }
+            // A connection, not only a port: the server answers.
+            match self.address.connect() {
+                Ok(_) => return Ok(start.elapsed()),
+                Err(e) if start.elapsed() > START_MAX => {
+                    self.kill();
+                    return Err(format!(
+                        "no answer within {START_MAX:?} ({e}):\n{}",
+                        self.log_tail()
+                    ));
+                }
+                Err(_) => thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    /// The command line, with output going to the log.
+    pub fn command(&self) -> Result<Command, String> {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.log())
+            .and_then(|log| Ok((log.try_clone()?, log)))
+            .map_err(|e| format!("no log: {e}"))?;
+        let socket = self.path("sql.sock");
+        let mut command = match &self.program {
+            Program::StemDb(binary) => {
+                let mut command = Command::new(binary);
+                command
+                    .arg("serve")
+                    .args(["--store", &format!("rocksdb:{}", self.data().display())])
+                    .args(["--listen", &format!("127.0.0.1:{}", self.address.port)])
+                    .args(["--status", &format!("127.0.0.1:{}", self.status_port)])
+                    .arg("--socket")
+                    .arg(socket);
+                command
+            }
+            Program::Mysqld(base) => {
+                let mut command = self.mysqld(base);
+                command
+                    .arg(format!("--port={}", self.address.port))
+                    .arg(format!("--socket={}", socket.display()))
+                    .args(["--mysqlx=0", "--bind-address=127.0.0.1", "--skip-log-bin"]);
+                command
+            }
+        };
+        command
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(log.0)
+            .stderr(log.1);
+        Ok(command)
+    }
+
+    fn mysqld(&self, base: &Path) -> Command {
+        let mut command = Command::new(base.join("bin/mysqld"));
+        command
+            .args(["--no-defaults", "--user=root", "--innodb-buffer-pool-size=128M"])
+            .arg(format!("--basedir={}", base.display()))
+            .arg(format!("--datadir={}", self.data().display()));
+        command
+    }
+
+    fn initialize_mysql(&self, base: &Path) -> Result<(), String> {
+        if self.data().exists() {
+            return Ok(());
+        }
+        let output = self
+            .mysqld(base)
+            .arg("--initialize-insecure")
+            .output()
+            .map_err(|e| format!("mysqld: {e}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// `kill -9`: no chance to write anything more.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// SIGTERM.
+    pub fn terminate(&self) -> Result<(), String> {
+        let child = self.child.as_ref().ok_or("the server does not run")?;
+        let status = Command::new("kill")
+            .arg(child.id().to_string())
+            .status()
+            .map_err(|e| e.to_string())?;
+        status.success().then_some(()).ok_or("kill failed".to_string())
+    }
+
+    /// Its exit status once it has ended, waited for at most `patience`.
+    pub fn wait(&mut self, patience: Duration) -> Result<ExitStatus, String> {
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            if let Some(status) = self.exited()? {
+                self.child = None;
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Err(format!("still running after {patience:?}:\n{}", self.log_tail()))
+    }
+
+    fn exited(&mut self) -> Result<Option<ExitStatus>, String> {
+        match &mut self.child {
+            Some(child) => child.try_wait().map_err(|e| e.to_string()),
+            None => Err("the server does not run".to_string()),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.path("log")
+    }
+
+    /// The end of what it wrote, for whoever reads a failure.
+    pub fn log_tail(&self) -> String {
+        let text = fs::read(self.log()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(15)..].join("\n")
+    }
+
+    /// `GET path` on the status port: status code and body.
+    pub fn get(&self, path: &str) -> io::Result<(u16, String)> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.status_port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        io::Write::write_all(
+            &mut stream,
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes(),
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let code = answer.split(' ').nth(1).and_then(|c| c.parse().ok()).unwrap_or(0);
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        Ok((code, body.to_string()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A port nobody listens on now. Somebody else may take it first; then the server says so and the test fails.
+pub fn free_port() -> Result<u16, String> {
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|e| format!("no free port: {e}"))
+}
