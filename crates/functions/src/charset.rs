@@ -16,7 +16,11 @@ pub(crate) fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
         Charset::Utf8mb4 | Charset::Binary => Cow::Borrowed(text.as_bytes()),
         _ if text.is_ascii() => Cow::Borrowed(text.as_bytes()),
         Charset::Latin1 => Cow::Owned(text.chars().map(|c| char_to_latin1(c).unwrap_or(b'?')).collect()),
-        Charset::Ascii => Cow::Owned(text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }).collect()),
+        Charset::Ascii => Cow::Owned(
+            text.chars()
+                .map(|c| if c.is_ascii() { c as u8 } else { b'?' })
+                .collect(),
+        ),
     }
 }
 
@@ -25,7 +29,9 @@ pub(crate) fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
     match charset {
         Charset::Utf8mb4 | Charset::Binary => std::str::from_utf8(bytes).ok().map(str::to_owned),
         Charset::Latin1 => Some(latin1_to_utf8(bytes)),
-        Charset::Ascii => bytes.is_ascii().then(|| bytes.iter().map(|b| char::from(*b)).collect()),
+        Charset::Ascii => bytes
+            .is_ascii()
+            .then(|| bytes.iter().map(|b| char::from(*b)).collect()),
     }
 }
 

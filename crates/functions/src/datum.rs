@@ -1,9 +1,7 @@
 //! One value, borrowed: what scalar functions take, so that text in a column or a literal is not copied to be looked at.
 
 use arrow::array::{Array, AsArray};
-use arrow::datatypes::{
-    DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256,
-};
+use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256};
 use types::{Decimal, Error, Result, Value};
 
 /// A [`Value`] that borrows its text or bytes.

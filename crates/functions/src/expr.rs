@@ -117,7 +117,9 @@ impl Expr {
             Self::Cast { input, ty, .. } => input.nullable() || crate::cast::may_be_null(&input.ty(), ty),
             Self::Case {
                 branches, otherwise, ..
-            } => branches.iter().any(|(_, v)| v.nullable()) || otherwise.as_ref().is_none_or(|o| o.nullable()),
+            } => {
+                branches.iter().any(|(_, v)| v.nullable()) || otherwise.as_ref().is_none_or(|o| o.nullable())
+            }
         }
     }
 

@@ -29,7 +29,8 @@ pub mod timezone;
 pub use bind::common_type;
 pub use context::{EvalContext, SqlMode, Strictness, Warnings};
 pub use eval::{
-    ColumnarValue, eval, eval_array, eval_predicate, eval_row, eval_row_predicate, eval_value, fold, is_deterministic,
+    ColumnarValue, eval, eval_array, eval_predicate, eval_row, eval_row_predicate, eval_value, fold,
+    is_deterministic,
 };
 pub use expr::Expr;
 pub use pattern::operators::like_any_case as like;
@@ -50,9 +51,20 @@ fn families() -> &'static [&'static registry::Family] {
         &pattern::regexp::FAMILY,
         &json::read::FAMILY,
         &json::write::FAMILY,
+        &math::bases::FAMILY,
         &math::random::FAMILY,
+        &math::rounding::FAMILY,
+        &math::transcendental::FAMILY,
+        &string::basic::FAMILY,
+        &string::collation::FAMILY,
+        &string::encode::FAMILY,
+        &string::hash::FAMILY,
+        &string::network::FAMILY,
+        &string::number::FAMILY,
+        &string::parts::FAMILY,
+        &string::search::FAMILY,
+        &string::uuid::FAMILY,
         &aggregate::FAMILY,
     ];
     FAMILIES
 }
-

@@ -28,7 +28,11 @@ pub(crate) fn expr(expr: &Expr, ctx: Option<&EvalContext>) -> String {
         } => {
             let mut text = "(case".to_owned();
             for (condition, value) in branches {
-                text += &format!(" when {} then {}", self::expr(condition, ctx), self::expr(value, ctx));
+                text += &format!(
+                    " when {} then {}",
+                    self::expr(condition, ctx),
+                    self::expr(value, ctx)
+                );
             }
             if let Some(otherwise) = otherwise {
                 text += &format!(" else {}", self::expr(otherwise, ctx));
@@ -69,10 +73,18 @@ fn is_infix(name: &str) -> bool {
 
 fn cast_type(ty: &SqlType) -> String {
     let fsp = |name: &str| {
-        if ty.decimals > 0 { format!("{name}({})", ty.decimals) } else { name.to_owned() }
+        if ty.decimals > 0 {
+            format!("{name}({})", ty.decimals)
+        } else {
+            name.to_owned()
+        }
     };
     let sized = |name: &str| {
-        if ty.length == u32::MAX { name.to_owned() } else { format!("{name}({})", ty.length) }
+        if ty.length == u32::MAX {
+            name.to_owned()
+        } else {
+            format!("{name}({})", ty.length)
+        }
     };
     match ty.kind {
         TypeKind::Decimal => format!("decimal({},{})", ty.length, ty.decimals),

@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 
 use types::{Result, SqlType, Value};
 
+use crate::Expr;
 use crate::bind::Binding;
 use crate::datum::{Cell, Datum};
 use crate::eval::{Call, ColumnarValue, Row};
-use crate::Expr;
 
 /// A built-in function or operator, by its entry in the registry.
 #[derive(Clone, Copy)]

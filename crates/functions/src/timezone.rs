@@ -21,7 +21,9 @@ impl TimeZone {
         if name.eq_ignore_ascii_case("system") {
             return Some(Self::system());
         }
-        parse_offset(name).map(Self::Offset).or_else(|| named(name).map(Self::Named))
+        parse_offset(name)
+            .map(Self::Offset)
+            .or_else(|| named(name).map(Self::Named))
     }
 
     /// Error 1298.
@@ -60,7 +62,10 @@ impl TimeZone {
         match self {
             Self::Offset(seconds) => seconds,
             Self::Named(zone) => match chrono::DateTime::from_timestamp(unix_seconds, 0) {
-                Some(utc) => zone.offset_from_utc_datetime(&utc.naive_utc()).fix().local_minus_utc(),
+                Some(utc) => zone
+                    .offset_from_utc_datetime(&utc.naive_utc())
+                    .fix()
+                    .local_minus_utc(),
                 None => 0,
             },
         }
@@ -110,7 +115,10 @@ impl TimeZone {
     pub fn is_skipped(self, local: &DateTime) -> bool {
         match (self, to_chrono(local)) {
             (Self::Named(zone), Some(naive)) => {
-                matches!(zone.offset_from_local_datetime(&naive), chrono::MappedLocalTime::None)
+                matches!(
+                    zone.offset_from_local_datetime(&naive),
+                    chrono::MappedLocalTime::None
+                )
             }
             _ => false,
         }
@@ -141,7 +149,9 @@ fn parse_offset(text: &str) -> Option<i32> {
 /// A zone of the time zone database by its name in any case.
 fn named(name: &str) -> Option<chrono_tz::Tz> {
     name.parse().ok().or_else(|| {
-        let found = chrono_tz::TZ_VARIANTS.iter().find(|tz| tz.name().eq_ignore_ascii_case(name));
+        let found = chrono_tz::TZ_VARIANTS
+            .iter()
+            .find(|tz| tz.name().eq_ignore_ascii_case(name));
         found.copied()
     })
 }
@@ -167,12 +177,13 @@ fn gap_end_us(zone: TimeZone, wall_us: i64) -> i64 {
 }
 
 fn to_chrono(time: &DateTime) -> Option<NaiveDateTime> {
-    NaiveDate::from_ymd_opt(i32::from(time.year), u32::from(time.month), u32::from(time.day))?.and_hms_micro_opt(
-        u32::from(time.hour),
-        u32::from(time.minute),
-        u32::from(time.second),
-        time.microsecond,
-    )
+    NaiveDate::from_ymd_opt(i32::from(time.year), u32::from(time.month), u32::from(time.day))?
+        .and_hms_micro_opt(
+            u32::from(time.hour),
+            u32::from(time.minute),
+            u32::from(time.second),
+            time.microsecond,
+        )
 }
 
 fn from_chrono(time: &NaiveDateTime) -> DateTime {

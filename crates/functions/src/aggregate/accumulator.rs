@@ -93,7 +93,9 @@ impl GroupedAccumulator {
             }
             State::Double(sums) => {
                 let Some(array) = args.first() else { return Ok(()) };
-                let Some(values) = doubles(array)? else { return Ok(()) };
+                let Some(values) = doubles(array)? else {
+                    return Ok(());
+                };
                 for (row, group) in rows.filter(|(row, _)| values.is_valid(*row)) {
                     add_count(&mut self.counts, group);
                     if let Some(sum) = sums.get_mut(group) {

@@ -45,14 +45,18 @@ impl Extremes {
     }
 
     pub fn offer(&mut self, group: usize, datum: Datum<'_>) {
-        let Some(kept) = self.values.get_mut(group) else { return };
+        let Some(kept) = self.values.get_mut(group) else {
+            return;
+        };
         let replace = match (&kept, self.wanted) {
             // ANY_VALUE takes the first row's value, NULL or not.
             (None, None) => true,
             (Some(_), None) => false,
             (_, Some(_)) if datum.is_null() => false,
             (None, Some(_)) => true,
-            (Some(value), Some(wanted)) => compare(&datum, &Datum::of(value), &self.ty, &self.ty) == Some(wanted),
+            (Some(value), Some(wanted)) => {
+                compare(&datum, &Datum::of(value), &self.ty, &self.ty) == Some(wanted)
+            }
         };
         if replace {
             let text = |v: &Value| v.as_bytes().map_or(0, <[u8]>::len);
@@ -66,7 +70,6 @@ impl Extremes {
     pub fn get(&self, group: usize) -> Value {
         self.values.get(group).cloned().flatten().unwrap_or(Value::Null)
     }
-
 
     /// Whether an array's rows need looking at: one of NULLs only matters to ANY_VALUE.
     pub fn wants(&self, array: &ArrayRef) -> bool {

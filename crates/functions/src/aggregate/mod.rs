@@ -84,7 +84,10 @@ impl AggregateCall {
         if args.len() < needed || single && args.len() > 1 || distinct && args.is_empty() {
             return Err(Error::new(
                 errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
-                format!("Incorrect parameter count in the call to native function '{}'", function.name()),
+                format!(
+                    "Incorrect parameter count in the call to native function '{}'",
+                    function.name()
+                ),
             ));
         }
         let ty = match function {
@@ -183,10 +186,13 @@ pub(crate) static FAMILY: Family = Family {
     aliases: &[],
 };
 
-static FUNCTIONS: &[FunctionDef] = &[function("average", 2, 2, resolve_converted, average).nullability(Nullability::Always)];
+static FUNCTIONS: &[FunctionDef] =
+    &[function("average", 2, 2, resolve_converted, average).nullability(Nullability::Always)];
 
 fn average(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let [sum, count] = args else { return Ok(Value::Null) };
+    let [sum, count] = args else {
+        return Ok(Value::Null);
+    };
     average_value(sum, count.int(), &call.ty, call.ctx.div_precision_increment)
         .ok_or_else(|| call.out_of_range("DECIMAL"))
 }

@@ -35,7 +35,11 @@ impl ExactSums {
 
     /// Adds `unscaled / 10^scale` to a group's sum.
     pub fn add(&mut self, group: usize, value: &Decimal) -> Result<()> {
-        let aligned = if value.scale == self.scale { Some(*value) } else { self.align(value)? };
+        let aligned = if value.scale == self.scale {
+            Some(*value)
+        } else {
+            self.align(value)?
+        };
         let Some(value) = aligned else {
             return Err(too_many_digits());
         };
@@ -99,7 +103,13 @@ fn too_many_digits() -> Error {
 
 /// Calls `add(row, value)` for each value of a numeric array that is not NULL.
 pub(super) fn each_exact(array: &ArrayRef, mut add: impl FnMut(usize, Exact) -> Result<()>) -> Result<()> {
-    let mut each = |row: usize, value: Exact| if array.is_valid(row) { add(row, value) } else { Ok(()) };
+    let mut each = |row: usize, value: Exact| {
+        if array.is_valid(row) {
+            add(row, value)
+        } else {
+            Ok(())
+        }
+    };
     match array.data_type() {
         DataType::Int64 => {
             let values = array.as_primitive::<Int64Type>().values();

@@ -88,7 +88,9 @@ pub fn array(
 fn is_same(from: &SqlType, to: &SqlType) -> bool {
     let plain = from.kind == to.kind && from.unsigned == to.unsigned;
     match to.kind {
-        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => plain,
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
+            plain
+        }
         TypeKind::Double => plain && !to.unsigned && to.decimals == SqlType::NOT_FIXED,
         _ => false,
     }
@@ -143,7 +145,10 @@ impl Target<'_> {
 
     /// 1264.
     fn out_of_range(&self) -> Result<()> {
-        self.lost(errno::ER_WARN_DATA_OUT_OF_RANGE, self.at_row("Out of range value"))
+        self.lost(
+            errno::ER_WARN_DATA_OUT_OF_RANGE,
+            self.at_row("Out of range value"),
+        )
     }
 
     /// 1265: part of the value was not used.
@@ -159,8 +164,10 @@ impl Target<'_> {
 
     /// A note: 1265, in every mode.
     fn note_truncated(&self) -> Result<()> {
-        self.ctx
-            .report(Warning::note(errno::WARN_DATA_TRUNCATED, self.at_row("Data truncated")))
+        self.ctx.report(Warning::note(
+            errno::WARN_DATA_TRUNCATED,
+            self.at_row("Data truncated"),
+        ))
     }
 }
 

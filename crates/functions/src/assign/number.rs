@@ -18,11 +18,19 @@ pub fn integer_range(ty: &SqlType) -> (i128, i128) {
         TypeKind::Year => return (0, 2155),
         _ => 64,
     };
-    if ty.unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+    if ty.unsigned {
+        (0, (1 << bits) - 1)
+    } else {
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    }
 }
 
 fn integer_value(value: i128, ty: &SqlType) -> Value {
-    if ty.unsigned { Value::UInt(value as u64) } else { Value::Int(value as i64) }
+    if ty.unsigned {
+        Value::UInt(value as u64)
+    } else {
+        Value::Int(value as i64)
+    }
 }
 
 pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
@@ -31,7 +39,9 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
         Datum::Int(v) if target.from.kind != TypeKind::Time => i128::from(v),
         Datum::UInt(v) if !target.from.is_datetime() => i128::from(v),
         // Beyond 64 bits a cast saturates, and is out of range all the same.
-        Datum::Double(v) => i128::from(round_even(v)) + if v >= 9.3e18 { i128::from(i64::MAX) * 2 } else { 0 },
+        Datum::Double(v) => {
+            i128::from(round_even(v)) + if v >= 9.3e18 { i128::from(i64::MAX) * 2 } else { 0 }
+        }
         Datum::Decimal(d) => {
             if d.is_negative() && target.to.unsigned && !d.is_zero() {
                 target.out_of_range()?;
@@ -74,7 +84,10 @@ fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
             (Value::Int(0), SqlType::BIGINT)
         }
     };
-    let inner = Target { from: &from, ..*target };
+    let inner = Target {
+        from: &from,
+        ..*target
+    };
     inner.convert(Datum::of(&value))
 }
 
@@ -136,7 +149,11 @@ fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<Decim
     } else if !whole {
         target.note_truncated()?;
     }
-    Ok(if parsed.overflow { Err(parsed.value.is_negative()) } else { Ok(parsed.value) })
+    Ok(if parsed.overflow {
+        Err(parsed.value.is_negative())
+    } else {
+        Ok(parsed.value)
+    })
 }
 
 fn largest_decimal(target: &Target<'_>, negative: bool) -> Result<Value> {
@@ -170,7 +187,11 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
         target.out_of_range()?;
         return Ok(Value::Double(0.0));
     }
-    let limit = if to.kind == TypeKind::Float { f64::from(f32::MAX) } else { f64::MAX };
+    let limit = if to.kind == TypeKind::Float {
+        f64::from(f32::MAX)
+    } else {
+        f64::MAX
+    };
     let (mut rounded, mut limit) = (double, limit);
     if to.decimals != SqlType::NOT_FIXED {
         let unit = 10f64.powi(i32::from(to.decimals));
@@ -184,7 +205,11 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
         target.out_of_range()?;
         rounded = limit.copysign(rounded);
     }
-    Ok(Value::Double(if to.kind == TypeKind::Float { f64::from(rounded as f32) } else { rounded }))
+    Ok(Value::Double(if to.kind == TypeKind::Float {
+        f64::from(rounded as f32)
+    } else {
+        rounded
+    }))
 }
 
 pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {

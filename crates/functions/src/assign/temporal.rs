@@ -6,7 +6,9 @@ use types::{Result, TypeKind, Value, Warning, errno};
 use super::Target;
 use crate::datum::Datum;
 use crate::temporal::parse::{self, DateRules};
-use crate::temporal::{self, number_to_datetime, number_to_time, split_number, time_to_datetime, warn_delimiter};
+use crate::temporal::{
+    self, number_to_datetime, number_to_time, split_number, time_to_datetime, warn_delimiter,
+};
 
 /// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
 const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
@@ -30,7 +32,11 @@ impl Target<'_> {
     /// 1292 in strict mode, else warning 1264 or 1265.
     fn wrong_temporal(&self, value: &Datum<'_>, reason: Reason) -> Result<()> {
         if self.is_strict() {
-            let what = format!("Incorrect {} value: '{}'", self.temporal_kind(), self.shown(value));
+            let what = format!(
+                "Incorrect {} value: '{}'",
+                self.temporal_kind(),
+                self.shown(value)
+            );
             return self.lost(errno::ER_TRUNCATED_WRONG_VALUE, self.at_row(&what));
         }
         match reason {
@@ -42,7 +48,11 @@ impl Target<'_> {
     /// A note that a part of the value (a DATE's time, a TIME's date) was left out.
     fn note_part_left_out(&self, value: &Datum<'_>) -> Result<()> {
         if self.ctx.sql_mode.strict {
-            let what = format!("Incorrect {} value: '{}'", self.temporal_kind(), self.shown(value));
+            let what = format!(
+                "Incorrect {} value: '{}'",
+                self.temporal_kind(),
+                self.shown(value)
+            );
             let note = Warning::note(errno::ER_TRUNCATED_WRONG_VALUE, self.at_row(&what));
             return self.ctx.report(note);
         }
@@ -56,7 +66,11 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         Datum::UInt(packed) if target.from.is_datetime() => {
             let at = DateTime::unpack(packed);
             // A zero date that another column holds is still refused by the mode.
-            if rules.accept(&at) { Ok(at) } else { Err(Reason::OutOfRange) }
+            if rules.accept(&at) {
+                Ok(at)
+            } else {
+                Err(Reason::OutOfRange)
+            }
         }
         Datum::Int(us) if target.from.kind == TypeKind::Time => {
             time_to_datetime(us, target.ctx).ok_or(Reason::OutOfRange)
@@ -110,7 +124,11 @@ fn is_timestamp(target: &Target<'_>, at: &DateTime) -> bool {
     }
 }
 
-fn datetime_of_text(target: &Target<'_>, value: Datum<'_>, rules: DateRules) -> Result<Result<DateTime, Reason>> {
+fn datetime_of_text(
+    target: &Target<'_>,
+    value: Datum<'_>,
+    rules: DateRules,
+) -> Result<Result<DateTime, Reason>> {
     let text = value.bytes();
     let Some(parsed) = parse::datetime(text, rules) else {
         let reason = match parse::datetime(text, DateRules::IMPOSSIBLE) {
@@ -173,4 +191,3 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
     let up = i64::from(parsed.round_up) * if parsed.us < 0 { -1 } else { 1 };
     Ok(Some(parsed.us + up))
 }
-

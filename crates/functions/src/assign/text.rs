@@ -51,8 +51,16 @@ pub(super) fn to_text(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         other => Cow::Owned(target.shown(&other)),
     };
     let end = fitting_prefix(&text, target.to, charset);
-    let kept = if end < text.len() { cut(target, &text, end)? } else { &text };
-    let kept = if target.to.kind == TypeKind::Char { kept.trim_end_matches(' ') } else { kept };
+    let kept = if end < text.len() {
+        cut(target, &text, end)?
+    } else {
+        &text
+    };
+    let kept = if target.to.kind == TypeKind::Char {
+        kept.trim_end_matches(' ')
+    } else {
+        kept
+    };
     if kept.len() == text.len() {
         return Ok(Value::String(text.into_owned()));
     }
@@ -118,7 +126,11 @@ fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
     }
     let mut used = 0;
     for (i, c) in text.char_indices() {
-        used += if charset == Charset::Utf8mb4 { c.len_utf8() } else { 1 };
+        used += if charset == Charset::Utf8mb4 {
+            c.len_utf8()
+        } else {
+            1
+        };
         if used > limit {
             return i;
         }
@@ -142,7 +154,10 @@ fn cut<'a>(target: &Target<'_>, text: &'a str, end: usize) -> Result<&'a str> {
 /// 1406 in strict mode, else warning 1265.
 fn too_long(target: &Target<'_>) -> Result<()> {
     if target.is_strict() {
-        return Err(Error::new(errno::ER_DATA_TOO_LONG, target.at_row("Data too long")));
+        return Err(Error::new(
+            errno::ER_DATA_TOO_LONG,
+            target.at_row("Data too long"),
+        ));
     }
     target.truncated()
 }
@@ -151,7 +166,11 @@ fn to_binary(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let mut bytes: Vec<u8> = match value {
         Datum::Bytes(bytes) => bytes.to_vec(),
         Datum::String(text) => {
-            let charset = if target.from.is_string() { target.from.collation.charset() } else { Charset::Utf8mb4 };
+            let charset = if target.from.is_string() {
+                target.from.collation.charset()
+            } else {
+                Charset::Utf8mb4
+            };
             charset::encode(text, charset).into_owned()
         }
         other => target.shown(&other).into_bytes(),

@@ -18,13 +18,18 @@ pub(crate) fn integer_digits(ty: &SqlType) -> u32 {
 /// Digits before the point and after it that an expression may have, as MySQL counts them for DECIMAL results.
 pub(crate) fn digits(expr: &Expr) -> (u32, u8) {
     let ty = expr.ty();
-    let scale = if ty.is_decimal() || ty.is_temporal() { ty.decimals } else { 0 };
+    let scale = if ty.is_decimal() || ty.is_temporal() {
+        ty.decimals
+    } else {
+        0
+    };
     let whole = match expr {
         Expr::Literal {
             value: Value::Int(v), ..
         } => v.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1),
         Expr::Literal {
-            value: Value::UInt(v), ..
+            value: Value::UInt(v),
+            ..
         } if ty.is_integer() => v.checked_ilog10().map_or(1, |log| log + 1),
         _ => match ty.kind {
             TypeKind::Date => 8,
@@ -75,7 +80,11 @@ pub(crate) fn text_type(ty: &SqlType, collation: Collation) -> SqlType {
             ..*ty
         };
     }
-    let kind = if ty.kind == TypeKind::Json { TypeKind::LongText } else { TypeKind::VarChar };
+    let kind = if ty.kind == TypeKind::Json {
+        TypeKind::LongText
+    } else {
+        TypeKind::VarChar
+    };
     SqlType {
         kind,
         ..SqlType::varchar(text_length(ty), collation)
@@ -157,7 +166,9 @@ pub(crate) fn numeric_type(ty: &SqlType) -> SqlType {
             length: 15,
             ..SqlType::BIGINT
         },
-        TypeKind::DateTime | TypeKind::Timestamp => SqlType::decimal(14 + u32::from(ty.decimals), ty.decimals),
+        TypeKind::DateTime | TypeKind::Timestamp => {
+            SqlType::decimal(14 + u32::from(ty.decimals), ty.decimals)
+        }
         TypeKind::Time if ty.decimals == 0 => SqlType {
             length: 8,
             ..SqlType::BIGINT
@@ -209,7 +220,11 @@ impl Binding<'_> {
     pub fn text(&mut self, index: usize) {
         let ty = self.ty(index);
         if !ty.is_string() {
-            let collation = if ty.kind == TypeKind::Json { Collation::Utf8mb4Bin } else { self.env.collation };
+            let collation = if ty.kind == TypeKind::Json {
+                Collation::Utf8mb4Bin
+            } else {
+                self.env.collation
+            };
             self.cast(index, text_type(&ty, collation));
         }
     }

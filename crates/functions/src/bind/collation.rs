@@ -97,10 +97,12 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
 fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
     use Coercibility::*;
     match name {
-        "collate" => Derived::new(ty.collation, Explicit, args.first().is_some_and(|a| derive(a).ascii)),
-        "user" | "current_user" | "database" | "version" => {
-            Derived::new(ty.collation, SystemConstant, true)
-        }
+        "collate" => Derived::new(
+            ty.collation,
+            Explicit,
+            args.first().is_some_and(|a| derive(a).ascii),
+        ),
+        "user" | "current_user" | "database" | "version" => Derived::new(ty.collation, SystemConstant, true),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
         "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "uuid" | "dayname"
@@ -137,8 +139,16 @@ fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     if a.collation.charset() != b.collation.charset() {
         if a.collation == Collation::Binary || b.collation == Collation::Binary {
             // Binary strings win over text of the same strength.
-            let (binary, text) = if a.collation == Collation::Binary { (a, b) } else { (b, a) };
-            return take(if binary.coercibility <= text.coercibility { binary } else { text });
+            let (binary, text) = if a.collation == Collation::Binary {
+                (a, b)
+            } else {
+                (b, a)
+            };
+            return take(if binary.coercibility <= text.coercibility {
+                binary
+            } else {
+                text
+            });
         }
         if holds_all_of(a, b) {
             return take(a);
@@ -254,6 +264,9 @@ fn illegal_mix(items: &[Derived], operation: &str) -> Error {
                 one(c)
             ),
         ),
-        _ => Error::new(1271, format!("Illegal mix of collations for operation '{operation}'")),
+        _ => Error::new(
+            1271,
+            format!("Illegal mix of collations for operation '{operation}'"),
+        ),
     }
 }

@@ -24,7 +24,11 @@ pub fn common_type(types: &[SqlType]) -> SqlType {
     };
     let merged = present.fold(*first, |a, b| merge(&a, b, collation));
     let merged = widen_for_signs(merged, types);
-    if merged.is_string() { SqlType { collation, ..merged } } else { merged }
+    if merged.is_string() {
+        SqlType { collation, ..merged }
+    } else {
+        merged
+    }
 }
 
 /// Converts all `values` to their common type and answers with it. `operation` names the call in error 1267.
@@ -86,8 +90,16 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.kind == TypeKind::Year && b.kind == TypeKind::Year {
         return *a;
     }
-    let larger = if integer_rank(a.kind) >= integer_rank(b.kind) { a } else { b };
-    let kind = if larger.kind == TypeKind::Year { TypeKind::SmallInt } else { larger.kind };
+    let larger = if integer_rank(a.kind) >= integer_rank(b.kind) {
+        a
+    } else {
+        b
+    };
+    let kind = if larger.kind == TypeKind::Year {
+        TypeKind::SmallInt
+    } else {
+        larger.kind
+    };
     SqlType {
         kind,
         unsigned: a.unsigned && b.unsigned,
@@ -117,9 +129,17 @@ fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
 fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.is_float() || b.is_float() {
         let small = |t: &SqlType| {
-            t.kind == TypeKind::Float || matches!(t.kind, TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt)
+            t.kind == TypeKind::Float
+                || matches!(
+                    t.kind,
+                    TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt
+                )
         };
-        return if small(a) && small(b) { SqlType::FLOAT } else { SqlType::DOUBLE };
+        return if small(a) && small(b) {
+            SqlType::FLOAT
+        } else {
+            SqlType::DOUBLE
+        };
     }
     let scale = a.decimals.max(b.decimals);
     let whole = integer_digits(a).max(integer_digits(b));
@@ -165,7 +185,10 @@ mod tests {
         assert_eq!(common(int(Int, false), int(Int, true)).kind, BigInt);
         assert_eq!(common(int(TinyInt, false), int(Int, true)).kind, BigInt);
         assert_eq!(common(int(BigInt, false), int(Int, true)).kind, BigInt);
-        assert_eq!(common(SqlType::BIGINT, SqlType::BIGINT_UNSIGNED), SqlType::decimal(20, 0));
+        assert_eq!(
+            common(SqlType::BIGINT, SqlType::BIGINT_UNSIGNED),
+            SqlType::decimal(20, 0)
+        );
         assert!(common(int(Int, true), int(TinyInt, true)).unsigned);
     }
 
@@ -174,11 +197,29 @@ mod tests {
         let text = SqlType::varchar(10, Collation::Utf8mb4Bin);
         assert_eq!(common_type(&[SqlType::NULL, SqlType::NULL]), SqlType::NULL);
         assert_eq!(common_type(&[SqlType::NULL, SqlType::DATE]), SqlType::DATE);
-        assert_eq!(common_type(&[SqlType::DATE, SqlType::datetime(3)]), SqlType::datetime(3));
-        assert_eq!(common_type(&[SqlType::time(2), SqlType::DATE]), SqlType::datetime(2));
-        assert_eq!(common_type(&[SqlType::decimal(10, 2), SqlType::decimal(5, 4)]), SqlType::decimal(12, 4));
-        assert_eq!(common_type(&[SqlType::decimal(10, 2), SqlType::DOUBLE]), SqlType::DOUBLE);
-        assert_eq!(common_type(&[text, SqlType::BIGINT]), SqlType::varchar(20, Collation::Utf8mb4Bin));
-        assert_eq!(common_type(&[SqlType::DATE, SqlType::BIGINT]).kind, TypeKind::VarChar);
+        assert_eq!(
+            common_type(&[SqlType::DATE, SqlType::datetime(3)]),
+            SqlType::datetime(3)
+        );
+        assert_eq!(
+            common_type(&[SqlType::time(2), SqlType::DATE]),
+            SqlType::datetime(2)
+        );
+        assert_eq!(
+            common_type(&[SqlType::decimal(10, 2), SqlType::decimal(5, 4)]),
+            SqlType::decimal(12, 4)
+        );
+        assert_eq!(
+            common_type(&[SqlType::decimal(10, 2), SqlType::DOUBLE]),
+            SqlType::DOUBLE
+        );
+        assert_eq!(
+            common_type(&[text, SqlType::BIGINT]),
+            SqlType::varchar(20, Collation::Utf8mb4Bin)
+        );
+        assert_eq!(
+            common_type(&[SqlType::DATE, SqlType::BIGINT]).kind,
+            TypeKind::VarChar
+        );
     }
 }

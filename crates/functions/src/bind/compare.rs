@@ -33,7 +33,13 @@ pub(crate) fn rewrite(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
 }
 
 /// Converts both sides to what they are compared as.
-pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, wrong_date: WrongDate) -> Result<(Expr, Expr)> {
+pub(crate) fn pair(
+    a: Expr,
+    b: Expr,
+    operation: &str,
+    env: &TypeEnv,
+    wrong_date: WrongDate,
+) -> Result<(Expr, Expr)> {
     let (ta, tb) = (a.ty(), b.ty());
     if ta.kind == TypeKind::Null || tb.kind == TypeKind::Null {
         return Ok((a, b));
@@ -42,7 +48,10 @@ pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, wrong_date:
         return Ok((a, b));
     }
     if ta.is_datetime() || tb.is_datetime() {
-        let (a2, b2) = (date_side(a.clone(), &b, wrong_date)?, date_side(b, &a, wrong_date)?);
+        let (a2, b2) = (
+            date_side(a.clone(), &b, wrong_date)?,
+            date_side(b, &a, wrong_date)?,
+        );
         return Ok((a2, b2));
     }
     if ta.kind == TypeKind::Time || tb.kind == TypeKind::Time {
@@ -126,7 +135,11 @@ fn time_side(expr: Expr, other: &Expr) -> Expr {
     if ty.kind == TypeKind::Time {
         if other_ty.is_string() {
             let readable = column(&expr) && other.is_constant() && spells_time(other);
-            return if readable { expr } else { implicit_cast(expr, text_type(&ty, types::Collation::DEFAULT)) };
+            return if readable {
+                expr
+            } else {
+                implicit_cast(expr, text_type(&ty, types::Collation::DEFAULT))
+            };
         }
         return implicit_cast(expr, numeric_type(&ty));
     }
@@ -157,7 +170,11 @@ fn number_side(expr: Expr, other: &Expr) -> Expr {
     let constant = expr.is_constant();
     let beside_column = matches!(other, Expr::Column { .. });
     if other_ty.kind == TypeKind::Year && beside_column && constant && ty.kind != TypeKind::Year {
-        let result = if ty.is_numeric() { ty } else { SqlType::decimal(65, 30) };
+        let result = if ty.is_numeric() {
+            ty
+        } else {
+            SqlType::decimal(65, 30)
+        };
         if let Ok(call) = internal(YEAR_CONSTANT, expr.clone(), result, &other_ty) {
             return call;
         }
@@ -166,7 +183,11 @@ fn number_side(expr: Expr, other: &Expr) -> Expr {
         return expr;
     }
     let exact = constant && (other_ty.is_decimal() || other_ty.is_integer() && beside_column);
-    let target = if exact { exact_type(&other_ty) } else { SqlType::DOUBLE };
+    let target = if exact {
+        exact_type(&other_ty)
+    } else {
+        SqlType::DOUBLE
+    };
     implicit_cast(expr, target)
 }
 
@@ -178,7 +199,8 @@ fn exact_type(other: &SqlType) -> SqlType {
 
 /// A call of one of the conversions above; `target` is the type of the other side.
 fn internal(name: &str, expr: Expr, ty: SqlType, target: &SqlType) -> Result<Expr> {
-    let function = crate::registry::find(name).ok_or_else(|| types::Error::internal(format!("no function {name}")))?;
+    let function =
+        crate::registry::find(name).ok_or_else(|| types::Error::internal(format!("no function {name}")))?;
     let kind = match target.kind {
         TypeKind::Date => "DATE",
         TypeKind::Timestamp => "TIMESTAMP",
@@ -186,7 +208,10 @@ fn internal(name: &str, expr: Expr, ty: SqlType, target: &SqlType) -> Result<Exp
         TypeKind::Year => "YEAR",
         _ => "DATETIME",
     };
-    let kind = Expr::literal(Value::from(kind), super::literal_type(kind.len(), types::Collation::DEFAULT));
+    let kind = Expr::literal(
+        Value::from(kind),
+        super::literal_type(kind.len(), types::Collation::DEFAULT),
+    );
     Ok(Expr::Call {
         function,
         args: vec![expr, kind],
@@ -218,10 +243,20 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     let list: Vec<Expr> = args.collect();
     let mut pairs = Vec::with_capacity(list.len());
     for item in &list {
-        pairs.push(pair(needle.clone(), item.clone(), "in", binding.env, WrongDate::Warns)?);
+        pairs.push(pair(
+            needle.clone(),
+            item.clone(),
+            "in",
+            binding.env,
+            WrongDate::Warns,
+        )?);
     }
     let null = |e: &Expr| e.ty().kind == TypeKind::Null;
-    let first = pairs.iter().find(|(_, item)| !null(item)).map_or(&needle, |(n, _)| n).clone();
+    let first = pairs
+        .iter()
+        .find(|(_, item)| !null(item))
+        .map_or(&needle, |(n, _)| n)
+        .clone();
     if pairs.iter().all(|(n, item)| *n == first || null(item)) {
         binding.args.push(first);
         binding.args.extend(pairs.into_iter().map(|(_, item)| item));
@@ -231,15 +266,31 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     for item in list {
         any.push(call("=", vec![needle.clone(), item], binding.env)?);
     }
-    if any.len() == 1 { Ok(any.pop()) } else { call("or", any, binding.env).map(Some) }
+    if any.len() == 1 {
+        Ok(any.pop())
+    } else {
+        call("or", any, binding.env).map(Some)
+    }
 }
 
 fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     let Ok([value, low, high]) = <[Expr; 3]>::try_from(std::mem::take(&mut binding.args)) else {
         return Ok(None);
     };
-    let (a, low2) = pair(value.clone(), low.clone(), "between", binding.env, WrongDate::Warns)?;
-    let (b, high2) = pair(value.clone(), high.clone(), "between", binding.env, WrongDate::Warns)?;
+    let (a, low2) = pair(
+        value.clone(),
+        low.clone(),
+        "between",
+        binding.env,
+        WrongDate::Warns,
+    )?;
+    let (b, high2) = pair(
+        value.clone(),
+        high.clone(),
+        "between",
+        binding.env,
+        WrongDate::Warns,
+    )?;
     let null = |e: &Expr| e.ty().kind == TypeKind::Null;
     if a == b || null(&low) || null(&high) {
         let value = if null(&low) { b } else { a };

@@ -92,6 +92,10 @@ fn value_is_native(value: &Value, ty: &SqlType, column: &SqlType) -> bool {
         Value::UInt(v) => i128::from(*v) <= max,
         _ => false,
     };
-    inside && matches!((value, column.arrow_type()), 
-        (Value::Int(_), arrow::datatypes::DataType::Int64) | (Value::UInt(_), arrow::datatypes::DataType::UInt64))
+    inside
+        && matches!(
+            (value, column.arrow_type()),
+            (Value::Int(_), arrow::datatypes::DataType::Int64)
+                | (Value::UInt(_), arrow::datatypes::DataType::UInt64)
+        )
 }

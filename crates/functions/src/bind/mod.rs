@@ -157,7 +157,11 @@ pub fn case(
     let has_otherwise = otherwise.is_some();
     values.extend(otherwise);
     let ty = common::unify(&mut values, "case", env)?;
-    let otherwise = if has_otherwise { values.pop().map(Box::new) } else { None };
+    let otherwise = if has_otherwise {
+        values.pop().map(Box::new)
+    } else {
+        None
+    };
     Ok(Expr::Case {
         branches: conditions.into_iter().zip(values).collect(),
         otherwise,
@@ -167,8 +171,12 @@ pub fn case(
 
 /// Binds an aggregate: `count` (no argument means `COUNT(*)`), `sum`, `avg`, `min`, `max`, by lower-case name.
 pub fn aggregate(name: &str, args: Vec<Expr>, distinct: bool, env: &TypeEnv) -> Result<AggregateCall> {
-    let function = AggregateFunction::from_name(name)
-        .ok_or_else(|| Error::not_supported(format!("{}()", name.to_uppercase()), "use COUNT, SUM, AVG, MIN or MAX"))?;
+    let function = AggregateFunction::from_name(name).ok_or_else(|| {
+        Error::not_supported(
+            format!("{}()", name.to_uppercase()),
+            "use COUNT, SUM, AVG, MIN or MAX",
+        )
+    })?;
     AggregateCall::bind(function, args, distinct, env)
 }
 
@@ -221,7 +229,10 @@ impl Binding<'_> {
                 value: Value::String(text),
                 ..
             }) => Ok(text),
-            _ => Err(Error::internal(format!("{}: argument {index} is no keyword", self.name))),
+            _ => Err(Error::internal(format!(
+                "{}: argument {index} is no keyword",
+                self.name
+            ))),
         }
     }
 }

@@ -92,7 +92,8 @@ fn keeps_value(from: &SqlType, to: &SqlType, implicit: bool) -> bool {
             from.is_string()
                 && unlimited
                 && from.is_binary() == to.is_binary()
-                && (to.collation.charset() == from.collation.charset() || to.collation.charset() == types::Charset::Utf8mb4)
+                && (to.collation.charset() == from.collation.charset()
+                    || to.collation.charset() == types::Charset::Utf8mb4)
         }
         _ => false,
     }
@@ -104,7 +105,9 @@ pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Val
     let to = &conversion.to;
     match to.kind {
         Null => Ok(value.to_value()),
-        TinyInt | SmallInt | MediumInt | Int | BigInt if to.unsigned => number::to_unsigned(value, conversion),
+        TinyInt | SmallInt | MediumInt | Int | BigInt if to.unsigned => {
+            number::to_unsigned(value, conversion)
+        }
         TinyInt | SmallInt | MediumInt | Int | BigInt => number::to_signed(value, conversion),
         Year => number::to_year(value, conversion),
         Decimal => number::to_decimal(value, conversion),
@@ -144,10 +147,12 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
 fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let unquoted = json_text(value, conversion);
     let value = unquoted.as_deref().map_or(value, Datum::String);
-    Ok(match temporal::to_time(value, &conversion.from, conversion.ctx)? {
-        Some(us) => Value::Int(Time(us).round(conversion.to.decimals).0),
-        None => Value::Null,
-    })
+    Ok(
+        match temporal::to_time(value, &conversion.from, conversion.ctx)? {
+            Some(us) => Value::Int(Time(us).round(conversion.to.decimals).0),
+            None => Value::Null,
+        },
+    )
 }
 
 /// The text inside a JSON string.
@@ -199,8 +204,12 @@ pub(crate) fn array(
 /// Numbers as doubles.
 fn to_doubles(array: &ArrayRef) -> Option<ArrayRef> {
     let doubles: Float64Array = match array.data_type() {
-        DataType::Int64 => array.as_primitive::<Int64Type>().unary::<_, Float64Type>(|v| v as f64),
-        DataType::UInt64 => array.as_primitive::<UInt64Type>().unary::<_, Float64Type>(|v| v as f64),
+        DataType::Int64 => array
+            .as_primitive::<Int64Type>()
+            .unary::<_, Float64Type>(|v| v as f64),
+        DataType::UInt64 => array
+            .as_primitive::<UInt64Type>()
+            .unary::<_, Float64Type>(|v| v as f64),
         _ => return None,
     };
     Some(Arc::new(doubles))
@@ -210,7 +219,8 @@ fn to_doubles(array: &ArrayRef) -> Option<ArrayRef> {
 pub(crate) fn may_fail(from: &SqlType, to: &SqlType) -> bool {
     let harmless = from == to
         || from.kind == TypeKind::Null
-        || from.is_numeric() && (to.kind == TypeKind::Double || to.is_string() && !to.is_binary() && to.length >= 30)
+        || from.is_numeric()
+            && (to.kind == TypeKind::Double || to.is_string() && !to.is_binary() && to.length >= 30)
         || from.is_datetime() && to.is_datetime()
         || from.is_string() && to.is_string() && from.is_binary() == to.is_binary();
     !harmless
@@ -228,13 +238,19 @@ pub(crate) fn check_explicit(to: &SqlType) -> Result<()> {
         if to.decimals > types::Decimal::MAX_SCALE {
             return Err(Error::new(
                 errno::ER_TOO_BIG_SCALE,
-                format!("Too big scale {} specified for column 'CAST'. Maximum is 30.", to.decimals),
+                format!(
+                    "Too big scale {} specified for column 'CAST'. Maximum is 30.",
+                    to.decimals
+                ),
             ));
         }
         if to.length > u32::from(types::Decimal::MAX_DIGITS) {
             return Err(Error::new(
                 errno::ER_TOO_BIG_PRECISION,
-                format!("Too-big precision {} specified for 'CAST'. Maximum is 65.", to.length),
+                format!(
+                    "Too-big precision {} specified for 'CAST'. Maximum is 65.",
+                    to.length
+                ),
             ));
         }
         if u32::from(to.decimals) > to.length {
@@ -247,7 +263,10 @@ pub(crate) fn check_explicit(to: &SqlType) -> Result<()> {
     if to.is_temporal() && to.decimals > 6 {
         return Err(Error::new(
             errno::ER_TOO_BIG_PRECISION,
-            format!("Too-big precision {} specified for 'CAST'. Maximum is 6.", to.decimals),
+            format!(
+                "Too-big precision {} specified for 'CAST'. Maximum is 6.",
+                to.decimals
+            ),
         ));
     }
     Ok(())
@@ -256,7 +275,9 @@ pub(crate) fn check_explicit(to: &SqlType) -> Result<()> {
 /// A DATETIME's or DATE's value as a number with its fraction.
 pub(crate) fn temporal_number(value: Datum<'_>, ty: &SqlType) -> Option<types::Decimal> {
     let (whole, microseconds) = match value {
-        Datum::UInt(packed) if ty.kind == TypeKind::Date => (DateTime::unpack(packed).date_number() as i64, 0),
+        Datum::UInt(packed) if ty.kind == TypeKind::Date => {
+            (DateTime::unpack(packed).date_number() as i64, 0)
+        }
         Datum::UInt(packed) if ty.is_datetime() => {
             let at = DateTime::unpack(packed);
             (at.datetime_number() as i64, i64::from(at.microsecond))

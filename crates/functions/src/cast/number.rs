@@ -18,7 +18,9 @@ pub(crate) fn parse_double(text: &[u8]) -> Prefix<f64> {
     let start = text.iter().take_while(|b| is_space(**b)).count();
     let rest = text.get(start..).unwrap_or_default();
     let len = number_len(rest);
-    let parsed = rest.get(..len).and_then(|n| std::str::from_utf8(n).ok()?.parse::<f64>().ok());
+    let parsed = rest
+        .get(..len)
+        .and_then(|n| std::str::from_utf8(n).ok()?.parse::<f64>().ok());
     let tail = rest.get(len..).unwrap_or_default();
     let tail_is_space = tail.iter().all(|b| is_space(*b));
     match parsed {
@@ -81,7 +83,11 @@ pub(crate) struct IntegerPrefix {
 impl IntegerPrefix {
     /// The 64 bits of the value.
     pub fn bits(&self) -> u64 {
-        if self.negative { self.magnitude.wrapping_neg() } else { self.magnitude }
+        if self.negative {
+            self.magnitude.wrapping_neg()
+        } else {
+            self.magnitude
+        }
     }
 }
 
@@ -133,7 +139,9 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
                 if d.is_negative() { i64::MIN } else { i64::MAX }
             }
         },
-        other => temporal_number(other, &conversion.from).and_then(|d| d.to_i64()).unwrap_or(0),
+        other => temporal_number(other, &conversion.from)
+            .and_then(|d| d.to_i64())
+            .unwrap_or(0),
     }))
 }
 
@@ -163,10 +171,16 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
             (None, Some(negative)) => negative as u64,
             (None, None) => {
                 conversion.truncated("DECIMAL", value)?;
-                if d.is_negative() { i64::MIN as u64 } else { u64::MAX }
+                if d.is_negative() {
+                    i64::MIN as u64
+                } else {
+                    u64::MAX
+                }
             }
         },
-        other => temporal_number(other, &conversion.from).and_then(|d| d.to_i64()).unwrap_or(0) as u64,
+        other => temporal_number(other, &conversion.from)
+            .and_then(|d| d.to_i64())
+            .unwrap_or(0) as u64,
     }))
 }
 
@@ -227,10 +241,15 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
                 return clamp(parsed.value.is_negative(), conversion);
             }
             let empty = text.iter().all(|b| is_space(*b));
-            let whole = (parsed.consumed > 0 || empty && conversion.implicit) && rest.iter().all(|b| is_space(*b));
+            let whole =
+                (parsed.consumed > 0 || empty && conversion.implicit) && rest.iter().all(|b| is_space(*b));
             if !whole {
                 // Beside an integer column the text was to be a DOUBLE; see `bind::compare`.
-                let kind = if conversion.implicit && to.length == 64 { "DOUBLE" } else { "DECIMAL" };
+                let kind = if conversion.implicit && to.length == 64 {
+                    "DOUBLE"
+                } else {
+                    "DECIMAL"
+                };
                 conversion.truncated(kind, value)?;
             }
             parsed.value
@@ -250,7 +269,9 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
 fn clamp(negative: bool, conversion: &Conversion<'_>) -> Result<Value> {
     let to = &conversion.to;
     let message = format!("Out of range value for column '{}' at row 1", conversion.text());
-    conversion.ctx.conversion_lost(errno::ER_WARN_DATA_OUT_OF_RANGE, message)?;
+    conversion
+        .ctx
+        .conversion_lost(errno::ER_WARN_DATA_OUT_OF_RANGE, message)?;
     let max = Decimal::max_value(u8::try_from(to.length).unwrap_or(65), to.decimals);
     Ok(Value::Decimal(if negative { max.neg() } else { max }))
 }
@@ -260,17 +281,23 @@ pub(super) fn to_year(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<V
     let from = &conversion.from;
     let number = match value {
         Datum::UInt(packed) if from.is_datetime() => {
-            return Ok(Value::UInt(u64::from(types::temporal::DateTime::unpack(packed).year)));
+            return Ok(Value::UInt(u64::from(
+                types::temporal::DateTime::unpack(packed).year,
+            )));
         }
         Datum::Int(_) if from.kind == TypeKind::Time => {
-            return Ok(Value::UInt(u64::from(crate::temporal::today(conversion.ctx).year)));
+            return Ok(Value::UInt(u64::from(
+                crate::temporal::today(conversion.ctx).year,
+            )));
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = parse_integer(value.bytes());
             let digits = value.bytes().iter().any(u8::is_ascii_digit);
             if !parsed.complete && (!digits || parsed.magnitude == 0) {
                 let text = value.to_value().display_text(from);
-                conversion.ctx.conversion_lost(1525, format!("Incorrect YEAR value: '{text}'"))?;
+                conversion
+                    .ctx
+                    .conversion_lost(1525, format!("Incorrect YEAR value: '{text}'"))?;
                 return Ok(Value::Null);
             }
             if !parsed.complete {
@@ -328,13 +355,7 @@ fn json_number(
             (Value::Int(0), SqlType::BIGINT)
         }
     };
-    then(
-        Datum::of(&value),
-        &Conversion {
-            from,
-            ..*conversion
-        },
-    )
+    then(Datum::of(&value), &Conversion { from, ..*conversion })
 }
 
 #[cfg(test)]
@@ -359,7 +380,11 @@ mod tests {
             ("", 0.0, true),
             ("abc", 0.0, false),
         ] {
-            assert_eq!(parse_double(text.as_bytes()), Prefix { value, complete }, "{text}");
+            assert_eq!(
+                parse_double(text.as_bytes()),
+                Prefix { value, complete },
+                "{text}"
+            );
         }
     }
 
@@ -377,7 +402,11 @@ mod tests {
             ("-9223372036854775809", i64::MIN, false),
         ] {
             let parsed = parse_integer(text.as_bytes());
-            assert_eq!((parsed.bits() as i64, parsed.complete), (value, complete), "{text}");
+            assert_eq!(
+                (parsed.bits() as i64, parsed.complete),
+                (value, complete),
+                "{text}"
+            );
         }
     }
 

@@ -86,10 +86,9 @@ fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
 
 /// Warning 1300, an error in strict DML.
 fn invalid(bytes: &[u8], target: Charset, conversion: &Conversion<'_>) -> Result<()> {
-    conversion.ctx.conversion_lost(
-        errno::ER_INVALID_CHARACTER_STRING,
-        invalid_message(bytes, target),
-    )
+    conversion
+        .ctx
+        .conversion_lost(errno::ER_INVALID_CHARACTER_STRING, invalid_message(bytes, target))
 }
 
 /// "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong one on, at most six.
@@ -98,7 +97,12 @@ pub(crate) fn invalid_message(bytes: &[u8], target: Charset) -> String {
         Ok(_) => 0,
         Err(e) => e.valid_up_to(),
     };
-    let wrong: String = bytes.iter().skip(valid).take(6).map(|b| format!("{b:02X}")).collect();
+    let wrong: String = bytes
+        .iter()
+        .skip(valid)
+        .take(6)
+        .map(|b| format!("{b:02X}"))
+        .collect();
     let more = if bytes.len() > valid + 6 { "..." } else { "" };
     format!("Invalid {} character string: '{wrong}{more}'", target.name())
 }

@@ -10,7 +10,9 @@ use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
 use types::{Result, SqlType, TypeKind, Value};
 
-use super::{Call, ColumnarValue, Row, append, columnar, finish_array, is_deterministic, is_fallible, row, speculate};
+use super::{
+    Call, ColumnarValue, Row, append, columnar, finish_array, is_deterministic, is_fallible, row, speculate,
+};
 use crate::datum::Datum;
 use crate::ops::logic::truth;
 use crate::{EvalContext, Expr};
@@ -150,7 +152,8 @@ pub(crate) fn case(
     let rows = batch.num_rows();
     let mut chosen = Vec::with_capacity(cases.len());
     for (condition, value) in cases {
-        let (Some(condition), Some(value)) = (attempt(condition, batch, ctx)?, attempt(value, batch, ctx)?) else {
+        let (Some(condition), Some(value)) = (attempt(condition, batch, ctx)?, attempt(value, batch, ctx)?)
+        else {
             return by_rows(expr, batch, ctx);
         };
         chosen.push((truths_of(&condition, rows)?, value));

@@ -18,9 +18,9 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
             Some(array) => Ok(ColumnarValue::Array(array.clone())),
             None => Err(Error::internal(format!("there is no column {index} to evaluate"))),
         },
-        Expr::Literal { .. } | Expr::Param { .. } => {
-            Ok(ColumnarValue::Scalar(row::evaluate(expr, &Row::None, ctx)?.into_value()))
-        }
+        Expr::Literal { .. } | Expr::Param { .. } => Ok(ColumnarValue::Scalar(
+            row::evaluate(expr, &Row::None, ctx)?.into_value(),
+        )),
         Expr::Call { function, args, ty } => {
             let call = Call {
                 ctx,
@@ -95,7 +95,10 @@ fn builder(ty: &SqlType, rows: usize) -> Option<ColumnBuilder> {
 
 /// An array of decimals at the largest of their scales.
 pub(crate) fn decimals(values: &[Value]) -> Result<ArrayRef> {
-    let scale = values.iter().map(|v| if let Value::Decimal(d) = v { d.scale } else { 0 }).max();
+    let scale = values
+        .iter()
+        .map(|v| if let Value::Decimal(d) = v { d.scale } else { 0 })
+        .max();
     let ty = SqlType::decimal(65, scale.unwrap_or(0).min(types::Decimal::MAX_SCALE));
     let mut out = ColumnBuilder::new(&ty, values.len());
     for value in values {
@@ -109,7 +112,11 @@ fn scalar_call(call: &Call<'_>, eval: ScalarFn, args: &[ColumnarValue], index: u
     match args {
         [a] => {
             let a = at(a, index)?;
-            if strict && a.is_null() { Ok(Value::Null) } else { eval(call, &[a]) }
+            if strict && a.is_null() {
+                Ok(Value::Null)
+            } else {
+                eval(call, &[a])
+            }
         }
         [a, b] => {
             let (a, b) = (at(a, index)?, at(b, index)?);

@@ -198,7 +198,10 @@ pub(crate) fn finish_array(array: ArrayRef, ty: &SqlType) -> Result<ArrayRef> {
     if let (DataType::Boolean, DataType::Int64) = (array.data_type(), &wanted) {
         let source = array.as_boolean();
         let values = source.values().iter().map(i64::from).collect();
-        return Ok(std::sync::Arc::new(Int64Array::new(values, source.nulls().cloned())));
+        return Ok(std::sync::Arc::new(Int64Array::new(
+            values,
+            source.nulls().cloned(),
+        )));
     }
     let mut out = ColumnBuilder::new(ty, array.len());
     for i in 0..array.len() {

@@ -89,7 +89,12 @@ fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Res
 }
 
 /// Evaluates the arguments, without a heap allocation for up to three, and calls the function.
-fn scalar(call: &Call<'_>, def: &FunctionDef, eval: crate::registry::ScalarFn, row: &Row<'_>) -> Result<Value> {
+fn scalar(
+    call: &Call<'_>,
+    def: &FunctionDef,
+    eval: crate::registry::ScalarFn,
+    row: &Row<'_>,
+) -> Result<Value> {
     let strict = def.null_in_null_out;
     let ctx = call.ctx;
     match call.args {

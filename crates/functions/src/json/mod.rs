@@ -18,9 +18,9 @@ use std::fmt::Write as _;
 use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno, number_text};
 
+use crate::Expr;
 use crate::cast::Conversion;
 use crate::datum::Datum;
-use crate::Expr;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,13 +137,16 @@ impl Json {
             (Self::String(a), Self::String(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Self::Array(a), Self::Array(b)) => compare_all(a.iter(), b.iter()).then(a.len().cmp(&b.len())),
             (Self::Object(a), Self::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
-                let keys = a.iter().zip(b).map(|(x, y)| key_order(&x.0, &y.0)).find(|o| o.is_ne());
+                let keys = a
+                    .iter()
+                    .zip(b)
+                    .map(|(x, y)| key_order(&x.0, &y.0))
+                    .find(|o| o.is_ne());
                 keys.unwrap_or_else(|| compare_all(a.iter().map(|(_, v)| v), b.iter().map(|(_, v)| v)))
             }),
             (a, b) => match (a.number(), b.number()) {
-                (Some(a), Some(b)) => {
-                    crate::ops::comparison::compare_same(&a, &b, types::Collation::Binary).unwrap_or(Ordering::Equal)
-                }
+                (Some(a), Some(b)) => crate::ops::comparison::compare_same(&a, &b, types::Collation::Binary)
+                    .unwrap_or(Ordering::Equal),
                 _ => Ordering::Equal,
             },
         }
@@ -269,15 +272,21 @@ pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
         Datum::Int(us) if ty.kind == TypeKind::Time => Json::String(Time(*us).to_text(6)),
         Datum::Int(v) if boolean => Json::Bool(*v != 0),
         Datum::Int(v) => Json::Int(*v),
-        Datum::UInt(packed) if ty.kind == TypeKind::Date => Json::String(DateTime::unpack(*packed).date_text()),
+        Datum::UInt(packed) if ty.kind == TypeKind::Date => {
+            Json::String(DateTime::unpack(*packed).date_text())
+        }
         Datum::UInt(packed) if ty.is_datetime() => Json::String(DateTime::unpack(*packed).datetime_text(6)),
         Datum::UInt(v) => i64::try_from(*v).map_or(Json::UInt(*v), Json::Int),
         Datum::Double(v) => Json::Double(*v),
         Datum::Decimal(d) => Json::Decimal(crate::eval::fit_decimal(*d, ty)),
         // What an expression holds as JSON was checked when it was made.
-        Datum::String(text) if ty.kind == TypeKind::Json => parse::parse(text.as_bytes()).unwrap_or(Json::Null),
+        Datum::String(text) if ty.kind == TypeKind::Json => {
+            parse::parse(text.as_bytes()).unwrap_or(Json::Null)
+        }
         Datum::String(text) => Json::String((*text).to_owned()),
-        Datum::Bytes(bytes) => Json::String(format!("base64:type15:{}", crate::string::base64::encode(bytes))),
+        Datum::Bytes(bytes) => {
+            Json::String(format!("base64:type15:{}", crate::string::base64::encode(bytes)))
+        }
     }
 }
 
@@ -354,9 +363,26 @@ mod tests {
     #[test]
     fn order_is_by_type_first() {
         let parse = |t: &str| parse::parse(t.as_bytes()).unwrap();
-        let ascending = ["null", "-1", "1", "1.5", "\"a\"", "\"b\"", "{}", "{\"a\": 1}", "[1]", "[2]", "false", "true"];
+        let ascending = [
+            "null",
+            "-1",
+            "1",
+            "1.5",
+            "\"a\"",
+            "\"b\"",
+            "{}",
+            "{\"a\": 1}",
+            "[1]",
+            "[2]",
+            "false",
+            "true",
+        ];
         for pair in ascending.windows(2) {
-            assert_eq!(parse(pair[0]).compare(&parse(pair[1])), Ordering::Less, "{pair:?}");
+            assert_eq!(
+                parse(pair[0]).compare(&parse(pair[1])),
+                Ordering::Less,
+                "{pair:?}"
+            );
         }
         assert_eq!(parse("1").compare(&parse("1.0")), Ordering::Equal);
     }

@@ -153,7 +153,8 @@ impl Parser<'_> {
                 None => return Err(self.here("Missing a closing quotation mark in string.")),
                 Some(b'"') => {
                     self.at += 1;
-                    return String::from_utf8(out).map_err(|_| self.error("Invalid encoding in string.", start));
+                    return String::from_utf8(out)
+                        .map_err(|_| self.error("Invalid encoding in string.", start));
                 }
                 Some(b'\\') => {
                     self.at += 1;
@@ -249,7 +250,10 @@ impl Parser<'_> {
                 return Err(self.here("Miss exponent in number."));
             }
         }
-        let text = self.text.get(start..self.at).and_then(|t| std::str::from_utf8(t).ok());
+        let text = self
+            .text
+            .get(start..self.at)
+            .and_then(|t| std::str::from_utf8(t).ok());
         let text = text.unwrap_or("0");
         if whole {
             if let Ok(value) = text.parse::<i64>() {
@@ -284,7 +288,11 @@ mod tests {
             (r#"{"a":1"#, "Missing a comma or '}' after an object member.", 6),
             ("\"abc", "Missing a closing quotation mark in string.", 4),
             ("nul", "Invalid value.", 3),
-            ("1 2", "The document root must not be followed by other values.", 2),
+            (
+                "1 2",
+                "The document root must not be followed by other values.",
+                2,
+            ),
             ("01", "The document root must not be followed by other values.", 1),
             ("1.", "Miss fraction part in number.", 2),
             ("1e", "Miss exponent in number.", 2),
@@ -293,7 +301,11 @@ mod tests {
             (r#""\ud800""#, "The surrogate pair in string is invalid.", 1),
             ("1e400", "Number too big to be stored in double.", 0),
         ] {
-            assert_eq!(parse(text.as_bytes()), Err(ParseError { message, position }), "{text}");
+            assert_eq!(
+                parse(text.as_bytes()),
+                Err(ParseError { message, position }),
+                "{text}"
+            );
         }
         let deep = "[".repeat(101);
         assert!(parse(deep.as_bytes()).is_err());

@@ -127,7 +127,8 @@ impl Parser<'_> {
             };
         }
         let rest = std::str::from_utf8(self.text.get(start..)?).ok()?;
-        let letter = |i: usize, c: char| c == '_' || c == '$' || c.is_alphabetic() || i > 0 && c.is_alphanumeric();
+        let letter =
+            |i: usize, c: char| c == '_' || c == '$' || c.is_alphabetic() || i > 0 && c.is_alphanumeric();
         let end = rest
             .char_indices()
             .find(|(i, c)| !letter(*i, *c))
@@ -158,7 +159,10 @@ impl Parser<'_> {
     }
 
     fn word(&mut self, word: &[u8]) -> bool {
-        let found = self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word));
+        let found = self
+            .text
+            .get(self.at..)
+            .is_some_and(|rest| rest.starts_with(word));
         if found {
             self.at += word.len();
         }
@@ -234,7 +238,11 @@ fn seek<'a>(value: &'a Json, legs: &[Leg], found: &mut Vec<&'a Json>) {
             let from = from.resolve(items.len()).unwrap_or(0);
             if let Some(to) = to.resolve(items.len()) {
                 let count = (to + 1).saturating_sub(from);
-                items.iter().skip(from).take(count).for_each(|v| seek(v, rest, found));
+                items
+                    .iter()
+                    .skip(from)
+                    .take(count)
+                    .for_each(|v| seek(v, rest, found));
             }
         }
         (Leg::Range(from, to), scalar) => {
@@ -262,7 +270,12 @@ mod tests {
 
     fn find(document: &str, path: &str) -> Vec<String> {
         let json = super::super::parse::parse(document.as_bytes()).unwrap();
-        parse(path).unwrap().find(&json).iter().map(|j| j.to_text()).collect()
+        parse(path)
+            .unwrap()
+            .find(&json)
+            .iter()
+            .map(|j| j.to_text())
+            .collect()
     }
 
     #[test]

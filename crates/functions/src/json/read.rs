@@ -100,7 +100,9 @@ pub(super) fn document(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Res
 /// The path in argument `index`.
 pub(super) fn path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
     match args.get(index) {
-        Some(datum @ (Datum::String(_) | Datum::Bytes(_))) => path::parse(&String::from_utf8_lossy(datum.bytes())),
+        Some(datum @ (Datum::String(_) | Datum::Bytes(_))) => {
+            path::parse(&String::from_utf8_lossy(datum.bytes()))
+        }
         Some(other) => path::parse(&other.to_value().display_text(&SqlType::BIGINT)),
         None => path::parse(""),
     }
@@ -185,7 +187,10 @@ fn quote(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let ty = call.arg_type(0);
     let text = ty.kind == TypeKind::Json || ty.is_string() && !ty.is_binary();
-    let valid = text && args.first().is_some_and(|d| super::parse::parse(d.bytes()).is_ok());
+    let valid = text
+        && args
+            .first()
+            .is_some_and(|d| super::parse::parse(d.bytes()).is_ok());
     Ok(Value::Int(i64::from(valid)))
 }
 
@@ -289,9 +294,9 @@ fn overlaps(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (a, b) = (document(call, args, 0)?, document(call, args, 1)?);
     let equal = |x: &Json, y: &Json| x.compare(y).is_eq();
     let found = match (&a, &b) {
-        (Json::Object(members), Json::Object(_)) => {
-            members.iter().any(|(k, v)| b.get(k).is_some_and(|other| equal(v, other)))
-        }
+        (Json::Object(members), Json::Object(_)) => members
+            .iter()
+            .any(|(k, v)| b.get(k).is_some_and(|other| equal(v, other))),
         (Json::Array(x), Json::Array(y)) => x.iter().any(|v| y.iter().any(|w| equal(v, w))),
         (Json::Array(items), single) | (single, Json::Array(items)) => items.iter().any(|v| equal(v, single)),
         (x, y) => equal(x, y),
@@ -346,7 +351,9 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let document = document(call, args, 0)?;
     let all = one_or_all(args, call.def.name)?;
     let pattern = args.get(2).map_or(&b""[..], |d| d.bytes());
-    let escape = args.get(3).and_then(|d| std::str::from_utf8(d.bytes()).ok()?.chars().next());
+    let escape = args
+        .get(3)
+        .and_then(|d| std::str::from_utf8(d.bytes()).ok()?.chars().next());
     let pattern = String::from_utf8_lossy(pattern);
     let matcher = crate::pattern::like::Like::new(&pattern, escape.unwrap_or('\\'), Collation::Utf8mb4Bin);
     let mut found = Vec::new();
@@ -387,7 +394,11 @@ fn walk_strings(json: &Json, path: &str, matcher: &crate::pattern::like::Like, f
                     && !key.starts_with(|c: char| c.is_ascii_digit())
                     && !key.is_empty();
                 let mut leg = String::new();
-                if plain { leg.push_str(key) } else { write_quoted(key, &mut leg) }
+                if plain {
+                    leg.push_str(key)
+                } else {
+                    write_quoted(key, &mut leg)
+                }
                 walk_strings(value, &format!("{path}.{leg}"), matcher, found);
             }
         }

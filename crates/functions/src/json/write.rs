@@ -14,7 +14,10 @@ use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
-    aliases: &[Alias { name: "json_merge", of: "json_merge_preserve" }],
+    aliases: &[Alias {
+        name: "json_merge",
+        of: "json_merge_preserve",
+    }],
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
@@ -24,9 +27,18 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("json_object", 0, MANY, resolve_object, object)
         .sees_null()
         .nullability(Nullability::Never),
-    function("json_set", 3, MANY, resolve_pairs, |c, a| change(c, a, true, true)).sees_null(),
-    function("json_insert", 3, MANY, resolve_pairs, |c, a| change(c, a, true, false)).sees_null(),
-    function("json_replace", 3, MANY, resolve_pairs, |c, a| change(c, a, false, true)).sees_null(),
+    function("json_set", 3, MANY, resolve_pairs, |c, a| {
+        change(c, a, true, true)
+    })
+    .sees_null(),
+    function("json_insert", 3, MANY, resolve_pairs, |c, a| {
+        change(c, a, true, false)
+    })
+    .sees_null(),
+    function("json_replace", 3, MANY, resolve_pairs, |c, a| {
+        change(c, a, false, true)
+    })
+    .sees_null(),
     function("json_remove", 2, MANY, resolve_json, remove),
     function("json_array_append", 3, MANY, resolve_pairs, array_append).sees_null(),
     function("json_array_insert", 3, MANY, resolve_pairs, array_insert).sees_null(),

@@ -16,12 +16,10 @@ pub(crate) static FAMILY: Family = Family {
     aliases: &[],
 };
 
-static FUNCTIONS: &[FunctionDef] = &[
-    function("rand", 0, 1, resolve, rand)
-        .sees_null()
-        .nullability(Nullability::Never)
-        .volatile(),
-];
+static FUNCTIONS: &[FunctionDef] = &[function("rand", 0, 1, resolve, rand)
+    .sees_null()
+    .nullability(Nullability::Never)
+    .volatile()];
 
 /// Both halves of the generator's state.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +112,10 @@ mod tests {
     fn seeded_sequences_are_mysqls() {
         let mut three = Sequence::seeded(3);
         let got: Vec<f64> = (0..3).map(|_| three.next()).collect();
-        assert_eq!(got, [0.9057697559760601, 0.37307905813034536, 0.14808605345719125]);
+        assert_eq!(
+            got,
+            [0.9057697559760601, 0.37307905813034536, 0.14808605345719125]
+        );
         assert_eq!(Sequence::seeded(1).next(), 0.40540353712197724);
     }
 }

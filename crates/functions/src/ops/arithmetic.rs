@@ -16,24 +16,42 @@ use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
-    aliases: &[Alias { name: "mod", of: "%" }, Alias { name: "neg", of: "unary -" }],
+    aliases: &[
+        Alias { name: "mod", of: "%" },
+        Alias {
+            name: "neg",
+            of: "unary -",
+        },
+    ],
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("+", 2, 2, resolve_sum, |c, a| exact(c, a, |x, y| x.checked_add(y), Decimal::add, |x, y| x + y))
-        .vector(arithmetic_vector::evaluate),
-    function("-", 2, 2, resolve_sum, |c, a| exact(c, a, |x, y| x.checked_sub(y), Decimal::sub, |x, y| x - y))
-        .vector(arithmetic_vector::evaluate),
-    function("*", 2, 2, resolve_product, |c, a| exact(c, a, |x, y| x.checked_mul(y), Decimal::mul, |x, y| x * y))
-        .vector(arithmetic_vector::evaluate),
+    function("+", 2, 2, resolve_sum, |c, a| {
+        exact(c, a, |x, y| x.checked_add(y), Decimal::add, |x, y| x + y)
+    })
+    .vector(arithmetic_vector::evaluate),
+    function("-", 2, 2, resolve_sum, |c, a| {
+        exact(c, a, |x, y| x.checked_sub(y), Decimal::sub, |x, y| x - y)
+    })
+    .vector(arithmetic_vector::evaluate),
+    function("*", 2, 2, resolve_product, |c, a| {
+        exact(c, a, |x, y| x.checked_mul(y), Decimal::mul, |x, y| x * y)
+    })
+    .vector(arithmetic_vector::evaluate),
     function("/", 2, 2, resolve_quotient, divide)
         .vector(arithmetic_vector::evaluate)
         .nullability(Nullability::Always),
     function("div", 2, 2, resolve_integer_quotient, divide_integer).nullability(Nullability::Always),
     function("%", 2, 2, resolve_remainder, remainder).nullability(Nullability::Always),
     function("unary -", 1, 1, resolve_negation, negate),
-    function("unary +", 1, 1, |b| Ok(b.ty(0)), |_, a| Ok(a.first().map_or(Value::Null, |d| d.to_value())))
-        .infallible(),
+    function(
+        "unary +",
+        1,
+        1,
+        |b| Ok(b.ty(0)),
+        |_, a| Ok(a.first().map_or(Value::Null, |d| d.to_value())),
+    )
+    .infallible(),
 ];
 
 fn numbers(binding: &mut Binding<'_>) -> (SqlType, SqlType) {
@@ -55,6 +73,15 @@ fn decimal(whole: u32, scale: u32) -> SqlType {
     SqlType::decimal((whole + scale).clamp(1, 65), scale as u8)
 }
 
+/// A double of as many digits as its operands have, where these are fixed: `PI() * 2` prints six.
+fn double(a: &SqlType, b: &SqlType) -> SqlType {
+    SqlType {
+        length: 23,
+        decimals: a.decimals.max(b.decimals),
+        ..SqlType::DOUBLE
+    }
+}
+
 /// Floating point, and NULL, which MySQL types as DOUBLE.
 fn inexact(ty: &SqlType) -> bool {
     ty.is_float() || ty.kind == TypeKind::Null
@@ -63,7 +90,7 @@ fn inexact(ty: &SqlType) -> bool {
 fn resolve_sum(binding: &mut Binding<'_>) -> Result<SqlType> {
     let (a, b) = numbers(binding);
     if inexact(&a) || inexact(&b) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(double(&a, &b));
     }
     if a.is_decimal() || b.is_decimal() {
         let ((wa, sa), (wb, sb)) = both_digits(binding);
@@ -77,7 +104,7 @@ fn resolve_sum(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
     let (a, b) = numbers(binding);
     if inexact(&a) || inexact(&b) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(double(&a, &b));
     }
     if a.is_decimal() || b.is_decimal() {
         let ((wa, sa), (wb, sb)) = both_digits(binding);
@@ -89,7 +116,7 @@ fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
     let (a, b) = numbers(binding);
     if inexact(&a) || inexact(&b) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(double(&a, &b));
     }
     let ((wa, sa), (_, sb)) = both_digits(binding);
     let increment = u32::from(binding.env.div_precision_increment);
@@ -107,7 +134,7 @@ fn resolve_integer_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn resolve_remainder(binding: &mut Binding<'_>) -> Result<SqlType> {
     let (a, b) = numbers(binding);
     if inexact(&a) || inexact(&b) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(double(&a, &b));
     }
     if a.is_decimal() || b.is_decimal() {
         let ((wa, sa), (wb, sb)) = both_digits(binding);
@@ -120,7 +147,7 @@ fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.number(0);
     let ty = binding.ty(0);
     if inexact(&ty) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(double(&ty, &ty));
     }
     if ty.is_decimal() {
         return Ok(ty);
@@ -134,7 +161,11 @@ fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
         },
         _ => false,
     };
-    Ok(if literal { SqlType::decimal(20, 0) } else { integer(ty.length + 1, false) })
+    Ok(if literal {
+        SqlType::decimal(20, 0)
+    } else {
+        integer(ty.length + 1, false)
+    })
 }
 
 fn both_digits(binding: &Binding<'_>) -> ((u32, u8), (u32, u8)) {
@@ -168,7 +199,11 @@ fn fit(call: &Call<'_>, value: Option<i128>) -> Result<Value> {
 }
 
 fn fit_double(call: &Call<'_>, value: f64) -> Result<Value> {
-    if value.is_finite() { Ok(Value::Double(value)) } else { Err(call.out_of_range("DOUBLE")) }
+    if value.is_finite() {
+        Ok(Value::Double(value))
+    } else {
+        Err(call.out_of_range("DOUBLE"))
+    }
 }
 
 fn exact(
@@ -244,7 +279,12 @@ fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decimal> {
         Some(Decimal::from_i128(dividend.checked_div(divisor)?, scale))
     };
     // Two digits more, then cut: a wide quotient would have to end in 995 or more after them to be rounded up.
-    narrow().or_else(|| Some(a.div_to_scale(b, scale.checked_add(2)?)?.truncate(i32::from(scale))))
+    narrow().or_else(|| {
+        Some(
+            a.div_to_scale(b, scale.checked_add(2)?)?
+                .truncate(i32::from(scale)),
+        )
+    })
 }
 
 fn divide_integer(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -268,7 +308,11 @@ fn remainder(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match call.ty.kind {
         TypeKind::Double => {
             let divisor = to_double(b);
-            if divisor == 0.0 { division_by_zero(call) } else { Ok(Value::Double(to_double(a) % divisor)) }
+            if divisor == 0.0 {
+                division_by_zero(call)
+            } else {
+                Ok(Value::Double(to_double(a) % divisor))
+            }
         }
         TypeKind::Decimal => {
             let (a, b) = (to_decimal(a), to_decimal(b));
@@ -288,7 +332,9 @@ fn remainder(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn negate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(a) = args.first() else { return Ok(Value::Null) };
+    let Some(a) = args.first() else {
+        return Ok(Value::Null);
+    };
     match call.ty.kind {
         TypeKind::Double => Ok(Value::Double(-to_double(a))),
         TypeKind::Decimal => Ok(Value::Decimal(to_decimal(a).neg())),

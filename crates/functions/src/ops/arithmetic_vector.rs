@@ -4,17 +4,23 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, Datum as ArrowDatum, Decimal128Array, Decimal128Builder, Float64Array, Int64Array, Scalar,
-    UInt64Array,
+    Array, ArrayRef, AsArray, Datum as ArrowDatum, Decimal128Array, Decimal128Builder, Float64Array,
+    Int64Array, Scalar, UInt64Array,
 };
 use arrow::compute::kernels::numeric;
-use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type,
+};
 use types::{Decimal, Result, TypeKind, Value};
 
 use super::arithmetic::quotient_scale;
 use crate::eval::{Call, ColumnarValue};
 
-pub(crate) fn evaluate(call: &Call<'_>, args: &[ColumnarValue], rows: usize) -> Result<Option<ColumnarValue>> {
+pub(crate) fn evaluate(
+    call: &Call<'_>,
+    args: &[ColumnarValue],
+    rows: usize,
+) -> Result<Option<ColumnarValue>> {
     let [a, b] = args else { return Ok(None) };
     if matches!((a, b), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_))) {
         return Ok(None);
@@ -90,15 +96,27 @@ fn doubles(name: &str, a: &ColumnarValue, b: &ColumnarValue) -> Option<ArrayRef>
     };
     let result = apply(name, &operand(a)?, &operand(b)?)?;
     // An infinity is an overflow or a division by zero.
-    let finite = result.as_primitive::<Float64Type>().iter().flatten().all(f64::is_finite);
+    let finite = result
+        .as_primitive::<Float64Type>()
+        .iter()
+        .flatten()
+        .all(f64::is_finite);
     finite.then_some(result)
 }
 
 fn as_doubles(array: &ArrayRef) -> Option<ArrayRef> {
     Some(match array.data_type() {
         DataType::Float64 => array.clone(),
-        DataType::Int64 => Arc::new(array.as_primitive::<Int64Type>().unary::<_, Float64Type>(|v| v as f64)),
-        DataType::UInt64 => Arc::new(array.as_primitive::<UInt64Type>().unary::<_, Float64Type>(|v| v as f64)),
+        DataType::Int64 => Arc::new(
+            array
+                .as_primitive::<Int64Type>()
+                .unary::<_, Float64Type>(|v| v as f64),
+        ),
+        DataType::UInt64 => Arc::new(
+            array
+                .as_primitive::<UInt64Type>()
+                .unary::<_, Float64Type>(|v| v as f64),
+        ),
         _ => return None,
     })
 }
@@ -108,8 +126,18 @@ fn as_decimals(array: &ArrayRef) -> Option<Decimal128Array> {
     let whole = |values: Decimal128Array, digits: u8| values.with_precision_and_scale(digits, 0).ok();
     match array.data_type() {
         DataType::Decimal128(..) => Some(array.as_primitive::<Decimal128Type>().clone()),
-        DataType::Int64 => whole(array.as_primitive::<Int64Type>().unary::<_, Decimal128Type>(i128::from), 19),
-        DataType::UInt64 => whole(array.as_primitive::<UInt64Type>().unary::<_, Decimal128Type>(i128::from), 20),
+        DataType::Int64 => whole(
+            array
+                .as_primitive::<Int64Type>()
+                .unary::<_, Decimal128Type>(i128::from),
+            19,
+        ),
+        DataType::UInt64 => whole(
+            array
+                .as_primitive::<UInt64Type>()
+                .unary::<_, Decimal128Type>(i128::from),
+            20,
+        ),
         _ => None,
     }
 }
@@ -129,7 +157,11 @@ fn decimals(name: &str, a: &ColumnarValue, b: &ColumnarValue) -> Option<ArrayRef
         ColumnarValue::Array(array) => as_decimals(array).map(|d| Operand::Array(Arc::new(d))),
         ColumnarValue::Scalar(value) => {
             let (unscaled, scale) = as_decimal(value)?;
-            let digits = unscaled.unsigned_abs().checked_ilog10().map_or(1, |log| log as u8 + 1).max(scale.max(1));
+            let digits = unscaled
+                .unsigned_abs()
+                .checked_ilog10()
+                .map_or(1, |log| log as u8 + 1)
+                .max(scale.max(1));
             let array = Decimal128Array::from(vec![unscaled])
                 .with_precision_and_scale(digits, scale as i8)
                 .ok()?;

@@ -34,7 +34,11 @@ fn unsigned(binding: &mut Binding<'_>, index: usize) {
     if !binding.ty(index).is_integer() {
         let from = binding.ty(index);
         // Text goes through a double or an integer as its form says; MySQL reads it as an integer.
-        let target = if from.is_string() { SqlType::BIGINT_UNSIGNED } else { SqlType::BIGINT };
+        let target = if from.is_string() {
+            SqlType::BIGINT_UNSIGNED
+        } else {
+            SqlType::BIGINT
+        };
         binding.cast(index, target);
     }
 }
@@ -95,7 +99,10 @@ fn combine(call: &Call<'_>, args: &[Datum<'_>], operation: fn(u64, u64) -> u64) 
         return Err(Error::new(3513, message));
     }
     let _ = call;
-    let bytes = x.iter().zip(*y).map(|(a, b)| operation(u64::from(*a), u64::from(*b)) as u8);
+    let bytes = x
+        .iter()
+        .zip(*y)
+        .map(|(a, b)| operation(u64::from(*a), u64::from(*b)) as u8);
     Ok(Value::Bytes(bytes.collect()))
 }
 
@@ -135,7 +142,11 @@ fn shift_bytes(bytes: &[u8], by: u64, left: bool) -> Vec<u8> {
         } else {
             byte(i.checked_sub(whole + 1)) << 8 | byte(i.checked_sub(whole))
         };
-        *slot = if left { (both << part >> 8) as u8 } else { (both >> part) as u8 };
+        *slot = if left {
+            (both << part >> 8) as u8
+        } else {
+            (both >> part) as u8
+        };
     }
     out
 }

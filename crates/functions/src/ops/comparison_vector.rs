@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Decimal128Array, Int64Array, Scalar, StringArray, UInt64Array,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Decimal128Array, Int64Array, Scalar, StringArray,
+    UInt64Array,
 };
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::cmp;
@@ -101,15 +102,24 @@ pub(crate) fn compare_as(
     }
     match sides {
         [ColumnarValue::Array(_), ColumnarValue::Scalar(Value::Null)]
-        | [ColumnarValue::Scalar(Value::Null), ColumnarValue::Array(_)] => Ok(Some(BooleanArray::new_null(rows))),
+        | [ColumnarValue::Scalar(Value::Null), ColumnarValue::Array(_)] => {
+            Ok(Some(BooleanArray::new_null(rows)))
+        }
         [ColumnarValue::Array(a), ColumnarValue::Scalar(b)] => with_constant(operator, a, b, ta.collation),
-        [ColumnarValue::Scalar(a), ColumnarValue::Array(b)] => with_constant(operator.flipped(), b, a, ta.collation),
+        [ColumnarValue::Scalar(a), ColumnarValue::Array(b)] => {
+            with_constant(operator.flipped(), b, a, ta.collation)
+        }
         [ColumnarValue::Array(a), ColumnarValue::Array(b)] => two_columns(operator, a, b, ta.collation),
         _ => Ok(None),
     }
 }
 
-fn two_columns(operator: Operator, a: &ArrayRef, b: &ArrayRef, collation: Collation) -> Result<Option<BooleanArray>> {
+fn two_columns(
+    operator: Operator,
+    a: &ArrayRef,
+    b: &ArrayRef,
+    collation: Collation,
+) -> Result<Option<BooleanArray>> {
     if a.data_type() != b.data_type() {
         return Ok(None);
     }
@@ -121,7 +131,8 @@ fn two_columns(operator: Operator, a: &ArrayRef, b: &ArrayRef, collation: Collat
         | DataType::Decimal256(..) => operator.apply(a, b).map(Some),
         DataType::Float64 => {
             let (a, b) = (a.as_primitive::<Float64Type>(), b.as_primitive::<Float64Type>());
-            let values = BooleanBuffer::collect_bool(a.len(), |i| operator.holds_doubles(a.value(i), b.value(i)));
+            let values =
+                BooleanBuffer::collect_bool(a.len(), |i| operator.holds_doubles(a.value(i), b.value(i)));
             let nulls = arrow::buffer::NullBuffer::union(a.nulls(), b.nulls());
             Ok(Some(BooleanArray::new(values, nulls)))
         }
@@ -154,9 +165,13 @@ fn with_constant(
             };
             // Not Arrow's kernel: it has -0 below 0.
             let doubles = array.as_primitive::<Float64Type>();
-            Some(BooleanArray::from_unary(doubles, |v| operator.holds_doubles(v, constant)))
+            Some(BooleanArray::from_unary(doubles, |v| {
+                operator.holds_doubles(v, constant)
+            }))
         }
-        (DataType::Int64 | DataType::UInt64, Value::Double(v)) => Some(integers_with_double(operator, array, *v)),
+        (DataType::Int64 | DataType::UInt64, Value::Double(v)) => {
+            Some(integers_with_double(operator, array, *v))
+        }
         (DataType::Int64 | DataType::UInt64, number) => match as_decimal(number) {
             Some(number) => Some(integers_with_exact(operator, array, &number)?),
             None => None,
@@ -165,9 +180,12 @@ fn with_constant(
             Some(number) => decimals_with_exact(operator, array, *scale, &number)?,
             None => None,
         },
-        (DataType::Utf8, Value::String(text)) => {
-            Some(strings_with_constant(operator, array.as_string::<i32>(), text, collation))
-        }
+        (DataType::Utf8, Value::String(text)) => Some(strings_with_constant(
+            operator,
+            array.as_string::<i32>(),
+            text,
+            collation,
+        )),
         (DataType::Binary, Value::Bytes(bytes)) => {
             let constant = BinaryArray::from_iter_values([bytes]);
             Some(operator.apply(array, &Scalar::new(constant))?)
@@ -231,7 +249,11 @@ fn integers_with_exact(operator: Operator, array: &ArrayRef, constant: &Decimal)
 
 /// The same truth for every value that is not NULL.
 fn constant_where_present(array: &ArrayRef, truth: bool) -> BooleanArray {
-    let values = if truth { BooleanBuffer::new_set(array.len()) } else { BooleanBuffer::new_unset(array.len()) };
+    let values = if truth {
+        BooleanBuffer::new_set(array.len())
+    } else {
+        BooleanBuffer::new_unset(array.len())
+    };
     BooleanArray::new(values, array.nulls().cloned())
 }
 
@@ -252,9 +274,17 @@ fn decimals_with_exact(
     operator.apply(array, &Scalar::new(constant)).map(Some)
 }
 
-fn strings_with_constant(operator: Operator, array: &StringArray, text: &str, collation: Collation) -> BooleanArray {
+fn strings_with_constant(
+    operator: Operator,
+    array: &StringArray,
+    text: &str,
+    collation: Collation,
+) -> BooleanArray {
     let constant = text.as_bytes();
-    let values = if matches!(operator, Operator::Eq | Operator::Ne) && collation.is_bytewise() && !collation.pads_space() {
+    let values = if matches!(operator, Operator::Eq | Operator::Ne)
+        && collation.is_bytewise()
+        && !collation.pads_space()
+    {
         BooleanBuffer::collect_bool(array.len(), |i| {
             (array.value(i).as_bytes() == constant) == (operator == Operator::Eq)
         })

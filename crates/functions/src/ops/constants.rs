@@ -6,8 +6,10 @@ use types::temporal::Time;
 use types::{Decimal, Error, Result, TypeKind, Value, errno};
 
 use crate::assign::integer_range;
-use crate::bind::compare::{DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_OPERAND, TIME_CONSTANT, YEAR_CONSTANT};
 use crate::bind::compare::resolve_converted;
+use crate::bind::compare::{
+    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_OPERAND, TIME_CONSTANT, YEAR_CONSTANT,
+};
 use crate::cast::number::full_year;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -45,7 +47,10 @@ fn datetime_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
             let text = args.first().map_or_else(String::new, |d| shown(call, d));
-            Err(Error::new(1525, format!("Incorrect {} value: '{text}'", target(args))))
+            Err(Error::new(
+                1525,
+                format!("Incorrect {} value: '{text}'", target(args)),
+            ))
         }
     }
 }
@@ -56,9 +61,15 @@ fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
             let text = args.first().map_or_else(String::new, |d| shown(call, d));
-            let kind = if target(args) == "DATE" { "date" } else { "datetime" };
-            call.ctx
-                .warn(errno::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect {kind} value: '{text}'"))?;
+            let kind = if target(args) == "DATE" {
+                "date"
+            } else {
+                "datetime"
+            };
+            call.ctx.warn(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!("Incorrect {kind} value: '{text}'"),
+            )?;
             Ok(Value::Null)
         }
     }
@@ -70,8 +81,10 @@ fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
             let text = args.first().map_or_else(String::new, |d| shown(call, d));
-            call.ctx
-                .warn(errno::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect datetime value: '{text}'"))?;
+            call.ctx.warn(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!("Incorrect datetime value: '{text}'"),
+            )?;
             Ok(Value::UInt(0))
         }
     }
@@ -83,7 +96,9 @@ fn shown(call: &Call<'_>, datum: &Datum<'_>) -> String {
 
 /// Comparisons take any date that could be stored, whatever the mode says of new ones.
 fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
-    let Some(datum) = args.first() else { return Ok(None) };
+    let Some(datum) = args.first() else {
+        return Ok(None);
+    };
     let text = datum.bytes();
     let Some(parsed) = parse::datetime(text, DateRules::ANY) else {
         return Ok(None);
@@ -99,9 +114,13 @@ fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
 
 /// A constant text beside a TIME column.
 fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(datum) = args.first() else { return Ok(Value::Null) };
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
     match temporal::time_of_text(datum.bytes()) {
-        Some(parsed) => Ok(Value::Int(Time(parsed.us + i64::from(parsed.round_up)).clamped().0)),
+        Some(parsed) => Ok(Value::Int(
+            Time(parsed.us + i64::from(parsed.round_up)).clamped().0,
+        )),
         None => {
             let message = format!("Incorrect time value: '{}'", shown(call, datum));
             call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
@@ -112,7 +131,9 @@ fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 /// A constant beside a YEAR column: two digits stand for four.
 fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(datum) = args.first() else { return Ok(Value::Null) };
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
     let number = match datum {
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = crate::cast::number::parse_double(datum.bytes());
@@ -121,11 +142,17 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
                 call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
             }
             let short_zero = parsed.complete && parsed.value == 0.0 && (1..=2).contains(&datum.bytes().len());
-            if short_zero { Decimal::from_i64(2000) } else { Decimal::from_f64(parsed.value).unwrap_or(Decimal::ZERO) }
+            if short_zero {
+                Decimal::from_i64(2000)
+            } else {
+                Decimal::from_f64(parsed.value).unwrap_or(Decimal::ZERO)
+            }
         }
         other => crate::ops::comparison::to_decimal(other),
     };
-    let two_digits = number.to_i64().filter(|n| (1..=99).contains(n) && Decimal::from_i64(*n) == number);
+    let two_digits = number
+        .to_i64()
+        .filter(|n| (1..=99).contains(n) && Decimal::from_i64(*n) == number);
     let year = two_digits.and_then(full_year).map_or(number, Decimal::from_u64);
     Ok(match call.ty.kind {
         TypeKind::Decimal => Value::Decimal(year),
@@ -137,7 +164,9 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 /// A constant as a key of a column's type; see [`crate::bind::key_cast`]. `direction`: -1 down, 0 exact, 1 up.
 fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
-    let Some(datum) = args.first() else { return Ok(Value::Null) };
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
     let ty = &call.ty;
     Ok(match ty.kind {
         TypeKind::Float | TypeKind::Double => {
@@ -205,7 +234,12 @@ fn integer_key(wanted: f64, ty: &types::SqlType, direction: i8) -> Value {
     }
     // The widest gap between doubles of 64 bits' size is 2048.
     let margin = i128::from(direction) * -2048;
-    clamp_integer(Some((wanted as i128).saturating_add(margin)), wanted < 0.0, ty, direction)
+    clamp_integer(
+        Some((wanted as i128).saturating_add(margin)),
+        wanted < 0.0,
+        ty,
+        direction,
+    )
 }
 
 fn float_key(wanted: f64, single: bool, direction: i8) -> Value {
@@ -220,13 +254,19 @@ fn float_key(wanted: f64, single: bool, direction: i8) -> Value {
         1 if f64::from(near) < wanted => near.next_up(),
         _ => near,
     };
-    if key.is_finite() { Value::Double(f64::from(key)) } else { Value::Double(f64::from(f32::MAX.copysign(key))) }
+    if key.is_finite() {
+        Value::Double(f64::from(key))
+    } else {
+        Value::Double(f64::from(f32::MAX.copysign(key)))
+    }
 }
 
 fn decimal_key(exact: &Decimal, ty: &types::SqlType, direction: i8) -> Value {
     let scale = ty.decimals;
     let cut = exact.truncate(i32::from(scale));
-    let Some(cut) = cut.rescale(scale) else { return end_of_decimals(exact.is_negative(), ty, direction) };
+    let Some(cut) = cut.rescale(scale) else {
+        return end_of_decimals(exact.is_negative(), ty, direction);
+    };
     let step = Decimal::from_i128(1, scale);
     let key = match direction {
         0 if cut == *exact => Some(cut),
@@ -266,9 +306,15 @@ fn double_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Result<V
 }
 
 fn datetime_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Value {
-    let Datum::UInt(packed) = datum else { return Value::Null };
+    let Datum::UInt(packed) = datum else {
+        return Value::Null;
+    };
     let value = types::temporal::DateTime::unpack(*packed);
-    let cut = if ty.kind == TypeKind::Date { value.date() } else { value.truncate(ty.decimals) };
+    let cut = if ty.kind == TypeKind::Date {
+        value.date()
+    } else {
+        value.truncate(ty.decimals)
+    };
     if cut == value {
         return Value::UInt(cut.pack());
     }

@@ -28,8 +28,12 @@ static FUNCTIONS: &[FunctionDef] = &[
     lazy("ifnull", 2, 2, resolve_coalesce, coalesce).nullability(Nullability::AllArguments),
     lazy("coalesce", 1, MANY, resolve_coalesce, coalesce).nullability(Nullability::AllArguments),
     lazy("nullif", 2, 2, resolve_nullif, nullif).nullability(Nullability::Always),
-    function("greatest", 2, MANY, resolve_extreme, |c, a| extreme(c, a, Ordering::Greater)),
-    function("least", 2, MANY, resolve_extreme, |c, a| extreme(c, a, Ordering::Less)),
+    function("greatest", 2, MANY, resolve_extreme, |c, a| {
+        extreme(c, a, Ordering::Greater)
+    }),
+    function("least", 2, MANY, resolve_extreme, |c, a| {
+        extreme(c, a, Ordering::Less)
+    }),
     function("interval", 2, MANY, resolve_interval, interval)
         .sees_null()
         .nullability(Nullability::Never)
@@ -117,7 +121,10 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
         }
     }
     let all = 0..binding.args.len();
-    let length = all.clone().map(|i| crate::bind::arguments::text_length(&binding.ty(i))).max();
+    let length = all
+        .clone()
+        .map(|i| crate::bind::arguments::text_length(&binding.ty(i)))
+        .max();
     binding.texts(all)?;
     Ok(SqlType::varchar(length.unwrap_or(0), binding.ty(0).collation))
 }
@@ -171,7 +178,11 @@ fn interval(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         if d.is_null() {
             return false;
         }
-        if double { to_double(d) > to_double(needle) } else { to_decimal(d) > to_decimal(needle) }
+        if double {
+            to_double(d) > to_double(needle)
+        } else {
+            to_decimal(d) > to_decimal(needle)
+        }
     };
     let position = list.iter().position(above).unwrap_or(list.len());
     Ok(Value::Int(position as i64))

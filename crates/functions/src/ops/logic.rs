@@ -11,20 +11,56 @@ use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function, l
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
     aliases: &[
-        Alias { name: "&&", of: "and" },
+        Alias {
+            name: "&&",
+            of: "and",
+        },
         Alias { name: "||", of: "or" },
         Alias { name: "!", of: "not" },
-        Alias { name: "is_null", of: "is null" },
-        Alias { name: "isnull", of: "is null" },
-        Alias { name: "is_not_null", of: "is not null" },
-        Alias { name: "is_true", of: "is true" },
-        Alias { name: "is_not_true", of: "is not true" },
-        Alias { name: "is_false", of: "is false" },
-        Alias { name: "is_not_false", of: "is not false" },
-        Alias { name: "is unknown", of: "is null" },
-        Alias { name: "is not unknown", of: "is not null" },
-        Alias { name: "is_unknown", of: "is null" },
-        Alias { name: "is_not_unknown", of: "is not null" },
+        Alias {
+            name: "is_null",
+            of: "is null",
+        },
+        Alias {
+            name: "isnull",
+            of: "is null",
+        },
+        Alias {
+            name: "is_not_null",
+            of: "is not null",
+        },
+        Alias {
+            name: "is_true",
+            of: "is true",
+        },
+        Alias {
+            name: "is_not_true",
+            of: "is not true",
+        },
+        Alias {
+            name: "is_false",
+            of: "is false",
+        },
+        Alias {
+            name: "is_not_false",
+            of: "is not false",
+        },
+        Alias {
+            name: "is unknown",
+            of: "is null",
+        },
+        Alias {
+            name: "is not unknown",
+            of: "is not null",
+        },
+        Alias {
+            name: "is_unknown",
+            of: "is null",
+        },
+        Alias {
+            name: "is_not_unknown",
+            of: "is not null",
+        },
     ],
 };
 
@@ -126,11 +162,7 @@ fn holds(name: &str, datum: &Datum<'_>) -> bool {
     }
 }
 
-fn is_vector(
-    call: &Call<'_>,
-    args: &[ColumnarValue],
-    _rows: usize,
-) -> Result<Option<ColumnarValue>> {
+fn is_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<Option<ColumnarValue>> {
     let [ColumnarValue::Array(array)] = args else {
         return Ok(None);
     };

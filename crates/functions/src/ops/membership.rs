@@ -64,18 +64,24 @@ fn is_in_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result
     let has_null = constants.iter().any(|v| v.is_null());
     let found = match array.data_type() {
         DataType::Int64 => {
-            let Some(set) = integers(&constants) else { return Ok(None) };
+            let Some(set) = integers(&constants) else {
+                return Ok(None);
+            };
             let values = array.as_primitive::<Int64Type>();
             BooleanBuffer::collect_bool(values.len(), |i| set.contains(&i128::from(values.value(i))))
         }
         DataType::UInt64 => {
-            let Some(set) = integers(&constants) else { return Ok(None) };
+            let Some(set) = integers(&constants) else {
+                return Ok(None);
+            };
             let values = array.as_primitive::<UInt64Type>();
             BooleanBuffer::collect_bool(values.len(), |i| set.contains(&i128::from(values.value(i))))
         }
         DataType::Utf8 => {
             let collation = call.arg_type(0).collation;
-            let Some(set) = strings(&constants, collation) else { return Ok(None) };
+            let Some(set) = strings(&constants, collation) else {
+                return Ok(None);
+            };
             let values = array.as_string::<i32>();
             let mut key = Vec::new();
             BooleanBuffer::collect_bool(values.len(), |i| {
@@ -92,7 +98,9 @@ fn is_in_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result
     } else {
         array.nulls().cloned()
     };
-    Ok(Some(ColumnarValue::Array(Arc::new(BooleanArray::new(found, nulls)))))
+    Ok(Some(ColumnarValue::Array(Arc::new(BooleanArray::new(
+        found, nulls,
+    )))))
 }
 
 /// The integers among the constants; decimals that are none match no integer.

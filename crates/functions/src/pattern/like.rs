@@ -33,7 +33,11 @@ impl Like {
     /// `escape` makes the character after it an ordinary one; `None` for no escape character.
     pub fn new(pattern: &str, escape: impl Into<Option<char>>, collation: Collation) -> Self {
         let tokens = tokens(pattern, escape.into());
-        let shape = if collation.is_bytewise() { shape(&tokens) } else { Shape::General };
+        let shape = if collation.is_bytewise() {
+            shape(&tokens)
+        } else {
+            Shape::General
+        };
         Self {
             collation,
             tokens,
@@ -179,7 +183,11 @@ mod tests {
             ("a\nb", "a_b", true),
         ] {
             for collation in [Collation::Utf8mb4Bin, Collation::DEFAULT] {
-                assert_eq!(like(text, pattern, collation), expected, "{text} like {pattern} {collation:?}");
+                assert_eq!(
+                    like(text, pattern, collation),
+                    expected,
+                    "{text} like {pattern} {collation:?}"
+                );
             }
         }
     }

@@ -41,7 +41,10 @@ fn escape(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<char>> {
             let mut chars = text.chars();
             let first = chars.next();
             if chars.next().is_some() {
-                return Err(Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE"));
+                return Err(Error::new(
+                    errno::ER_WRONG_ARGUMENTS,
+                    "Incorrect arguments to ESCAPE",
+                ));
             }
             Ok(first)
         }
@@ -52,12 +55,19 @@ fn escape(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<char>> {
 fn as_text<'a>(datum: &Datum<'a>) -> std::borrow::Cow<'a, str> {
     match datum {
         Datum::String(text) => (*text).into(),
-        other => other.bytes().iter().map(|b| char::from(*b)).collect::<String>().into(),
+        other => other
+            .bytes()
+            .iter()
+            .map(|b| char::from(*b))
+            .collect::<String>()
+            .into(),
     }
 }
 
 fn like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let [text, pattern, ..] = args else { return Ok(Value::Null) };
+    let [text, pattern, ..] = args else {
+        return Ok(Value::Null);
+    };
     let escape = escape(call, args)?;
     let compiled = Like::new(&as_text(pattern), escape, call.arg_type(0).collation);
     Ok(value_of(Some(compiled.matches(&as_text(text)))))
@@ -65,7 +75,12 @@ fn like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 /// A column and one pattern.
 fn like_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<Option<ColumnarValue>> {
-    let [ColumnarValue::Array(array), ColumnarValue::Scalar(Value::String(pattern)), rest @ ..] = args else {
+    let [
+        ColumnarValue::Array(array),
+        ColumnarValue::Scalar(Value::String(pattern)),
+        rest @ ..,
+    ] = args
+    else {
         return Ok(None);
     };
     let escape_arg = match rest {

@@ -18,7 +18,10 @@ use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
-    aliases: &[Alias { name: "rlike", of: "regexp" }],
+    aliases: &[Alias {
+        name: "rlike",
+        of: "regexp",
+    }],
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
@@ -50,7 +53,11 @@ fn compared(binding: &mut Binding<'_>) -> Result<()> {
     // MySQL refuses to mix text and binary data here.
     let (a, b) = (binding.ty(0), binding.ty(1));
     if a.is_binary() != b.is_binary() {
-        let name = if binding.name == "regexp" { "regexp_like" } else { binding.name };
+        let name = if binding.name == "regexp" {
+            "regexp_like"
+        } else {
+            binding.name
+        };
         return Err(Error::new(
             3995,
             format!(
@@ -170,13 +177,25 @@ fn refused(pattern: &str, error: &regex::Error) -> Error {
     } else if has("unclosed group") || has("unopened group") {
         (3691, "Mismatched parenthesis in regular expression.".to_owned())
     } else if has("unclosed character class") {
-        (3696, "The regular expression contains an unclosed bracket expression.".to_owned())
+        (
+            3696,
+            "The regular expression contains an unclosed bracket expression.".to_owned(),
+        )
     } else if has("invalid repetition count range") {
-        (3693, "The maximum is less than the minumum in a {min,max} interval.".to_owned())
+        (
+            3693,
+            "The maximum is less than the minumum in a {min,max} interval.".to_owned(),
+        )
     } else if has("invalid character class range") {
-        (3697, "The regular expression contains an [x-y] character range where x comes after y.".to_owned())
+        (
+            3697,
+            "The regular expression contains an [x-y] character range where x comes after y.".to_owned(),
+        )
     } else if has("unrecognized escape") || has("incomplete escape") {
-        (3689, "Unrecognized escape sequence in regular expression.".to_owned())
+        (
+            3689,
+            "Unrecognized escape sequence in regular expression.".to_owned(),
+        )
     } else {
         // Where the crate points to: the column of its `^`.
         let column = text
@@ -203,7 +222,10 @@ fn start(call: &Call<'_>, args: &[Datum<'_>], index: usize, subject: &str) -> Re
     if position < 1 {
         return Err(Error::new(
             errno::ER_WRONG_FCT_PARAMETERS,
-            format!("Incorrect parameters in the call to native function '{}'", call.def.name),
+            format!(
+                "Incorrect parameters in the call to native function '{}'",
+                call.def.name
+            ),
         ));
     }
     let characters = (position - 1) as usize;
@@ -226,7 +248,9 @@ fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             return Err(Error::new(errno::ER_WRONG_ARGUMENTS, message));
         }
     };
-    let found = regex.find_iter(subject.get(from..).unwrap_or_default()).nth(occurrence - 1);
+    let found = regex
+        .find_iter(subject.get(from..).unwrap_or_default())
+        .nth(occurrence - 1);
     Ok(Value::Int(found.map_or(0, |m| {
         let end = from + if after { m.end() } else { m.start() };
         subject.get(..end).unwrap_or_default().chars().count() as i64 + 1
@@ -238,12 +262,18 @@ fn regexp_substr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let subject = text(args, 0);
     let from = start(call, args, 2, &subject)?;
     let occurrence = args.get(3).map_or(1, Datum::int).max(1) as usize;
-    let found = regex.find_iter(subject.get(from..).unwrap_or_default()).nth(occurrence - 1);
+    let found = regex
+        .find_iter(subject.get(from..).unwrap_or_default())
+        .nth(occurrence - 1);
     Ok(found.map_or(Value::Null, |m| of_type(call, m.as_str().to_owned())))
 }
 
 fn of_type(call: &Call<'_>, text: String) -> Value {
-    if call.ty.is_binary() { Value::Bytes(text.into_bytes()) } else { Value::String(text) }
+    if call.ty.is_binary() {
+        Value::Bytes(text.into_bytes())
+    } else {
+        Value::String(text)
+    }
 }
 
 fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -267,7 +297,10 @@ fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
                 Part::Group(group) => match captures.get(*group) {
                     Some(found) => out.push_str(found.as_str()),
                     None if *group >= captures.len() => {
-                        return Err(Error::new(3686, "Index out of bounds in regular expression search."));
+                        return Err(Error::new(
+                            3686,
+                            "Index out of bounds in regular expression search.",
+                        ));
                     }
                     None => {}
                 },

@@ -1,3 +1,92 @@
 //! String functions.
+//!
+//! - [`basic`]: CONCAT, lengths, case.
+//! - [`parts`]: SUBSTRING, LEFT, TRIM, LPAD, INSERT and their like.
+//! - [`search`]: LOCATE, REPLACE, FIELD, FIND_IN_SET, SUBSTRING_INDEX, STRCMP.
+//! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE, WEIGHT_STRING.
+//! - [`hash`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
+//! - [`collation`]: COLLATE, CONVERT ... USING, BINARY, CHARSET(), COERCIBILITY().
+//!
+//! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String Functions and Operators".
 
 pub(crate) mod base64;
+pub(crate) mod basic;
+pub(crate) mod collation;
+pub(crate) mod encode;
+pub(crate) mod hash;
+pub(crate) mod network;
+pub(crate) mod number;
+pub(crate) mod parts;
+pub(crate) mod search;
+pub(crate) mod uuid;
+
+use types::{Result, SqlType, Value};
+
+use crate::datum::Datum;
+use crate::eval::Call;
+
+/// The value of a text or binary type from its bytes, which for text came from text.
+pub(crate) fn value_of(ty: &SqlType, bytes: Vec<u8>) -> Value {
+    if ty.is_binary() {
+        return Value::Bytes(bytes);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Value::String(text),
+        Err(e) => Value::String(String::from_utf8_lossy(e.as_bytes()).into_owned()),
+    }
+}
+
+/// How many characters (bytes of binary data) a value has.
+pub(crate) fn length(datum: &Datum<'_>) -> usize {
+    match datum {
+        Datum::String(text) if text.is_ascii() => text.len(),
+        Datum::String(text) => text.chars().count(),
+        other => other.bytes().len(),
+    }
+}
+
+/// The byte offset of the character at `index`; the length if there are fewer.
+pub(crate) fn offset(datum: &Datum<'_>, index: usize) -> usize {
+    match datum {
+        Datum::String(text) if !text.is_ascii() => {
+            text.char_indices().nth(index).map_or(text.len(), |(i, _)| i)
+        }
+        other => index.min(other.bytes().len()),
+    }
+}
+
+/// `count` characters from the character `start` (from 0) on.
+pub(crate) fn slice<'a>(datum: &Datum<'a>, start: usize, count: usize) -> &'a [u8] {
+    let from = offset(datum, start);
+    let to = offset(datum, start.saturating_add(count));
+    datum.bytes().get(from..to).unwrap_or_default()
+}
+
+/// Warning 1301 and NULL, for a result that would not fit a packet.
+pub(crate) fn too_large(call: &Call<'_>) -> Result<Value> {
+    let limit = call.ctx.max_allowed_packet;
+    call.ctx.warn(
+        1301,
+        format!(
+            "Result of {}() was larger than max_allowed_packet ({limit}) - truncated",
+            call.def.name
+        ),
+    )?;
+    Ok(Value::Null)
+}
+
+/// An integer argument as a count: negative is 0.
+pub(crate) fn count_of(datum: &Datum<'_>) -> usize {
+    usize::try_from(datum.int().max(0)).unwrap_or(usize::MAX)
+}
+
+/// The literal integer of an argument, when it is one: what a result's length can be told from.
+pub(crate) fn literal_count(call: &crate::bind::Binding<'_>, index: usize) -> Option<u32> {
+    match call.args.get(index) {
+        Some(crate::Expr::Literal { value, .. }) => {
+            let count = value.as_i64()?.max(0);
+            Some(u32::try_from(count).unwrap_or(u32::MAX))
+        }
+        _ => None,
+    }
+}

@@ -30,9 +30,7 @@ pub(crate) fn to_datetime(
 ) -> Result<Option<DateTime>> {
     let found = match datum {
         Datum::Null => return Ok(None),
-        Datum::UInt(packed) if ty.is_datetime() => {
-            Some(DateTime::unpack(packed)).filter(|d| rules.accept(d))
-        }
+        Datum::UInt(packed) if ty.is_datetime() => Some(DateTime::unpack(packed)).filter(|d| rules.accept(d)),
         Datum::Int(us) if ty.kind == TypeKind::Time => Time(us).on_date(&today(ctx)),
         Datum::String(text) => return datetime_of_bytes(text.as_bytes(), ctx, rules),
         Datum::Bytes(text) => return datetime_of_bytes(text, ctx, rules),
@@ -214,7 +212,9 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
     let found = match datum {
         Datum::Null => return Ok(None),
         Datum::Int(us) if ty.kind == TypeKind::Time => return Ok(Some(us)),
-        Datum::UInt(packed) if ty.is_datetime() => return Ok(Some(DateTime::unpack(packed).time_of_day_us())),
+        Datum::UInt(packed) if ty.is_datetime() => {
+            return Ok(Some(DateTime::unpack(packed).time_of_day_us()));
+        }
         Datum::String(_) | Datum::Bytes(_) => match parse::time(datum.bytes()) {
             Some(parsed) => {
                 if parsed.truncated || parsed.clamped {

@@ -139,7 +139,11 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
     if scan.found_delimiter && !scan.found_space && must_have_space {
         return None;
     }
-    let year_width = if fields.all_digits { fields.width[0] } else { fields.width[0].max(1) };
+    let year_width = if fields.all_digits {
+        fields.width[0]
+    } else {
+        fields.width[0].max(1)
+    };
     let zero = fields.value.iter().all(|v| *v == 0);
     let mut value = to_datetime(&fields)?;
     if year_width == 2 && !zero {
@@ -164,7 +168,9 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
         displacement = Some(found);
         at = text.len();
     }
-    let truncated = text.get(at..).is_some_and(|rest| !rest.iter().all(|b| is_space(*b)));
+    let truncated = text
+        .get(at..)
+        .is_some_and(|rest| !rest.iter().all(|b| is_space(*b)));
     if delimiter.is_none() && at < text.len() && text.get(at).is_some_and(|b| is_space(*b)) {
         delimiter = Some(OddDelimiter {
             found: ' ',
@@ -434,14 +440,17 @@ fn parse_time(text: &[u8], negative: bool) -> Option<ParsedTime> {
     }
     let hours = days.checked_mul(24)?.checked_add(hours)?;
     let max = types::temporal::Time::MAX.0;
-    let us = (i128::from(hours) * 3600 + i128::from(minutes * 60 + seconds)) * 1_000_000 + i128::from(fraction);
+    let us =
+        (i128::from(hours) * 3600 + i128::from(minutes * 60 + seconds)) * 1_000_000 + i128::from(fraction);
     let clamped = us > i128::from(max);
     let us = if clamped { max } else { us as i64 };
     Some(ParsedTime {
         us: if negative { -us } else { us },
         round_up: round_up && !clamped,
         fraction_digits,
-        truncated: text.get(at..).is_some_and(|rest| !rest.iter().all(|b| is_space(*b))),
+        truncated: text
+            .get(at..)
+            .is_some_and(|rest| !rest.iter().all(|b| is_space(*b))),
         clamped,
         date: None,
     })

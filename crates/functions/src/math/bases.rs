@@ -1,0 +1,146 @@
+//! Numbers in other bases: CONV, BIN, OCT.
+
+use types::{Result, SqlType, Value};
+
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("conv", 3, 3, resolve, conv).nullability(Nullability::Always),
+    function("bin", 1, 1, resolve, |c, a| convert(c, a, 10, 2)).nullability(Nullability::Always),
+    function("oct", 1, 1, resolve, |c, a| convert(c, a, 10, 8)).nullability(Nullability::Always),
+];
+
+fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    binding.integer_if_given(1);
+    binding.integer_if_given(2);
+    Ok(SqlType::varchar(65, binding.env.collation))
+}
+
+fn conv(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [_, from, to] = args else {
+        return Ok(Value::Null);
+    };
+    convert(call, args, from.int(), to.int())
+}
+
+/// A negative base means signed numbers.
+fn convert(call: &Call<'_>, args: &[Datum<'_>], from: i64, to: i64) -> Result<Value> {
+    let valid = |base: i64| (2..=36).contains(&base.unsigned_abs());
+    let text = args.first().map_or(&b""[..], |d| d.bytes());
+    if !valid(from) || !valid(to) || text.is_empty() {
+        return Ok(Value::Null);
+    }
+    let parsed = parse(text, from.unsigned_abs() as u32, from < 0);
+    if !parsed.exact {
+        let shown = String::from_utf8_lossy(text);
+        call.ctx.conversion_lost(
+            types::errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect DECIMAL value: '{shown}'"),
+        )?;
+    }
+    Ok(Value::String(write(
+        parsed.bits,
+        to.unsigned_abs() as u32,
+        to < 0,
+    )))
+}
+
+struct Parsed {
+    bits: u64,
+    /// There were digits, and they fitted.
+    exact: bool,
+}
+
+fn parse(text: &[u8], base: u32, signed: bool) -> Parsed {
+    let rest = text.trim_ascii_start();
+    let (negative, rest) = match rest {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let digits = rest.iter().map_while(|b| char::from(*b).to_digit(base));
+    let limit = match (signed, negative) {
+        (true, true) => 1u64 << 63,
+        (true, false) => i64::MAX as u64,
+        _ => u64::MAX,
+    };
+    let (mut value, mut exact, mut any) = (0u64, true, false);
+    for digit in digits {
+        any = true;
+        let next = value
+            .checked_mul(u64::from(base))
+            .and_then(|v| v.checked_add(u64::from(digit)));
+        match next.filter(|v| *v <= limit) {
+            Some(next) if exact => value = next,
+            _ => {
+                value = limit;
+                exact = false;
+            }
+        }
+    }
+    // An unsigned number that is too large stays the largest, its sign ignored.
+    let bits = if negative && (exact || signed) {
+        value.wrapping_neg()
+    } else {
+        value
+    };
+    Parsed {
+        bits,
+        exact: exact && any,
+    }
+}
+
+fn write(bits: u64, base: u32, signed: bool) -> String {
+    let negative = signed && (bits as i64) < 0;
+    let mut rest = if negative { bits.wrapping_neg() } else { bits };
+    let mut digits = Vec::new();
+    loop {
+        let digit = (rest % u64::from(base)) as u32;
+        digits.push(char::from_digit(digit, base).unwrap_or('0').to_ascii_uppercase());
+        rest /= u64::from(base);
+        if rest == 0 {
+            break;
+        }
+    }
+    if negative {
+        digits.push('-');
+    }
+    digits.iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As MySQL 8.0.33 answers CONV.
+    #[test]
+    fn conversions() {
+        for (text, from, to, expected) in [
+            ("a", 16, 2, "1010"),
+            ("6E", 18, 8, "172"),
+            ("-17", 10, -18, "-H"),
+            ("zz", 36, 10, "1295"),
+            ("xyz", 10, 16, "0"),
+            ("18446744073709551616", 10, 16, "FFFFFFFFFFFFFFFF"),
+            ("-1", 10, 16, "FFFFFFFFFFFFFFFF"),
+            ("-1", 10, -10, "-1"),
+            ("12abc", 10, 10, "12"),
+            ("7fffffffffffffff", 16, -10, "9223372036854775807"),
+            ("ffffffffffffffff", 16, -10, "-1"),
+            ("8", 8, 10, "0"),
+        ] {
+            let parsed = parse(text.as_bytes(), from, false);
+            let to: i32 = to;
+            assert_eq!(write(parsed.bits, to.unsigned_abs(), to < 0), expected, "{text}");
+        }
+    }
+}

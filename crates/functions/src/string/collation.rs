@@ -1,0 +1,157 @@
+//! COLLATE, CONVERT ... USING, BINARY, and what CHARSET(), COLLATION() and COERCIBILITY() tell.
+
+use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, errno};
+
+use crate::Expr;
+use crate::bind::arguments::{text_length, text_result};
+use crate::bind::{Binding, collation::derive};
+use crate::cast::text::invalid_message;
+use crate::charset;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("collate", 2, 2, resolve_collate, same).infallible(),
+    function("convert using", 2, 2, resolve_convert, convert).nullability(Nullability::Always),
+    function("binary", 1, 1, resolve_binary, binary).infallible(),
+    function("charset", 1, 1, resolve_charset, second)
+        .sees_null()
+        .infallible(),
+    function("collation", 1, 1, resolve_collation, second)
+        .sees_null()
+        .infallible(),
+    function("coercibility", 1, 1, resolve_coercibility, second)
+        .sees_null()
+        .infallible(),
+];
+
+fn resolve_collate(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let name = binding.keyword(1)?.to_owned();
+    let collation = Collation::from_name(&name).ok_or_else(|| {
+        Error::new(
+            errno::ER_UNKNOWN_COLLATION,
+            format!("Unknown collation: '{name}'"),
+        )
+    })?;
+    binding.text(0);
+    let ty = binding.ty(0);
+    let charset = if ty.kind == TypeKind::Null {
+        collation.charset()
+    } else {
+        ty.collation.charset()
+    };
+    if charset != collation.charset() {
+        return Err(Error::new(
+            errno::ER_COLLATION_CHARSET_MISMATCH,
+            format!(
+                "COLLATION '{}' is not valid for CHARACTER SET '{}'",
+                collation.name(),
+                charset.name()
+            ),
+        ));
+    }
+    Ok(SqlType { collation, ..ty })
+}
+
+fn same(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(args.first().map_or(Value::Null, |d| d.to_value()))
+}
+
+fn resolve_convert(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let name = binding.keyword(1)?.to_owned();
+    let charset = Charset::from_name(&name).ok_or_else(|| {
+        Error::new(
+            errno::ER_UNKNOWN_CHARACTER_SET,
+            format!("Unknown character set: '{name}'"),
+        )
+    })?;
+    binding.text(0);
+    let collation = match charset {
+        Charset::Utf8mb4 if binding.env.collation.charset() == Charset::Utf8mb4 => binding.env.collation,
+        other => other.default_collation(),
+    };
+    Ok(text_result(text_length(&binding.ty(0)), collation))
+}
+
+fn convert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let target = call.ty.collation.charset();
+    Ok(match args.first() {
+        Some(Datum::String(text)) if call.ty.is_binary() => {
+            Value::Bytes(charset::encode(text, call.arg_type(0).collation.charset()).into_owned())
+        }
+        Some(Datum::String(text)) => Value::String(charset::restrict(text, target).into_owned()),
+        Some(Datum::Bytes(bytes)) if call.ty.is_binary() => Value::Bytes(bytes.to_vec()),
+        Some(Datum::Bytes(bytes)) => match charset::decode(bytes, target) {
+            Some(text) => Value::String(text),
+            None => {
+                call.ctx
+                    .conversion_lost(errno::ER_INVALID_CHARACTER_STRING, invalid_message(bytes, target))?;
+                Value::Null
+            }
+        },
+        _ => Value::Null,
+    })
+}
+
+fn resolve_binary(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    let ty = binding.ty(0);
+    let bytes = text_length(&ty).saturating_mul(ty.collation.charset().max_bytes_per_char());
+    Ok(text_result(bytes, Collation::Binary))
+}
+
+fn binary(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(match args.first() {
+        Some(Datum::String(text)) => {
+            Value::Bytes(charset::encode(text, call.arg_type(0).collation.charset()).into_owned())
+        }
+        Some(other) => Value::Bytes(other.bytes().to_vec()),
+        None => Value::Null,
+    })
+}
+
+/// The answer is known once the argument is bound: it becomes a second argument, and the first is kept for display only.
+fn answer(binding: &mut Binding<'_>, value: Value, ty: SqlType) -> SqlType {
+    binding.args.push(Expr::Literal { value, ty });
+    ty
+}
+
+fn second(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    Ok(args.get(1).map_or(Value::Null, |d| d.to_value()))
+}
+
+/// The collation of the first argument; `binary` of what is no text.
+fn collation_of(binding: &Binding<'_>) -> Collation {
+    match binding.args.first() {
+        Some(expr) if expr.ty().is_string() => expr.ty().collation,
+        Some(expr) if expr.ty().kind == TypeKind::Json => Collation::Utf8mb4Bin,
+        _ => Collation::Binary,
+    }
+}
+
+fn resolve_charset(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let name = collation_of(binding).charset().name();
+    let ty = SqlType::varchar(64, binding.env.collation);
+    Ok(answer(binding, Value::from(name), ty))
+}
+
+fn resolve_collation(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let name = collation_of(binding).name();
+    let ty = SqlType::varchar(64, binding.env.collation);
+    Ok(answer(binding, Value::from(name), ty))
+}
+
+fn resolve_coercibility(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let strength = binding.args.first().map_or(6, |a| derive(a).coercibility as i64);
+    let ty = SqlType {
+        length: 10,
+        ..SqlType::BIGINT
+    };
+    Ok(answer(binding, Value::Int(strength), ty))
+}

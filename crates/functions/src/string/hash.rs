@@ -1,0 +1,95 @@
+//! MD5, SHA1, SHA2, CRC32.
+
+use md5::{Digest, Md5};
+use sha1::Sha1;
+use sha2::{Sha224, Sha256, Sha384, Sha512};
+use types::{Charset, Result, SqlType, Value, errno};
+
+use super::encode::hex_digits;
+use crate::bind::Binding;
+use crate::charset;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[Alias {
+        name: "sha",
+        of: "sha1",
+    }],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function(
+        "md5",
+        1,
+        1,
+        |b| resolve(b, 32),
+        |c, a| Ok(hex(&Md5::digest(bytes(c, a)))),
+    )
+    .infallible(),
+    function(
+        "sha1",
+        1,
+        1,
+        |b| resolve(b, 40),
+        |c, a| Ok(hex(&Sha1::digest(bytes(c, a)))),
+    )
+    .infallible(),
+    function("sha2", 2, 2, |b| resolve(b, 128), sha2).nullability(Nullability::Always),
+    function("crc32", 1, 1, resolve_crc32, |c, a| {
+        Ok(Value::UInt(u64::from(crc32fast::hash(&bytes(c, a)))))
+    })
+    .infallible(),
+];
+
+fn resolve(binding: &mut Binding<'_>, digits: u32) -> Result<SqlType> {
+    binding.text(0);
+    binding.integer_if_given(1);
+    Ok(SqlType::varchar(digits, binding.env.collation))
+}
+
+fn resolve_crc32(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType {
+        length: 10,
+        ..SqlType::BIGINT_UNSIGNED
+    })
+}
+
+/// The bytes of the first argument in its own character set.
+fn bytes(call: &Call<'_>, args: &[Datum<'_>]) -> Vec<u8> {
+    match args.first() {
+        Some(Datum::String(text)) => {
+            let charset = call.arg_type(0).collation.charset();
+            let charset = if charset == Charset::Binary {
+                Charset::Utf8mb4
+            } else {
+                charset
+            };
+            charset::encode(text, charset).into_owned()
+        }
+        Some(other) => other.bytes().to_vec(),
+        None => Vec::new(),
+    }
+}
+
+fn hex(digest: &[u8]) -> Value {
+    Value::String(hex_digits(digest).to_ascii_lowercase())
+}
+
+fn sha2(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let data = bytes(call, args);
+    Ok(match args.get(1).map_or(0, Datum::int) {
+        224 => hex(&Sha224::digest(data)),
+        0 | 256 => hex(&Sha256::digest(data)),
+        384 => hex(&Sha384::digest(data)),
+        512 => hex(&Sha512::digest(data)),
+        _ => {
+            let message = "Incorrect parameters in the call to native function 'sha2'";
+            call.ctx.warn(errno::ER_WRONG_FCT_PARAMETERS, message)?;
+            Value::Null
+        }
+    })
+}

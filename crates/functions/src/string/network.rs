@@ -1,0 +1,156 @@
+//! INET_ATON, INET_NTOA, INET6_ATON, INET6_NTOA, IS_IPV4, IS_IPV6 and their like.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use types::{Collation, Result, SqlType, Value};
+
+use super::encode::wrong_value;
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("inet_aton", 1, 1, resolve_aton, inet_aton).nullability(Nullability::Always),
+    function("inet_ntoa", 1, 1, resolve_ntoa, inet_ntoa).nullability(Nullability::Always),
+    function("inet6_aton", 1, 1, resolve_aton6, inet6_aton).nullability(Nullability::Always),
+    function("inet6_ntoa", 1, 1, resolve_ntoa6, inet6_ntoa).nullability(Nullability::Always),
+    test("is_ipv4"),
+    test("is_ipv6"),
+    test("is_ipv4_compat"),
+    test("is_ipv4_mapped"),
+];
+
+const fn test(name: &'static str) -> FunctionDef {
+    function(name, 1, 1, resolve_test, run_test)
+        .sees_null()
+        .nullability(Nullability::Never)
+        .infallible()
+}
+
+fn text<'a>(datum: &Datum<'a>) -> &'a str {
+    std::str::from_utf8(datum.bytes()).unwrap_or_default()
+}
+
+fn octets(datum: &Datum<'_>) -> Option<[u8; 16]> {
+    datum.bytes().try_into().ok()
+}
+
+fn run_test(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first().filter(|d| !d.is_null()) else {
+        return Ok(Value::Int(0));
+    };
+    let holds = match call.def.name {
+        "is_ipv4" => text(datum).parse::<Ipv4Addr>().is_ok(),
+        "is_ipv6" => text(datum).parse::<Ipv6Addr>().is_ok(),
+        "is_ipv4_compat" => {
+            matches!(octets(datum), Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, rest @ ..]) if rest > [0, 0, 0, 1])
+        }
+        _ => matches!(octets(datum), Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, ..])),
+    };
+    Ok(Value::Int(i64::from(holds)))
+}
+
+fn resolve_test(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType::BOOL)
+}
+
+fn resolve_aton(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType {
+        length: 21,
+        ..SqlType::BIGINT_UNSIGNED
+    })
+}
+
+/// Up to four parts; the last fills what is left: `127.1` is 127.0.0.1.
+fn inet_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let parts: Option<Vec<u64>> = text(datum)
+        .split('.')
+        .map(|p| {
+            let digits = !p.is_empty() && p.len() <= 3 && p.bytes().all(|b| b.is_ascii_digit());
+            digits.then(|| p.parse().ok()).flatten().filter(|v| *v <= 255)
+        })
+        .collect();
+    match parts.as_deref() {
+        Some([first @ .., last]) if first.len() <= 3 => {
+            let high = first.iter().fold(0, |v, p| v << 8 | p);
+            let shift = if first.is_empty() {
+                0
+            } else {
+                8 * (4 - first.len())
+            };
+            Ok(Value::UInt(high << shift | last))
+        }
+        _ => {
+            wrong_value(call, datum)?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn resolve_ntoa(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    Ok(SqlType::varchar(31, binding.env.collation))
+}
+
+fn inet_ntoa(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let number = match args.first() {
+        Some(Datum::Int(v)) => u32::try_from(*v).ok(),
+        Some(Datum::UInt(v)) => u32::try_from(*v).ok(),
+        _ => None,
+    };
+    Ok(number.map_or(Value::Null, |v| Value::String(Ipv4Addr::from(v).to_string())))
+}
+
+fn resolve_aton6(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType::varchar(16, Collation::Binary))
+}
+
+fn inet6_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let text = text(datum);
+    if let Ok(address) = text.parse::<Ipv4Addr>() {
+        return Ok(Value::Bytes(address.octets().to_vec()));
+    }
+    match text.parse::<Ipv6Addr>() {
+        Ok(address) => Ok(Value::Bytes(address.octets().to_vec())),
+        Err(_) => {
+            wrong_value(call, datum)?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn resolve_ntoa6(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType::varchar(39, binding.env.collation))
+}
+
+fn inet6_ntoa(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
+    if let Ok(four) = <[u8; 4]>::try_from(datum.bytes()) {
+        return Ok(Value::String(Ipv4Addr::from(four).to_string()));
+    }
+    match octets(datum) {
+        Some(sixteen) => Ok(Value::String(Ipv6Addr::from(sixteen).to_string())),
+        None => {
+            wrong_value(call, datum)?;
+            Ok(Value::Null)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Numbers as text for people, sounds and sets: FORMAT, SOUNDEX, MAKE_SET, EXPORT_SET.
+
+use types::{Decimal, Result, SqlType, Value};
+
+use super::value_of;
+use crate::bind::Binding;
+use crate::bind::arguments::text_length;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::ops::comparison::to_decimal;
+use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("format", 2, 3, resolve_format, format)
+        .sees_null()
+        .nullability(Nullability::Always),
+    function("soundex", 1, 1, resolve_soundex, soundex).infallible(),
+    function("make_set", 2, MANY, resolve_make_set, make_set)
+        .sees_null()
+        .nullability(Nullability::Always),
+    function("export_set", 3, 5, resolve_export_set, export_set),
+];
+
+fn resolve_format(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.number(0);
+    binding.integer(1);
+    if binding.args.len() > 2 {
+        binding.text(2);
+    }
+    let digits = text_length(&binding.ty(0));
+    Ok(SqlType::varchar(digits + digits / 3 + 32, binding.env.collation))
+}
+
+/// Thousands separator and decimal point of a locale; `None` if StemDB does not know it.
+fn separators(locale: &str) -> Option<(&'static str, char)> {
+    Some(match locale.to_ascii_lowercase().as_str() {
+        "en_us" | "en_gb" | "en_ca" | "en_au" | "en_in" | "en_nz" | "ja_jp" | "ko_kr" | "zh_cn" | "zh_tw"
+        | "he_il" | "th_th" | "en_za" | "es_mx" => (",", '.'),
+        "de_de" | "de_lu" | "da_dk" | "nl_be" | "tr_tr" | "id_id" | "vi_vn" | "pt_br" => (".", ','),
+        "de_ch" => ("'", '.'),
+        "nl_nl" | "it_it" | "es_es" | "pt_pt" | "fr_fr" | "pl_pl" | "de_at" => ("", ','),
+        _ => return None,
+    })
+}
+
+/// `FORMAT(x, digits[, locale])`. A locale that is NULL or unknown is en_US.
+fn format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [number, digits, rest @ ..] = args else {
+        return Ok(Value::Null);
+    };
+    if number.is_null() || digits.is_null() {
+        return Ok(Value::Null);
+    }
+    let locale = rest
+        .first()
+        .filter(|d| !d.is_null())
+        .map(|d| String::from_utf8_lossy(d.bytes()));
+    let (thousands, point) = match &locale {
+        None => (",", '.'),
+        Some(locale) => match separators(locale) {
+            Some(found) => found,
+            None => {
+                call.ctx.warn(1649, format!("Unknown locale: '{locale}'"))?;
+                (",", '.')
+            }
+        },
+    };
+    let digits = digits.int().clamp(0, 30) as u8;
+    let text = fixed(number, digits);
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.as_str()),
+    };
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let mut out = sign.to_owned();
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push_str(thousands);
+        }
+        out.push(digit);
+    }
+    if !fraction.is_empty() {
+        out.push(point);
+        out.push_str(fraction);
+    }
+    Ok(Value::String(out))
+}
+
+/// The number with exactly `digits` digits after the point.
+fn fixed(number: &Datum<'_>, digits: u8) -> String {
+    if let Datum::Double(v) = number {
+        return match Decimal::from_f64(*v).and_then(|d| d.rescale(digits)) {
+            Some(d) => d.to_text(),
+            None => format!("{v:.*}", usize::from(digits)),
+        };
+    }
+    let exact = to_decimal(number);
+    match exact.rescale(digits) {
+        Some(d) => d.to_text(),
+        // No room for more zeros in 65 digits: they are written by hand.
+        None => {
+            let mut text = exact.to_text();
+            let have = text.split_once('.').map_or(0, |(_, f)| f.len());
+            if have == 0 {
+                text.push('.');
+            }
+            text.extend(std::iter::repeat_n('0', usize::from(digits).saturating_sub(have)));
+            text
+        }
+    }
+}
+
+fn resolve_soundex(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    let length = binding.total_length(0..1).max(4);
+    Ok(binding.text_result(length, binding.ty(0).collation))
+}
+
+/// The class of a letter's sound; 0 for vowels and letters that are not sounded.
+fn sound(letter: char) -> char {
+    const CLASSES: &[u8; 26] = b"01230120022455012623010202";
+    let index = (letter.to_ascii_uppercase() as u32).wrapping_sub('A' as u32) as usize;
+    CLASSES.get(index).map_or('0', |c| char::from(*c))
+}
+
+fn soundex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let text = args.first().map_or(&b""[..], |d| d.bytes());
+    let text = String::from_utf8_lossy(text);
+    let letter = |c: &char| c.is_ascii_alphabetic() || !c.is_ascii();
+    let mut letters = text.chars().filter(letter);
+    let Some(first) = letters.next() else {
+        return Ok(value_of(&call.ty, Vec::new()));
+    };
+    let mut out = String::from(first.to_ascii_uppercase());
+    let mut last = sound(first);
+    for c in letters {
+        let class = sound(c);
+        if class != '0' && class != last {
+            out.push(class);
+        }
+        // MySQL's vowels do not part two letters of one class.
+        if class != '0' {
+            last = class;
+        }
+    }
+    while out.chars().count() < 4 {
+        out.push('0');
+    }
+    Ok(value_of(&call.ty, out.into_bytes()))
+}
+
+fn resolve_make_set(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    let all = 1..binding.args.len();
+    let collation = binding.texts(all.clone())?;
+    let length = binding.total_length(all.clone()).saturating_add(all.len() as u32);
+    Ok(binding.text_result(length, collation))
+}
+
+fn make_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some((bits, names)) = args.split_first().filter(|(b, _)| !b.is_null()) else {
+        return Ok(Value::Null);
+    };
+    let bits = match bits {
+        Datum::UInt(v) => *v,
+        other => other.int() as u64,
+    };
+    let chosen: Vec<&[u8]> = names
+        .iter()
+        .take(64)
+        .enumerate()
+        .filter(|(i, name)| bits >> i & 1 == 1 && !name.is_null())
+        .map(|(_, name)| name.bytes())
+        .collect();
+    Ok(value_of(&call.ty, chosen.join(&b","[..])))
+}
+
+fn resolve_export_set(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    binding.integer_if_given(4);
+    let texts = 1..binding.args.len().min(4);
+    let collation = binding.texts(texts)?;
+    let each = binding.total_length(1..2).max(binding.total_length(2..3));
+    let separator = if binding.args.len() > 3 {
+        binding.total_length(3..4)
+    } else {
+        1
+    };
+    let length = each.saturating_add(separator).saturating_mul(64);
+    Ok(binding.text_result(length, collation))
+}
+
+fn export_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [bits, on, off, rest @ ..] = args else {
+        return Ok(Value::Null);
+    };
+    let bits = match bits {
+        Datum::UInt(v) => *v,
+        other => other.int() as u64,
+    };
+    let separator = rest.first().map_or(&b","[..], |d| d.bytes());
+    let count = rest.get(1).map_or(64, |d| d.int());
+    let count = if (0..=64).contains(&count) { count } else { 64 };
+    let parts: Vec<&[u8]> = (0..count)
+        .map(|i| {
+            if bits >> i & 1 == 1 {
+                on.bytes()
+            } else {
+                off.bytes()
+            }
+        })
+        .collect();
+    Ok(value_of(&call.ty, parts.join(separator)))
+}

@@ -1,0 +1,274 @@
+//! Strings in strings: LOCATE, INSTR, REPLACE, FIELD, FIND_IN_SET, ELT, SUBSTRING_INDEX, STRCMP.
+
+use std::cmp::Ordering;
+
+use types::{Collation, Result, SqlType, Value};
+
+use super::{length, too_large, value_of};
+use crate::Expr;
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::ops::comparison::compare_same;
+use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[Alias {
+        name: "position",
+        of: "locate",
+    }],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("locate", 2, 3, resolve_locate, locate),
+    function("instr", 2, 2, resolve_locate, instr),
+    function("replace", 3, 3, resolve_replace, replace),
+    function("strcmp", 2, 2, resolve_strcmp, strcmp),
+    function("field", 2, MANY, resolve_field, field)
+        .sees_null()
+        .nullability(Nullability::Never),
+    function("find_in_set", 2, 2, resolve_find_in_set, find_in_set),
+    function("elt", 2, MANY, resolve_elt, elt)
+        .sees_null()
+        .nullability(Nullability::Always),
+    function("substring_index", 3, 3, resolve_substring_index, substring_index),
+];
+
+fn integer(length: u32) -> SqlType {
+    SqlType {
+        length,
+        ..SqlType::BIGINT
+    }
+}
+
+fn resolve_locate(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.compared_texts(0..2)?;
+    binding.integer_if_given(2);
+    Ok(integer(11))
+}
+
+fn locate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [needle, text, rest @ ..] = args else {
+        return Ok(Value::Null);
+    };
+    let from = rest.first().map_or(1, Datum::int);
+    let Ok(from) = usize::try_from(from.saturating_sub(1)) else {
+        return Ok(Value::Int(0));
+    };
+    let found = find(text, needle, from, call.arg_type(0).collation);
+    Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
+}
+
+fn instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [text, needle] = args else {
+        return Ok(Value::Null);
+    };
+    let found = find(text, needle, 0, call.arg_type(0).collation);
+    Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
+}
+
+/// The position, in characters from 0, of `needle` in `text` at or after `from`.
+fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation) -> Option<usize> {
+    let total = length(text);
+    if from > total {
+        return None;
+    }
+    let wanted = length(needle);
+    if wanted == 0 {
+        return Some(from);
+    }
+    let (Datum::String(text), Datum::String(needle)) = (text, needle) else {
+        return find_units(text.bytes(), needle.bytes(), from, |a, b| a == b);
+    };
+    if text.is_ascii() && needle.is_ascii() {
+        let (text, needle) = (text.as_bytes(), needle.as_bytes());
+        return match collation.is_bytewise() {
+            true => find_units(text, needle, from, |a, b| a == b),
+            false => find_units(text, needle, from, |a, b| a.eq_ignore_ascii_case(b)),
+        };
+    }
+    let text: Vec<char> = text.chars().collect();
+    let needle: Vec<char> = needle.chars().collect();
+    find_units(&text, &needle, from, |a, b| same(*a, *b, collation))
+}
+
+fn same(a: char, b: char, collation: Collation) -> bool {
+    let (mut x, mut y) = ([0; 4], [0; 4]);
+    a == b
+        || !collation.is_bytewise()
+            && collation.equal(a.encode_utf8(&mut x).as_bytes(), b.encode_utf8(&mut y).as_bytes())
+}
+
+fn find_units<T>(text: &[T], needle: &[T], from: usize, same: impl Fn(&T, &T) -> bool) -> Option<usize> {
+    let mut windows = text.get(from..)?.windows(needle.len());
+    let at = windows.position(|w| w.iter().zip(needle).all(|(a, b)| same(a, b)))?;
+    Some(from + at)
+}
+
+fn resolve_replace(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let collation = binding.compared_texts(0..3)?;
+    let (text, from, to) = (
+        binding.total_length(0..1),
+        binding.total_length(1..2),
+        binding.total_length(2..3),
+    );
+    // Each place may grow by the difference.
+    let places = text.checked_div(from).unwrap_or(0);
+    let length = text.saturating_add(places.saturating_mul(to.saturating_sub(from)));
+    Ok(binding.text_result(length, collation))
+}
+
+/// Case-sensitive under every collation.
+fn replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [text, from, to] = args else {
+        return Ok(Value::Null);
+    };
+    let (text, from, to) = (text.bytes(), from.bytes(), to.bytes());
+    if from.is_empty() {
+        return Ok(value_of(&call.ty, text.to_vec()));
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|r| !r.is_empty()) {
+        if rest.starts_with(from) {
+            out.extend_from_slice(to);
+            at += from.len();
+        } else {
+            out.extend(rest.first());
+            at += 1;
+        }
+        if out.len() > call.ctx.max_allowed_packet {
+            return too_large(call);
+        }
+    }
+    Ok(value_of(&call.ty, out))
+}
+
+fn resolve_strcmp(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.compared_texts(0..2)?;
+    Ok(integer(2))
+}
+
+fn strcmp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [a, b] = args else { return Ok(Value::Null) };
+    let ordering = compare_same(a, b, call.arg_type(0).collation).unwrap_or(Ordering::Equal);
+    Ok(Value::Int(ordering as i64))
+}
+
+/// Compared as text if all are, as numbers if all are, else as doubles.
+fn resolve_field(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let null = |e: &Expr| e.ty().kind == types::TypeKind::Null;
+    if binding.args.iter().all(|a| a.ty().is_string() || null(a)) {
+        let texts: Vec<usize> = (0..binding.args.len())
+            .filter(|i| !null(&binding.args[*i]))
+            .collect();
+        binding.compared_texts(texts.into_iter())?;
+    } else {
+        for i in 0..binding.args.len() {
+            binding.number(i);
+        }
+    }
+    Ok(integer(3))
+}
+
+fn field(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some((needle, list)) = args.split_first().filter(|(n, _)| !n.is_null()) else {
+        return Ok(Value::Int(0));
+    };
+    let collation = call.arg_type(0).collation;
+    let found = list
+        .iter()
+        .position(|item| compare_same(needle, item, collation) == Some(Ordering::Equal));
+    Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
+}
+
+fn resolve_find_in_set(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.compared_texts(0..2)?;
+    Ok(integer(3))
+}
+
+fn find_in_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [needle, set] = args else {
+        return Ok(Value::Null);
+    };
+    let collation = call.arg_type(0).collation;
+    if set.bytes().is_empty() || needle.bytes().contains(&b',') {
+        return Ok(Value::Int(0));
+    }
+    let found = set
+        .bytes()
+        .split(|b| *b == b',')
+        .position(|item| collation.equal(item, needle.bytes()));
+    Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
+}
+
+fn resolve_elt(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    let all = 1..binding.args.len();
+    let collation = binding.texts(all.clone())?;
+    let longest = all.map(|i| binding.total_length(i..i + 1)).max().unwrap_or(0);
+    Ok(binding.text_result(longest, collation))
+}
+
+fn elt(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let chosen = args.first().map_or(0, Datum::int);
+    let index = usize::try_from(chosen).ok().filter(|i| *i > 0);
+    Ok(index
+        .and_then(|i| args.get(i))
+        .map_or(Value::Null, |d| d.to_value()))
+}
+
+fn resolve_substring_index(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(2);
+    let collation = binding.compared_texts(0..2)?;
+    Ok(binding.text_result(binding.total_length(0..1), collation))
+}
+
+/// What comes before the `count`-th delimiter, or after it counting from the end. Case-sensitive.
+fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [text, delimiter, count] = args else {
+        return Ok(Value::Null);
+    };
+    let (text, delimiter, count) = (text.bytes(), delimiter.bytes(), count.int());
+    if delimiter.is_empty() || count == 0 {
+        return Ok(value_of(&call.ty, Vec::new()));
+    }
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    let last = text.len().checked_sub(delimiter.len());
+    let is_delimiter = |at: usize| text.get(at..).is_some_and(|rest| rest.starts_with(delimiter));
+    let mut seen = 0;
+    let mut kept = text;
+    if count > 0 {
+        let mut at = 0;
+        while last.is_some_and(|last| at <= last) {
+            if is_delimiter(at) {
+                seen += 1;
+                if seen == wanted {
+                    kept = text.get(..at).unwrap_or_default();
+                    break;
+                }
+                at += delimiter.len();
+            } else {
+                at += 1;
+            }
+        }
+    } else if let Some(mut at) = last {
+        loop {
+            let mut step = 1;
+            if is_delimiter(at) {
+                seen += 1;
+                if seen == wanted {
+                    kept = text.get(at + delimiter.len()..).unwrap_or_default();
+                    break;
+                }
+                step = delimiter.len();
+            }
+            match at.checked_sub(step) {
+                Some(before) => at = before,
+                None => break,
+            }
+        }
+    }
+    Ok(value_of(&call.ty, kept.to_vec()))
+}
