@@ -191,12 +191,15 @@ fn older_rows_have_the_default_of_newer_columns() {
         (32, TEXT, Some("text")),
         (33, SqlType::decimal(5, 2), Some("1.50")),
         (34, SqlType::BIGINT, None),
+        (35, SqlType::timestamp(0), Some("2024-01-01 00:30:00")),
+        (36, SqlType::DATE, Some("0000-00-00")),
+        (37, SqlType::time(3), Some("-01:00:00.500")),
     ] {
         let mut added = column(id, ty);
         added.original_default = default.map(str::to_owned);
         new.columns.push(added);
     }
-    let layout = TableLayout::new(&new, &[10, 11, 12, 13, 14]).unwrap();
+    let layout = TableLayout::new(&new, &[10, 11, 12, 13, 14, 15, 16, 17]).unwrap();
     let key = row_key(&new, &RowHandle::Int(1));
     let expected = [
         Value::Int(-4),
@@ -204,15 +207,19 @@ fn older_rows_have_the_default_of_newer_columns() {
         Value::from("text"),
         Value::Decimal(Decimal::from_i128(150, 2)),
         Value::Null,
+        // Defaults of TIMESTAMPs are kept in UTC.
+        Value::UInt(DateTime::new(2024, 1, 1, 2, 30, 0, 0).pack()),
+        Value::UInt(0),
+        Value::Int(-3_600_500_000),
     ];
     assert_eq!(layout.decode_row_values(&key, &value, ZONE).unwrap(), expected);
     // NULL is not the default of the first, so it is written down.
     let mut nulls = row(1);
-    nulls.extend(vec![Value::Null; 5]);
+    nulls.extend(vec![Value::Null; 8]);
     let value = RowEncoder::new(&new).unwrap().row_value(&nulls, ZONE).unwrap();
     assert_eq!(
         layout.decode_row_values(&key, &value, ZONE).unwrap(),
-        vec![Value::Null; 5]
+        vec![Value::Null; 8]
     );
 }
 
