@@ -154,7 +154,7 @@ impl Catalog {
             return Ok(lease.next);
         }
         let stored = read_counter(&self.store().latest(), &counter.key)?;
-        Ok(stored.unwrap_or(0).max(table.auto_increment_start).max(1))
+        Ok(stored.unwrap_or(table.auto_increment_start).max(1))
     }
 
     /// Takes `count` hidden row ids and returns the first; the others follow it.
@@ -188,7 +188,7 @@ impl Catalog {
         };
         let mut txn = self.store().begin(TxnOptions::default())?;
         let mut meta = Meta::new(&mut txn);
-        let stored = meta.lock_counter(&counter.key)?.unwrap_or(0).max(start).max(1);
+        let stored = meta.lock_counter(&counter.key)?.unwrap_or(start).max(1);
         // Nobody else has leased since: what is left of this lease and the new one are one range.
         let next = if lease.next > 0 && stored == lease.end {
             lease.next

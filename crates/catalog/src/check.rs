@@ -11,7 +11,9 @@ use kv::{Interrupt, KeyRange, Reader, Snapshot};
 use types::{Error, Result, Value, errno};
 
 use crate::Catalog;
-use crate::layout::{IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range};
+use crate::layout::{
+    IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range,
+};
 use crate::model::{SchemaState, Table};
 
 const PAGE_ROWS: usize = 256;
@@ -144,7 +146,9 @@ impl Checker<'_> {
             }
             let row_keys: Vec<Vec<u8>> = handles.iter().map(|h| row_key(self.table, h)).collect();
             let rows = self.snapshot.batch_get(&row_keys)?;
-            for (((key, _), handle), (row_key, row)) in page.iter().zip(&handles).zip(row_keys.iter().zip(rows)) {
+            for (((key, _), handle), (row_key, row)) in
+                page.iter().zip(&handles).zip(row_keys.iter().zip(rows))
+            {
                 let entry: Option<IndexEntry> = match row {
                     None => None,
                     Some(value) => {
@@ -216,7 +220,9 @@ fn show(handle: &RowHandle) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold("0x".to_owned(), |text, b| format!("{text}{b:02x}"))
+    bytes
+        .iter()
+        .fold("0x".to_owned(), |text, b| format!("{text}{b:02x}"))
 }
 
 #[cfg(test)]

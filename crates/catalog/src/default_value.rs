@@ -105,9 +105,18 @@ mod tests {
     #[test]
     fn timestamps_move_between_zones() {
         let zone = TimeZone::Offset(5 * 3600 + 1800);
-        assert_eq!(timestamp_in_zone("2024-02-28 20:00:00", 0, &zone), "2024-02-29 01:30:00");
-        assert_eq!(timestamp_in_zone("2024-02-28 20:00:00.50", 2, &zone), "2024-02-29 01:30:00.50");
-        assert_eq!(timestamp_in_zone("0000-00-00 00:00:00", 0, &zone), "0000-00-00 00:00:00");
+        assert_eq!(
+            timestamp_in_zone("2024-02-28 20:00:00", 0, &zone),
+            "2024-02-29 01:30:00"
+        );
+        assert_eq!(
+            timestamp_in_zone("2024-02-28 20:00:00.50", 2, &zone),
+            "2024-02-29 01:30:00.50"
+        );
+        assert_eq!(
+            timestamp_in_zone("0000-00-00 00:00:00", 0, &zone),
+            "0000-00-00 00:00:00"
+        );
         assert_eq!(timestamp_in_zone("nonsense", 0, &zone), "nonsense");
     }
 
@@ -116,7 +125,10 @@ mod tests {
         let us = 1_700_000_000_987_654;
         let zone = TimeZone::Offset(3600);
         assert_eq!(now_text(&SqlType::timestamp(0), us, &zone), "2023-11-14 22:13:20");
-        assert_eq!(now_text(&SqlType::datetime(3), us, &zone), "2023-11-14 23:13:20.987");
+        assert_eq!(
+            now_text(&SqlType::datetime(3), us, &zone),
+            "2023-11-14 23:13:20.987"
+        );
     }
 
     #[test]
@@ -126,7 +138,10 @@ mod tests {
         assert_eq!(implicit(&SqlType::datetime(2)), "0000-00-00 00:00:00.00");
         assert_eq!(implicit(&SqlType::varchar(3, Collation::DEFAULT)), "");
         assert_eq!(implicit(&SqlType::varchar(3, Collation::Binary)), "0x");
-        let binary = SqlType { kind: TypeKind::Char, ..SqlType::varchar(2, Collation::Binary) };
+        let binary = SqlType {
+            kind: TypeKind::Char,
+            ..SqlType::varchar(2, Collation::Binary)
+        };
         assert_eq!(implicit(&binary), "0x0000");
     }
 }

@@ -29,7 +29,6 @@ mod publish;
 pub mod show_create;
 mod statistics;
 mod system;
-pub mod type_text;
 
 pub use catalog::Catalog;
 pub use ddl::DdlContext;

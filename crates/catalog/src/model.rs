@@ -139,9 +139,8 @@ impl Schema {
 
     /// [`Schema::database`], or 1049.
     pub fn require_database(&self, name: &str) -> Result<&Arc<Database>> {
-        self.database(name).ok_or_else(|| {
-            Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
-        })
+        self.database(name)
+            .ok_or_else(|| Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'")))
     }
 
     /// [`Schema::table`], or 1049 or 1146.

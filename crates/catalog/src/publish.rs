@@ -35,10 +35,7 @@ pub(crate) enum Outcome<T> {
 
 impl Catalog {
     /// Makes one change. Where it concerns tables that exist, the caller holds their exclusive metadata locks.
-    pub(crate) fn publish<T>(
-        &self,
-        make: impl FnOnce(&mut Change<'_>) -> Result<Outcome<T>>,
-    ) -> Result<T> {
+    pub(crate) fn publish<T>(&self, make: impl FnOnce(&mut Change<'_>) -> Result<Outcome<T>>) -> Result<T> {
         let _one_at_a_time = self.lock_publishing();
         let base = self.schema();
         let mut txn = self.store().begin(TxnOptions::default())?;
@@ -64,7 +61,13 @@ impl Catalog {
             Outcome::Done(result) => result,
             Outcome::Nothing(result) => return Ok(result),
         };
-        let Change { schema, mut meta, gone, recounted, .. } = change;
+        let Change {
+            schema,
+            mut meta,
+            gone,
+            recounted,
+            ..
+        } = change;
         meta.put_schema_version(schema.version)?;
         txn.commit(Durability::Sync)?;
         self.set_schema(schema);

@@ -32,6 +32,11 @@ impl Statistics {
     pub(crate) fn forget(&self, table: i64) {
         self.tables.write().remove(&table);
     }
+
+    fn put(&self, table: i64, rows: u64) {
+        let made = Instant::now();
+        self.tables.write().insert(table, Estimate { rows, made });
+    }
 }
 
 impl Catalog {
@@ -43,15 +48,14 @@ impl Catalog {
         {
             return estimate.rows;
         }
+        let old = known.map_or(0, |e| e.rows);
+        if known.is_some() {
+            // While this makes a new one, others use the old one.
+            self.statistics.put(table, old);
+        }
         // A store that cannot answer now fails the statement soon enough; planning goes on with what was known.
-        let rows = self
-            .estimate(table)
-            .unwrap_or_else(|_| known.map_or(0, |e| e.rows));
-        let made = Instant::now();
-        self.statistics
-            .tables
-            .write()
-            .insert(table, Estimate { rows, made });
+        let rows = self.estimate(table).unwrap_or(old);
+        self.statistics.put(table, rows);
         rows
     }
 
@@ -90,5 +94,42 @@ impl Catalog {
         let data = bytes(codec::key::row_prefix(table));
         let all = bytes(codec::key::table_prefix(table));
         (data, all.saturating_sub(data))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use types::Value;
+
+    use crate::test_support::*;
+
+    #[test]
+    fn small_tables_are_counted_and_large_ones_estimated() {
+        let catalog = catalog();
+        for (name, rows) in [("none", 0), ("few", 100), ("many", 5_000)] {
+            create(
+                &catalog,
+                name,
+                by_id(vec![not_null("id", int()), column("b", varchar(50))], vec![]),
+            )
+            .unwrap();
+            let table = table(&catalog, name);
+            for id in 0..rows {
+                insert(
+                    &catalog,
+                    &table,
+                    &[Value::Int(id), text("some text of a usual length")],
+                );
+            }
+            let estimate = catalog.row_estimate(table.id);
+            let rows = rows as u64;
+            assert!(
+                estimate >= rows / 3 && estimate <= rows * 3,
+                "{estimate} for {rows}"
+            );
+            assert!(rows >= 128 || estimate == rows);
+            let (data, index) = catalog.size_estimate(table.id);
+            assert!(data >= rows * 30 && index <= data, "{data} {index}");
+        }
     }
 }

@@ -48,7 +48,11 @@ pub(crate) fn name(name: &str) -> TableName {
 }
 
 pub(crate) fn int() -> SqlType {
-    SqlType { kind: TypeKind::Int, length: 11, ..SqlType::BIGINT }
+    SqlType {
+        kind: TypeKind::Int,
+        length: 11,
+        ..SqlType::BIGINT
+    }
 }
 
 pub(crate) fn varchar(length: u32) -> SqlType {
@@ -56,7 +60,10 @@ pub(crate) fn varchar(length: u32) -> SqlType {
 }
 
 pub(crate) fn text_type() -> SqlType {
-    SqlType { kind: TypeKind::Text, ..varchar(65_535) }
+    SqlType {
+        kind: TypeKind::Text,
+        ..varchar(65_535)
+    }
 }
 
 /// A nullable column.
@@ -77,7 +84,10 @@ pub(crate) fn column(name: &str, ty: SqlType) -> Column {
 }
 
 pub(crate) fn not_null(name: &str, ty: SqlType) -> Column {
-    Column { nullable: false, ..column(name, ty) }
+    Column {
+        nullable: false,
+        ..column(name, ty)
+    }
 }
 
 pub(crate) fn with_default(name: &str, ty: SqlType, default: &str) -> Column {
@@ -88,7 +98,10 @@ pub(crate) fn with_default(name: &str, ty: SqlType, default: &str) -> Column {
 }
 
 pub(crate) fn auto(name: &str, ty: SqlType) -> Column {
-    Column { auto_increment: true, ..not_null(name, ty) }
+    Column {
+        auto_increment: true,
+        ..not_null(name, ty)
+    }
 }
 
 /// A plain index on whole columns.
@@ -96,7 +109,10 @@ pub(crate) fn key(name: &str, columns: &[usize]) -> Index {
     Index {
         id: 0,
         name: name.to_owned(),
-        parts: columns.iter().map(|&column| IndexPart { column, prefix: None }).collect(),
+        parts: columns
+            .iter()
+            .map(|&column| IndexPart { column, prefix: None })
+            .collect(),
         unique: false,
         primary: false,
         comment: String::new(),
@@ -105,11 +121,17 @@ pub(crate) fn key(name: &str, columns: &[usize]) -> Index {
 }
 
 pub(crate) fn unique(name: &str, columns: &[usize]) -> Index {
-    Index { unique: true, ..key(name, columns) }
+    Index {
+        unique: true,
+        ..key(name, columns)
+    }
 }
 
 pub(crate) fn primary(columns: &[usize]) -> Index {
-    Index { primary: true, ..unique("PRIMARY", columns) }
+    Index {
+        primary: true,
+        ..unique("PRIMARY", columns)
+    }
 }
 
 pub(crate) fn prefix(mut index: Index, length: u32) -> Index {
@@ -168,7 +190,10 @@ pub(crate) fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChan
         name: (!name.is_empty()).then(|| name.to_owned()),
         columns: columns
             .iter()
-            .map(|c| IndexColumn { name: (*c).to_owned(), prefix: None })
+            .map(|c| IndexColumn {
+                name: (*c).to_owned(),
+                prefix: None,
+            })
             .collect(),
         unique,
         comment: String::new(),
@@ -180,11 +205,15 @@ pub(crate) fn add_column(column: Column, position: Position) -> AlterChange {
 }
 
 pub(crate) fn drop_column(name: &str) -> AlterChange {
-    AlterChange::DropColumn { name: name.to_owned() }
+    AlterChange::DropColumn {
+        name: name.to_owned(),
+    }
 }
 
 pub(crate) fn drop_index(name: &str) -> AlterChange {
-    AlterChange::DropIndex { name: name.to_owned() }
+    AlterChange::DropIndex {
+        name: name.to_owned(),
+    }
 }
 
 pub(crate) fn table(catalog: &Catalog, table: &str) -> Arc<Table> {
@@ -204,8 +233,11 @@ pub(crate) fn insert(catalog: &Catalog, table: &Table, row: &[Value]) {
         _ => encoder.handle(row, TimeZone::UTC).unwrap(),
     };
     let mut txn = catalog.store().begin(TxnOptions::default()).unwrap();
-    txn.put(row_key(table, &handle), encoder.row_value(row, TimeZone::UTC).unwrap())
-        .unwrap();
+    txn.put(
+        row_key(table, &handle),
+        encoder.row_value(row, TimeZone::UTC).unwrap(),
+    )
+    .unwrap();
     for index in encoder.entry_indexes() {
         let entry = encoder.index_entry(index, row, &handle, TimeZone::UTC).unwrap();
         txn.put(entry.key, entry.value).unwrap();

@@ -36,9 +36,12 @@ pub enum GrantScope {
     Database(String),
 }
 
+/// User and host.
+pub type AccountName = (String, String);
+
 /// The accounts as a statement changes them, and what it did.
 struct Draft {
-    accounts: BTreeMap<(String, String), Account>,
+    accounts: BTreeMap<AccountName, Account>,
     /// Names the statement failed for.
     failed: Vec<String>,
     warnings: Vec<Warning>,
@@ -56,7 +59,7 @@ impl Draft {
     }
 }
 
-fn key(user: &str, host: &str) -> (String, String) {
+fn key(user: &str, host: &str) -> AccountName {
     (user.to_owned(), host.to_ascii_lowercase())
 }
 
@@ -114,7 +117,12 @@ impl Catalog {
             for change in users {
                 let Some(account) = draft.accounts.get_mut(&key(&change.user, &change.host)) else {
                     if if_exists {
-                        draft.note(ER_USER_DOES_NOT_EXIST, &change.user, &change.host, "does not exist");
+                        draft.note(
+                            ER_USER_DOES_NOT_EXIST,
+                            &change.user,
+                            &change.host,
+                            "does not exist",
+                        );
                     } else {
                         draft.fail(&change.user, &change.host);
                     }
@@ -135,7 +143,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1396 naming the accounts that do not exist.
-    pub fn drop_users(&self, users: &[(String, String)], if_exists: bool) -> Result<Vec<Warning>> {
+    pub fn drop_users(&self, users: &[AccountName], if_exists: bool) -> Result<Vec<Warning>> {
         self.change_accounts("DROP USER", |draft| {
             for (user, host) in users {
                 if draft.accounts.remove(&key(user, host)).is_some() {
@@ -155,7 +163,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1396 naming old accounts that do not exist, or whose new name does.
-    pub fn rename_users(&self, renames: &[((String, String), (String, String))]) -> Result<()> {
+    pub fn rename_users(&self, renames: &[(AccountName, AccountName)]) -> Result<()> {
         for (_, (user, host)) in renames {
             check_length(user, 32, "user name")?;
             check_length(host, 255, "host name")?;
@@ -186,7 +194,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1410 when an account does not exist.
-    pub fn grant_all(&self, scope: &GrantScope, users: &[(String, String)]) -> Result<()> {
+    pub fn grant_all(&self, scope: &GrantScope, users: &[AccountName]) -> Result<()> {
         self.change_accounts("GRANT", |draft| {
             for (user, host) in users {
                 let account = draft.accounts.get_mut(&key(user, host)).ok_or_else(|| {
@@ -214,7 +222,7 @@ impl Catalog {
     ///
     /// # Errors
     /// 1269 when an account does not exist, 1141 when it has nothing of the kind.
-    pub fn revoke_all(&self, scope: Option<&GrantScope>, users: &[(String, String)]) -> Result<()> {
+    pub fn revoke_all(&self, scope: Option<&GrantScope>, users: &[AccountName]) -> Result<()> {
         self.change_accounts("REVOKE", |draft| {
             for (user, host) in users {
                 let account = draft.accounts.get_mut(&key(user, host)).ok_or_else(|| {
@@ -276,8 +284,8 @@ impl Catalog {
 
     fn store_accounts(
         &self,
-        before: &BTreeMap<(String, String), Account>,
-        after: &BTreeMap<(String, String), Account>,
+        before: &BTreeMap<AccountName, Account>,
+        after: &BTreeMap<AccountName, Account>,
     ) -> Result<()> {
         let mut txn = self.store().begin(TxnOptions::default())?;
         let mut meta = Meta::new(&mut txn);

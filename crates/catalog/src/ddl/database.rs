@@ -27,7 +27,10 @@ impl Catalog {
             if change.schema.database(name).is_some() {
                 let message = format!("Can't create database '{name}'; database exists");
                 if if_not_exists {
-                    return Ok(Outcome::Nothing(vec![Warning::note(ER_DB_CREATE_EXISTS, message)]));
+                    return Ok(Outcome::Nothing(vec![Warning::note(
+                        ER_DB_CREATE_EXISTS,
+                        message,
+                    )]));
                 }
                 check_not_system(&change.schema, name, ctx)?;
                 return Err(Error::new(ER_DB_CREATE_EXISTS, message));

@@ -5,7 +5,6 @@
 use types::{Error, Result, SqlType, TypeKind, Warning, WarningLevel, errno};
 
 use crate::model::{Column, Index, IndexPart, Table};
-use crate::type_text::max_bytes;
 
 const NAME_CHARS_MAX: usize = 64;
 /// InnoDB's.
@@ -48,9 +47,12 @@ fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
 pub(crate) fn check_table(table: &Table) -> Result<Vec<Warning>> {
     check_table_name(&table.name)?;
     check_columns(table)?;
-    check_comment(&table.comment, TABLE_COMMENT_CHARS_MAX, ER_TOO_LONG_TABLE_COMMENT, || {
-        format!("Comment for table '{}'", table.name)
-    })?;
+    check_comment(
+        &table.comment,
+        TABLE_COMMENT_CHARS_MAX,
+        ER_TOO_LONG_TABLE_COMMENT,
+        || format!("Comment for table '{}'", table.name),
+    )?;
     check_auto_increment(table)?;
     let warnings = check_indexes(table)?;
     check_row_size(table)?;
@@ -73,18 +75,18 @@ fn check_columns(table: &Table) -> Result<()> {
         if table.columns[..at].iter().any(same) {
             return Err(duplicate_column(&column.name));
         }
-        check_comment(&column.comment, COMMENT_CHARS_MAX, ER_TOO_LONG_FIELD_COMMENT, || {
-            format!("Comment for field '{}'", column.name)
-        })?;
+        check_comment(
+            &column.comment,
+            COMMENT_CHARS_MAX,
+            ER_TOO_LONG_FIELD_COMMENT,
+            || format!("Comment for field '{}'", column.name),
+        )?;
     }
     Ok(())
 }
 
 fn duplicate_column(name: &str) -> Error {
-    Error::new(
-        errno::ER_DUP_FIELDNAME,
-        format!("Duplicate column name '{name}'"),
-    )
+    Error::new(errno::ER_DUP_FIELDNAME, format!("Duplicate column name '{name}'"))
 }
 
 fn check_comment(comment: &str, longest: usize, code: u16, what: impl Fn() -> String) -> Result<()> {
@@ -169,9 +171,12 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
         ));
     }
     check_name(&index.name, errno::ER_WRONG_NAME_FOR_INDEX, "index")?;
-    check_comment(&index.comment, COMMENT_CHARS_MAX, errno::ER_TOO_LONG_INDEX_COMMENT, || {
-        format!("Comment for index '{}'", index.name)
-    })?;
+    check_comment(
+        &index.comment,
+        COMMENT_CHARS_MAX,
+        errno::ER_TOO_LONG_INDEX_COMMENT,
+        || format!("Comment for index '{}'", index.name),
+    )?;
     if index.parts.len() > PARTS_MAX {
         return Err(Error::new(
             errno::ER_TOO_MANY_KEY_PARTS,
@@ -219,7 +224,11 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
                 ),
             ));
         }
-        return Ok(if ty.is_string() { max_bytes(ty) } else { fixed_bytes(ty) });
+        return Ok(if ty.is_string() {
+            ty.max_bytes()
+        } else {
+            fixed_bytes(ty)
+        });
     };
     if prefix == 0 {
         return Err(Error::new(
@@ -270,7 +279,7 @@ fn check_row_size(table: &Table) -> Result<()> {
     let mut nullable = 0u64;
     for column in &table.columns {
         nullable += u64::from(column.nullable);
-        let most = max_bytes(&column.ty);
+        let most = column.ty.max_bytes();
         bytes += match column.ty.kind {
             TypeKind::VarChar => most + if most > 255 { 2 } else { 1 },
             TypeKind::Char => most,

@@ -26,7 +26,8 @@ pub(crate) fn settle(table: &mut Table) -> Result<()> {
 fn drop_whole_prefixes(table: &mut Table) {
     let columns = &table.columns;
     for part in table.indexes.iter_mut().flat_map(|i| &mut i.parts) {
-        let whole = |c: &Column| c.ty.is_string() && !c.ty.is_blob_or_text() && part.prefix == Some(c.ty.length);
+        let whole =
+            |c: &Column| c.ty.is_string() && !c.ty.is_blob_or_text() && part.prefix == Some(c.ty.length);
         if columns.get(part.column).is_some_and(whole) {
             part.prefix = None;
         }
@@ -45,7 +46,11 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
         .and_then(|p| table.columns.get(p.column))
         .ok_or_else(|| Error::internal("an index without columns"))?;
     // Only those before it count: a later one of the same name is an error of its own.
-    let taken = |name: &str| table.indexes[..at].iter().any(|i| i.name.eq_ignore_ascii_case(name));
+    let taken = |name: &str| {
+        table.indexes[..at]
+            .iter()
+            .any(|i| i.name.eq_ignore_ascii_case(name))
+    };
     if !taken(&column.name) && !column.name.eq_ignore_ascii_case("PRIMARY") {
         return Ok(column.name.clone());
     }

@@ -112,7 +112,13 @@ impl Catalog {
                 return Ok(Outcome::Nothing(()));
             }
             change.meta.delete_job(job.id)?;
-            super::alter::put_target(change, &job.target, job.rename.as_ref(), &job.dropped_indexes, true)?;
+            super::alter::put_target(
+                change,
+                &job.target,
+                job.rename.as_ref(),
+                &job.dropped_indexes,
+                true,
+            )?;
             Ok(Outcome::Done(()))
         })
     }

@@ -4,13 +4,14 @@
 //!
 //! A statement that uses a table holds the table's metadata lock to the end of its transaction
 //! ([`crate::metadata_lock`]). Everything here takes the lock exclusively for the moment in which a new definition is
-//! published, and no longer, but for one case: an ALTER TABLE that builds an index on a column which the same ALTER TABLE
-//! adds, or that has to look at all rows (NULL to NOT NULL), keeps it for the whole change.
+//! published, and no longer, but for one case: an ALTER TABLE that builds an index on a column which it adds itself, or that
+//! has to look at all rows (NULL to NOT NULL), keeps the lock for the whole change.
 //!
 //! ADD INDEX goes through the states of F1's protocol: the index is published as write-only, which makes every writer
 //! maintain it; existing rows are filled in by [`backfill`], in small transactions, beside running statements; then it is
 //! published as public. One process needs no delete-only state, since nobody is left who does not know of the index when
-//! the first entry is written; several nodes will. A [`job::Job`] in the store lets a restart finish or undo the rest.
+//! the first entry is written; several nodes will. Of a unique index that is not public yet writers take away an entry only
+//! if it is the deleted row's own: that row may have none yet, and another row one of the same key. A [`job::Job`] in the store lets a restart finish or undo the rest.
 //!
 //! Files: one kind of statement each; [`definition_check`] has the limits, [`alter_plan`] computes what an ALTER TABLE
 //! makes of a definition, [`modify`] which column changes leave stored values alone.

@@ -1,6 +1,7 @@
 //! MODIFY and CHANGE COLUMN: which of them leave every stored value, and every index entry, as it is.
 //!
-//! Those are metadata only and done at once. The others would rewrite the table, and are refused with what to do instead.
+//! Those are metadata only and done at once. The others would rewrite the table: they are done where it is empty, and else
+//! refused with what to do instead.
 
 use types::{Error, Result, TypeKind};
 
@@ -27,7 +28,10 @@ pub(crate) const INSTEAD: &str = "create a new table with the definition you wan
 pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Vec<RowCheck>> {
     if !type_is_compatible(old, new, indexed) {
         return Err(Error::not_supported(
-            format!("MODIFY COLUMN `{}` to a type that changes stored values", old.name),
+            format!(
+                "MODIFY COLUMN `{}` to a type that changes stored values",
+                old.name
+            ),
             INSTEAD,
         ));
     }

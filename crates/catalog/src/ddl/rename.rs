@@ -48,11 +48,7 @@ fn simulate(
     for (from, to) in renames {
         check_target(schema, to, ctx)?;
         let is_moved = |table: &Table| moved.iter().any(|(old, _)| old.id == table.id);
-        let stays = |name: &TableName| {
-            schema
-                .table(&name.database, &name.name)
-                .filter(|t| !is_moved(t))
-        };
+        let stays = |name: &TableName| schema.table(&name.database, &name.name).filter(|t| !is_moved(t));
         if stays(to).is_some() || moved.iter().any(|(_, name)| name == to) {
             return Err(table_exists(&to.name));
         }

@@ -40,7 +40,9 @@ impl Catalog {
             None => 0,
         };
         // InnoDB: not below what is there already.
-        Ok(Some(altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1))))
+        Ok(Some(
+            altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1)),
+        ))
     }
 }
 
@@ -126,15 +128,19 @@ fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u
         };
     }
     let (mut largest, mut failure) = (0, None);
-    snapshot.scan(&table_range(table), false, &mut |key, value| match decode(key, value) {
-        Ok(id) => {
-            largest = largest.max(id);
-            ControlFlow::Continue(())
-        }
-        Err(error) => {
-            failure = Some(error);
-            ControlFlow::Break(())
-        }
-    })?;
+    snapshot.scan(
+        &table_range(table),
+        false,
+        &mut |key, value| match decode(key, value) {
+            Ok(id) => {
+                largest = largest.max(id);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        },
+    )?;
     failure.map_or(Ok(largest), Err)
 }

@@ -39,7 +39,13 @@ fn rename(catalog: &Catalog, renames: &[(&str, &str)]) -> Result<Vec<Warning>> {
 
 fn tables(catalog: &Catalog, database: &str) -> Vec<String> {
     let schema = catalog.schema();
-    let mut names: Vec<String> = schema.database(database).unwrap().tables.keys().cloned().collect();
+    let mut names: Vec<String> = schema
+        .database(database)
+        .unwrap()
+        .tables
+        .keys()
+        .cloned()
+        .collect();
     names.sort();
     names
 }
@@ -51,7 +57,11 @@ fn simple() -> crate::definition::TableDefinition {
 #[test]
 fn databases_come_and_go() {
     let catalog = catalog();
-    let make = |if_not_exists| Ddl::CreateDatabase { name: "d".into(), if_not_exists, collation: None };
+    let make = |if_not_exists| Ddl::CreateDatabase {
+        name: "d".into(),
+        if_not_exists,
+        collation: None,
+    };
     assert_eq!(
         fails(execute(&catalog, make(false))),
         error(1007, "Can't create database 'd'; database exists")
@@ -62,13 +72,29 @@ fn databases_come_and_go() {
     assert_eq!(catalog.schema_version(), version, "nothing has changed");
 
     let collation = Collation::Utf8mb4Bin;
-    execute(&catalog, Ddl::AlterDatabase { name: "d".into(), collation }).unwrap();
+    execute(
+        &catalog,
+        Ddl::AlterDatabase {
+            name: "d".into(),
+            collation,
+        },
+    )
+    .unwrap();
     assert_eq!(catalog.schema().database("d").unwrap().collation, collation);
-    let missing = Ddl::AlterDatabase { name: "nodb".into(), collation };
-    assert_eq!(fails(execute(&catalog, missing)), error(3503, "Database 'nodb' doesn't exist"));
+    let missing = Ddl::AlterDatabase {
+        name: "nodb".into(),
+        collation,
+    };
+    assert_eq!(
+        fails(execute(&catalog, missing)),
+        error(3503, "Database 'nodb' doesn't exist")
+    );
 
     create(&catalog, "t", simple()).unwrap();
-    let drop = |name: &str, if_exists| Ddl::DropDatabase { name: name.into(), if_exists };
+    let drop = |name: &str, if_exists| Ddl::DropDatabase {
+        name: name.into(),
+        if_exists,
+    };
     execute(&catalog, drop("d", false)).unwrap();
     assert!(catalog.schema().database("d").is_none());
     let message = "Can't drop database 'd'; database doesn't exist";
@@ -79,8 +105,14 @@ fn databases_come_and_go() {
 #[test]
 fn system_databases_are_left_alone() {
     let catalog = catalog();
-    let drop = |name: &str| Ddl::DropDatabase { name: name.into(), if_exists: false };
-    let denied = error(1044, "Access denied for user 'root'@'localhost' to database 'information_schema'");
+    let drop = |name: &str| Ddl::DropDatabase {
+        name: name.into(),
+        if_exists: false,
+    };
+    let denied = error(
+        1044,
+        "Access denied for user 'root'@'localhost' to database 'information_schema'",
+    );
     assert_eq!(fails(execute(&catalog, drop("information_schema"))), denied);
     assert_eq!(fails(create(&catalog, "INFORMATION_SCHEMA.x", simple())), denied);
     assert_eq!(
@@ -88,11 +120,25 @@ fn system_databases_are_left_alone() {
         error(3552, "Access to system schema 'mysql' is rejected.")
     );
     assert_eq!(fails(drop_tables(&catalog, &["mysql.user"], false)).0, 3552);
-    assert_eq!(fails(rename(&catalog, &[("performance_schema.processlist", "d.x")])).0, 1044);
-    assert_eq!(fails(alter(&catalog, "information_schema.TABLES", vec![])).0, 1044);
+    assert_eq!(
+        fails(rename(&catalog, &[("performance_schema.processlist", "d.x")])).0,
+        1044
+    );
+    assert_eq!(
+        fails(alter(&catalog, "information_schema.TABLES", vec![])).0,
+        1044
+    );
     assert!(catalog.schema().table("Information_Schema", "tables").is_some());
-    assert!(catalog.schema().table("performance_schema", "PROCESSLIST").is_none());
-    let unknown = catalog.schema().require_table("information_schema", "foo").unwrap_err();
+    assert!(
+        catalog
+            .schema()
+            .table("performance_schema", "PROCESSLIST")
+            .is_none()
+    );
+    let unknown = catalog
+        .schema()
+        .require_table("information_schema", "foo")
+        .unwrap_err();
     assert_eq!(unknown.message, "Unknown table 'FOO' in information_schema");
 }
 
@@ -112,7 +158,15 @@ fn everything_is_there_after_a_restart() {
         .values()
         .flat_map(|d| d.tables.values().map(|t| t.id).chain([d.id]))
         .collect();
-    assert_eq!(ids.len(), again.schema().databases.values().map(|d| d.tables.len() + 1).sum::<usize>());
+    assert_eq!(
+        ids.len(),
+        again
+            .schema()
+            .databases
+            .values()
+            .map(|d| d.tables.len() + 1)
+            .sum::<usize>()
+    );
 }
 
 #[test]
@@ -143,28 +197,57 @@ fn damaged_metadata_are_an_error_that_says_so() {
 fn tables_that_are_there_or_not() {
     let catalog = catalog();
     create(&catalog, "t", simple()).unwrap();
-    assert_eq!(fails(create(&catalog, "t", simple())), error(1050, "Table 't' already exists"));
-    assert_eq!(fails(create(&catalog, "nodb.t", simple())), error(1049, "Unknown database 'nodb'"));
-    let again = Ddl::CreateTable { name: name("t"), definition: simple(), if_not_exists: true };
-    assert_eq!(execute(&catalog, again).unwrap()[0].message, "Table 't' already exists");
+    assert_eq!(
+        fails(create(&catalog, "t", simple())),
+        error(1050, "Table 't' already exists")
+    );
+    assert_eq!(
+        fails(create(&catalog, "nodb.t", simple())),
+        error(1049, "Unknown database 'nodb'")
+    );
+    let again = Ddl::CreateTable {
+        name: name("t"),
+        definition: simple(),
+        if_not_exists: true,
+    };
+    assert_eq!(
+        execute(&catalog, again).unwrap()[0].message,
+        "Table 't' already exists"
+    );
 
     assert_eq!(
         fails(drop_tables(&catalog, &["zz", "t", "yy"], false)),
         error(1051, "Unknown table 'd.zz,d.yy'")
     );
     assert_eq!(tables(&catalog, "d"), ["t"], "all or none");
-    assert_eq!(fails(drop_tables(&catalog, &["t", "t"], false)), error(1066, "Not unique table/alias: 't'"));
+    assert_eq!(
+        fails(drop_tables(&catalog, &["t", "t"], false)),
+        error(1066, "Not unique table/alias: 't'")
+    );
     let notes = drop_tables(&catalog, &["zz", "t", "yy"], true).unwrap();
     let messages: Vec<&str> = notes.iter().map(|n| n.message.as_str()).collect();
     assert_eq!(messages, ["Unknown table 'd.zz'", "Unknown table 'd.yy'"]);
     assert!(tables(&catalog, "d").is_empty());
-    assert_eq!(fails(drop_tables(&catalog, &["nodb.zz"], false)), error(1051, "Unknown table 'nodb.zz'"));
+    assert_eq!(
+        fails(drop_tables(&catalog, &["nodb.zz"], false)),
+        error(1051, "Unknown table 'nodb.zz'")
+    );
 
     let missing = error(1146, "Table 'd.zz' doesn't exist");
-    assert_eq!(fails(execute(&catalog, Ddl::TruncateTable { name: name("zz") })), missing);
+    assert_eq!(
+        fails(execute(&catalog, Ddl::TruncateTable { name: name("zz") })),
+        missing
+    );
     assert_eq!(fails(alter(&catalog, "zz", vec![])), missing);
-    assert_eq!(fails(alter(&catalog, "nodb.zz", vec![])), error(1049, "Unknown database 'nodb'"));
-    let like = |source: &str| Ddl::CreateTableLike { name: name("x"), source: name(source), if_not_exists: false };
+    assert_eq!(
+        fails(alter(&catalog, "nodb.zz", vec![])),
+        error(1049, "Unknown database 'nodb'")
+    );
+    let like = |source: &str| Ddl::CreateTableLike {
+        name: name("x"),
+        source: name(source),
+        if_not_exists: false,
+    };
     assert_eq!(fails(execute(&catalog, like("zz"))), missing);
 }
 
@@ -173,7 +256,11 @@ fn like_copies_the_definition() {
     let catalog = catalog();
     create(&catalog, "t", simple()).unwrap();
     catalog.bump_auto_increment(&table(&catalog, "t"), 50).unwrap();
-    let like = Ddl::CreateTableLike { name: name("u"), source: name("t"), if_not_exists: false };
+    let like = Ddl::CreateTableLike {
+        name: name("u"),
+        source: name("t"),
+        if_not_exists: false,
+    };
     execute(&catalog, like).unwrap();
     let copy = table(&catalog, "u");
     assert_ne!(copy.id, table(&catalog, "t").id);
@@ -195,20 +282,54 @@ fn renames_are_made_from_left_to_right() {
     rename(&catalog, &[("a", "x"), ("x", "a"), ("b", "e.b")]).unwrap();
     assert_eq!(table(&catalog, "e.b").id, a);
     let again = Catalog::open(catalog.store().clone()).unwrap();
-    assert_eq!((tables(&again, "d"), tables(&again, "e")), (vec!["a".to_owned()], vec!["b".to_owned()]));
+    assert_eq!(
+        (tables(&again, "d"), tables(&again, "e")),
+        (vec!["a".to_owned()], vec!["b".to_owned()])
+    );
     assert_eq!(checked(&again, "e.b"), 1);
 
     rename(&catalog, &[("e.b", "b")]).unwrap();
-    assert_eq!(fails(rename(&catalog, &[("a", "a")])), error(1050, "Table 'a' already exists"));
-    assert_eq!(fails(rename(&catalog, &[("a", "b")])), error(1050, "Table 'b' already exists"));
-    assert_eq!(fails(rename(&catalog, &[("zz", "b")])), error(1050, "Table 'b' already exists"));
-    assert_eq!(fails(rename(&catalog, &[("a", "c"), ("b", "c")])), error(1050, "Table 'c' already exists"));
-    assert_eq!(fails(rename(&catalog, &[("a", "x"), ("a", "y")])), error(1146, "Table 'd.a' doesn't exist"));
-    assert_eq!(fails(rename(&catalog, &[("zz", "y")])), error(1146, "Table 'd.zz' doesn't exist"));
-    assert_eq!(fails(rename(&catalog, &[("a", "nodb.b")])), error(1049, "Unknown database 'nodb'"));
-    assert_eq!(fails(rename(&catalog, &[("nodb.a", "y")])), error(1049, "Unknown database 'nodb'"));
-    assert_eq!(fails(rename(&catalog, &[("a", "bad ")])), error(1103, "Incorrect table name 'bad '"));
-    assert_eq!(tables(&catalog, "d"), ["a", "b"], "a failed rename changes nothing");
+    assert_eq!(
+        fails(rename(&catalog, &[("a", "a")])),
+        error(1050, "Table 'a' already exists")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("a", "b")])),
+        error(1050, "Table 'b' already exists")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("zz", "b")])),
+        error(1050, "Table 'b' already exists")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("a", "c"), ("b", "c")])),
+        error(1050, "Table 'c' already exists")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("a", "x"), ("a", "y")])),
+        error(1146, "Table 'd.a' doesn't exist")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("zz", "y")])),
+        error(1146, "Table 'd.zz' doesn't exist")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("a", "nodb.b")])),
+        error(1049, "Unknown database 'nodb'")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("nodb.a", "y")])),
+        error(1049, "Unknown database 'nodb'")
+    );
+    assert_eq!(
+        fails(rename(&catalog, &[("a", "bad ")])),
+        error(1103, "Incorrect table name 'bad '")
+    );
+    assert_eq!(
+        tables(&catalog, "d"),
+        ["a", "b"],
+        "a failed rename changes nothing"
+    );
 }
 
 #[test]
@@ -227,7 +348,11 @@ fn truncate_empties_and_starts_again() {
     assert_eq!(rows(&catalog, &after).len(), 0);
     assert_eq!(catalog.allocate_auto_increment(&after, 1, 1, 1).unwrap(), 1);
     assert_eq!(after.check_readable_at(snapshot_ts).unwrap_err().code, 1412);
-    assert!(after.check_readable_at(catalog.store().current_ts().unwrap()).is_ok());
+    assert!(
+        after
+            .check_readable_at(catalog.store().current_ts().unwrap())
+            .is_ok()
+    );
 }
 
 #[test]
@@ -238,7 +363,14 @@ fn dropped_data_are_destroyed_once_nobody_can_read_them() {
     insert(&catalog, &dropped, &[Value::Int(1), Value::Int(5)]);
     drop_tables(&catalog, &["t"], false).unwrap();
     let everything = KeyRange::prefix(codec::key::table_prefix(dropped.id));
-    let left = || catalog.store().latest().scan_page(&everything, 10, false).unwrap().len();
+    let left = || {
+        catalog
+            .store()
+            .latest()
+            .scan_page(&everything, 10, false)
+            .unwrap()
+            .len()
+    };
     assert_eq!(catalog.run_gc_queue().unwrap(), 0, "a snapshot may still read it");
     assert_eq!(left(), 2);
 
@@ -257,42 +389,100 @@ fn limits_and_bad_definitions() {
     let two = || vec![column("a", int()), column("b", varchar(20))];
     let of = |columns, indexes| fails(create(&catalog, "t", heap(columns, indexes)));
     let long = |ty| column("a", ty);
-    assert_eq!(of(vec![], vec![]), error(1113, "A table must have at least 1 column"));
-    assert_eq!(of(vec![column("a", int()), column("A", int())], vec![]), error(1060, "Duplicate column name 'A'"));
-    assert_eq!(of(vec![column("a ", int())], vec![]), error(1166, "Incorrect column name 'a '"));
-    assert_eq!(of(two(), vec![key("a", &[0]), key("A", &[1])]), error(1061, "Duplicate key name 'A'"));
-    assert_eq!(of(two(), vec![key("", &[0]), key("a", &[1])]), error(1061, "Duplicate key name 'a'"));
-    assert_eq!(of(two(), vec![key("k", &[0, 0])]), error(1060, "Duplicate column name 'a'"));
-    assert_eq!(of(two(), vec![primary(&[0]), primary(&[1])]), error(1068, "Multiple primary key defined"));
-    assert_eq!(of(two(), vec![key("PRIMARY", &[0])]), error(1280, "Incorrect index name 'PRIMARY'"));
-    assert_eq!(of(two(), vec![key("k ", &[0])]), error(1280, "Incorrect index name 'k '"));
-    let auto_error = "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    assert_eq!(
+        of(vec![], vec![]),
+        error(1113, "A table must have at least 1 column")
+    );
+    assert_eq!(
+        of(vec![column("a", int()), column("A", int())], vec![]),
+        error(1060, "Duplicate column name 'A'")
+    );
+    assert_eq!(
+        of(vec![column("a ", int())], vec![]),
+        error(1166, "Incorrect column name 'a '")
+    );
+    assert_eq!(
+        of(two(), vec![key("a", &[0]), key("A", &[1])]),
+        error(1061, "Duplicate key name 'A'")
+    );
+    assert_eq!(
+        of(two(), vec![key("", &[0]), key("a", &[1])]),
+        error(1061, "Duplicate key name 'a'")
+    );
+    assert_eq!(
+        of(two(), vec![key("k", &[0, 0])]),
+        error(1060, "Duplicate column name 'a'")
+    );
+    assert_eq!(
+        of(two(), vec![primary(&[0]), primary(&[1])]),
+        error(1068, "Multiple primary key defined")
+    );
+    assert_eq!(
+        of(two(), vec![key("PRIMARY", &[0])]),
+        error(1280, "Incorrect index name 'PRIMARY'")
+    );
+    assert_eq!(
+        of(two(), vec![key("k ", &[0])]),
+        error(1280, "Incorrect index name 'k '")
+    );
+    let auto_error =
+        "Incorrect table definition; there can be only one auto column and it must be defined as a key";
     assert_eq!(of(vec![auto("a", int())], vec![]), error(1075, auto_error));
     assert_eq!(
-        of(vec![auto("a", int()), auto("b", int())], vec![key("", &[0]), key("", &[1])]),
+        of(
+            vec![auto("a", int()), auto("b", int())],
+            vec![key("", &[0]), key("", &[1])]
+        ),
         error(1075, auto_error)
     );
     assert_eq!(
         of(vec![long(text_type())], vec![key("", &[0])]),
-        error(1170, "BLOB/TEXT column 'a' used in key specification without a key length")
+        error(
+            1170,
+            "BLOB/TEXT column 'a' used in key specification without a key length"
+        )
     );
     assert_eq!(of(vec![long(SqlType::JSON)], vec![key("", &[0])]).0, 3152);
     assert_eq!(of(two(), vec![prefix(key("", &[0]), 3)]).0, 1089);
     assert_eq!(of(two(), vec![prefix(key("", &[1]), 21)]).0, 1089);
-    assert_eq!(of(two(), vec![prefix(key("", &[1]), 0)]), error(1391, "Key part 'b' length cannot be 0"));
+    assert_eq!(
+        of(two(), vec![prefix(key("", &[1]), 0)]),
+        error(1391, "Key part 'b' length cannot be 0")
+    );
     let too_long = error(1071, "Specified key was too long; max key length is 3072 bytes");
     assert_eq!(of(vec![long(varchar(769))], vec![key("", &[0])]), too_long);
-    assert_eq!(of(vec![long(varchar(500)), column("b", varchar(500))], vec![key("", &[0, 1])]), too_long);
-    assert_eq!(of(vec![long(text_type())], vec![prefix(key("", &[0]), 769)]), too_long);
-    assert_eq!(of(vec![long(varchar(16_383)), column("b", int())], vec![]).0, 1118);
+    assert_eq!(
+        of(
+            vec![long(varchar(500)), column("b", varchar(500))],
+            vec![key("", &[0, 1])]
+        ),
+        too_long
+    );
+    assert_eq!(
+        of(vec![long(text_type())], vec![prefix(key("", &[0]), 769)]),
+        too_long
+    );
+    assert_eq!(
+        of(vec![long(varchar(16_383)), column("b", int())], vec![]).0,
+        1118
+    );
     let binary = |length| SqlType::varchar(length, Collation::Binary);
     assert_eq!(of(vec![long(binary(65_533))], vec![]).0, 1118);
     assert_eq!(
-        of(vec![Column { comment: "c".repeat(1025), ..long(int()) }], vec![]),
+        of(
+            vec![Column {
+                comment: "c".repeat(1025),
+                ..long(int())
+            }],
+            vec![]
+        ),
         error(1629, "Comment for field 'a' is too long (max = 1024)")
     );
     let many = (0..65).map(|n| key(&format!("k{n}"), &[0])).collect();
-    assert_eq!(of(two(), many), error(1069, "Too many keys specified; max 64 keys allowed"));
+    assert_eq!(
+        of(two(), many),
+        error(1069, "Too many keys specified; max 64 keys allowed")
+    );
     let wide: Vec<Column> = (0..17).map(|n| column(&format!("c{n}"), int())).collect();
     let all: Vec<usize> = (0..17).collect();
     assert_eq!(
@@ -302,8 +492,14 @@ fn limits_and_bad_definitions() {
     let name = "a".repeat(65);
     let expected = format!("Identifier name '{name}' is too long");
     assert_eq!(fails(create(&catalog, &name, simple())), error(1059, &expected));
-    assert_eq!(fails(create_database(&catalog, "bad ")), error(1102, "Incorrect database name 'bad '"));
-    assert_eq!(fails(create_database(&catalog, "")), error(1102, "Incorrect database name ''"));
+    assert_eq!(
+        fails(create_database(&catalog, "bad ")),
+        error(1102, "Incorrect database name 'bad '")
+    );
+    assert_eq!(
+        fails(create_database(&catalog, "")),
+        error(1102, "Incorrect database name ''")
+    );
     assert!(tables(&catalog, "d").is_empty());
 }
 
@@ -313,12 +509,26 @@ fn limits_are_not_lower_than_mysqls() {
     let binary = |length| SqlType::varchar(length, Collation::Binary);
     create(&catalog, "a", heap(vec![column("a", varchar(16_383))], vec![])).unwrap();
     create(&catalog, "b", heap(vec![not_null("a", binary(65_532))], vec![])).unwrap();
-    create(&catalog, "c", heap(vec![column("a", varchar(768))], vec![key("", &[0])])).unwrap();
-    create(&catalog, "e", heap(vec![column("a", text_type())], vec![prefix(key("", &[0]), 768)])).unwrap();
+    create(
+        &catalog,
+        "c",
+        heap(vec![column("a", varchar(768))], vec![key("", &[0])]),
+    )
+    .unwrap();
+    create(
+        &catalog,
+        "e",
+        heap(vec![column("a", text_type())], vec![prefix(key("", &[0]), 768)]),
+    )
+    .unwrap();
     create(&catalog, &"x".repeat(64), simple()).unwrap();
     let kinds = [TypeKind::MediumText, TypeKind::LongText, TypeKind::Text];
     let blobs = kinds.map(|kind| SqlType { kind, ..text_type() });
-    let columns = blobs.iter().enumerate().map(|(n, ty)| column(&format!("c{n}"), *ty)).collect();
+    let columns = blobs
+        .iter()
+        .enumerate()
+        .map(|(n, ty)| column(&format!("c{n}"), *ty))
+        .collect();
     create(&catalog, "f", heap(columns, vec![])).unwrap();
 }
 
@@ -346,8 +556,14 @@ fn a_table_in_use_is_not_dropped_until_its_transaction_ends() {
     let ctx = context();
     let mut transaction = TransactionLocks::new(catalog.metadata_locks());
     transaction.acquire(id, &ctx.limit()).unwrap();
-    let impatient = DdlContext { lock_wait: Duration::from_millis(50), ..context() };
-    let drop = Ddl::DropTable { names: vec![name("t")], if_exists: false };
+    let impatient = DdlContext {
+        lock_wait: Duration::from_millis(50),
+        ..context()
+    };
+    let drop = Ddl::DropTable {
+        names: vec![name("t")],
+        if_exists: false,
+    };
     assert_eq!(catalog.execute(&drop, &impatient).unwrap_err().code, 1205);
     let waiting = {
         let catalog = catalog.clone();
@@ -399,5 +615,8 @@ fn changes_at_once() {
     let again = Catalog::open(catalog.store().clone()).unwrap();
     assert_eq!(tables(&again, "d"), tables(&catalog, "d"));
     assert_eq!(again.schema_version(), catalog.schema_version());
-    assert_eq!(tables(&again, "d").iter().filter(|t| t.starts_with('b')).count(), 20);
+    assert_eq!(
+        tables(&again, "d").iter().filter(|t| t.starts_with('b')).count(),
+        20
+    );
 }

@@ -6,7 +6,6 @@ use types::{SqlType, TypeKind, Value};
 use super::{CATALOG, Context, Row, number, optional, signed, text};
 use crate::model::{Column, Default, Handle, Table};
 use crate::show_create::{default_text, hex_bytes};
-use crate::type_text::{column_type, data_type, max_bytes};
 
 pub(super) fn columns(ctx: &Context) -> Vec<Row> {
     let zone = ctx.surroundings.time_zone();
@@ -32,9 +31,9 @@ fn column_row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
         number(position),
         optional(default(column, zone)),
         text(if column.nullable { "YES" } else { "NO" }),
-        text(data_type(ty)),
+        text(ty.data_type()),
         length(ty, characters(ty)),
-        length(ty, max_bytes(ty)),
+        length(ty, ty.max_bytes()),
         precision.map_or(Value::Null, number),
         scale.map_or(Value::Null, number),
         match ty.kind {
@@ -43,7 +42,7 @@ fn column_row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
         },
         optional(is_text.then(|| ty.collation.charset().name())),
         optional(is_text.then(|| ty.collation.name())),
-        text(column_type(ty)),
+        text(ty.column_type()),
         text(column_key(table, at)),
         text(extra(column)),
         text(if table.database == crate::model::INFORMATION_SCHEMA {
@@ -68,7 +67,7 @@ fn length(ty: &SqlType, value: u64) -> Value {
 fn characters(ty: &SqlType) -> u64 {
     match ty.kind {
         TypeKind::Char | TypeKind::VarChar => u64::from(ty.length),
-        _ => max_bytes(ty),
+        _ => ty.max_bytes(),
     }
 }
 

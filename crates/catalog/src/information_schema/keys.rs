@@ -26,7 +26,10 @@ pub fn all_indexes(table: &Table) -> Vec<Index> {
 }
 
 /// Calls `make` for each part of each index: the index, the part, its number from 1.
-fn each_part(ctx: &Context, mut make: impl FnMut(&Table, &Index, &IndexPart, u64) -> Option<Row>) -> Vec<Row> {
+fn each_part(
+    ctx: &Context,
+    mut make: impl FnMut(&Table, &Index, &IndexPart, u64) -> Option<Row>,
+) -> Vec<Row> {
     let mut rows = Vec::new();
     for (_, table) in ctx.tables() {
         for index in all_indexes(table) {

@@ -9,10 +9,10 @@
 //! What only the server knows comes through [`Surroundings`]. A table that shows tables or databases leaves out those
 //! that the account may not use.
 
-mod columns;
-mod keys;
+pub mod columns;
+pub mod keys;
 mod privileges;
-mod server;
+pub mod server;
 mod tables;
 
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
@@ -133,7 +133,11 @@ pub fn rows(catalog: &Catalog, table: &Table, surroundings: &dyn Surroundings) -
 ///
 /// # Errors
 /// Those of the store.
-pub fn batches(catalog: &Catalog, table: &Table, surroundings: &dyn Surroundings) -> Result<Vec<RecordBatch>> {
+pub fn batches(
+    catalog: &Catalog,
+    table: &Table,
+    surroundings: &dyn Surroundings,
+) -> Result<Vec<RecordBatch>> {
     rows(catalog, table, surroundings)?
         .chunks(BATCH_ROWS)
         .map(|rows| batch(table, rows))
@@ -148,7 +152,12 @@ fn batch(table: &Table, rows: &[Row]) -> Result<RecordBatch> {
         .collect();
     for row in rows {
         if row.len() != builders.len() {
-            return Err(Error::internal(format!("{}.{}: a row of {}", table.database, table.name, row.len())));
+            return Err(Error::internal(format!(
+                "{}.{}: a row of {}",
+                table.database,
+                table.name,
+                row.len()
+            )));
         }
         for (builder, value) in builders.iter_mut().zip(row) {
             builder.append(value)?;

@@ -7,9 +7,16 @@ use super::{Context, Row, number, optional, signed, text};
 /// One engine, under the name that clients ask for.
 pub(super) fn engines() -> Vec<Row> {
     vec![
-        ["InnoDB", "DEFAULT", "StemDB: transactions, row-level locking", "YES", "NO", "YES"]
-            .map(text)
-            .to_vec(),
+        [
+            "InnoDB",
+            "DEFAULT",
+            "StemDB: transactions, row-level locking",
+            "YES",
+            "NO",
+            "YES",
+        ]
+        .map(text)
+        .to_vec(),
     ]
 }
 

@@ -1,1 +1,255 @@
-//! Tests.
+//! Rows are MySQL 8.0.33's for the same definitions, but for sizes.
+
+use std::sync::Arc;
+
+use arrow::array::Array;
+use functions::TimeZone;
+use types::{Collation, SqlType, TypeKind};
+
+use super::columns::column_key;
+use super::{ProcessRow, Surroundings, batches};
+use crate::Catalog;
+use crate::model::{Column, Default};
+use crate::test_support::*;
+
+struct Server;
+
+impl Surroundings for Server {
+    fn processes(&self) -> Vec<ProcessRow> {
+        vec![ProcessRow {
+            id: 7,
+            user: "root".into(),
+            command: "Query".into(),
+            ..ProcessRow::default()
+        }]
+    }
+    fn variables(&self, global: bool) -> Vec<(String, String)> {
+        vec![("autocommit".into(), if global { "ON" } else { "OFF" }.into())]
+    }
+    fn status(&self, _global: bool) -> Vec<(String, String)> {
+        Vec::new()
+    }
+    fn may_see(&self, database: &str) -> bool {
+        database != "hidden"
+    }
+    fn may_see_accounts(&self) -> bool {
+        true
+    }
+    fn time_zone(&self) -> TimeZone {
+        TimeZone::UTC
+    }
+}
+
+fn made() -> Arc<Catalog> {
+    let catalog = catalog();
+    let binary = SqlType {
+        kind: TypeKind::Char,
+        ..SqlType::varchar(4, Collation::Binary)
+    };
+    let columns = vec![
+        auto("id", int()),
+        Column {
+            comment: "cc".into(),
+            ..with_default(
+                "a",
+                SqlType {
+                    kind: TypeKind::TinyInt,
+                    length: 1,
+                    ..int()
+                },
+                "1",
+            )
+        },
+        not_null("b", SqlType::BIGINT_UNSIGNED),
+        with_default("c", SqlType::varchar(10, Collation::Utf8mb4Bin), "x"),
+        column("d", SqlType::decimal(10, 2)),
+        column("e", SqlType::FLOAT),
+        Column {
+            default: Default::Now,
+            on_update_now: true,
+            ..column("g", SqlType::datetime(3))
+        },
+        with_default("n", binary, "0x61620000"),
+        column("p", SqlType::JSON),
+        column("l", text_type()),
+    ];
+    let indexes = vec![
+        unique("u1", &[2]),
+        prefix(key("k1", &[3, 4]), 3),
+        unique("u2", &[4, 1]),
+    ];
+    let mut definition = by_id(columns, indexes);
+    definition.comment = "tc".into();
+    create(&catalog, "t", definition).unwrap();
+    catalog
+}
+
+fn of(catalog: &Catalog, database: &str, table: &str) -> Vec<Vec<String>> {
+    let schema = catalog.schema();
+    let table = schema.require_table(database, table).unwrap();
+    super::rows(catalog, table, &Server)
+        .unwrap()
+        .iter()
+        .map(|row| {
+            assert_eq!(row.len(), table.columns.len());
+            row.iter()
+                .zip(&table.columns)
+                .map(|(value, column)| value.display_text(&column.ty))
+                .collect()
+        })
+        .collect()
+}
+
+/// Rows of the table `t`, its name being column `at`, cut to the columns from there on.
+fn of_t(catalog: &Catalog, table: &str, at: usize) -> Vec<String> {
+    of(catalog, "information_schema", table)
+        .into_iter()
+        .filter(|row| row[at] == "t")
+        .map(|row| row[at + 1..].join(" "))
+        .collect()
+}
+
+#[test]
+fn every_virtual_table_makes_batches_of_its_columns() {
+    let catalog = made();
+    let schema = catalog.schema();
+    for database in schema.databases.values().filter(|d| d.is_system()) {
+        for table in database.tables.values() {
+            for batch in batches(&catalog, table, &Server).unwrap() {
+                assert_eq!(batch.num_columns(), table.columns.len(), "{}", table.name);
+                for (column, array) in table.columns.iter().zip(batch.columns()) {
+                    assert_eq!(array.data_type(), &column.ty.arrow_type());
+                    let nulls = array.null_count();
+                    assert!(
+                        column.nullable || nulls == 0,
+                        "{}.{} is NULL",
+                        table.name,
+                        column.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_say_what_mysqls_do() {
+    assert_eq!(
+        of_t(&made(), "COLUMNS", 2),
+        [
+            "id 1 NULL NO int NULL NULL 10 0 NULL NULL NULL int PRI auto_increment select,insert,update,references   NULL",
+            "a 2 1 YES tinyint NULL NULL 3 0 NULL NULL NULL tinyint(1)   select,insert,update,references cc  NULL",
+            "b 3 NULL NO bigint NULL NULL 20 0 NULL NULL NULL bigint unsigned UNI  select,insert,update,references   NULL",
+            "c 4 x YES varchar 10 40 NULL NULL NULL utf8mb4 utf8mb4_bin varchar(10) MUL  select,insert,update,references   NULL",
+            "d 5 NULL YES decimal NULL NULL 10 2 NULL NULL NULL decimal(10,2) MUL  select,insert,update,references   NULL",
+            "e 6 NULL YES float NULL NULL 12 NULL NULL NULL NULL float   select,insert,update,references   NULL",
+            "g 7 CURRENT_TIMESTAMP(3) YES datetime NULL NULL NULL NULL 3 NULL NULL datetime(3)  \
+             DEFAULT_GENERATED on update CURRENT_TIMESTAMP(3) select,insert,update,references   NULL",
+            "n 8 0x6162 YES binary 4 4 NULL NULL NULL NULL NULL binary(4)   select,insert,update,references   NULL",
+            "p 9 NULL YES json NULL NULL NULL NULL NULL NULL NULL json   select,insert,update,references   NULL",
+            "l 10 NULL YES text 65535 65535 NULL NULL NULL utf8mb4 utf8mb4_0900_ai_ci text   \
+             select,insert,update,references   NULL",
+        ]
+    );
+}
+
+#[test]
+fn keys_and_constraints() {
+    let catalog = made();
+    assert_eq!(
+        of_t(&catalog, "STATISTICS", 2),
+        [
+            "0 d PRIMARY 1 id A 0 NULL NULL  BTREE   YES NULL",
+            "0 d u1 1 b A 0 NULL NULL  BTREE   YES NULL",
+            "0 d u2 1 d A NULL NULL NULL YES BTREE   YES NULL",
+            "0 d u2 2 a A 0 NULL NULL YES BTREE   YES NULL",
+            "1 d k1 1 c A NULL 3 NULL YES BTREE   YES NULL",
+            "1 d k1 2 d A NULL NULL NULL YES BTREE   YES NULL",
+        ]
+    );
+    assert_eq!(
+        of_t(&catalog, "KEY_COLUMN_USAGE", 5),
+        [
+            "id 1 NULL NULL NULL NULL",
+            "b 1 NULL NULL NULL NULL",
+            "d 1 NULL NULL NULL NULL",
+            "a 2 NULL NULL NULL NULL",
+        ]
+    );
+    assert_eq!(
+        of_t(&catalog, "TABLE_CONSTRAINTS", 4),
+        ["PRIMARY KEY YES", "UNIQUE YES", "UNIQUE YES"]
+    );
+}
+
+#[test]
+fn tables_and_schemata() {
+    let catalog = made();
+    create_database(&catalog, "hidden").unwrap();
+    create(&catalog, "hidden.t", heap(vec![column("a", int())], vec![])).unwrap();
+    assert_eq!(
+        of_t(&catalog, "TABLES", 2),
+        [
+            "BASE TABLE InnoDB 10 Dynamic 0 0 0 0 0 0 1 2023-11-14 22:13:20 NULL NULL utf8mb4_0900_ai_ci NULL  tc"
+        ]
+    );
+    let schemata: Vec<String> = of(&catalog, "information_schema", "SCHEMATA")
+        .iter()
+        .map(|r| r.join(" "))
+        .collect();
+    assert_eq!(
+        schemata,
+        [
+            "def d utf8mb4 utf8mb4_0900_ai_ci NULL NO",
+            "def information_schema utf8mb3 utf8mb3_general_ci NULL NO",
+            "def mysql utf8mb4 utf8mb4_0900_ai_ci NULL NO",
+            "def performance_schema utf8mb4 utf8mb4_0900_ai_ci NULL NO",
+            "def sys utf8mb4 utf8mb4_0900_ai_ci NULL NO",
+        ]
+    );
+}
+
+#[test]
+fn what_the_server_says() {
+    let catalog = catalog();
+    let of = |database, table| -> Vec<String> {
+        of(&catalog, database, table)
+            .iter()
+            .map(|r| r.join(" "))
+            .collect()
+    };
+    assert_eq!(
+        of("information_schema", "PROCESSLIST"),
+        ["7 root  NULL Query 0 NULL NULL"]
+    );
+    assert_eq!(of("performance_schema", "global_variables"), ["autocommit ON"]);
+    assert_eq!(of("performance_schema", "session_variables"), ["autocommit OFF"]);
+    assert!(
+        of("information_schema", "COLLATIONS")
+            .contains(&"utf8mb4_0900_ai_ci utf8mb4 255 Yes Yes 0 NO PAD".into())
+    );
+    assert!(
+        of("information_schema", "COLLATIONS").contains(&"utf8mb4_bin utf8mb4 46  Yes 1 PAD SPACE".into())
+    );
+    assert_eq!(
+        of("information_schema", "CHARACTER_SETS")[3],
+        "utf8mb4 utf8mb4_0900_ai_ci UTF-8 Unicode 4"
+    );
+    assert!(of("mysql", "user")[0].starts_with("localhost root Y Y Y"));
+    assert_eq!(of("information_schema", "USER_PRIVILEGES").len(), 30);
+    assert!(of("information_schema", "TRIGGERS").is_empty());
+}
+
+#[test]
+fn a_unique_key_stands_in_for_a_missing_primary_key() {
+    let catalog = catalog();
+    let columns = vec![column("a", int()), not_null("b", int()), not_null("c", int())];
+    create(
+        &catalog,
+        "t",
+        heap(columns, vec![unique("", &[0]), unique("", &[1, 2])]),
+    )
+    .unwrap();
+    let table = table(&catalog, "t");
+    assert_eq!([0, 1, 2].map(|at| column_key(&table, at)), ["UNI", "PRI", "PRI"]);
+}

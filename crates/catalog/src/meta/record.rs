@@ -34,7 +34,11 @@ struct In<T> {
 }
 
 pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>> {
-    serde_json::to_vec(&Out { format: FORMAT, value }).map_err(Error::internal)
+    serde_json::to_vec(&Out {
+        format: FORMAT,
+        value,
+    })
+    .map_err(Error::internal)
 }
 
 /// Reads a stored value; `what` names it in errors.

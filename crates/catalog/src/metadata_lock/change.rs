@@ -8,8 +8,10 @@ use types::Result;
 use super::table_lock::TableLock;
 use super::{Deadline, MetadataLocks, ROUND, WaitLimit};
 
-/// Between two rounds: time for the transactions that waited to get in.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Between two rounds: time for the transactions that waited to get in. Doubles with each round, so that a change behind
+/// a very long transaction leaves others most of the time.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(4);
 
 /// The right to change some tables. Transactions go on using them.
 pub struct ChangeLocks {
@@ -43,12 +45,16 @@ impl ChangeLocks {
     /// 1205 after the time-out, 1317 when interrupted.
     pub fn exclusive(&self, limit: &WaitLimit) -> Result<Exclusive<'_>> {
         let deadline = Deadline::new(limit);
+        let mut pause = PAUSE_MIN;
         loop {
             if let Some(exclusive) = self.try_round(&deadline)? {
                 return Ok(exclusive);
             }
-            std::thread::sleep(PAUSE);
-            deadline.next_sleep()?;
+            let until = Instant::now() + pause;
+            while Instant::now() < until {
+                std::thread::sleep(deadline.next_sleep()?);
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
         }
     }
 

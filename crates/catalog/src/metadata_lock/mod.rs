@@ -28,7 +28,7 @@ use table_lock::TableLock;
 pub use transaction::TransactionLocks;
 
 /// How long an exclusive request keeps its tables closed before it lets others pass.
-pub const ROUND: Duration = Duration::from_secs(2);
+pub const ROUND: Duration = Duration::from_secs(1);
 /// How often a wait looks whether it has been interrupted.
 const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
 const SHARDS: usize = 64;
@@ -70,7 +70,9 @@ impl MetadataLocks {
     /// Drops the lock of a table that is gone. Ids are never used twice, so whoever still waits on it is let through,
     /// and finds that the table is not there any more.
     pub fn forget(&self, id: i64) {
-        self.shards[id.unsigned_abs() as usize % SHARDS].write().remove(&id);
+        self.shards[id.unsigned_abs() as usize % SHARDS]
+            .write()
+            .remove(&id);
     }
 
     /// Takes part in schema changes of these tables, one change at a time. Waits for other changes, not for transactions.

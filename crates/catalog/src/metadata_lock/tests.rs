@@ -60,7 +60,10 @@ fn exclusive_waits_for_sharers_and_keeps_new_ones_out() {
     assert!(late.is_empty());
     holder.release_all();
     late.acquire(7, &limit(&never, 10_000)).unwrap();
-    assert!(!granted.load(Ordering::SeqCst), "let in while the change was at work");
+    assert!(
+        !granted.load(Ordering::SeqCst),
+        "let in while the change was at work"
+    );
     ddl.join().unwrap();
 }
 
@@ -69,7 +72,14 @@ fn one_change_at_a_time_without_disturbing_sharers() {
     let locks = Arc::new(MetadataLocks::default());
     let never = Interrupt::new();
     let first = locks.lock_for_change(&[1, 2], &limit(&never, 0)).unwrap();
-    assert_eq!(locks.lock_for_change(&[3, 2], &limit(&never, 30)).err().unwrap().code, 1205);
+    assert_eq!(
+        locks
+            .lock_for_change(&[3, 2], &limit(&never, 30))
+            .err()
+            .unwrap()
+            .code,
+        1205
+    );
     // What the failed request had got is free again.
     drop(locks.lock_for_change(&[3], &limit(&never, 0)).unwrap());
     TransactionLocks::new(locks.clone())
@@ -97,7 +107,9 @@ fn an_interrupt_ends_a_wait() {
     killer.join().unwrap();
     // The table is open again.
     let never = Interrupt::new();
-    TransactionLocks::new(locks).acquire(1, &limit(&never, 0)).unwrap();
+    TransactionLocks::new(locks)
+        .acquire(1, &limit(&never, 0))
+        .unwrap();
 }
 
 /// A schema change that waits behind a long transaction lets others pass between its rounds.

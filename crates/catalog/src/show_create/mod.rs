@@ -4,7 +4,6 @@ use functions::TimeZone;
 use types::{Charset, Collation, TypeKind};
 
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
-use crate::type_text::column_type;
 
 /// The statement that makes the table. `next_auto_increment` is the id the next row would get.
 /// Defaults of TIMESTAMP columns are shown in `time_zone`.
@@ -87,7 +86,7 @@ fn primary_collation(charset: Charset) -> Collation {
 }
 
 fn column(table: &Table, column: &Column, time_zone: &TimeZone) -> String {
-    let mut text = format!("{} {}", identifier(&column.name), column_type(&column.ty));
+    let mut text = format!("{} {}", identifier(&column.name), column.ty.column_type());
     if column.ty.is_string() && !column.ty.is_binary() {
         text.push_str(&collation_clauses(table, column));
     }

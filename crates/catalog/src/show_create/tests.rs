@@ -1,9 +1,11 @@
 //! Texts are MySQL 8.0.33's answers to SHOW CREATE TABLE for the same definitions.
 
-use types::SqlType;
+use functions::TimeZone;
+use types::{Collation, SqlType, TypeKind};
 
-use super::*;
+use super::database;
 use crate::definition::TableDefinition;
+use crate::model::{Column, Database, Default, Handle};
 use crate::test_support::*;
 
 /// Makes the table `t` and shows it.
@@ -18,46 +20,87 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 fn integer(kind: TypeKind, length: u32, unsigned: bool) -> SqlType {
-    SqlType { kind, length, unsigned, ..SqlType::BIGINT }
+    SqlType {
+        kind,
+        length,
+        unsigned,
+        ..SqlType::BIGINT
+    }
 }
 
 fn string(kind: TypeKind, length: u32, collation: Collation) -> SqlType {
-    SqlType { kind, ..SqlType::varchar(length, collation) }
+    SqlType {
+        kind,
+        ..SqlType::varchar(length, collation)
+    }
 }
 
 fn fixed_float(base: SqlType, length: u32, decimals: u8, unsigned: bool) -> SqlType {
-    SqlType { length, decimals, unsigned, ..base }
+    SqlType {
+        length,
+        decimals,
+        unsigned,
+        ..base
+    }
 }
 
 fn explicit(name: &str, ty: SqlType) -> Column {
-    Column { explicit_collation: true, ..column(name, ty) }
+    Column {
+        explicit_collation: true,
+        ..column(name, ty)
+    }
 }
 
 fn commented(column: Column, comment: &str) -> Column {
-    Column { comment: comment.to_owned(), ..column }
+    Column {
+        comment: comment.to_owned(),
+        ..column
+    }
 }
 
 #[test]
 fn numbers() {
     let columns = vec![
         column("a", int()),
-        Column { nullable: false, ..with_default("b", integer(TypeKind::Int, 10, true), "5") },
+        Column {
+            nullable: false,
+            ..with_default("b", integer(TypeKind::Int, 10, true), "5")
+        },
         column("c", integer(TypeKind::TinyInt, 1, false)),
         with_default("d", integer(TypeKind::TinyInt, 1, false), "1"),
         column("e", integer(TypeKind::TinyInt, 3, true)),
         column("f", integer(TypeKind::SmallInt, 6, false)),
         column("g", integer(TypeKind::MediumInt, 9, false)),
-        Column { default: Default::Null, ..column("h", SqlType::BIGINT_UNSIGNED) },
+        Column {
+            default: Default::Null,
+            ..column("h", SqlType::BIGINT_UNSIGNED)
+        },
         column("j", SqlType::YEAR),
         with_default("k", SqlType::YEAR, "2024"),
         with_default("l", SqlType::decimal(10, 2), "1.50"),
         column("m", SqlType::decimal(10, 0)),
-        column("n", SqlType { unsigned: true, ..SqlType::decimal(5, 0) }),
+        column(
+            "n",
+            SqlType {
+                unsigned: true,
+                ..SqlType::decimal(5, 0)
+            },
+        ),
         column("o", SqlType::FLOAT),
         column("p", SqlType::DOUBLE),
         column("q", fixed_float(SqlType::FLOAT, 7, 3, false)),
         column("r", fixed_float(SqlType::DOUBLE, 10, 2, true)),
-        Column { nullable: false, ..with_default("s", SqlType { unsigned: true, ..SqlType::FLOAT }, "0.5") },
+        Column {
+            nullable: false,
+            ..with_default(
+                "s",
+                SqlType {
+                    unsigned: true,
+                    ..SqlType::FLOAT
+                },
+                "0.5",
+            )
+        },
         with_default("t", SqlType::DOUBLE, "1e100"),
     ];
     assert_eq!(
@@ -88,8 +131,14 @@ fn numbers() {
 
 #[test]
 fn dates_and_times() {
-    let now = |column: Column| Column { default: Default::Now, ..column };
-    let updated = |column: Column| Column { on_update_now: true, ..column };
+    let now = |column: Column| Column {
+        default: Default::Now,
+        ..column
+    };
+    let updated = |column: Column| Column {
+        on_update_now: true,
+        ..column
+    };
     let columns = vec![
         with_default("a", SqlType::DATE, "2020-01-01"),
         column("b", SqlType::datetime(0)),
@@ -97,7 +146,10 @@ fn dates_and_times() {
         column("d", SqlType::timestamp(0)),
         updated(now(not_null("f", SqlType::timestamp(0)))),
         with_default("g", SqlType::time(3), "10:11:12.500"),
-        Column { default: Default::Null, ..column("h", SqlType::timestamp(0)) },
+        Column {
+            default: Default::Null,
+            ..column("h", SqlType::timestamp(0))
+        },
         with_default("i", SqlType::timestamp(3), "2020-01-01 00:00:00.000"),
         updated(column("j", SqlType::datetime(0))),
         now(column("k", SqlType::timestamp(0))),
@@ -177,7 +229,10 @@ fn strings() {
 }
 
 fn collated(columns: Vec<Column>, collation: Collation) -> String {
-    shown(TableDefinition { collation, ..heap(columns, vec![]) })
+    shown(TableDefinition {
+        collation,
+        ..heap(columns, vec![])
+    })
 }
 
 /// What the statement says of a column's collation is repeated; what it inherits is shown only where it has to be.
@@ -200,10 +255,22 @@ fn collations_of_columns_and_tables() {
         "`g` varchar(5) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci DEFAULT NULL,",
     ];
     for (collation, inherited, options) in [
-        (Utf8mb40900AiCi, "`z` varchar(5) DEFAULT NULL", "utf8mb4 COLLATE=utf8mb4_0900_ai_ci"),
+        (
+            Utf8mb40900AiCi,
+            "`z` varchar(5) DEFAULT NULL",
+            "utf8mb4 COLLATE=utf8mb4_0900_ai_ci",
+        ),
         (Latin1SwedishCi, "`z` varchar(5) DEFAULT NULL", "latin1"),
-        (Utf8mb4Bin, "`z` varchar(5) COLLATE utf8mb4_bin DEFAULT NULL", "utf8mb4 COLLATE=utf8mb4_bin"),
-        (AsciiBin, "`z` varchar(5) COLLATE ascii_bin DEFAULT NULL", "ascii COLLATE=ascii_bin"),
+        (
+            Utf8mb4Bin,
+            "`z` varchar(5) COLLATE utf8mb4_bin DEFAULT NULL",
+            "utf8mb4 COLLATE=utf8mb4_bin",
+        ),
+        (
+            AsciiBin,
+            "`z` varchar(5) COLLATE ascii_bin DEFAULT NULL",
+            "ascii COLLATE=ascii_bin",
+        ),
         (
             Utf8mb4GeneralCi,
             "`z` varchar(5) COLLATE utf8mb4_general_ci DEFAULT NULL",
@@ -248,7 +315,7 @@ fn keys_are_in_mysqls_order() {
     let made = table(&catalog, "t");
     let next = catalog.next_auto_increment(&made).unwrap();
     assert_eq!(
-        super::table(&made, Some(next), &TimeZone::UTC),
+        crate::show_create::table(&made, Some(next), &TimeZone::UTC),
         "CREATE TABLE `t` (
   `id` int NOT NULL AUTO_INCREMENT,
   `a` int DEFAULT NULL,
@@ -348,7 +415,10 @@ fn prefixes() {
         prefix(key("", &[2]), 5),
         prefix(key("", &[3]), 5),
     ];
-    let definition = TableDefinition { handle: Handle::Clustered { index: 0 }, ..heap(columns, indexes) };
+    let definition = TableDefinition {
+        handle: Handle::Clustered { index: 0 },
+        ..heap(columns, indexes)
+    };
     assert_eq!(
         lines(&shown(definition))[1..9],
         [
@@ -372,8 +442,11 @@ fn timestamps_defaults_are_in_the_sessions_zone() {
         with_default("b", SqlType::datetime(0), "2020-01-01 00:00:00"),
     ];
     create(&catalog, "t", heap(columns, vec![])).unwrap();
-    let text = super::table(&table(&catalog, "t"), None, &TimeZone::Offset(-3600));
-    assert_eq!(lines(&text)[1], "`a` timestamp NULL DEFAULT '2019-12-31 23:00:00',");
+    let text = crate::show_create::table(&table(&catalog, "t"), None, &TimeZone::Offset(-3600));
+    assert_eq!(
+        lines(&text)[1],
+        "`a` timestamp NULL DEFAULT '2019-12-31 23:00:00',"
+    );
     assert_eq!(lines(&text)[2], "`b` datetime DEFAULT '2020-01-01 00:00:00'");
 }
 
@@ -392,7 +465,10 @@ fn databases() {
         "CREATE DATABASE `information_schema` /*!40100 DEFAULT CHARACTER SET utf8mb3 */ \
          /*!80016 DEFAULT ENCRYPTION='N' */"
     );
-    let latin = Database { collation: Collation::Latin1SwedishCi, ..Database::clone(schema.database("d").unwrap()) };
+    let latin = Database {
+        collation: Collation::Latin1SwedishCi,
+        ..Database::clone(schema.database("d").unwrap())
+    };
     assert_eq!(
         database(&latin, true),
         "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `d` /*!40100 DEFAULT CHARACTER SET latin1 */ \

@@ -156,7 +156,6 @@ fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::type_text::column_type;
 
     #[test]
     fn every_line_is_a_column() {
@@ -166,11 +165,16 @@ mod tests {
             .flat_map(|d| d.tables.values())
             .map(|t| t.columns.len())
             .sum();
-        let lines = TABLES.lines().filter(|l| !l.is_empty() && !l.starts_with(['#', '[']));
+        let lines = TABLES
+            .lines()
+            .filter(|l| !l.is_empty() && !l.starts_with(['#', '[']));
         assert_eq!(count, lines.count());
         assert!(databases.iter().all(Database::is_system));
-        let ids: std::collections::BTreeSet<i64> =
-            databases.iter().flat_map(|d| d.tables.values()).map(|t| t.id).collect();
+        let ids: std::collections::BTreeSet<i64> = databases
+            .iter()
+            .flat_map(|d| d.tables.values())
+            .map(|t| t.id)
+            .collect();
         assert_eq!(ids.len(), databases.iter().map(|d| d.tables.len()).sum::<usize>());
     }
 
@@ -179,7 +183,7 @@ mod tests {
         let databases = databases().unwrap();
         let tables = databases.iter().find(|d| d.name == "information_schema").unwrap();
         let table = &tables.tables["TABLES"];
-        let type_of = |name: &str| column_type(&table.columns[table.column_offset(name).unwrap()].ty);
+        let type_of = |name: &str| table.columns[table.column_offset(name).unwrap()].ty.column_type();
         assert_eq!(type_of("TABLE_NAME"), "varchar(64)");
         assert_eq!(type_of("TABLE_ROWS"), "bigint unsigned");
         assert_eq!(type_of("CREATE_TIME"), "timestamp");

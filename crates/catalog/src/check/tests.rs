@@ -1,0 +1,119 @@
+//! Tests: every way in which rows and indexes can disagree is found and named.
+
+use std::sync::Arc;
+
+use kv::{Durability, TxnOptions};
+use types::Value;
+
+use super::*;
+use crate::test_support::*;
+
+fn made() -> (Arc<Catalog>, Arc<Table>) {
+    let catalog = catalog();
+    let columns = vec![
+        not_null("id", int()),
+        column("a", int()),
+        column("b", varchar(10)),
+    ];
+    create(
+        &catalog,
+        "t",
+        by_id(columns, vec![unique("u", &[1]), prefix(key("k", &[2]), 2)]),
+    )
+    .unwrap();
+    let table = table(&catalog, "t");
+    for id in 0..600 {
+        let b = text(&format!("b{id}"));
+        insert(&catalog, &table, &[Value::Int(id), Value::Int(id * 2), b]);
+    }
+    (catalog, table)
+}
+
+/// The entry of row `id` in an index.
+fn entry(table: &Table, index: &str, id: i64) -> IndexEntry {
+    let encoder = RowEncoder::new(table).unwrap();
+    let index = table.indexes.iter().position(|i| i.name == index).unwrap();
+    let row = [Value::Int(id), Value::Int(id * 2), text(&format!("b{id}"))];
+    encoder
+        .index_entry(index, &row, &RowHandle::Int(id), TimeZone::UTC)
+        .unwrap()
+}
+
+fn put(catalog: &Catalog, key: Vec<u8>, value: Option<Vec<u8>>) {
+    let mut txn = catalog.store().begin(TxnOptions::default()).unwrap();
+    match value {
+        Some(value) => txn.put(key, value).unwrap(),
+        None => txn.delete(key).unwrap(),
+    }
+    txn.commit(Durability::Os).unwrap();
+}
+
+fn found(catalog: &Catalog, table: &Table) -> String {
+    let error = catalog.check_table(table, &Interrupt::new()).unwrap_err();
+    assert_eq!(error.code, 8003);
+    error.message
+}
+
+#[test]
+fn a_sound_table_passes() {
+    let (catalog, table) = made();
+    let report = catalog.check_table(&table, &Interrupt::new()).unwrap();
+    assert_eq!(
+        report,
+        CheckReport {
+            rows: 600,
+            entries: 1200
+        }
+    );
+    let killed = Interrupt::new();
+    killed.raise();
+    assert_eq!(catalog.check_table(&table, &killed).unwrap_err().code, 1317);
+}
+
+#[test]
+fn a_missing_entry_is_found() {
+    let (catalog, table) = made();
+    put(&catalog, entry(&table, "k", 300).key, None);
+    assert_eq!(
+        found(&catalog, &table),
+        "data inconsistency in table: d.t, index: k, handle: 300, the row has no index entry"
+    );
+}
+
+#[test]
+fn an_entry_for_another_row_is_found() {
+    let (catalog, table) = made();
+    put(
+        &catalog,
+        entry(&table, "u", 10).key,
+        Some(entry(&table, "u", 11).value),
+    );
+    assert!(
+        found(&catalog, &table)
+            .starts_with("data inconsistency in table: d.t, index: u, handle: 10, index value")
+    );
+}
+
+#[test]
+fn an_entry_without_its_row_is_found() {
+    let (catalog, table) = made();
+    let extra = entry(&table, "k", 700);
+    put(&catalog, extra.key, Some(extra.value));
+    assert_eq!(
+        found(&catalog, &table),
+        "data inconsistency in table: d.t, index: k, handle: 700, the index entry has no row"
+    );
+    let (catalog, table) = made();
+    put(&catalog, row_key(&table, &RowHandle::Int(5)), None);
+    assert_eq!(
+        found(&catalog, &table),
+        "data inconsistency in table: d.t, index: u, handle: 5, the index entry has no row"
+    );
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_found() {
+    let (catalog, table) = made();
+    put(&catalog, row_key(&table, &RowHandle::Int(5)), Some(vec![1, 2, 3]));
+    assert!(found(&catalog, &table).contains("a row cannot be read"));
+}

@@ -1,0 +1,564 @@
+//! ALTER TABLE on tables with rows.
+
+use super::*;
+use crate::definition::{AlterChange, Position};
+use crate::model::{Default, SchemaState};
+
+fn with_rows(catalog: &Catalog) -> std::sync::Arc<Table> {
+    let columns = vec![auto("id", int()), column("a", int()), column("b", varchar(20))];
+    create(catalog, "t", by_id(columns, vec![key("", &[1])])).unwrap();
+    let made = table(catalog, "t");
+    for (id, a, b) in [(1, 10, "x"), (2, 20, "y"), (3, 20, "z")] {
+        insert(catalog, &made, &[Value::Int(id), Value::Int(a), text(b)]);
+    }
+    made
+}
+
+fn rename_column(from: &str, to: &str) -> AlterChange {
+    AlterChange::RenameColumn {
+        from: from.into(),
+        to: to.into(),
+    }
+}
+
+fn modify(name: &str, column: Column) -> AlterChange {
+    AlterChange::ModifyColumn {
+        name: name.into(),
+        column,
+        position: None,
+    }
+}
+
+fn names(catalog: &Catalog) -> Vec<String> {
+    table(catalog, "t")
+        .columns
+        .iter()
+        .map(|c| c.name.clone())
+        .collect()
+}
+
+#[test]
+fn columns_are_added_and_dropped_without_touching_rows() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    let changes = vec![
+        add_column(with_default("c", int(), "7"), Position::First),
+        add_column(column("d", varchar(5)), Position::After("a".into())),
+        add_column(not_null("e", int()), Position::Last),
+        add_column(not_null("f", varchar(3)), Position::After("e".into())),
+    ];
+    alter(&catalog, "t", changes).unwrap();
+    assert_eq!(names(&catalog), ["c", "id", "a", "d", "b", "e", "f"]);
+    let seven = Value::Int(7);
+    let row = |id, a, b: &str| {
+        vec![
+            seven.clone(),
+            Value::Int(id),
+            Value::Int(a),
+            Value::Null,
+            text(b),
+            Value::Int(0),
+            text(""),
+        ]
+    };
+    assert_eq!(
+        rows(&catalog, &table(&catalog, "t")),
+        [row(1, 10, "x"), row(2, 20, "y"), row(3, 20, "z")]
+    );
+    assert_eq!(checked(&catalog, "t"), 3);
+
+    // Rows keep what they had when the default changes, and a new column of the old name starts anew.
+    let default = |text: &str| Some(Default::Literal(text.into()));
+    alter(
+        &catalog,
+        "t",
+        vec![AlterChange::SetDefault {
+            column: "c".into(),
+            default: default("9"),
+        }],
+    )
+    .unwrap();
+    alter(
+        &catalog,
+        "t",
+        vec![
+            drop_column("b"),
+            drop_column("d"),
+            drop_column("e"),
+            drop_column("f"),
+        ],
+    )
+    .unwrap();
+    alter(
+        &catalog,
+        "t",
+        vec![add_column(column("b", varchar(20)), Position::Last)],
+    )
+    .unwrap();
+    let made = table(&catalog, "t");
+    insert(
+        &catalog,
+        &made,
+        &[Value::Int(9), Value::Int(4), Value::Int(1), text("new")],
+    );
+    let found = rows(&catalog, &made);
+    assert_eq!(found[0], [seven, Value::Int(1), Value::Int(10), Value::Null]);
+    assert_eq!(
+        found[3],
+        [Value::Int(9), Value::Int(4), Value::Int(1), text("new")]
+    );
+    assert_eq!(checked(&catalog, "t"), 4);
+    alter(
+        &catalog,
+        "t",
+        vec![AlterChange::SetDefault {
+            column: "c".into(),
+            default: None,
+        }],
+    )
+    .unwrap();
+    assert!(show(&catalog, "t").contains("`c` int DEFAULT NULL"));
+}
+
+#[test]
+fn now_is_evaluated_once() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    let now = Column {
+        default: Default::Now,
+        ..not_null("at", SqlType::timestamp(3))
+    };
+    alter(&catalog, "t", vec![add_column(now, Position::Last)]).unwrap();
+    let made = table(&catalog, "t");
+    assert_eq!(
+        made.columns[3].original_default.as_deref(),
+        Some("2023-11-14 22:13:20.000")
+    );
+    assert_eq!(made.columns[3].default, Default::Now);
+}
+
+#[test]
+fn existing_rows_cannot_get_every_new_column() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    let date = || add_column(not_null("d", SqlType::DATE), Position::Last);
+    assert_eq!(
+        fails(alter(&catalog, "t", vec![date()])),
+        error(1292, "Incorrect date value: '0000-00-00' for column 'd' at row 1")
+    );
+    let lenient = DdlContext {
+        sql_mode: SqlMode {
+            no_zero_date: false,
+            ..SqlMode::default()
+        },
+        ..context()
+    };
+    alter_with(&catalog, "t", vec![date()], &lenient).unwrap();
+
+    create(&catalog, "u", heap(vec![column("a", int())], vec![])).unwrap();
+    let id = || {
+        vec![
+            add_column(auto("id", int()), Position::First),
+            add_index("", &["id"], true),
+        ]
+    };
+    alter(&catalog, "u", id()).unwrap();
+    create(&catalog, "v", heap(vec![column("a", int())], vec![])).unwrap();
+    insert(&catalog, &table(&catalog, "v"), &[Value::Int(1)]);
+    assert_eq!(fails(alter(&catalog, "v", id())).0, 1235);
+    assert!(table(&catalog, "v").indexes.is_empty());
+}
+
+#[test]
+fn names_mean_what_they_meant_before() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    alter(
+        &catalog,
+        "t",
+        vec![rename_column("a", "b"), rename_column("b", "a")],
+    )
+    .unwrap();
+    assert_eq!(names(&catalog), ["id", "b", "a"]);
+    assert!(show(&catalog, "t").contains("KEY `a` (`b`)"));
+    // An index is replaced whatever the order says; a column too.
+    alter(
+        &catalog,
+        "t",
+        vec![add_index("a", &["id", "b"], false), drop_index("a")],
+    )
+    .unwrap();
+    assert!(show(&catalog, "t").contains("KEY `a` (`id`,`b`)"));
+    alter(
+        &catalog,
+        "t",
+        vec![add_column(column("a", int()), Position::First), drop_column("a")],
+    )
+    .unwrap();
+    assert_eq!(names(&catalog), ["a", "id", "b"]);
+    let first = AlterChange::ModifyColumn {
+        name: "b".into(),
+        column: column("bb", int()),
+        position: Some(Position::First),
+    };
+    alter(&catalog, "t", vec![first]).unwrap();
+    assert_eq!(names(&catalog), ["bb", "a", "id"]);
+    assert_eq!(
+        rows(&catalog, &table(&catalog, "t"))[2],
+        [Value::Int(20), Value::Null, Value::Int(3)]
+    );
+    assert_eq!(checked(&catalog, "t"), 3);
+}
+
+#[test]
+fn indexes_are_built_from_the_rows_there_are() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    let before = catalog.store().current_ts().unwrap();
+    alter(
+        &catalog,
+        "t",
+        vec![
+            add_index("", &["a"], false),
+            add_index("u", &["a", "b"], true),
+            drop_index("a"),
+        ],
+    )
+    .unwrap();
+    let made = table(&catalog, "t");
+    assert!(made.indexes.iter().all(|i| i.state == SchemaState::Public));
+    assert_eq!(
+        made.indexes.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(),
+        ["u", "a"]
+    );
+    let report = catalog.check_table(&made, &kv::Interrupt::new()).unwrap();
+    assert_eq!((report.rows, report.entries), (3, 6));
+    // An older snapshot would not find the rows in the new index.
+    assert_eq!(made.check_readable_at(before).unwrap_err().code, 1412);
+    assert!(
+        made.check_readable_at(catalog.store().current_ts().unwrap())
+            .is_ok()
+    );
+}
+
+#[test]
+fn indexes_on_new_columns_and_on_the_rest_of_old_ones() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    alter(&catalog, "t", vec![add_index("ab", &["a", "b"], true)]).unwrap();
+    let changes = vec![
+        add_column(with_default("c", int(), "5"), Position::First),
+        add_index("", &["c", "id"], true),
+    ];
+    alter(&catalog, "t", changes).unwrap();
+    assert_eq!(checked(&catalog, "t"), 3);
+    // Every row has the same default.
+    let changes = vec![
+        add_column(with_default("e", int(), "5"), Position::Last),
+        add_index("", &["e"], true),
+    ];
+    assert_eq!(
+        fails(alter(&catalog, "t", changes)),
+        error(1062, "Duplicate entry '5' for key 't.e'")
+    );
+    assert_eq!(names(&catalog), ["c", "id", "a", "b"]);
+
+    // Without `b`, `ab` is an index on `a`, which has duplicates.
+    assert_eq!(
+        fails(alter(&catalog, "t", vec![drop_column("b")])),
+        error(1062, "Duplicate entry '20' for key 't.ab'")
+    );
+    assert_eq!(checked(&catalog, "t"), 3);
+    alter(&catalog, "t", vec![drop_column("a")]).unwrap();
+    assert!(show(&catalog, "t").contains("UNIQUE KEY `ab` (`b`)"));
+    assert!(!show(&catalog, "t").contains("KEY `a`"));
+    assert_eq!(checked(&catalog, "t"), 3);
+}
+
+#[test]
+fn a_duplicate_leaves_nothing_behind() {
+    let catalog = catalog();
+    let before = with_rows(&catalog);
+    assert_eq!(
+        fails(alter(&catalog, "t", vec![add_index("u", &["a"], true)])),
+        error(1062, "Duplicate entry '20' for key 't.u'")
+    );
+    let after = table(&catalog, "t");
+    assert_eq!(after.indexes, before.indexes);
+    assert_eq!(checked(&catalog, "t"), 3);
+    // The id is not used again, so that what the failure left cannot show up in a later index.
+    alter(&catalog, "t", vec![add_index("u", &["b"], true)]).unwrap();
+    assert!(
+        table(&catalog, "t")
+            .indexes
+            .iter()
+            .any(|i| i.name == "u" && i.id == before.max_index_id + 2)
+    );
+    assert_eq!(checked(&catalog, "t"), 3);
+    catalog.store().set_gc_age(Duration::ZERO);
+    thread::sleep(Duration::from_millis(5));
+    catalog.store().run_gc().unwrap();
+    assert_eq!(catalog.run_gc_queue().unwrap(), 1);
+    let gone = KeyRange::prefix(codec::key::index_prefix(before.id, before.max_index_id + 1));
+    assert!(
+        catalog
+            .store()
+            .latest()
+            .scan_page(&gone, 1, false)
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn nulls_do_not_collide() {
+    let catalog = catalog();
+    create(
+        &catalog,
+        "t",
+        heap(vec![column("a", int()), column("b", int())], vec![]),
+    )
+    .unwrap();
+    let made = table(&catalog, "t");
+    for _ in 0..3 {
+        insert(&catalog, &made, &[Value::Null, Value::Int(1)]);
+    }
+    alter(&catalog, "t", vec![add_index("", &["a", "b"], true)]).unwrap();
+    assert_eq!(checked(&catalog, "t"), 3);
+}
+
+#[test]
+fn what_cannot_be_altered() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    let fails = |change| fails(alter(&catalog, "t", vec![change]));
+    let unknown = |name: &str| error(1054, &format!("Unknown column '{name}' in 't'"));
+    let cannot_drop = error(1091, "Can't DROP 'x'; check that column/key exists");
+    assert_eq!(fails(drop_column("x")), cannot_drop);
+    assert_eq!(fails(drop_index("x")), cannot_drop);
+    assert_eq!(fails(rename_column("x", "y")), unknown("x"));
+    assert_eq!(fails(modify("x", column("x", int()))), unknown("x"));
+    assert_eq!(
+        fails(AlterChange::SetDefault {
+            column: "x".into(),
+            default: None
+        }),
+        unknown("x")
+    );
+    assert_eq!(
+        fails(add_column(column("n", int()), Position::After("x".into()))),
+        unknown("x")
+    );
+    assert_eq!(
+        fails(add_column(column("A", int()), Position::Last)),
+        error(1060, "Duplicate column name 'A'")
+    );
+    assert_eq!(
+        fails(rename_column("b", "a")),
+        error(1060, "Duplicate column name 'a'")
+    );
+    assert_eq!(
+        fails(add_index("a", &["b"], false)),
+        error(1061, "Duplicate key name 'a'")
+    );
+    assert_eq!(
+        fails(add_index("", &["x"], false)),
+        error(1072, "Key column 'x' doesn't exist in table")
+    );
+    let rename = |from: &str, to: &str| AlterChange::RenameIndex {
+        from: from.into(),
+        to: to.into(),
+    };
+    assert_eq!(
+        fails(rename("x", "y")),
+        error(1176, "Key 'x' doesn't exist in table 't'")
+    );
+    assert_eq!(
+        fails(rename("a", "PRIMARY")),
+        error(1280, "Incorrect index name 'PRIMARY'")
+    );
+    assert_eq!(fails(drop_index("PRIMARY")).0, 1235);
+    assert_eq!(fails(drop_column("id")).0, 1235);
+    assert_eq!(
+        fails(AlterChange::RenameTable { to: name("nodb.t") }),
+        error(1049, "Unknown database 'nodb'")
+    );
+    create(&catalog, "u", heap(vec![column("a", int())], vec![])).unwrap();
+    assert_eq!(
+        fails(AlterChange::RenameTable { to: name("u") }),
+        error(1050, "Table 'u' already exists")
+    );
+    assert_eq!(
+        super::fails(alter(&catalog, "u", vec![drop_column("a")])),
+        error(
+            1090,
+            "You can't delete all columns with ALTER TABLE; use DROP TABLE instead"
+        )
+    );
+    alter(
+        &catalog,
+        "u",
+        vec![drop_column("a"), add_column(column("z", int()), Position::Last)],
+    )
+    .unwrap();
+}
+
+#[test]
+fn columns_change_where_no_value_does() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    let changes = vec![
+        modify(
+            "a",
+            Column {
+                comment: "wide".into(),
+                ..with_default("aa", SqlType::BIGINT, "3")
+            },
+        ),
+        modify("b", not_null("b", varchar(100))),
+    ];
+    alter(&catalog, "t", changes).unwrap();
+    assert_eq!(
+        show(&catalog, "t"),
+        "CREATE TABLE `t` (
+  `id` int NOT NULL AUTO_INCREMENT,
+  `aa` bigint DEFAULT '3' COMMENT 'wide',
+  `b` varchar(100) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `a` (`aa`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci"
+    );
+    assert_eq!(checked(&catalog, "t"), 3);
+    let refused = |change| assert_eq!(fails(alter(&catalog, "t", vec![change])).0, 1235);
+    refused(modify("aa", column("aa", int())));
+    refused(modify("aa", column("aa", varchar(20))));
+    refused(modify("b", column("b", varchar(99))));
+    refused(modify("aa", column("aa", SqlType::BIGINT_UNSIGNED)));
+    refused(modify(
+        "b",
+        column("b", SqlType::varchar(100, Collation::Latin1SwedishCi)),
+    ));
+    // Another collation of the same characters is free as long as no index sorts by it.
+    alter(
+        &catalog,
+        "t",
+        vec![modify(
+            "b",
+            column("b", SqlType::varchar(100, Collation::Utf8mb4Bin)),
+        )],
+    )
+    .unwrap();
+    alter(&catalog, "t", vec![add_index("b", &["b"], false)]).unwrap();
+    refused(modify("b", column("b", varchar(100))));
+}
+
+#[test]
+fn any_column_but_the_key_changes_where_there_are_no_rows() {
+    let catalog = catalog();
+    with_rows(&catalog);
+    let change = || {
+        vec![
+            modify("a", column("a", varchar(20))),
+            modify("b", column("b", SqlType::DATE)),
+        ]
+    };
+    assert_eq!(fails(alter(&catalog, "t", change())).0, 1235);
+    execute(&catalog, Ddl::TruncateTable { name: name("t") }).unwrap();
+    let before = catalog.store().current_ts().unwrap();
+    alter(&catalog, "t", change()).unwrap();
+    let made = table(&catalog, "t");
+    assert_eq!(made.check_readable_at(before).unwrap_err().code, 1412);
+    insert(&catalog, &made, &[Value::Int(1), text("x"), Value::UInt(0)]);
+    assert_eq!(checked(&catalog, "t"), 1);
+    execute(&catalog, Ddl::TruncateTable { name: name("t") }).unwrap();
+    assert_eq!(
+        fails(alter(
+            &catalog,
+            "t",
+            vec![modify("id", column("id", varchar(20)))]
+        ))
+        .0,
+        1235
+    );
+}
+
+#[test]
+fn not_null_needs_rows_without_null() {
+    let catalog = catalog();
+    let made = with_rows(&catalog);
+    insert(&catalog, &made, &[Value::Int(4), Value::Null, text("n")]);
+    let strict = || vec![modify("a", not_null("a", int()))];
+    assert_eq!(
+        fails(alter(&catalog, "t", strict())),
+        error(1138, "Invalid use of NULL value")
+    );
+    execute(&catalog, Ddl::TruncateTable { name: name("t") }).unwrap();
+    alter(&catalog, "t", strict()).unwrap();
+    assert!(!table(&catalog, "t").columns[1].nullable);
+}
+
+#[test]
+fn auto_increment_is_not_set_below_what_is_there() {
+    let catalog = catalog();
+    let made = with_rows(&catalog);
+    catalog.bump_auto_increment(&made, 3).unwrap();
+    let set = |n| alter(&catalog, "t", vec![AlterChange::AutoIncrement(n)]).unwrap();
+    let next = || catalog.next_auto_increment(&table(&catalog, "t")).unwrap();
+    set(50);
+    assert_eq!(next(), 50);
+    set(2);
+    assert_eq!(next(), 4);
+    assert_eq!(catalog.allocate_auto_increment(&made, 1, 1, 1).unwrap(), 4);
+
+    // Below where CREATE TABLE said, too.
+    let mut definition = simple();
+    definition.auto_increment_start = 100;
+    create(&catalog, "w", definition).unwrap();
+    alter(&catalog, "w", vec![AlterChange::AutoIncrement(50)]).unwrap();
+    assert_eq!(catalog.next_auto_increment(&table(&catalog, "w")).unwrap(), 50);
+
+    // By an index, by a clustered key, and where the column becomes one that counts.
+    create(&catalog, "u", heap(vec![auto("a", int())], vec![key("", &[0])])).unwrap();
+    insert(&catalog, &table(&catalog, "u"), &[Value::Int(8)]);
+    alter(&catalog, "u", vec![AlterChange::AutoIncrement(1)]).unwrap();
+    assert_eq!(catalog.next_auto_increment(&table(&catalog, "u")).unwrap(), 9);
+    let mut clustered = heap(vec![not_null("a", SqlType::BIGINT_UNSIGNED)], vec![primary(&[0])]);
+    clustered.handle = Handle::Clustered { index: 0 };
+    create(&catalog, "v", clustered).unwrap();
+    let largest = Value::UInt(i64::MAX as u64 + 5);
+    insert(&catalog, &table(&catalog, "v"), &[largest]);
+    alter(
+        &catalog,
+        "v",
+        vec![modify("a", auto("a", SqlType::BIGINT_UNSIGNED))],
+    )
+    .unwrap();
+    assert_eq!(
+        catalog.next_auto_increment(&table(&catalog, "v")).unwrap(),
+        i64::MAX as u64 + 6
+    );
+}
+
+#[test]
+fn options_and_a_new_name() {
+    let catalog = catalog();
+    create_database(&catalog, "e").unwrap();
+    with_rows(&catalog);
+    let changes = vec![
+        AlterChange::Comment("c".into()),
+        AlterChange::DefaultCollation(Collation::Utf8mb4Bin),
+        AlterChange::RenameTable { to: name("e.u") },
+        AlterChange::RenameIndex {
+            from: "a".into(),
+            to: "k".into(),
+        },
+        add_index("u", &["b"], true),
+    ];
+    alter(&catalog, "t", changes).unwrap();
+    assert!(catalog.schema().table("d", "t").is_none());
+    let shown = show(&catalog, "e.u");
+    assert!(shown.contains("KEY `k` (`a`)") && shown.contains("UNIQUE KEY `u` (`b`)"));
+    assert!(shown.ends_with("DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='c'"));
+    assert!(shown.contains("`b` varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci DEFAULT NULL"));
+    assert_eq!(checked(&catalog, "e.u"), 3);
+}
