@@ -4,7 +4,7 @@
 //! bytes on the network (`wire`).
 //!
 //! - [`SqlType`]: the type of a column or an expression, and which Arrow array holds its values.
-//! - [`Value`]: one value. [`array`]: many of them, as Arrow arrays.
+//! - [`Value`]: one value. [`mod@array`]: many of them, as Arrow arrays.
 //! - [`Decimal`]: 65 digits of exact arithmetic. [`temporal`]: dates and times, MySQL's odd ones included.
 //! - [`Collation`]: order and equality of strings, and sort keys that agree with them.
 //! - [`Error`]: number, SQLSTATE and message, the only place that maps failures to what a MySQL client sees.

@@ -1,9 +1,9 @@
 //! Exact decimal numbers of up to 65 digits.
 //!
 //! - This file: the number, its limits, its order.
-//! - [`arithmetic`](self::arithmetic): sums, products, quotients, rounding, each with MySQL's scale of the result.
-//! - [`text`](self::text): reading and printing.
-//! - [`convert`](self::convert): integers and floating point.
+//! - `arithmetic`: sums, products, quotients, rounding, each with MySQL's scale of the result.
+//! - `text`: reading and printing.
+//! - `convert`: integers and floating point.
 //!
 //! Not here: which scale an *expression* has (`planner`), and the bytes on disk (`codec`).
 
