@@ -25,7 +25,8 @@ pub fn aggregate(
     keys: &[Expr],
     calls: &[AggregateCall],
 ) -> Result<Translated> {
-    let ordered = keys.iter().any(|k| grouping_key::needs_key(&k.ty()));
+    let ordered = keys.iter().any(|k| grouping_key::needs_key(&k.ty()))
+        || calls.iter().any(|c| c.function == AggregateFunction::AnyValue);
     let input = translator.rel(input, ordered)?;
     let mut steps = Steps::default();
     let position = (ordered && input.positions).then(|| {
@@ -36,7 +37,7 @@ pub fn aggregate(
         steps.key(translator, key, position.as_deref());
     }
     for call in calls {
-        steps.call(translator, call)?;
+        steps.call(translator, call, position.as_deref())?;
     }
     let width = keys.len() + calls.len();
     // DataFusion wants at least one expression: a DISTINCT of nothing cannot be, a lone COUNT(*) has one.
@@ -79,7 +80,7 @@ impl Steps {
     fn result(&mut self, name: &str, ty: SqlType) -> Expr {
         let index = self.after.len();
         self.after.push(ident(name).alias(column_name(index)));
-        Expr::Column { index, ty, nullable: true }
+        Expr::column(index, ty, true)
     }
 
     fn output(&mut self, expr: DfExpr) {
@@ -103,13 +104,14 @@ impl Steps {
         self.output(expression::value(&column, translator.eval));
     }
 
-    fn call(&mut self, translator: &Translator, call: &AggregateCall) -> Result<()> {
+    fn call(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Result<()> {
         let result = match call.function {
             AggregateFunction::Count => self.count(translator, call)?,
             AggregateFunction::Sum => self.sum(translator, call)?.0,
             AggregateFunction::Avg => self.average(translator, call)?,
             AggregateFunction::Min => self.extreme(translator, call, false),
             AggregateFunction::Max => self.extreme(translator, call, true),
+            AggregateFunction::AnyValue => self.any_value(translator, call, position),
         };
         let result = if result.ty().arrow_type() == call.ty.arrow_type() {
             result
@@ -184,6 +186,14 @@ impl Steps {
         };
         let name = self.aggregate(found);
         self.result(&name, ty)
+    }
+
+    /// The value of the group's first row.
+    fn any_value(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
+        let value = self.before(expression::value(&call.args[0], translator.eval));
+        let order = position.map(|p| SortExpr::new(ident(p), true, true)).into_iter().collect();
+        let name = self.aggregate(first_value(ident(value), order));
+        self.result(&name, call.args[0].ty())
     }
 
     /// `function` of a value computed before grouping, of distinct values where asked.

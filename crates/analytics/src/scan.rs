@@ -100,7 +100,8 @@ impl PartitionStream for Partition {
 /// One partition's batches. Reading is done where the stream is polled: the threads that poll are there for nothing else.
 struct Batches {
     shared: Arc<Shared>,
-    decoder: RowDecoder,
+    /// A layout that cannot be is told with the first batch.
+    decoder: types::Result<RowDecoder>,
     piece: Option<Piece>,
 }
 
@@ -140,7 +141,7 @@ impl Batches {
         let mut rows = 0;
         let mut resume = None;
         let mut failure = None;
-        let decoder = &mut self.decoder;
+        let decoder = self.decoder.as_mut().map_err(|error| error.clone())?;
         let mut visit = |key: &[u8], value: &[u8]| {
             if rows == BATCH_ROWS {
                 resume = Some(key.to_vec());
@@ -162,7 +163,7 @@ impl Batches {
         if let Some(key) = resume {
             piece.rest.start = key;
         }
-        Ok((self.decoder.finish(), rows, ended))
+        Ok((decoder.finish(), rows, ended))
     }
 
     fn finish(&self, mut columns: Vec<ArrayRef>, rows: usize, first_position: u64) -> types::Result<RecordBatch> {

@@ -92,7 +92,7 @@ impl Translator<'_> {
     /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without aggregates.
     fn distinct(&self, input: &Rel) -> Result<Translated> {
         let types = self.rel(input, false)?.types;
-        let column = |(index, &ty): (usize, &SqlType)| Expr::Column { index, ty, nullable: true };
+        let column = |(index, &ty): (usize, &SqlType)| Expr::column(index, ty, true);
         let keys: Vec<Expr> = types.iter().enumerate().map(column).collect();
         aggregate::aggregate(self, input, &keys, &[])
     }

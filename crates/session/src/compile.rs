@@ -34,10 +34,11 @@ impl Session {
         if self.shared.plans.is_unshareable(&key) {
             return Ok(None);
         }
-        let parsed = planner::parse(&normalized.text, &self.settings.sql_mode)?;
+        // An error would quote the text with its literals taken out: let the original give it.
+        let Ok(parsed) = planner::parse(&normalized.text, &self.settings.sql_mode) else { return Ok(None) };
         let [parsed] = parsed.as_slice() else { return Ok(None) };
         let schema = self.shared.catalog.schema();
-        match self.bind(&schema, parsed, &normalized.text, Some(&normalized.types)) {
+        match self.bind(&schema, parsed, Some(&normalized.types)) {
             Ok(Bound::Plan { plan, cacheable: true }) => {
                 let plan = Arc::new(planned(plan, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
@@ -47,24 +48,14 @@ impl Session {
                 self.shared.plans.mark_unshareable(&key);
                 Ok(None)
             }
-            Err(error) if planner::needs_literals(&error) => {
-                self.shared.plans.mark_unshareable(&key);
-                Ok(None)
-            }
-            // The message may quote the text: let the original give it.
             Err(_) => Ok(None),
         }
     }
 
     /// Compiles a statement as it stands. `params` are the types of its parameters, `None` where they are not known.
-    pub(crate) fn compile(
-        &self,
-        parsed: &Parsed,
-        text: &str,
-        params: Option<&[SqlType]>,
-    ) -> Result<Compiled> {
+    pub(crate) fn compile(&self, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Compiled> {
         let schema = self.shared.catalog.schema();
-        Ok(match self.bind(&schema, parsed, text, params)? {
+        Ok(match self.bind(&schema, parsed, params)? {
             Bound::Plan { plan, .. } => Compiled::Plan(Arc::new(planned(plan, &schema, parsed))),
             Bound::Ddl(ddl) => Compiled::Ddl(ddl),
             Bound::Command(command) => Compiled::Command(command),
@@ -83,7 +74,7 @@ impl Session {
             return Ok(Compiled::Plan(found));
         }
         let schema = self.shared.catalog.schema();
-        match self.bind(&schema, parsed, text, Some(params))? {
+        match self.bind(&schema, parsed, Some(params))? {
             Bound::Plan { plan, cacheable } => {
                 let plan = Arc::new(planned(plan, &schema, parsed));
                 if cacheable {
@@ -100,7 +91,7 @@ impl Session {
     pub(crate) fn compile_one(&self, text: &str) -> Result<Compiled> {
         let parsed = planner::parse(text, &self.settings.sql_mode)?;
         match parsed.as_slice() {
-            [parsed] => self.compile(parsed, text, None),
+            [parsed] => self.compile(parsed, None),
             _ => Err(types::Error::internal("one statement was expected")),
         }
     }
@@ -120,14 +111,13 @@ impl Session {
         &self,
         schema: &Arc<Schema>,
         parsed: &Parsed,
-        text: &str,
         params: Option<&[SqlType]>,
     ) -> Result<Bound> {
         let catalog = &self.shared.catalog;
         let row_estimate = |table: i64| catalog.row_estimate(table);
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
-        planner::bind(parsed, text, &self.bind_env(schema, params, &row_estimate, &system_variable))
+        planner::bind(parsed, &self.bind_env(schema, params, &row_estimate, &system_variable))
     }
 
     fn bind_env<'a>(
@@ -149,6 +139,9 @@ impl Session {
             row_estimate,
             system_variable,
             user_variables: &self.user_variables,
+            time_zone: self.settings.time_zone,
+            div_precision_increment: self.settings.div_precision_increment,
+            warnings: &self.planning_warnings,
         }
     }
 

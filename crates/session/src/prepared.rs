@@ -13,7 +13,7 @@ use types::{Collation, Error, Result, SqlType, Value, errno};
 use wire::command::{BoundType, LongData, ParameterContext, StmtExecute};
 use wire::connection::PacketSink;
 use wire::row::Format;
-use wire::status::status;
+use wire::status;
 
 use crate::compile::Compiled;
 use crate::errors;
@@ -103,7 +103,7 @@ impl Session {
                 "Prepared statement contains too many placeholders",
             ));
         }
-        let columns = match self.compile(&parsed, &text, None)? {
+        let columns = match self.compile(&parsed, None)? {
             Compiled::Plan(plan) => match &plan.plan {
                 Plan::Query(query) => query.columns.clone(),
                 _ => Vec::new(),

@@ -11,7 +11,8 @@ use wire::column_type::flag;
 use wire::connection::PacketSink;
 use wire::row::{Format, RowEncoder};
 use wire::capability;
-use wire::status::status;
+use wire::status;
+use wire::writer::Writer;
 
 use crate::listing::Listing;
 use crate::session::Session;
@@ -107,7 +108,7 @@ impl Session {
         extra_status: u16,
         out: &mut dyn PacketSink,
     ) -> io::Result<()> {
-        out.send_with(&mut |packet| wire::row::encode_column_count(columns.len() as u64, packet))?;
+        out.send_with(&mut |packet| packet.put_lenenc_int(columns.len() as u64))?;
         self.send_definitions(columns, out)?;
         self.send_metadata_end(extra_status, out)
     }

@@ -92,7 +92,7 @@ impl Session {
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
     pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
         let tables = plan_tables(plan);
-        for table in &tables {
+        for table in tables.iter().filter(|table| !table.is_virtual()) {
             let limit = WaitLimit {
                 timeout: self.settings.metadata_lock_wait,
                 interrupt: &self.process.interrupt,
@@ -359,7 +359,15 @@ impl Session {
 
     /// Moves the statement's warnings to the diagnostics area.
     pub(crate) fn collect_warnings(&mut self, eval: &EvalContext) {
-        let (warnings, count) = eval.warnings.take();
+        self.keep_warnings(eval.warnings.take());
+    }
+
+    /// The same for warnings of planning.
+    pub(crate) fn collect_planning_warnings(&mut self) {
+        self.keep_warnings(self.planning_warnings.take());
+    }
+
+    fn keep_warnings(&mut self, (warnings, count): (Vec<Warning>, u64)) {
         let notes = self.settings.notes;
         let kept: Vec<Warning> = warnings
             .into_iter()

@@ -48,6 +48,8 @@ pub struct Session {
     pub(crate) row_count: i64,
     pub(crate) found_rows: u64,
     pub(crate) diagnostics: Diagnostics,
+    /// Warnings that planning the current statement has caused.
+    pub(crate) planning_warnings: functions::Warnings,
     /// Changes to tell the client with the next OK.
     pub(crate) changes: SessionTrack,
     /// More statements of the same COM_QUERY follow.
@@ -108,6 +110,7 @@ impl Session {
             row_count: -1,
             found_rows: 0,
             diagnostics: Diagnostics::default(),
+            planning_warnings: functions::Warnings::default(),
             changes: SessionTrack::default(),
             more_results: false,
             deadline: None,
@@ -235,6 +238,16 @@ impl Session {
         } else {
             self.settings.wait_timeout
         }
+    }
+
+    /// How long the rest of a command that has begun may take to arrive.
+    pub fn net_read_timeout(&self) -> Duration {
+        self.settings.net_read_timeout
+    }
+
+    /// How long the client may take to receive anything of an answer.
+    pub fn net_write_timeout(&self) -> Duration {
+        self.settings.net_write_timeout
     }
 
     pub fn max_allowed_packet(&self) -> usize {

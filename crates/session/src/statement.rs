@@ -4,7 +4,7 @@
 use std::io;
 
 use catalog::definition::{Ddl, TableName};
-use catalog::{DdlContext, check};
+use catalog::DdlContext;
 use planner::command::{Command, Explained};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;
@@ -130,7 +130,9 @@ impl Session {
             lock_wait: self.settings.metadata_lock_wait,
             now_us: self.now_us(),
             time_zone: self.settings.time_zone,
+            sql_mode: self.settings.sql_mode,
             server_collation: self.settings.collation_server,
+            user: self.account.name(),
         };
         let tables_before = self.tables_of_dropped(ddl);
         let warnings = self.shared.catalog.execute(ddl, &context)?;
@@ -163,8 +165,7 @@ impl Session {
     fn admin_check(&mut self, tables: &[TableName]) -> Result<()> {
         for name in tables {
             let table = self.table(name)?;
-            let snapshot = self.shared.store.snapshot_now()?.interruptible(self.process.interrupt.clone());
-            check::table(&table, &snapshot)?;
+            self.shared.catalog.check_table(&table, &self.process.interrupt)?;
         }
         Ok(())
     }

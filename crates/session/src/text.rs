@@ -23,7 +23,7 @@ impl Session {
     /// Runs the statements of a COM_QUERY and sends an answer for each; the first that fails is the last.
     pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let started = Instant::now();
-        if let Some(normalized) = planner::normalize(text, &self.settings.sql_mode) {
+        if let Some(normalized) = planner::normalize(text, &self.settings.sql_mode, self.settings.collation_connection) {
             match self.find_normalized(&normalized) {
                 Ok(Some(plan)) => {
                     self.begin_statement();
@@ -82,23 +82,24 @@ impl Session {
         parsed: &Parsed,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
-        if !matches!(parsed.statement, Statement::Show(_)) {
+        if !matches!(parsed.statement, Statement::Show { .. }) {
             self.begin_statement();
         }
         if parsed.parameters > 0 {
             return Ok((Kind::Other, Err(planner::syntax_error_at_parameter(text, parsed))));
         }
-        let compiled = match self.compile(parsed, text, None) {
+        let compiled = match self.compile(parsed, None) {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
-        let replan = |session: &mut Self| session.compile(parsed, text, None);
+        let replan = |session: &mut Self| session.compile(parsed, None);
         self.run_compiled(compiled, &[], Format::Text, &replan, out)
     }
 
     /// Clears what the last statement left for SHOW WARNINGS.
     pub(crate) fn begin_statement(&mut self) {
         self.diagnostics.clear();
+        drop(self.planning_warnings.take());
         self.refresh_account();
     }
 
@@ -112,6 +113,7 @@ impl Session {
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
         for _ in 0..REPLANS_MAX {
+            self.collect_planning_warnings();
             let plan = match &compiled {
                 Compiled::Plan(plan) => plan.clone(),
                 Compiled::Ddl(ddl) => return Ok((Kind::Definition, self.run_ddl(ddl).map(Outcome::Ok))),

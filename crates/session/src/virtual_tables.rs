@@ -1,11 +1,11 @@
-//! Rows of the tables the server makes up: `information_schema` from the catalog, and the few that only the server
-//! knows: processes, variables, status.
+//! Rows of the tables the server makes up: `information_schema` from the catalog, and what only the server knows:
+//! processes, variables, status.
 
 use arrow::record_batch::RecordBatch;
-use catalog::information_schema::{self, ServerRows};
+use catalog::information_schema::{self, ProcessRow, Surroundings};
 use executor::VirtualTables;
-use functions::EvalContext;
-use types::{Result, Value};
+use functions::{EvalContext, TimeZone};
+use types::Result;
 
 use crate::session::Session;
 use crate::variables::definitions::{Scope, all};
@@ -16,50 +16,64 @@ pub struct ServerTables<'a> {
 }
 
 impl VirtualTables for ServerTables<'_> {
-    fn rows(&self, database: &str, table: &str, eval: &EvalContext) -> Result<Vec<RecordBatch>> {
-        information_schema::rows(&self.session.shared.catalog, database, table, self, eval)
+    fn rows(&self, database: &str, table: &str, _: &EvalContext) -> Result<Vec<RecordBatch>> {
+        let catalog = &self.session.shared.catalog;
+        let schema = catalog.schema();
+        let table = schema.require_table(database, table)?;
+        information_schema::batches(catalog, &table, self)
     }
 }
 
-impl ServerRows for ServerTables<'_> {
-    /// `information_schema.processlist`: ID, USER, HOST, DB, COMMAND, TIME, STATE, INFO.
-    fn processes(&self) -> Vec<Vec<Value>> {
-        let row = |process: std::sync::Arc<crate::process::Process>| {
-            let activity = process.activity();
-            let seconds = i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX);
-            vec![
-                Value::UInt(process.id),
-                Value::String(activity.user),
-                Value::String(activity.host),
-                activity.database.map_or(Value::Null, Value::String),
-                Value::String(activity.command.to_owned()),
-                Value::Int(seconds),
-                Value::String(activity.state.to_owned()),
-                activity.statement.map_or(Value::Null, |s| Value::String(s.to_string())),
-            ]
-        };
-        self.session.shared.processes.all().into_iter().map(row).collect()
-    }
-
-    /// `performance_schema.global_variables` and `session_variables`: VARIABLE_NAME, VARIABLE_VALUE.
-    fn variables(&self, global: bool) -> Vec<Vec<Value>> {
+impl Surroundings for ServerTables<'_> {
+    fn processes(&self) -> Vec<ProcessRow> {
         let session = self.session;
-        let value = |d: &crate::variables::Definition| match (global, d.scope) {
-            (true, Scope::Session) => None,
-            (true, _) | (_, Scope::Global) => Some(session.shared.variables.get(d)),
-            (false, _) => Some(session.variable_text(d)),
-        };
-        let row = |d: &crate::variables::Definition| {
-            let text = value(d)?;
-            let text = text.map_or(Value::Null, |t| Value::String(t.to_string()));
-            Some(vec![Value::String(d.name.to_owned()), text])
-        };
-        all().iter().filter_map(row).collect()
+        let mut rows = Vec::new();
+        for process in session.shared.processes.all() {
+            let activity = process.activity();
+            if !session.account.may_administer() && activity.user != session.client.user {
+                continue;
+            }
+            rows.push(ProcessRow {
+                id: process.id,
+                user: activity.user,
+                host: activity.host,
+                database: activity.database,
+                command: activity.command.to_owned(),
+                time_s: i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX),
+                state: Some(activity.state.to_owned()),
+                info: activity.statement.map(|s| s.to_string()),
+            });
+        }
+        rows
     }
 
-    /// `performance_schema.global_status` and `session_status`: VARIABLE_NAME, VARIABLE_VALUE.
-    fn status(&self) -> Vec<Vec<Value>> {
-        let rows = self.session.shared.status(self.session).into_iter();
-        rows.map(|(name, value)| vec![Value::String(name), Value::String(value)]).collect()
+    fn variables(&self, global: bool) -> Vec<(String, String)> {
+        let session = self.session;
+        let mut rows = Vec::new();
+        for definition in all() {
+            let value = match (global, definition.scope) {
+                (true, Scope::Session) => continue,
+                (true, _) | (_, Scope::Global) => session.shared.variables.get(definition),
+                (false, _) => session.variable_text(definition),
+            };
+            rows.push((definition.name.to_owned(), value.map(|t| t.to_string()).unwrap_or_default()));
+        }
+        rows
+    }
+
+    fn status(&self, _global: bool) -> Vec<(String, String)> {
+        self.session.shared.status(self.session)
+    }
+
+    fn may_see(&self, database: &str) -> bool {
+        self.session.account.may_use(database)
+    }
+
+    fn may_see_accounts(&self) -> bool {
+        self.session.account.may_administer()
+    }
+
+    fn time_zone(&self) -> TimeZone {
+        self.session.settings.time_zone
     }
 }

@@ -1,7 +1,9 @@
 //! The `stemdb` binary: command line, configuration file, wiring. No logic.
 
 mod configuration;
+mod metrics;
 mod serve;
+mod sessions;
 
 use std::process::ExitCode;
 

@@ -23,10 +23,7 @@ impl Session {
     pub(super) fn show_create_database(&self, name: &str, if_not_exists: bool) -> Result<Listing> {
         let schema = self.shared.catalog.schema();
         let database = schema.database(name).ok_or_else(|| crate::errors::unknown_database(name))?;
-        let mut create = catalog::show_create::database(database);
-        if if_not_exists {
-            create = create.replacen("CREATE DATABASE ", "CREATE DATABASE /*!32312 IF NOT EXISTS*/ ", 1);
-        }
+        let create = catalog::show_create::database(database, if_not_exists);
         let mut listing = Listing::texts(&["Database", "Create Database"]);
         listing.push(vec![text(&database.name), Value::String(create)]);
         Ok(listing)

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use catalog::definition::TableName;
-use catalog::model::{Column, Database, Default, Index, Table};
+use catalog::information_schema::{columns, keys};
+use catalog::model::{Database, Index, Table};
 use planner::command::ShowFilter;
 use types::{Result, SqlType, Value};
 
@@ -136,9 +137,9 @@ impl Session {
             }
             row.extend([
                 text(if column.nullable { "YES" } else { "NO" }),
-                text(column_key(&table, offset)),
-                default_text(column),
-                text(extra(column)),
+                text(columns::column_key(&table, offset)),
+                columns::default(column, &self.settings.time_zone).map_or(Value::Null, Value::String),
+                text(columns::extra(column)),
             ]);
             if full {
                 row.extend([text("select,insert,update,references"), text(&column.comment)]);
@@ -168,7 +169,7 @@ impl Session {
             ("Expression", text_type(256)),
         ]);
         let rows = self.shared.catalog.row_estimate(table.id);
-        for index in catalog::information_schema::all_indexes(&table) {
+        for index in keys::all_indexes(&table) {
             index_rows(&table, &index, rows, &mut listing);
         }
         Ok(listing)
@@ -203,34 +204,4 @@ fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
             Value::Null,
         ]);
     }
-}
-
-/// PRI, UNI, MUL or nothing, as manual 13.7.7.5 "SHOW COLUMNS Statement" has it.
-fn column_key(table: &Table, offset: usize) -> &'static str {
-    catalog::information_schema::column_key(table, offset)
-}
-
-fn default_text(column: &Column) -> Value {
-    match &column.default {
-        Default::None | Default::Null => Value::Null,
-        Default::Literal(literal) => text(literal),
-        Default::Now if column.ty.decimals > 0 => text(format!("CURRENT_TIMESTAMP({})", column.ty.decimals)),
-        Default::Now => text("CURRENT_TIMESTAMP"),
-    }
-}
-
-fn extra(column: &Column) -> String {
-    let mut parts = Vec::new();
-    if column.auto_increment {
-        parts.push("auto_increment".to_owned());
-    }
-    if column.default == Default::Now {
-        parts.push("DEFAULT_GENERATED".to_owned());
-    }
-    if column.on_update_now {
-        let fsp = column.ty.decimals;
-        let precision = if fsp > 0 { format!("({fsp})") } else { String::new() };
-        parts.push(format!("on update CURRENT_TIMESTAMP{precision}"));
-    }
-    parts.join(" ")
 }

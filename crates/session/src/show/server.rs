@@ -28,7 +28,7 @@ impl Session {
         listing
     }
 
-    pub(super) fn show_process_list(&self, full: bool) -> Listing {
+    pub(crate) fn show_process_list(&self, full: bool) -> Listing {
         let mut listing = Listing::new(&[
             ("Id", SqlType::BIGINT_UNSIGNED),
             ("User", text_type(32)),

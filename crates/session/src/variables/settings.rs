@@ -38,6 +38,7 @@ pub struct Settings {
     /// 0 means none.
     pub max_execution: Duration,
     pub memory_limit_bytes: usize,
+    pub net_read_timeout: Duration,
     pub net_write_timeout: Duration,
     pub interactive_timeout: Duration,
     pub wait_timeout: Duration,
@@ -95,6 +96,7 @@ impl Settings {
             max_allowed_packet: integer("max_allowed_packet") as usize,
             max_execution: Duration::from_millis(integer("max_execution_time")),
             memory_limit_bytes: integer("stemdb_memory_limit") as usize,
+            net_read_timeout: seconds("net_read_timeout"),
             net_write_timeout: seconds("net_write_timeout"),
             interactive_timeout: seconds("interactive_timeout"),
             wait_timeout: seconds("wait_timeout"),

@@ -55,6 +55,17 @@ impl GlobalVariables {
         Ok(warning)
     }
 
+    /// Sets a variable from the server's configuration file, where values are texts.
+    pub fn configure(&self, name: &str, text: &str) -> Result<()> {
+        let definition = super::lookup(name).ok_or_else(|| crate::errors::unknown_variable(name))?;
+        let value = match definition.kind {
+            Kind::Int(..) => text.parse().map(Value::UInt).map_err(|_| wrong_type(definition.name))?,
+            Kind::Double => text.parse().map(Value::Double).map_err(|_| wrong_type(definition.name))?,
+            _ => Value::String(text.to_owned()),
+        };
+        self.set(definition, Some(value)).map(drop)
+    }
+
     /// The value of an integer variable.
     pub fn integer(&self, name: &str) -> u64 {
         let text = super::lookup(name).and_then(|d| self.get(d));

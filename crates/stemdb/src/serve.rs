@@ -1,0 +1,168 @@
+//! `stemdb serve`: opens the store, starts the server, and stops both when told to.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use catalog::Catalog;
+use kv::Store;
+use server::{Figures, Server, ServerConfig, ServerHandle, TlsConfig};
+use session::Shared;
+use session::variables::GlobalVariables;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::configuration::Configuration;
+use crate::sessions::Adapter;
+
+const DEFAULT_STORE: &str = "rocksdb:./stemdb-data";
+const DEFAULT_LISTEN: &str = "127.0.0.1:4000";
+const DEFAULT_STATUS: &str = "127.0.0.1:10080";
+const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
+
+/// Command line of `stemdb serve`; what is given here goes before the configuration file.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Configuration file (TOML).
+    #[arg(long, value_name = "FILE.toml")]
+    config: Option<PathBuf>,
+    /// Where data is kept: rocksdb:DIR, or memory: to keep nothing [default: rocksdb:./stemdb-data]
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Address for MySQL clients [default: 127.0.0.1:4000]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+    /// UNIX socket for MySQL clients
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Address for /status and /metrics, or `off` [default: 127.0.0.1:10080]
+    #[arg(long, value_name = "HOST:PORT")]
+    status: Option<String>,
+}
+
+/// Serves until SIGTERM or SIGINT. The message of an error is for a person at a terminal.
+pub fn run(arguments: Arguments) -> Result<(), String> {
+    let configuration = match &arguments.config {
+        Some(path) => Configuration::read(path)?,
+        None => Configuration::default(),
+    };
+    // Before anything takes long, so that a signal during the start is not lost.
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot wait for signals: {e}"))?;
+    let started = Instant::now();
+
+    let place = arguments.store.or(configuration.store.clone()).unwrap_or_else(|| DEFAULT_STORE.to_owned());
+    let (store, data_directory) = open_store(&place, &configuration)?;
+    let catalog = Catalog::open(store.clone()).map_err(|e| format!("{place}: {}", e.message))?;
+    catalog.start_background().map_err(|e| e.message)?;
+    let listen = arguments.listen.or(configuration.listen.clone()).unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
+    let socket = arguments.socket.or(configuration.socket.clone());
+    let variables = global_variables(&configuration, &listen, socket.as_deref(), data_directory.as_deref())?;
+    let spill = data_directory.as_ref().map_or_else(std::env::temp_dir, |dir| dir.join("spill"));
+    std::fs::create_dir_all(&spill).map_err(|e| format!("{}: {e}", spill.display()))?;
+    let shared = Shared::new(store.clone(), catalog.clone(), variables, spill);
+
+    let status = arguments.status.or(configuration.status.clone()).unwrap_or_else(|| DEFAULT_STATUS.to_owned());
+    let config = ServerConfig {
+        listen: addresses(&listen)?,
+        socket: socket.clone(),
+        status: if status == "off" { None } else { addresses(&status)?.into_iter().next() },
+        data_directory,
+        tls: tls(&configuration)?,
+        proxy_protocol_networks: networks(&configuration)?,
+        ..ServerConfig::default()
+    };
+    let sessions = Arc::new(Adapter { shared: shared.clone(), require_tls: configuration.tls.required });
+    let metrics = shared.clone();
+    let figures = Figures {
+        append: vec![Arc::new(move |out: &mut String| crate::metrics::append(&metrics, out))],
+        ..Figures::default()
+    };
+    let server = Server::start(config, sessions, figures).map_err(|e| e.to_string())?;
+    announce(&server, &place, started);
+
+    signals.forever().next();
+    let drain = configuration.shutdown.drain_seconds.map_or(DEFAULT_DRAIN, Duration::from_secs);
+    server.drain(drain);
+    catalog.close().map_err(|e| e.message)?;
+    store.flush().map_err(|e| e.to_string())
+}
+
+/// The one line that says that clients may come.
+fn announce(server: &ServerHandle, place: &str, started: Instant) {
+    let listening: Vec<String> = server.addresses().iter().map(SocketAddr::to_string).collect();
+    println!(
+        "stemdb {} ready for connections: {} (store {place}, {} ms)",
+        env!("CARGO_PKG_VERSION"),
+        listening.join(", "),
+        started.elapsed().as_millis()
+    );
+}
+
+fn open_store(place: &str, configuration: &Configuration) -> Result<(Store, Option<PathBuf>), String> {
+    if place == "memory:" {
+        return Ok((Store::memory(), None));
+    }
+    let Some(directory) = place.strip_prefix("rocksdb:").filter(|d| !d.is_empty()) else {
+        return Err(format!("--store {place}: rocksdb:DIR or memory: is expected"));
+    };
+    let directory = PathBuf::from(directory);
+    std::fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let defaults = kv_rocksdb::RocksOptions::default();
+    let storage = &configuration.storage;
+    let options = kv_rocksdb::RocksOptions {
+        block_cache_bytes: storage.block_cache_bytes.map_or(defaults.block_cache_bytes, |n| n as u64),
+        write_buffer_bytes: storage.write_buffer_bytes.map_or(defaults.write_buffer_bytes, |n| n as u64),
+        max_open_files: storage.max_open_files.unwrap_or(defaults.max_open_files),
+        ..defaults
+    };
+    let store = kv_rocksdb::open(&directory, options).map_err(|e| e.to_string())?;
+    Ok((store, Some(directory)))
+}
+
+/// Global variables: the file's, checked as SET GLOBAL would check them, and those that tell how the server was started.
+fn global_variables(
+    configuration: &Configuration,
+    listen: &str,
+    socket: Option<&Path>,
+    data_directory: Option<&Path>,
+) -> Result<GlobalVariables, String> {
+    let port = listen.rsplit_once(':').map_or("", |(_, port)| port);
+    let shown = |path: Option<&Path>| path.map(|p| p.display().to_string()).unwrap_or_default();
+    let variables = GlobalVariables::new(&[
+        ("version", session::VERSION.to_owned()),
+        ("port", port.to_owned()),
+        ("bind_address", listen.rsplit_once(':').map_or(listen, |(host, _)| host).to_owned()),
+        ("socket", shown(socket)),
+        ("datadir", shown(data_directory)),
+        ("require_secure_transport", if configuration.tls.required { "ON" } else { "OFF" }.to_owned()),
+        ("hostname", std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned()),
+    ]);
+    for (name, text) in configuration.variable_texts()? {
+        variables.configure(&name, &text).map_err(|e| format!("variables.{name}: {}", e.message))?;
+    }
+    Ok(variables)
+}
+
+fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
+    let found: Vec<SocketAddr> =
+        text.to_socket_addrs().map_err(|e| format!("{text}: {e} (HOST:PORT is expected)"))?.collect();
+    if found.is_empty() { Err(format!("{text}: no such address")) } else { Ok(found) }
+}
+
+fn tls(configuration: &Configuration) -> Result<TlsConfig, String> {
+    match (&configuration.tls.certificate, &configuration.tls.key) {
+        (Some(certificate), Some(key)) => {
+            Ok(TlsConfig::Files { certificate: certificate.clone(), key: key.clone() })
+        }
+        (None, None) => Ok(TlsConfig::SelfMade),
+        _ => Err("tls.certificate and tls.key go together".to_owned()),
+    }
+}
+
+fn networks(configuration: &Configuration) -> Result<Vec<server::Network>, String> {
+    let parse = |text: &String| {
+        text.parse().map_err(|_| format!("proxy_protocol.networks: '{text}' is no network (10.0.0.0/8)"))
+    };
+    configuration.proxy_protocol.networks.iter().map(parse).collect()
+}
