@@ -23,6 +23,8 @@ pub struct PointSelect {
     /// By a unique index, and not by the primary key.
     lookup: Option<IndexLayout>,
     columns: Vec<Source>,
+    /// Whether a column comes from the row's value: an index's entry and the row's key do not hold all of them.
+    needs_row: bool,
     /// The types of the parts of a clustered key, as far as a column is read from them.
     key_types: Vec<SqlType>,
 }
@@ -104,6 +106,7 @@ impl PointSelect {
         });
         Some(Self {
             key_types: key_types.collect(),
+            needs_row: columns.iter().any(|c| matches!(c, Source::Row { .. })),
             table: Arc::clone(table),
             key: key.clone(),
             parts,
@@ -114,7 +117,7 @@ impl PointSelect {
 
     /// Whether the store is read in one call, so that [`kv::Store::latest`] will do for a snapshot.
     pub fn reads_one_moment(&self) -> bool {
-        self.lookup.is_none()
+        self.lookup.is_none() || !self.needs_row
     }
 
     pub fn table(&self) -> &Arc<Table> {
@@ -145,10 +148,15 @@ impl PointSelect {
                 (true, Some(handle)) => key = codec::key::row_key(self.table.id, &handle?),
                 _ => return Ok(false),
             }
+            if !self.needs_row {
+                return self
+                    .write(&key, None, eval.time_zone, encoder, out)
+                    .map(|()| true);
+            }
         }
         let mut result = Ok(());
         let found = reader.get_with(&key, &mut |value| {
-            result = self.write(&key, value, eval.time_zone, encoder, out);
+            result = self.write(&key, Some(value), eval.time_zone, encoder, out);
         })?;
         result?;
         if !found && self.lookup.is_some() {
@@ -162,16 +170,16 @@ impl PointSelect {
     fn write(
         &self,
         key: &[u8],
-        value: &[u8],
+        value: Option<&[u8]>,
         zone: TimeZone,
         encoder: &RowEncoder,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let row = RowView::parse(value)?;
+        let row = value.map(RowView::parse).transpose()?;
         let key_values = self.key_values(key, zone)?;
         let mut raw = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
-            raw.push(column.read(key, &key_values, &row, zone)?);
+            raw.push(column.read(key, &key_values, row.as_ref(), zone)?);
         }
         encoder.raw(&raw, out);
         Ok(())
@@ -244,7 +252,7 @@ impl Source {
         &'a self,
         key: &[u8],
         key_values: &'a [Value],
-        row: &RowView<'a>,
+        row: Option<&RowView<'a>>,
         zone: TimeZone,
     ) -> Result<RawValue<'a>> {
         let (id, form, default) = match self {
@@ -257,6 +265,9 @@ impl Source {
             }
             Self::Part(part) => return Ok(key_values.get(*part).map_or(RawValue::Null, RawValue::from)),
             Self::Row { id, form, default } => (*id, *form, default),
+        };
+        let Some(row) = row else {
+            return Err(types::Error::internal("a column of a row that was not read"));
         };
         Ok(match row.get(id)? {
             Cell::Null => RawValue::Null,

@@ -130,6 +130,11 @@ impl<'p> ImageMaker<'p> {
         Ok(self.codec.encoder.row_key(&layout.handle(key, value)?))
     }
 
+    pub fn is_public(&self, index: usize) -> bool {
+        let index = self.table.indexes.get(index);
+        index.is_some_and(|i| i.state == SchemaState::Public)
+    }
+
     /// Whether entries of an index are written: one that is being dropped or has only just come to be only loses them.
     pub fn writes_entries(&self, index: usize) -> bool {
         let index = self.table.indexes.get(index);

@@ -216,7 +216,7 @@ impl Update<'_> {
         for Change { old, new, row } in changes {
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
                 let error = duplicate::error(self.table, conflict.key, &row);
-                if !self.plan.ignore {
+                if !self.plan.ignore || conflict.is_building {
                     return Err(error);
                 }
                 warn(self.ctx.eval, error.code, error.message);

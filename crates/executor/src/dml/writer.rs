@@ -26,6 +26,9 @@ pub(super) struct Conflict {
     pub key: UniqueKey,
     /// Whether no unique key comes after it, in the order in which they are looked at.
     pub last: bool,
+    /// Whether the key is an index that is still being built. Nothing can be done about its duplicates: who has the value
+    /// may not have an entry yet.
+    pub is_building: bool,
 }
 
 impl<'w, 'p> Writer<'w, 'p> {
@@ -90,6 +93,7 @@ impl<'w, 'p> Writer<'w, 'p> {
             return Ok(Some(Conflict {
                 key: UniqueKey::Primary,
                 last,
+                is_building: false,
             }));
         }
         for (i, entry) in image.entries.iter().enumerate() {
@@ -100,6 +104,7 @@ impl<'w, 'p> Writer<'w, 'p> {
                 return Ok(Some(Conflict {
                     key: UniqueKey::Index(entry.index),
                     last: !rest.iter().any(|e| self.maker.is_unique(e.index)),
+                    is_building: !self.maker.is_public(entry.index),
                 }));
             }
         }
@@ -134,7 +139,7 @@ impl<'w, 'p> Writer<'w, 'p> {
     /// Removes a row with its entries.
     pub fn delete(&mut self, image: &Image) -> Result<()> {
         for entry in &image.entries {
-            self.remove(&entry.key)?;
+            self.remove_entry(entry)?;
         }
         self.remove(&image.key)
     }
@@ -150,7 +155,7 @@ impl<'w, 'p> Writer<'w, 'p> {
                 .iter()
                 .any(|e| e.index == entry.index && e.key == entry.key)
             {
-                self.remove(&entry.key)?;
+                self.remove_entry(entry)?;
             }
         }
         for entry in new.entries {
@@ -170,6 +175,17 @@ impl<'w, 'p> Writer<'w, 'p> {
             }
         }
         Ok(self.txn.put(key, value)?)
+    }
+
+    fn remove_entry(&mut self, entry: &Entry) -> Result<()> {
+        // In a unique index that is being built the entry may be another row's: this one may have none yet.
+        if entry.distinct
+            && !self.maker.is_public(entry.index)
+            && self.get(&entry.key)? != Some(entry.value.as_slice())
+        {
+            return Ok(());
+        }
+        self.remove(&entry.key)
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<()> {

@@ -12,7 +12,7 @@ use types::Result;
 use super::limit::Limit;
 use super::project::evaluate;
 use super::{BoxOperator, Operator};
-use crate::batch::{BATCH_ROWS, batch_bytes, gather};
+use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
 use crate::sort_key::KeyEncoder;
 
@@ -75,7 +75,7 @@ impl<'p> Sort<'p> {
             let columns = evaluate(self.keys.iter().map(|k| &k.expr), &batch, env)?;
             self.held.add(batch, self.encoder.encode(&columns)?, env)?;
             if let Some(limit) = self.limit
-                && self.held.rows > limit.saturating_mul(2).saturating_add(BATCH_ROWS)
+                && self.held.is_worth_cutting(limit)
             {
                 self.held.cut(limit, &self.encoder, env)?;
             }
@@ -96,6 +96,12 @@ impl Held {
         self.batches.push(batch);
         self.keys.push(keys);
         Ok(())
+    }
+
+    /// Cutting sorts what is held, so it has to be rare: once for as many rows as are wanted, or for much memory.
+    fn is_worth_cutting(&self, limit: usize) -> bool {
+        let beyond = self.rows.saturating_sub(limit.saturating_mul(2));
+        beyond > BATCH_ROWS || (beyond > 0 && self.bytes > BATCH_BYTES / 8)
     }
 
     /// The places of all rows in key order; equal keys in the order they came.

@@ -110,7 +110,7 @@ impl Db {
     pub fn check(&self, table: &str) {
         let schema = self.catalog.schema();
         let table = schema.table("d", table).unwrap();
-        catalog::check::table(table, &self.store.snapshot_now().unwrap()).unwrap();
+        self.catalog.check_table(table, &Interrupt::new()).unwrap();
     }
 }
 
@@ -144,7 +144,7 @@ impl Conn<'_> {
             user_variables: &HashMap::new(),
             warnings: &Warnings::default(),
         };
-        planner::bind(&parsed[0], sql, &env)
+        planner::bind(&parsed[0], &env)
     }
 
     pub fn eval(&self, params: &[Value], strict: bool) -> EvalContext {

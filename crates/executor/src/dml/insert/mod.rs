@@ -163,6 +163,9 @@ impl Insert<'_> {
     fn write_one(&mut self, row: NewRow, image: Image, writer: &mut Writer<'_, '_>) -> Result<()> {
         while let Some(conflict) = writer.conflict(&image, None)? {
             match (&self.plan.mode, &self.on_duplicate) {
+                _ if conflict.is_building => {
+                    return Err(duplicate::error(self.table, conflict.key, &row.values));
+                }
                 (InsertMode::Replace, _) => {
                     if self.replace(&row, &image, conflict, writer)? {
                         return Ok(());

@@ -91,7 +91,7 @@ impl<'p> OnDuplicate<'p> {
         writer.lock(keys.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
         if let Some(conflict) = writer.conflict(&new_image, Some(&old_image))? {
             let error = duplicate::error(self.table, conflict.key, &new);
-            if !self.ignore {
+            if !self.ignore || conflict.is_building {
                 return Err(error);
             }
             warn(ctx.eval, error.code, error.message);

@@ -4,7 +4,7 @@
 
 use std::vec::IntoIter;
 
-use catalog::layout::{IndexLayout, KeyParts, table_range};
+use catalog::layout::{IndexLayout, KeyParts, index_covers, table_range};
 use catalog::model::Table;
 use functions::{EvalContext, Expr, eval_value};
 use kv::{KeyRange, Reader};
@@ -26,7 +26,7 @@ pub(super) struct Access {
 }
 
 pub(super) enum Path {
-    /// Rows by their keys.
+    /// Rows by their keys. Entries of a unique index too, where they hold all that is asked for.
     Points(IntoIter<Vec<u8>>),
     /// Rows by entries of a unique index, which are found by their keys.
     UniquePoints { lookup: Lookup, keys: IntoIter<Vec<u8>> },
@@ -69,6 +69,12 @@ pub(super) fn open(scan: &plan::TableScan, never_covering: bool, eval: &EvalCont
         }
         plan::Access::UniquePoints { index, keys } => {
             let entry_keys = points(&KeyParts::index(table, *index)?, keys, eval)?;
+            if !never_covering && index_covers(table, *index, &scan.columns) {
+                return Ok(Opened {
+                    covering: Some(*index),
+                    ..Opened::rows(Path::Points(entry_keys.into_iter()))
+                });
+            }
             let key_ranges = entry_keys.iter().map(|key| KeyRange::key(key.clone())).collect();
             Ok(Opened {
                 access: Access::new(Path::UniquePoints {
