@@ -31,7 +31,14 @@ fn call(name: &str, args: &[Expr], names: &[String]) -> String {
     let is_operator = !name.starts_with(|c: char| c.is_ascii_alphabetic())
         || matches!(name, "and" | "or" | "xor" | "div" | "like" | "regexp");
     match args {
+        [value, pattern, escape] if name == "like" => format!(
+            "({} like {} escape {})",
+            expr(value, names),
+            expr(pattern, names),
+            expr(escape, names)
+        ),
         [only] if name.starts_with("is ") => format!("({} {name})", expr(only, names)),
+        [only] if name == "not" => format!("(not {})", expr(only, names)),
         [only] if name == "unary -" => format!("(-{})", expr(only, names)),
         [_, _, ..] if is_operator => format!("({})", list(args, names, &format!(" {name} "))),
         [value, low, high] if name == "between" => format!(

@@ -1,6 +1,6 @@
 //! Statements and what the planner makes of them: `golden/*.txt`, over the tables of `golden/schema.sql`.
 //!
-//! A file is a list of blocks: lines that begin with `>` are a statement, what follows up to the next one is the answer.
+//! A line that begins with `>` is a statement, what follows it up to the next one is the answer.
 //! Lines that begin with `@` set what the next statements are planned with: `@ rows TABLE N`, `@ params TYPE ...`, `@ guess`,
 //! `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database NAME|none`. `UPDATE_GOLDEN=1` writes the answers anew.
 
@@ -100,15 +100,7 @@ impl Runner {
             if let Some(setting) = line.strip_prefix("@ ") {
                 self.set(setting);
             } else if let Some(statement) = line.strip_prefix("> ") {
-                let mut statement = statement.to_owned();
-                out += &format!("{line}\n");
-                while let Some(more) = lines.peek().and_then(|l| l.strip_prefix("> ")) {
-                    statement += &format!("\n{more}");
-                    out += &format!("> {more}\n");
-                    lines.next();
-                }
-                out += &self.answer(&statement);
-                out.push('\n');
+                out += &format!("{line}\n{}\n", self.answer(statement));
                 continue;
             } else if line.starts_with('#') {
                 // A comment.
@@ -197,7 +189,10 @@ impl Runner {
             Bound::Ddl(ddl) => definition(&ddl),
             Bound::Command(planner::command::Command::Explain(explained)) => {
                 let rows = |id| self.rows.get(&id).copied().unwrap_or(0);
-                let (columns, rows) = planner::explain::explain(&explained, &rows).unwrap();
+                let (columns, rows) = match planner::explain::explain(&explained, &rows) {
+                    Ok(table) => table,
+                    Err(error) => return format!("{error}\n"),
+                };
                 let mut text = String::new();
                 for row in rows {
                     for ((name, ty), value) in columns.iter().zip(row) {

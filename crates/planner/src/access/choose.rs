@@ -5,20 +5,22 @@ use functions::Expr;
 use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
-use super::paths::{Bounded, Candidate, Path};
-use super::sarg::{self, Sarg};
-use super::{Chosen, Request, order};
+use super::paths::{Candidate, Conditions, Path};
+use super::{Chosen, Request, order, sarg, tuple};
 use crate::ast::{IndexHint, IndexHintKind};
 
 /// Chooses how a table is read. Fails with 1176 on a hint that names no index.
 pub fn choose(request: &Request<'_>) -> Result<Chosen> {
     let table = request.table;
-    let sargs: Vec<Option<Sarg>> = request.conjuncts.iter().map(|c| sarg::of(c, table)).collect();
+    let conditions = Conditions {
+        sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
+        tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
+    };
     let allowed = Allowed::of(table, request.hints)?;
     let mut best: Option<(f64, Chosen)> = None;
     let mut possible_keys = Vec::new();
     for candidate in candidates(table) {
-        let path = candidate.path(&sargs);
+        let path = candidate.path(&conditions);
         if path.useful {
             possible_keys.push(index_name(table, candidate.index));
         }
@@ -47,6 +49,7 @@ pub fn full(request: &Request<'_>) -> Chosen {
         ordered: false,
         rows: request.rows as f64,
         wide: true,
+        points: false,
         possible_keys: Vec::new(),
     }
 }
@@ -103,17 +106,18 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option
         covering,
         ranges: path.ranges.len(),
         filtered: !residual.is_empty(),
+        useful: path.useful,
         ordered: (!request.order.is_empty()).then_some(direction.is_some()),
         limit: request.limit,
     };
     let cost = cost(&reading);
-    let wide = !path.points && path.fixed_parts == 0 && path.bounded != Bounded::BothEnds;
     let chosen = Chosen {
+        wide: matches!(path.access(false, false), crate::plan::Access::Full { .. }),
+        points: path.points,
         access: path.access(direction.unwrap_or(false), covering),
         residual,
         ordered: direction.is_some(),
         rows,
-        wide,
         possible_keys: Vec::new(),
     };
     Some((cost, chosen))

@@ -19,8 +19,10 @@ const SORT: f64 = 0.1;
 const ROWS_MIN: f64 = 1_000.0;
 /// Where the number of rows wanted is not known yet.
 const LIMIT_GUESS: f64 = 100.0;
-/// One row in so many satisfies a filter.
+/// One row in so many satisfies a filter that is left over by an index.
 const FILTER_ROWS: f64 = 10.0;
+/// The same where no condition is served by the index, so that all of them are left over.
+const WHOLE_FILTER_ROWS: f64 = 100.0;
 
 /// Rows that a path reads, of `rows` in the table.
 pub fn rows_read(path: &Path, rows: u64) -> f64 {
@@ -69,7 +71,10 @@ fn share(fixed_parts: usize, bounded: Bounded, ranges: usize, rows: f64) -> f64 
     };
     let bounded = match bounded {
         Bounded::No => 1.0,
-        Bounded::OneEnd => 0.33,
+        Bounded::NotNull => 0.9,
+        // Ranges open at one end are mostly about what is recent: an index that turns out to be the wrong choice costs a few times
+        // a full scan, the full scan of a large table may cost a thousand times the range.
+        Bounded::OneEnd => 0.1,
         Bounded::BothEnds => 0.05,
     };
     let ranges = ranges as f64;
@@ -85,6 +90,8 @@ pub struct Reading {
     pub covering: bool,
     pub ranges: usize,
     pub filtered: bool,
+    /// The index serves some condition.
+    pub useful: bool,
     /// An order is wanted, and this way gives it.
     pub ordered: Option<bool>,
     pub limit: RowLimit,
@@ -100,7 +107,11 @@ pub fn cost(reading: &Reading) -> f64 {
     let scanned = if must_sort {
         reading.rows
     } else {
-        let share = if reading.filtered { FILTER_ROWS } else { 1.0 };
+        let share = match (reading.filtered, reading.useful) {
+            (false, _) => 1.0,
+            (true, true) => FILTER_ROWS,
+            (true, false) => WHOLE_FILTER_ROWS,
+        };
         reading.rows.min(wanted * share)
     };
     let per_row = match (reading.of_rows, reading.covering) {

@@ -4,6 +4,7 @@
 use functions::Expr;
 use types::{SqlType, Value};
 
+use super::fold;
 use super::sarg::Interval;
 use crate::plan::{RangeBound, RangeBoundValue};
 
@@ -14,17 +15,13 @@ pub fn prefix_range(ty: &SqlType, pattern: &Expr, escape: Option<&Expr>) -> Opti
     }
     let escape = match escape {
         None => Some(b'\\'),
-        Some(Expr::Literal { value, .. }) => match value.as_bytes()? {
+        Some(escape) => match fold::value(escape)?.as_bytes()? {
             [] => None,
             [byte] if byte.is_ascii() => Some(*byte),
             _ => return None,
         },
-        Some(_) => return None,
     };
-    let Expr::Literal { value, .. } = pattern else {
-        return None;
-    };
-    let prefix = literal_prefix(value.as_bytes()?, escape);
+    let prefix = literal_prefix(fold::value(pattern)?.as_bytes()?, escape);
     if prefix.is_empty() {
         return None;
     }

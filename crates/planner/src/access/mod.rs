@@ -1,17 +1,19 @@
 //! Access paths: which index of a table, and which ranges of it, a statement reads.
 //!
 //! - [`sarg`]: which conditions an index can serve ("search arguments"), and what exactly they say about it.
-//! - [`like`]: prefixes of LIKE. [`paths`]: conditions put together to ranges, index by index.
+//! - [`like`]: prefixes of LIKE. [`tuple`]: several columns at once. [`paths`]: conditions put together to ranges, index by index.
 //! - [`order`]: which orders an index gives for nothing. [`cost`]: what a path costs. [`choose`]: the cheapest.
 //!
 //! A condition that a path does not guarantee by itself stays a filter. When in doubt it stays.
 
 mod choose;
 mod cost;
+mod fold;
 mod like;
 mod order;
 mod paths;
 mod sarg;
+mod tuple;
 
 use catalog::model::Table;
 use functions::Expr;
@@ -56,8 +58,10 @@ pub struct Chosen {
     pub ordered: bool,
     /// About how many rows are read.
     pub rows: f64,
-    /// Neither a point nor bounded on both ends: the rows may be a large part of the table.
+    /// All rows of the table are read.
     pub wide: bool,
+    /// At most one row per key is read.
+    pub points: bool,
     /// Names of the indexes that could have served.
     pub possible_keys: Vec<String>,
 }

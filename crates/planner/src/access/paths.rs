@@ -4,6 +4,7 @@ use catalog::model::{IndexPart, Table};
 use functions::Expr;
 
 use super::sarg::{Interval, Sarg, merge_ends};
+use super::tuple::Tuples;
 use crate::plan::{Access, Range, RangeValue};
 
 /// Ranges one statement may have; beyond it a later part of the index is not used.
@@ -32,8 +33,16 @@ pub struct Path {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bounded {
     No,
+    /// By IS NOT NULL only.
+    NotNull,
     OneEnd,
     BothEnds,
+}
+
+/// What the statement's conditions say, condition by condition.
+pub struct Conditions {
+    pub sargs: Vec<Option<Sarg>>,
+    pub tuples: Vec<Option<Tuples>>,
 }
 
 /// An index to look at.
@@ -45,8 +54,8 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// What the conditions make of this index. `sargs[i]` belongs to condition `i`.
-    pub fn path(&self, sargs: &[Option<Sarg>]) -> Path {
+    /// What the conditions make of this index.
+    pub fn path(&self, conditions: &Conditions) -> Path {
         let mut builder = Builder {
             candidate: self,
             prefixes: vec![Vec::new()],
@@ -61,7 +70,8 @@ impl Candidate<'_> {
                 useful: false,
             },
         };
-        builder.build(sargs);
+        builder.begin_with_tuples(&conditions.tuples, &conditions.sargs);
+        builder.build(&conditions.sargs);
         builder.path
     }
 }
@@ -74,8 +84,32 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// Fixes the leading parts by rows of values, unless single conditions do.
+    fn begin_with_tuples(&mut self, tuples: &[Option<Tuples>], sargs: &[Option<Sarg>]) {
+        let fixed_alone = |column: usize| best_points(column, sargs).is_some();
+        for (condition, tuples) in tuples.iter().enumerate() {
+            let Some(tuples) = tuples else {
+                continue;
+            };
+            let Some(prefixes) = tuples.prefixes(&self.candidate.parts) else {
+                continue;
+            };
+            if tuples.rows.len() > MAX_RANGES || tuples.columns.iter().all(|&column| fixed_alone(column)) {
+                continue;
+            }
+            self.prefixes = prefixes;
+            self.path.fixed_parts = tuples.columns.len();
+            self.path.useful = true;
+            if tuples.exact {
+                self.path.satisfied.push(condition);
+            }
+            return;
+        }
+    }
+
     fn build(&mut self, sargs: &[Option<Sarg>]) {
-        for part in &self.candidate.parts {
+        let candidate = self.candidate;
+        for part in candidate.parts.get(self.path.fixed_parts..).unwrap_or_default() {
             if let Some((condition, sarg)) = best_points(part.column, sargs)
                 && self.prefixes.len().saturating_mul(sarg.intervals.len()) <= MAX_RANGES
             {
@@ -240,7 +274,20 @@ fn ends(intervals: &[Interval]) -> Bounded {
         Interval::Point(_) => true,
         Interval::Between { lower, upper } => lower.is_some() && upper.is_some(),
     };
-    if intervals.iter().all(is_closed) { Bounded::BothEnds } else { Bounded::OneEnd }
+    let is_not_null = |interval: &Interval| match interval {
+        Interval::Between {
+            lower: Some(lower),
+            upper: None,
+        } => matches!(lower.value, crate::plan::RangeBoundValue::Null),
+        _ => false,
+    };
+    if intervals.iter().any(is_not_null) {
+        Bounded::NotNull
+    } else if intervals.iter().all(is_closed) {
+        Bounded::BothEnds
+    } else {
+        Bounded::OneEnd
+    }
 }
 
 impl Path {

@@ -8,6 +8,7 @@ use functions::Expr;
 use functions::bind::{KeyRounding, key_cast};
 use types::{SqlType, TypeKind};
 
+use super::fold::folded;
 use super::{is_constant, like};
 use crate::plan::{RangeBound, RangeBoundValue, RangeValue};
 
@@ -115,7 +116,10 @@ fn comparison(operator: &str, column: &Expr, constant: &Expr, table: &Table) -> 
         })
     };
     match operator {
-        "=" => sarg(vec![Interval::Point(RangeValue::Equal(exact_key(constant, ty)?))], true),
+        "=" => {
+            let (interval, exact) = equal(constant, ty)?;
+            sarg(vec![interval], exact)
+        }
         "<=>" => null_safe(constant, ty).and_then(|point| sarg(vec![Interval::Point(point)], true)),
         "<" | "<=" => {
             let (bound, exact) = bound(constant, ty, KeyRounding::Down, operator == "<=")?;
@@ -142,13 +146,30 @@ fn null_safe(constant: &Expr, ty: SqlType) -> Option<RangeValue> {
     if constant.ty().kind == TypeKind::Null {
         return Some(RangeValue::IsNull);
     }
-    let key = exact_key(constant, ty)?;
-    let converted = matches!(&key, Expr::Call { function, .. } if function.0.name.starts_with("key "));
-    (!converted).then_some(RangeValue::NullSafe(key))
+    match exact_key(constant, ty)? {
+        // Equal to nothing.
+        Expr::Literal { value, .. } if value.is_null() => None,
+        Expr::Call { function, .. } if function.0.name.starts_with("key ") => None,
+        key => Some(RangeValue::NullSafe(key)),
+    }
+}
+
+/// Equality, and whether the interval says just that. Several exact numbers may equal one double: those are a range.
+fn equal(constant: &Expr, ty: SqlType) -> Option<(Interval, bool)> {
+    if let Some(key) = exact_key(constant, ty) {
+        return Some((Interval::Point(RangeValue::Equal(key)), true));
+    }
+    let (lower, _) = bound(constant, ty, KeyRounding::Up, true)?;
+    let (upper, _) = bound(constant, ty, KeyRounding::Down, true)?;
+    let interval = Interval::Between {
+        lower: Some(lower),
+        upper: Some(upper),
+    };
+    Some((interval, false))
 }
 
 fn exact_key(constant: &Expr, ty: SqlType) -> Option<Expr> {
-    key_cast(constant.clone(), ty, KeyRounding::Exact)
+    key_cast(constant.clone(), ty, KeyRounding::Exact).map(folded)
 }
 
 /// One end of a range, and whether it says just what the comparison does. A key that had to be rounded is taken inclusively;
@@ -157,7 +178,7 @@ fn bound(constant: &Expr, ty: SqlType, rounding: KeyRounding, inclusive: bool) -
     let key = key_cast(constant.clone(), ty, rounding)?;
     let rounded = matches!(&key, Expr::Call { function, .. } if function.0.name.starts_with("key "));
     let bound = RangeBound {
-        value: RangeBoundValue::Value(key),
+        value: RangeBoundValue::Value(folded(key)),
         inclusive: inclusive || rounded,
     };
     Some((bound, inclusive || !rounded))
@@ -183,19 +204,22 @@ fn between(column: &Expr, low: &Expr, high: &Expr, table: &Table) -> Option<Sarg
 fn in_list(column: &Expr, list: &[Expr], table: &Table) -> Option<Sarg> {
     let (offset, ty) = bare_column(column, table)?;
     let mut intervals = Vec::with_capacity(list.len());
+    let mut exact = true;
     for item in list {
         if !is_constant(item) {
             return None;
         }
         // `x IN (..., NULL)` is true of no NULL.
         if item.ty().kind != TypeKind::Null {
-            intervals.push(Interval::Point(RangeValue::Equal(exact_key(item, ty)?)));
+            let (interval, says_all) = equal(item, ty)?;
+            intervals.push(interval);
+            exact &= says_all;
         }
     }
     Some(Sarg {
         column: offset,
         intervals,
-        exact: true,
+        exact,
     })
 }
 

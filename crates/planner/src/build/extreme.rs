@@ -63,7 +63,6 @@ impl Binder<'_> {
             return Ok(None);
         }
         self.possible_keys.replace(std::mem::take(&mut chosen.possible_keys));
-        chosen.wide = false;
         let mut source = self.scan(table, Columns::of(select, upper), chosen, Vec::new(), false, ONLY_ROUTE)?;
         source.rel = Rel::Limit {
             input: Box::new(source.rel),

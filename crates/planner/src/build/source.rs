@@ -107,14 +107,14 @@ impl Binder<'_> {
         closed: bool,
         route: Route,
     ) -> Result<Source> {
-        // Where few rows are read, a constant condition may as well be a filter; a wide scan is not to begin at all.
+        // Where few rows are read, a constant condition may as well be a filter; a scan is not to begin at all.
         let gated = if closed {
             Some(unsigned(0))
-        } else if chosen.wide {
-            self.rows_if(constant, None)?
-        } else {
+        } else if chosen.points {
             chosen.residual.extend(constant);
             None
+        } else {
+            self.rows_if(constant, None)?
         };
         chosen.residual.iter().for_each(|condition| columns.add_all(condition));
         let map = columns.map(table.table.columns.len());

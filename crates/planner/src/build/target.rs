@@ -45,11 +45,11 @@ impl Binder<'_> {
         }
         let limit = if gate.closed {
             Some(unsigned(0))
-        } else if chosen.wide {
-            self.rows_if(gate.constant, limit.count)?
-        } else {
+        } else if chosen.points {
             chosen.residual.extend(gate.constant);
             limit.count
+        } else {
+            self.rows_if(gate.constant, limit.count)?
         };
         Ok(Target {
             scan: TableScan {

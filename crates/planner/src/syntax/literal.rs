@@ -153,7 +153,7 @@ mod tests {
     fn hexadecimal_and_bits() {
         assert_eq!(hex_bytes("x'4142'"), b"AB");
         assert_eq!(hex_bytes("0x142"), [1, 0x42]);
-        assert_eq!(hex_bytes("x''"), []);
+        assert!(hex_bytes("x''").is_empty());
         assert_eq!(bit_bytes("b'101'"), [5]);
         assert_eq!(bit_bytes("0b100000001"), [1, 1]);
     }
