@@ -147,6 +147,12 @@ impl Channel {
         self.input.frames.set_sequence(self.output.frames.sequence());
     }
 
+    /// Gives buffers back while the client is idle.
+    pub fn release_memory(&mut self) {
+        self.input.frames.release();
+        self.output.frames.release();
+    }
+
     /// Where answers go.
     pub fn sink(&mut self) -> Sink<'_> {
         Sink {

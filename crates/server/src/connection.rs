@@ -403,7 +403,8 @@ impl Connection {
 }
 
 /// Gives the thread back while the client is idle; answers the connection where that cannot be done.
-fn park(connection: Box<Connection>, left: Duration) -> Option<Box<Connection>> {
+fn park(mut connection: Box<Connection>, left: Duration) -> Option<Box<Connection>> {
+    connection.channel.release_memory();
     let shared = connection.shared.clone();
     match shared.parking.park(connection, left) {
         Ok(()) => None,

@@ -15,6 +15,9 @@ use crate::socket::Socket;
 /// Ends the running statement.
 pub type Interrupter = Arc<dyn Fn() + Send + Sync>;
 
+/// The number of a connection's first command: its login.
+pub const LOGIN: u64 = 1;
+
 /// One connection, shared.
 pub struct Control {
     pub id: u64,
@@ -31,8 +34,7 @@ impl Control {
         Self {
             id,
             socket,
-            // Logging in counts as a command.
-            commands: AtomicU64::new(1),
+            commands: AtomicU64::new(LOGIN),
             in_transaction: AtomicBool::new(false),
             hung_up: AtomicBool::new(false),
             interrupter: Mutex::new(None),
@@ -125,11 +127,13 @@ impl Connections {
         self.close_idle();
     }
 
-    /// Wakes up the connections that wait for a command and are in no transaction.
+    /// Wakes up the connections that wait for a command and are in no transaction, and those that are logging in.
     pub fn close_idle(&self) {
         for control in self.list() {
-            if control.running().is_none() && !control.in_transaction.load(Ordering::Relaxed) {
-                control.hang_up();
+            match control.running() {
+                None if !control.in_transaction.load(Ordering::Relaxed) => control.hang_up(),
+                Some(LOGIN) => control.cut(),
+                _ => {}
             }
         }
     }
@@ -185,18 +189,22 @@ mod tests {
     #[test]
     fn draining_wakes_idle_connections_only() {
         let connections = Arc::new(Connections::default());
-        let (idle, busy, open) = (pair(), pair(), pair());
+        let (idle, busy, open, login) = (pair(), pair(), pair(), pair());
         let idle_entry = connections.enter(idle.0);
         idle_entry.control.end_command(false);
         let busy_entry = connections.enter(busy.0);
+        busy_entry.control.end_command(false);
+        busy_entry.control.start_command();
+        let login_entry = connections.enter(login.0);
         let open_entry = connections.enter(open.0);
         open_entry.control.end_command(true);
         connections.start_draining();
         assert!(idle_entry.control.is_hung_up());
+        assert!(login_entry.control.is_hung_up());
         assert!(!busy_entry.control.is_hung_up());
         assert!(!open_entry.control.is_hung_up());
         assert!(!connections.wait_until_gone(Duration::from_millis(1)));
-        drop((idle_entry, busy_entry, open_entry));
+        drop((idle_entry, busy_entry, open_entry, login_entry));
         assert!(connections.wait_until_gone(Duration::from_millis(1)));
     }
 

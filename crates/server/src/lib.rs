@@ -2,10 +2,10 @@
 //! `session`. What the bytes mean is [`wire`]'s; what commands do is behind the trait [`Sessions`], so that neither
 //! crate depends on the other.
 //!
-//! A connection's way: [`listeners`] accepts it and gives it a thread of [`workers`]; [`connection`] greets it and
-//! [`login`] finds its account ([`accounts`]) and checks the password ([`credentials`]), through TLS ([`tls`]) where the
-//! client wants it. Then commands go from [`channel`] to [`Session::handle`] and its packets back. A client that is
-//! idle loses its thread to others: [`parking`]. [`watcher`] looks after those that are busy for long, [`connections`]
+//! A connection's way: `listeners` accepts it and gives it a thread of `workers`; `connection` greets it and
+//! `login` finds its account ([`accounts`]) and checks the password (`credentials`), through TLS (`tls`) where the
+//! client wants it. Then commands go from `channel` to [`Session::handle`] and its packets back. A client that is
+//! idle loses its thread to others: `parking`. `watcher` looks after those that are busy for long, `connections`
 //! knows all of them. [`Server::start`] begins all this, and [`ServerHandle::drain`] ends it.
 //!
 //! One blocking thread per active connection, one read and one write system call per request: measured against an

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use types::Result;
-use wire::status::status;
+use wire::status;
 use wire::{ClientInfo, Flow, HangUp, PacketSink};
 
 use crate::accounts::Account;

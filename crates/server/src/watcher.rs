@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::Timespec;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::connections::Control;
+use crate::connections::{Control, LOGIN};
 use crate::shared::Shared;
 use crate::stop::Stop;
 
@@ -54,9 +54,6 @@ pub fn watch(shared: &Arc<Shared>, stop: &Stop) {
         seen = now_seen;
     }
 }
-
-/// The number of a connection's first command: its login.
-const LOGIN: u64 = 1;
 
 #[derive(Clone, Copy)]
 struct Seen {

@@ -2,7 +2,7 @@
 
 use crate::capabilities::capability;
 use crate::session_track::SessionTrack;
-use crate::status::status;
+use crate::status;
 use crate::writer::Writer;
 
 /// OK_Packet.

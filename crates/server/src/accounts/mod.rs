@@ -1,7 +1,7 @@
 //! Accounts: which one a client may log in to, by its user name and where it comes from.
 //!
 //! Where accounts are kept is `session`'s and `catalog`'s. How a client proves that it is who it says:
-//! [`crate::login`].
+//! `crate::login`.
 
 mod host_pattern;
 mod network;

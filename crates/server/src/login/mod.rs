@@ -14,7 +14,7 @@ use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce};
 use wire::capabilities::capability;
 use wire::compression::Algorithm;
 use wire::handshake::{ChangeUser, Greeting, Response, decode_response};
-use wire::status::status;
+use wire::status;
 use wire::{ClientInfo, PacketSink};
 
 use crate::accounts::{Account, Origin, best_match};

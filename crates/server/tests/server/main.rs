@@ -1,6 +1,8 @@
 //! The server as clients see it: logins, packets, and what happens to connections. Sessions are a small fake
 //! ([`support`]); most clients are the Rust `mysql` crate.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by panicking")]
+
 mod lifecycle;
 mod login;
 mod packets;

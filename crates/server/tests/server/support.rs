@@ -29,7 +29,7 @@ use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, caching_sha2, nat
 use wire::command::{BoundType, LongData, ParameterContext};
 use wire::prepare_ok::PrepareOk;
 use wire::row::{Format, RowEncoder};
-use wire::status::status;
+use wire::status;
 use wire::writer::Writer;
 use wire::{ClientInfo, ColumnDefinition, Command, Flow, HangUp, PacketSink};
 

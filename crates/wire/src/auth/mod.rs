@@ -1,7 +1,7 @@
 //! The arithmetic of authentication, for both plugins: what is stored, what travels, how the two are compared.
 //!
 //! - [`native`]: `mysql_native_password` (SHA-1).
-//! - [`caching_sha2`]: `caching_sha2_password`: the fast scramble and what is stored, a salted [`sha256_crypt`].
+//! - [`caching_sha2`]: `caching_sha2_password`: the fast scramble and what is stored, a salted SHA-crypt.
 //! - [`Nonce`]: 20 random bytes, new for each attempt.
 //!
 //! Not here: the exchange itself, the cache and the RSA key (`server`); who may log in (`session`, `catalog`).

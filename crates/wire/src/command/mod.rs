@@ -1,7 +1,7 @@
 //! Commands: what a client may send once it is logged in.
 //!
 //! [`Command::decode`] reads a payload's command byte and the fields that need no further knowledge. Two commands have
-//! a second step: [`query`] (attributes before the text) and [`stmt_execute`] (parameters, whose number and types the
+//! a second step: [`Query`] (attributes before the text) and [`StmtExecute`] (parameters, whose number and types the
 //! prepared statement knows). Values of both are read by [`parameter`].
 //!
 //! Retired commands are error 1047, "Unknown command", as in MySQL 8.0. COM_CHANGE_USER's body is

@@ -65,6 +65,16 @@ impl FrameDecoder {
         self.start < self.end || self.continues
     }
 
+    /// Gives memory back while nothing is expected for a while.
+    pub fn release(&mut self) {
+        if !self.has_pending() {
+            self.buffer = Vec::new();
+            self.start = 0;
+            self.end = 0;
+            self.payload = (0, 0);
+        }
+    }
+
     /// Takes out the bytes that no payload has been made of: what follows is no longer frames (TLS begins).
     pub fn take_pending(&mut self) -> Vec<u8> {
         let pending = self.buffer.get(self.start..self.end).unwrap_or_default().to_vec();
@@ -195,6 +205,23 @@ mod tests {
         let mut decoder = FrameDecoder::new(100);
         decoder.feed(&[100, 0, 0, 0]);
         assert!(!decoder.advance().unwrap());
+    }
+
+    #[test]
+    fn released_memory_loses_nothing() {
+        let mut decoder = FrameDecoder::new(100);
+        decoder.feed(&[1, 0, 0, 0, b'x', 1, 0]);
+        assert!(decoder.advance().unwrap());
+        decoder.release();
+        decoder.feed(&[0, 1, b'y']);
+        assert!(decoder.advance().unwrap());
+        assert_eq!(decoder.payload(), b"y");
+        decoder.release();
+        assert_eq!(decoder.buffer.capacity(), 0);
+        decoder.set_sequence(0);
+        decoder.feed(&[1, 0, 0, 0, b'z']);
+        assert!(decoder.advance().unwrap());
+        assert_eq!(decoder.payload(), b"z");
     }
 
     #[test]

@@ -93,6 +93,13 @@ impl FrameEncoder {
         &self.buffer
     }
 
+    /// Gives memory back while nothing is sent for a while.
+    pub fn release(&mut self) {
+        if self.buffer.is_empty() {
+            self.buffer = Vec::new();
+        }
+    }
+
     /// Forgets the frames: they have been written. Gives back memory that one large payload took.
     pub fn clear(&mut self) {
         const KEEP_BYTES: usize = 256 * 1024;
