@@ -7,7 +7,7 @@
 use crate::failure::from_rocksdb;
 use crate::layout::{HISTORY, LATEST, TS_BYTES, Version, push_history_key};
 use crate::storage::RocksStorage;
-use kv::{Result, Seen, Timestamp, VisitBatch};
+use kv::{Result, Seen, Timestamp, VisitVersions};
 use rocksdb::{DB, DBRawIteratorWithThreadMode};
 
 impl RocksStorage {
@@ -41,43 +41,34 @@ impl RocksStorage {
         &self,
         keys: &[Vec<u8>],
         ts: Timestamp,
-        visit: &mut VisitBatch,
-    ) -> Result<Timestamp> {
+        visit: &mut VisitVersions,
+    ) -> Result<()> {
         if let [key] = keys {
-            let mut visited = false;
-            let seen = self.read_one(key, ts, &mut |value| {
-                visited = true;
-                visit(0, Some(value));
-            })?;
-            if !visited {
-                visit(0, None);
-            }
-            return Ok(seen.commit_ts);
+            let mut found = None;
+            let seen = self.read_one(key, ts, &mut |value| found = Some(value.to_vec()))?;
+            visit(0, seen.commit_ts, found.as_deref());
+            return Ok(());
         }
         let latest = self.family(LATEST)?;
         let all = self
             .db
             .batched_multi_get_cf_opt(latest, keys, false, &self.read_options);
         let mut history = self.history();
-        let mut newest = 0;
         for (index, (key, stored)) in keys.iter().zip(all).enumerate() {
             let Some(stored) = stored.map_err(|error| from_rocksdb(&error))? else {
-                visit(index, None);
+                visit(index, 0, None);
                 continue;
             };
             let version = Version::parse(&stored)?;
             if version.ts <= ts {
-                newest = newest.max(version.ts);
-                visit(index, version.value);
+                visit(index, version.ts, version.value);
                 continue;
             }
-            let seen = history.read(key, ts, &mut |value| visit(index, Some(value)))?;
-            newest = newest.max(seen.commit_ts);
-            if !seen.found {
-                visit(index, None);
-            }
+            let mut found = None;
+            let seen = history.read(key, ts, &mut |value| found = Some(value.to_vec()))?;
+            visit(index, seen.commit_ts, found.as_deref());
         }
-        Ok(newest)
+        Ok(())
     }
 
     pub(crate) fn history(&self) -> History<'_> {

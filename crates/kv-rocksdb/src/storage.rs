@@ -10,8 +10,8 @@ use crate::options::RocksOptions;
 use crate::space::FreeSpace;
 use crate::write::Prepared;
 use kv::{
-    ApplyError, Error, KeyGuard, KeyRange, Result, ScanRequest, Seen, Storage, Timestamp, Visit, VisitBatch,
-    WriteBuffer,
+    ApplyError, Error, KeyGuard, KeyRange, KnownVersions, Result, ScanRequest, Seen, Storage, Timestamp,
+    Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
 use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteOptions};
@@ -104,7 +104,7 @@ impl Storage for RocksStorage {
         self.read_one(key, ts, found)
     }
 
-    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<Timestamp> {
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         self.read_batch(keys, ts, visit)
     }
 
@@ -112,8 +112,8 @@ impl Storage for RocksStorage {
         self.scan_range(request, visit)
     }
 
-    fn prepare(&self, writes: &WriteBuffer) -> Result<Prepared> {
-        self.prepare_writes(writes)
+    fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Prepared> {
+        self.prepare_writes(writes, known)
     }
 
     fn apply(&self, group: Vec<Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError> {

@@ -6,7 +6,7 @@ use crate::layout::{
     DELETIONS, HISTORY, LAST_COMMIT_KEY, LATEST, TS_BYTES, Version, push_history_key, push_unstamped_version,
 };
 use crate::storage::RocksStorage;
-use kv::{ApplyError, Result, Timestamp, WriteBuffer};
+use kv::{ApplyError, KnownVersions, Result, Timestamp, WriteBuffer};
 use rocksdb::WriteBatch;
 use std::ops::Range;
 
@@ -40,13 +40,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// `stored` is the key's newest version so far, as it lies in `latest`.
-    fn push(&mut self, key: &[u8], value: Option<&[u8]>, stored: Option<&[u8]>) -> Result<()> {
-        let before = stored.map(Version::parse).transpose()?;
-        if value.is_none() && before.is_none_or(|before| before.value.is_none()) {
-            // Deleting what is not there.
-            return Ok(());
-        }
+    /// `before` is the key's newest version so far.
+    fn push(&mut self, key: &[u8], value: Option<&[u8]>, before: Option<Version>) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
@@ -68,7 +63,6 @@ impl Prepared {
             self.bytes.extend_from_slice(key);
             self.put(Family::Deletions, start, self.bytes.len());
         }
-        Ok(())
     }
 
     fn put(&mut self, family: Family, start: usize, key_end: usize) {
@@ -93,24 +87,40 @@ impl Prepared {
 }
 
 impl RocksStorage {
-    pub(crate) fn prepare_writes(&self, writes: &WriteBuffer) -> Result<Prepared> {
-        let latest = self.family(LATEST)?;
+    pub(crate) fn prepare_writes(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Prepared> {
         let mut prepared = Prepared::default();
-        let mut all = writes.iter().peekable();
-        let mut lookup = Vec::with_capacity(LOOKUP_KEYS.min(writes.len()));
-        while all.peek().is_some() {
-            lookup.clear();
-            lookup.extend(all.by_ref().take(LOOKUP_KEYS));
-            let keys = lookup.iter().map(|(key, _)| *key);
-            let stored = self
-                .db
-                .batched_multi_get_cf_opt(latest, keys, true, &self.read_options);
-            for ((key, value), stored) in lookup.iter().zip(stored) {
-                let stored = stored.map_err(|error| from_rocksdb(&error))?;
-                prepared.push(key, *value, stored.as_deref())?;
+        let mut lookup = Vec::new();
+        for (key, value) in writes.iter() {
+            match known.get(key) {
+                Some((0, _)) => prepared.push(key, value, None),
+                Some((ts, before)) => prepared.push(key, value, Some(Version { ts, value: before })),
+                None => {
+                    lookup.push((key, value));
+                    if lookup.len() == LOOKUP_KEYS {
+                        self.look_up(&mut lookup, &mut prepared)?;
+                    }
+                }
             }
         }
+        self.look_up(&mut lookup, &mut prepared)?;
         Ok(prepared)
+    }
+
+    /// Reads what the writes replace, and pushes them. The keys are in order.
+    fn look_up(&self, lookup: &mut Vec<(&[u8], Option<&[u8]>)>, prepared: &mut Prepared) -> Result<()> {
+        if lookup.is_empty() {
+            return Ok(());
+        }
+        let keys = lookup.iter().map(|(key, _)| *key);
+        let all = self
+            .db
+            .batched_multi_get_cf_opt(self.family(LATEST)?, keys, true, &self.read_options);
+        for ((key, value), stored) in lookup.drain(..).zip(all) {
+            let stored = stored.map_err(|error| from_rocksdb(&error))?;
+            let before = stored.as_deref().map(Version::parse).transpose()?;
+            prepared.push(key, value, before);
+        }
+        Ok(())
     }
 
     pub(crate) fn apply_group(

@@ -91,6 +91,7 @@ macro_rules! for_each_case {
             optimistic::first_committer_wins;
             optimistic::blind_inserts_conflict;
             optimistic::deletions_conflict;
+            optimistic::deletions_of_missing_keys_conflict;
             optimistic::reads_do_not_conflict;
             optimistic::refreshing_does_not_hide_a_conflict;
             concurrency::transfers_keep_the_sum;

@@ -395,6 +395,7 @@ pub fn no_lock_is_left_behind(new_subject: Factory) {
                             Err(Error::Deadlock) => break,
                             Err(error) => panic!("{error}"),
                         }
+                        thread::sleep(Duration::from_micros(random.below(50)));
                     }
                     if random.below(2) == 0 {
                         txn.rollback();

@@ -58,6 +58,18 @@ pub fn deletions_conflict(new_subject: Factory) {
     assert!(scan_all(&store.latest()).is_empty());
 }
 
+/// A write like any other, in every engine.
+pub fn deletions_of_missing_keys_conflict(new_subject: Factory) {
+    let store = open(new_subject);
+    let mut inserter = begin_optimistic(&store);
+    let mut deleter = begin(&store);
+    inserter.put(b"a".to_vec(), b"1".to_vec()).unwrap();
+    deleter.delete(b"a".to_vec()).unwrap();
+    commit(deleter).unwrap();
+    assert_conflict(inserter);
+    assert!(scan_all(&store.latest()).is_empty());
+}
+
 pub fn reads_do_not_conflict(new_subject: Factory) {
     let store = open(new_subject);
     write(&store, &[("a", Some("0"))]);

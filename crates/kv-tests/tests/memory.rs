@@ -1,5 +1,8 @@
 //! The memory engine, on the whole suite.
 
+// Helpers of tests, which clippy does not know to be tests.
+#![allow(clippy::unwrap_used)]
+
 use kv::memory;
 use kv::{EmbeddedOptions, Limits, Store};
 use kv_tests::Subject;

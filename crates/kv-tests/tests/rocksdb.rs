@@ -1,5 +1,8 @@
 //! RocksDB, on the whole suite.
 
+// Helpers of tests, which clippy does not know to be tests.
+#![allow(clippy::unwrap_used)]
+
 use kv::{Limits, Store};
 use kv_rocksdb::RocksOptions;
 use kv_tests::Subject;

@@ -350,7 +350,13 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()> {
-        let newest = self.shared.storage.batch_get_with(keys, ts, visit)?;
+        let mut newest = 0;
+        self.shared
+            .storage
+            .batch_get_with(keys, ts, &mut |index, commit_ts, value| {
+                newest = newest.max(commit_ts);
+                visit(index, value);
+            })?;
         if ts == LATEST {
             self.shared.oracle.observe(newest);
         }

@@ -6,7 +6,7 @@ use crate::engine::{Durability, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::lock::{LockOptions, Locked};
 use crate::lock_table::{Acquired, HeldKey, Owner, Request};
-use crate::storage::Storage;
+use crate::storage::{KnownVersions, Storage};
 use crate::timestamp::{LATEST, Timestamp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,6 +17,7 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
     start_ts: Timestamp,
     optimistic: bool,
     held: Vec<HeldKey>,
+    known: KnownVersions,
 }
 
 impl<S: Storage> EmbeddedTransaction<S> {
@@ -27,6 +28,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
             start_ts,
             optimistic,
             held: Vec::new(),
+            known: KnownVersions::default(),
         }
     }
 
@@ -44,14 +46,15 @@ impl<S: Storage> EmbeddedTransaction<S> {
     }
 
     fn unlock_all(&mut self) {
+        self.known.clear();
         for held in self.held.drain(..) {
             self.shared.locks.unlock(self.owner, &held);
         }
     }
 
-    /// Whoever holds a key's lock sees its newest version stand still.
-    fn read_locked(&self, keys: &[Vec<u8>], locked: &[bool]) -> Result<Vec<Locked>> {
-        let storage = &self.shared.storage;
+    /// Whoever holds a key's lock sees its newest version stand still. `first_new` is where the keys that this call
+    /// locked begin among the held ones; they are remembered, to be known again at the commit.
+    fn read_locked(&mut self, keys: &[Vec<u8>], locked: &[bool], first_new: usize) -> Result<Vec<Locked>> {
         let mut answers: Vec<Locked> = locked
             .iter()
             .map(|locked| {
@@ -62,14 +65,25 @@ impl<S: Storage> EmbeddedTransaction<S> {
                 }
             })
             .collect();
+        let mut new = self.held.get(first_new..).unwrap_or_default().iter().peekable();
+        let known = &mut self.known;
+        let mut remember = |key: &[u8], commit_ts, value: Option<&[u8]>| {
+            // Keys come in the order in which they were locked.
+            if let Some(held) = new.next_if(|held| *held.key == *key) {
+                known.insert(&held.key, commit_ts, value);
+            }
+        };
+        let storage = &self.shared.storage;
         if let ([key], [answer @ Locked::Value(_)]) = (keys, answers.as_mut_slice()) {
-            storage.get_with(key, LATEST, &mut |value| {
-                *answer = Locked::Value(Some(value.to_vec()))
-            })?;
+            let mut found = None;
+            let seen = storage.get_with(key, LATEST, &mut |value| found = Some(value.to_vec()))?;
+            remember(key, seen.commit_ts, found.as_deref());
+            *answer = Locked::Value(found);
             return Ok(answers);
         }
-        storage.batch_get_with(keys, LATEST, &mut |index, value| {
-            if let Some(Locked::Value(slot)) = answers.get_mut(index) {
+        storage.batch_get_with(keys, LATEST, &mut |index, commit_ts, value| {
+            if let (Some(key), Some(Locked::Value(slot))) = (keys.get(index), answers.get_mut(index)) {
+                remember(key, commit_ts, value);
                 *slot = value.map(<[u8]>::to_vec);
             }
         })?;
@@ -107,15 +121,16 @@ impl<S: Storage> EmbeddedTransaction<S> {
         if self.optimistic {
             self.check_conflicts(writes)?;
         }
-        let prepared = self.shared.storage.prepare(writes)?;
+        let prepared = self.shared.storage.prepare(writes, &self.known)?;
         self.shared.commit(prepared, writes.size_bytes(), durability)
     }
 }
 
 impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
     fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
+        let first_new = self.held.len();
         let locked = self.lock_only(keys, options)?;
-        self.read_locked(keys, &locked)
+        self.read_locked(keys, &locked, first_new)
     }
 
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {

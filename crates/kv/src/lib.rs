@@ -41,7 +41,7 @@ pub use limits::Limits;
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use snapshot::Snapshot;
-pub use storage::{ApplyError, KeyGuard, Seen, Storage};
+pub use storage::{ApplyError, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};
 pub use store::Store;
 pub use timestamp::{
     Clock, LATEST, ManualClock, PER_MILLISECOND, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms,

@@ -7,8 +7,8 @@ use crate::buffer::WriteBuffer;
 use crate::embedded::{EmbeddedEngine, EmbeddedOptions};
 use crate::engine::ScanRequest;
 use crate::error::Result;
-use crate::reader::{KeyRange, Visit, VisitBatch};
-use crate::storage::{ApplyError, KeyGuard, Seen, Storage};
+use crate::reader::{KeyRange, Visit};
+use crate::storage::{ApplyError, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};
 use crate::timestamp::Timestamp;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
@@ -90,20 +90,18 @@ impl Storage for MemoryStorage {
         })
     }
 
-    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<Timestamp> {
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         let versions: Vec<_> = {
             let chains = self.chains.read();
             keys.iter()
                 .map(|key| chains.get(key).and_then(|chain| visible(chain, ts)).cloned())
                 .collect()
         };
-        let mut newest = 0;
         for (index, version) in versions.into_iter().enumerate() {
             let (commit_ts, value) = version.unwrap_or_default();
-            newest = newest.max(commit_ts);
-            visit(index, value.as_deref());
+            visit(index, commit_ts, value.as_deref());
         }
-        Ok(newest)
+        Ok(())
     }
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
@@ -154,7 +152,7 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn prepare(&self, writes: &WriteBuffer) -> Result<Self::Prepared> {
+    fn prepare(&self, writes: &WriteBuffer, _known: &KnownVersions) -> Result<Self::Prepared> {
         Ok(writes
             .iter()
             .map(|(key, value)| (key.to_vec(), value.map(Arc::from)))

@@ -5,8 +5,10 @@
 use crate::buffer::WriteBuffer;
 use crate::engine::ScanRequest;
 use crate::error::{Error, Result};
-use crate::reader::{KeyRange, Visit, VisitBatch};
+use crate::reader::{KeyRange, Visit};
 use crate::timestamp::Timestamp;
+use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// Why a group of commits failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +26,52 @@ pub struct Seen {
     pub found: bool,
     /// When what was seen (a value, or a deletion) was committed; 0 if there was nothing.
     pub commit_ts: Timestamp,
+}
+
+/// Called for each key of a batch, once, in any order: its index, when what was found was committed (0: nothing was),
+/// and the value if there is one.
+pub type VisitVersions<'a> = dyn FnMut(usize, Timestamp, Option<&[u8]>) + 'a;
+
+/// When it was committed, and its value.
+type KnownVersion = (Timestamp, Option<Box<[u8]>>);
+
+/// The newest versions of keys that a transaction has locked and read. They stand still until it ends, so whoever has
+/// to know what a write replaces need not read them again.
+#[derive(Debug, Default)]
+pub struct KnownVersions {
+    versions: HashMap<Arc<[u8]>, KnownVersion>,
+    bytes: usize,
+}
+
+impl KnownVersions {
+    /// Larger values are cheaper to read again than to keep.
+    const VALUE_BYTES_MAX: usize = 4 << 10;
+    const BYTES_MAX: usize = 1 << 20;
+
+    /// Remembers a version, unless that would take too much memory.
+    pub fn insert(&mut self, key: &Arc<[u8]>, commit_ts: Timestamp, value: Option<&[u8]>) {
+        let bytes = key.len() + value.map_or(0, <[u8]>::len);
+        if bytes > Self::VALUE_BYTES_MAX || self.bytes + bytes > Self::BYTES_MAX {
+            return;
+        }
+        self.bytes += bytes;
+        self.versions
+            .insert(Arc::clone(key), (commit_ts, value.map(Box::from)));
+    }
+
+    /// When the newest version of `key` was committed (0: there is none), and its value; `None` if not known.
+    pub fn get(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
+        if self.versions.is_empty() {
+            return None;
+        }
+        let (commit_ts, value) = self.versions.get(key)?;
+        Some((*commit_ts, value.as_deref()))
+    }
+
+    pub fn clear(&mut self) {
+        self.versions.clear();
+        self.bytes = 0;
+    }
 }
 
 /// Lets garbage collection touch the newest version of a key, which only the holder of its lock may do.
@@ -50,14 +98,14 @@ pub trait Storage: Send + Sync + 'static {
     /// Lends the version visible at `ts`; at [`crate::LATEST`], the newest one.
     fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen>;
 
-    /// All keys at one moment, even at [`crate::LATEST`]. Returns the newest commit timestamp among what it saw.
-    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<Timestamp>;
+    /// All keys at one moment, even at [`crate::LATEST`].
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()>;
 
     /// Never asked for at [`crate::LATEST`].
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
     /// Makes a transaction's writes ready, while it holds the locks of all their keys until they are applied.
-    fn prepare(&self, writes: &WriteBuffer) -> Result<Self::Prepared>;
+    fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Self::Prepared>;
 
     /// Applies a group of transactions at one timestamp, atomically. One call at a time. With `sync`, it is on disk
     /// when this returns, together with everything applied before. Visible only once it is as durable as asked.

@@ -1,8 +1,8 @@
 //! A storage that fails on demand, to put around any [`Storage`].
 
 use kv::{
-    ApplyError, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, Result, ScanRequest, Seen,
-    Storage, Store, Timestamp, Visit, VisitBatch, WriteBuffer,
+    ApplyError, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, KnownVersions, Result,
+    ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -126,7 +126,7 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.get_with(key, ts, found)
     }
 
-    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<Timestamp> {
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         self.faults.read()?;
         self.inner.batch_get_with(keys, ts, visit)
     }
@@ -136,8 +136,8 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.scan(request, visit)
     }
 
-    fn prepare(&self, writes: &WriteBuffer) -> Result<S::Prepared> {
-        self.inner.prepare(writes)
+    fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<S::Prepared> {
+        self.inner.prepare(writes, known)
     }
 
     fn apply(&self, group: Vec<S::Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError> {

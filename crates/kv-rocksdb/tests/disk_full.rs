@@ -1,0 +1,194 @@
+//! A disk that fills up, for real: a file system of a few megabytes, and a limit on the size of files.
+
+// Helpers of tests, which clippy does not know to be tests.
+#![allow(clippy::unwrap_used)]
+
+use kv::{Durability, Error, KeyRange, Reader, Store, TxnOptions};
+use kv_rocksdb::RocksOptions;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn commit(store: &Store, n: u32) -> kv::Result<()> {
+    // Half random bytes, so that compression does not save the disk.
+    let mut value: Vec<u8> = Vec::with_capacity(8_000);
+    let mut seed = u64::from(n) + 1;
+    while value.len() < 8_000 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        value.extend_from_slice(&seed.to_be_bytes());
+    }
+    let mut txn = store.begin(TxnOptions::default())?;
+    txn.put(format!("k{n:06}").into(), value)?;
+    txn.commit(Durability::Sync).map(|_| ())
+}
+
+fn rows(store: &Store) -> u32 {
+    let rows = store
+        .latest()
+        .scan_page(&KeyRange::all(), usize::MAX, false)
+        .unwrap();
+    for (n, (key, value)) in rows.iter().enumerate() {
+        assert_eq!(*key, format!("k{n:06}").into_bytes());
+        assert_eq!(value.len(), 8_000);
+    }
+    u32::try_from(rows.len()).unwrap()
+}
+
+/// Commits until it fails; how many were acknowledged, and the failure.
+fn fill(store: &Store, from: u32) -> (u32, Error) {
+    let mut n = from;
+    loop {
+        match commit(store, n) {
+            Ok(()) => n += 1,
+            Err(error) => return (n, error),
+        }
+        assert!(n < 100_000, "the disk never fills up");
+    }
+}
+
+/// A small file system, gone with the guard. `None` without the rights for it.
+struct SmallDisk(PathBuf, tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount(mib: u32) -> Option<Self> {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("disk");
+        fs::create_dir(&dir).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"])
+            .arg(&dir)
+            .output()
+            .is_ok_and(|output| output.status.success());
+        mounted.then_some(Self(dir, root))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+        let _ = &self.1;
+    }
+}
+
+fn options(reserve_bytes: u64) -> RocksOptions {
+    RocksOptions {
+        disk_reserve_bytes: Some(reserve_bytes),
+        ..RocksOptions::small()
+    }
+}
+
+#[test]
+fn commits_are_refused_while_the_reserve_lasts_and_go_on_once_there_is_space() {
+    let Some(disk) = SmallDisk::mount(64) else {
+        println!("skipped: no right to mount a small file system");
+        return;
+    };
+    let store = kv_rocksdb::open(disk.0.join("data"), options(16 << 20)).unwrap();
+    let ballast = disk.0.join("ballast");
+    fs::write(&ballast, vec![1; 20 << 20]).unwrap();
+    let (acknowledged, error) = fill(&store, 0);
+    assert!(
+        matches!(&error, Error::DiskFull(text) if text.contains("reserve")),
+        "{error}"
+    );
+    assert!(acknowledged > 100);
+    assert_eq!(rows(&store), acknowledged, "a refused commit is not there");
+    assert!(commit(&store, acknowledged).is_err());
+    fs::remove_file(&ballast).unwrap();
+    // What was refused can be tried again, without a restart.
+    let (more, _) = fill(&store, acknowledged);
+    assert!(more > acknowledged + 100);
+    assert_eq!(rows(&store), more);
+    drop(store);
+    let store = kv_rocksdb::open(disk.0.join("data"), options(16 << 20)).unwrap();
+    assert_eq!(rows(&store), more);
+}
+
+#[test]
+fn without_a_reserve_nothing_acknowledged_is_lost() {
+    let Some(disk) = SmallDisk::mount(24) else {
+        println!("skipped: no right to mount a small file system");
+        return;
+    };
+    let store = kv_rocksdb::open(disk.0.join("data"), options(0)).unwrap();
+    let (acknowledged, error) = fill(&store, 0);
+    assert_stopped(&store, acknowledged, &error);
+    drop(store);
+    // A larger disk, as an operator would do.
+    let moved = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(disk.0.join("data")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), moved.path().join(entry.file_name())).unwrap();
+    }
+    let store = kv_rocksdb::open(moved.path(), options(0)).unwrap();
+    let found = rows(&store);
+    assert!(
+        found == acknowledged || found == acknowledged + 1,
+        "{found} of {acknowledged}"
+    );
+    commit(&store, found).unwrap();
+}
+
+/// The failed commit's outcome is unknown, everything acknowledged can be read, and writes are refused from then on.
+fn assert_stopped(store: &Store, acknowledged: u32, error: &Error) {
+    assert!(matches!(error, Error::Undetermined(_)), "{error}");
+    let found = rows(store);
+    assert!(
+        found == acknowledged || found == acknowledged + 1,
+        "{found} of {acknowledged}"
+    );
+    let refused = commit(store, acknowledged + 1);
+    assert!(
+        matches!(&refused, Err(Error::StoreReadOnly(text)) if text.contains("restart")),
+        "{refused:?}"
+    );
+    assert_eq!(rows(store), found);
+    assert!(store.flush().is_err());
+}
+
+const DIR_VARIABLE: &str = "STEMDB_TEST_LIMITED_DIR";
+
+/// Runs under a limit on the size of files; does nothing when run as a test of its own.
+#[test]
+fn limited_process() {
+    if let Some(dir) = env::var_os(DIR_VARIABLE) {
+        let dir = Path::new(&dir);
+        let store = kv_rocksdb::open(dir, options(0)).unwrap();
+        let (acknowledged, error) = fill(&store, 0);
+        assert_stopped(&store, acknowledged, &error);
+        fs::write(dir.join("acknowledged"), acknowledged.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn a_log_that_cannot_grow_loses_nothing_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    // 2,048 blocks of 512 bytes; without the signal, the write that goes beyond fails.
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 2048; exec \"$0\" --exact limited_process",
+        ])
+        .arg(env::current_exe().unwrap())
+        .env(DIR_VARIABLE, dir.path())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    let acknowledged: u32 = fs::read_to_string(dir.path().join("acknowledged"))
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(acknowledged > 50, "{acknowledged}");
+    let store = kv_rocksdb::open(dir.path(), options(0)).unwrap();
+    let found = rows(&store);
+    assert!(
+        found == acknowledged || found == acknowledged + 1,
+        "{found} of {acknowledged}"
+    );
+    commit(&store, found).unwrap();
+}
