@@ -8,13 +8,13 @@
 //! has to look at all rows (NULL to NOT NULL), keeps the lock for the whole change.
 //!
 //! ADD INDEX goes through the states of F1's protocol: the index is published as write-only, which makes every writer
-//! maintain it; existing rows are filled in by [`backfill`], in small transactions, beside running statements; then it is
+//! maintain it; existing rows are filled in by `backfill`, in small transactions, beside running statements; then it is
 //! published as public. One process needs no delete-only state, since nobody is left who does not know of the index when
 //! the first entry is written; several nodes will. Of a unique index that is not public yet writers take away an entry only
-//! if it is the deleted row's own: that row may have none yet, and another row one of the same key. A [`job::Job`] in the store lets a restart finish or undo the rest.
+//! if it is the deleted row's own: that row may have none yet, and another row one of the same key. A `job` in the store lets a restart finish or undo the rest.
 //!
-//! Files: one kind of statement each; [`definition_check`] has the limits, [`alter_plan`] computes what an ALTER TABLE
-//! makes of a definition, [`modify`] which column changes leave stored values alone.
+//! Files: one kind of statement each; `definition_check` has the limits, `alter_plan` computes what an ALTER TABLE
+//! makes of a definition, `modify` which column changes leave stored values alone.
 
 pub(crate) mod alter;
 pub(crate) mod alter_plan;
