@@ -1,13 +1,20 @@
 //! Black-box tests: everything here talks to a running server as any client does, and knows nothing of its insides.
 //!
 //! - [`sql`]: the corpus of scripts with the answers of real MySQL 8.0.
-//! - [`concurrency`]: what holds while many write.
-//! - [`crash`]: what holds after `kill -9`.
+//! - [`rust_client`] and [`clients`]: what real clients find.
+//! - [`protocol`]: packets that no client sends.
+//! - [`concurrency`]: what holds while many write; [`crash`]: what holds after `kill -9`.
+//! - [`lifecycle`]: starting, stopping, configuration.
 //! - [`server`]: starts, kills and finds servers; [`report`] counts what passed.
 
+pub mod clients;
 pub mod concurrency;
 pub mod crash;
+pub mod lifecycle;
 pub mod literal;
+pub mod protocol;
+pub mod raw;
 pub mod report;
+pub mod rust_client;
 pub mod server;
 pub mod sql;

@@ -1,7 +1,7 @@
 //! `stemdb-tests`: runs the black-box tests. See `tests/README.md` for the commands.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -11,7 +11,7 @@ use stemdb_tests::report::Report;
 use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
-use stemdb_tests::{concurrency, crash};
+use stemdb_tests::{clients, concurrency, crash, lifecycle, protocol, rust_client};
 
 #[derive(Parser)]
 #[command(about = "StemDB's black-box tests")]
@@ -51,14 +51,25 @@ enum Command {
     Sql(SqlArgs),
     /// Lost updates, the bank's sum, deadlocks, races for unique keys, snapshots.
     Concurrency,
+    /// Commands and packets that clients rarely or never send.
+    Protocol,
+    /// The `mysql` crate.
+    RustClient,
+    /// Real clients: Go, Python, Node, Java, Debian's tools, sysbench.
+    Clients(ClientsArgs),
+    /// Starting, stopping, configuration, status. Only for StemDB.
+    Lifecycle,
     /// kill -9 under load.
     Crash(CrashArgs),
+    /// All of it.
+    All(CrashArgs),
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 struct SqlArgs {
-    #[arg(long, default_value = "tests/sql")]
-    directory: PathBuf,
+    /// Where the scripts are [default: tests/sql]
+    #[arg(long)]
+    directory: Option<PathBuf>,
     /// Write the server's answers into the scripts instead of comparing (or UPDATE=1 in the environment).
     #[arg(long)]
     update: bool,
@@ -67,6 +78,12 @@ struct SqlArgs {
     route: Vec<Route>,
     /// Only scripts whose path contains one of these.
     filters: Vec<String>,
+}
+
+#[derive(Args)]
+struct ClientsArgs {
+    /// Only these.
+    names: Vec<String>,
 }
 
 #[derive(Args)]
@@ -80,29 +97,49 @@ struct CrashArgs {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut report = Report::new(cli.verbose);
-    let outcome = match cli.command {
-        Command::Sql(args) => cli
-            .target
-            .server()
-            .map(|server| sql(args, &server.address, &mut report)),
-        Command::Concurrency => cli
-            .target
-            .server()
-            .map(|server| concurrency::check(&server.address, &mut report)),
-        Command::Crash(args) => cli
-            .target
-            .program()
-            .map(|program| crash::check(program, args.rounds, args.seed, &mut report)),
-    };
+    let outcome = run(cli.command, &cli.target, &mut report);
     if let Err(e) = outcome {
         report.fail("start", &e);
     }
     report.finish()
 }
 
+fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), String> {
+    match command {
+        Command::Sql(args) => sql(args, &target.server()?.address, report),
+        Command::Concurrency => concurrency::check(&target.server()?.address, report),
+        Command::Protocol => protocol::check(&target.server()?.address, report),
+        Command::RustClient => rust_client::check(&target.server()?.address, report),
+        Command::Clients(args) => clients(&args.names, &target.server()?.address, report)?,
+        Command::Lifecycle => lifecycle::check(&target.program()?, report),
+        Command::Crash(args) => crash::check(target.program()?, args.rounds, args.seed, report),
+        Command::All(args) => {
+            let server = target.server()?;
+            sql(SqlArgs::default(), &server.address, report);
+            rust_client::check(&server.address, report);
+            protocol::check(&server.address, report);
+            concurrency::check(&server.address, report);
+            clients(&[], &server.address, report)?;
+            drop(server);
+            lifecycle::check(&target.program()?, report);
+            crash::check(target.program()?, args.rounds, args.seed, report);
+        }
+    }
+    Ok(())
+}
+
+/// What clients are built into lies beside this program, so that a second run finds it.
+fn clients(names: &[String], address: &Address, report: &mut Report) -> Result<(), String> {
+    let out = env::current_exe()
+        .map_err(|e| e.to_string())?
+        .with_file_name("clients");
+    clients::check(address, Path::new("tests/clients"), &out, names, report);
+    Ok(())
+}
+
 fn sql(args: SqlArgs, address: &Address, report: &mut Report) {
     let selection = Selection {
-        directory: args.directory,
+        directory: args.directory.unwrap_or_else(|| PathBuf::from("tests/sql")),
         filters: args.filters,
     };
     let opts = address.opts();

@@ -68,6 +68,10 @@ pub struct Server {
     child: Option<Child>,
     /// More arguments of its command line.
     arguments: Vec<String>,
+    /// The interface it listens on.
+    interface: String,
+    /// Of root, to see whether it answers.
+    pub root_password: Option<String>,
 }
 
 impl Server {
@@ -97,7 +101,19 @@ impl Server {
             directory,
             child: None,
             arguments: arguments.iter().map(|a| a.to_string()).collect(),
+            interface: "127.0.0.1".to_string(),
+            root_password: None,
         })
+    }
+
+    /// More arguments for its next start.
+    pub fn add_arguments(&mut self, arguments: &[&str]) {
+        self.arguments.extend(arguments.iter().map(|a| a.to_string()));
+    }
+
+    /// The interface for its next start.
+    pub fn listen(&mut self, interface: &str) {
+        self.interface = interface.to_string();
     }
 
     /// Starts (again) on the data there is, and waits until it answers. How long that took.
@@ -119,7 +135,8 @@ impl Server {
                 ));
             }
             // A connection, not only a port: the server answers.
-            match self.address.connect() {
+            let opts = self.address.builder().pass(self.root_password.clone());
+            match Conn::new(opts) {
                 Ok(_) => return Ok(start.elapsed()),
                 Err(e) if start.elapsed() > START_MAX => {
                     self.kill();
@@ -148,7 +165,7 @@ impl Server {
                 command
                     .arg("serve")
                     .args(["--store", &format!("rocksdb:{}", self.data().display())])
-                    .args(["--listen", &format!("127.0.0.1:{}", self.address.port)])
+                    .args(["--listen", &format!("{}:{}", self.interface, self.address.port)])
                     .args(["--status", &format!("127.0.0.1:{}", self.status_port)])
                     .arg("--socket")
                     .arg(socket);

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what Debian has and this machine has not: all by itself as root, otherwise it names the packages.
+#
+#   install-deps.sh build    what compiling takes; without it nothing goes on
+#   install-deps.sh test     and the clients that the tests use; a test whose client is missing is skipped
+set -euo pipefail
+
+purpose=${1:-test}
+
+# A command or a file that shows that a package is there, and the package.
+build=(
+    "cc build-essential"
+    "c++ build-essential"
+    "clang clang"
+    "libclang libclang-dev"
+)
+test=(
+    "mariadb mariadb-client"
+    "mariadb-slap mariadb-client"
+    "sysbench sysbench"
+    "pkg-config pkg-config"
+    "mysql_config default-libmysqlclient-dev"
+    "python3 python3"
+    "venv python3-venv"
+    "python-headers python3-dev"
+)
+
+there() {
+    case $1 in
+    libclang) compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || compgen -G '/usr/lib/*/libclang*.so*' >/dev/null ;;
+    venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
+    python-headers) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' 2>/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+missing=()
+look() {
+    local entry
+    for entry in "$@"; do
+        there "${entry%% *}" || missing+=("${entry##* }")
+    done
+}
+
+look "${build[@]}"
+essential=${#missing[@]}
+if [[ $purpose == test ]]; then
+    look "${test[@]}"
+fi
+if ! command -v cargo >/dev/null; then
+    echo "cargo is not installed: Rust 1.95 or newer is needed (https://rustup.rs)" >&2
+    exit 1
+fi
+if [[ ${#missing[@]} -eq 0 ]]; then
+    exit 0
+fi
+
+mapfile -t packages < <(printf '%s\n' "${missing[@]}" | sort -u)
+if [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
+    echo "installing: ${packages[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+    exit 0
+fi
+echo "These Debian packages are missing: ${packages[*]}" >&2
+echo "Install them with: sudo apt-get install ${packages[*]}" >&2
+if [[ $essential -gt 0 ]]; then
+    exit 1
+fi
+echo "Going on without them: tests that need them are skipped." >&2

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Format, lints and documentation, warnings denied.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo fmt --all --check
+cargo clippy --release --workspace --all-targets --locked -- -D warnings
+RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --locked
+for script in scripts/*.sh tests/clients/cli/*.sh .ci/run; do
+    bash -n "$script"
+done

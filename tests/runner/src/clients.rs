@@ -1,0 +1,198 @@
+//! The programs under `tests/clients/`: real clients that check a running server and print a line per check,
+//! `ok NAME` or `FAIL NAME: why`. A client whose toolchain is missing is skipped with one line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::report::Report;
+use crate::server::Address;
+
+/// A client that is not done by now hangs.
+const CLIENT_MAX: Duration = Duration::from_secs(300);
+
+struct Client {
+    name: &'static str,
+    /// Programs it needs on the PATH.
+    needs: &'static [&'static str],
+    /// Commands that build it, run in the client's directory; `$OUT` is where everything built goes.
+    build: &'static str,
+    run: &'static str,
+}
+
+const CLIENTS: [Client; 7] = [
+    Client {
+        name: "go",
+        needs: &["go"],
+        build: "go build -o \"$OUT/checks\" .",
+        run: "\"$OUT/checks\"",
+    },
+    Client {
+        name: "pymysql",
+        needs: &["python3"],
+        build: PYTHON,
+        run: "PYTHONDONTWRITEBYTECODE=1 \"$OUT/../python/venv/bin/python\" ../python/pymysql_checks.py",
+    },
+    Client {
+        name: "mysqlclient",
+        needs: &["python3"],
+        build: PYTHON,
+        run: "PYTHONDONTWRITEBYTECODE=1 \"$OUT/../python/venv/bin/python\" ../python/mysqlclient_checks.py",
+    },
+    Client {
+        name: "node",
+        needs: &["node", "npm"],
+        build: "cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent",
+        run: "NODE_PATH=\"$OUT/node_modules\" node checks.js",
+    },
+    Client {
+        name: "java",
+        needs: &["java", "javac", "mvn"],
+        build: "mvn -q -B -Dout=\"$OUT\" process-classes",
+        run: "java -cp \"$OUT/classes:$OUT/lib/*\" Checks",
+    },
+    Client {
+        name: "mariadb",
+        needs: &["mariadb", "mariadb-admin", "mariadb-dump", "mariadb-slap"],
+        build: "",
+        run: "bash mariadb.sh",
+    },
+    Client {
+        name: "sysbench",
+        needs: &["sysbench", "mariadb"],
+        build: "",
+        run: "bash sysbench.sh",
+    },
+];
+
+/// One virtual environment serves both Python drivers.
+const PYTHON: &str = "venv=\"$OUT/../python/venv\" && { [ -x \"$venv/bin/python\" ] || python3 -m venv \"$venv\"; } && \
+     \"$venv/bin/python\" -m pip install --quiet --disable-pip-version-check -r ../python/requirements.txt";
+
+/// Builds and runs the clients, or those named. `out` holds what is built from one run to the next.
+pub fn check(address: &Address, directory: &Path, out: &Path, names: &[String], report: &mut Report) {
+    for client in &CLIENTS {
+        if !names.is_empty() && !names.iter().any(|n| n == client.name) {
+            continue;
+        }
+        if let Some(missing) = client.needs.iter().find(|program| !on_path(program)) {
+            report.skip(
+                &format!("client {}", client.name),
+                &format!("{missing} is not installed"),
+            );
+            continue;
+        }
+        if let Err(e) = one(client, address, directory, out, report) {
+            report.fail(&format!("client {}", client.name), &e);
+        }
+    }
+}
+
+fn one(
+    client: &Client,
+    address: &Address,
+    directory: &Path,
+    out: &Path,
+    report: &mut Report,
+) -> Result<(), String> {
+    let source = directory.join(match client.name {
+        "pymysql" | "mysqlclient" => "python",
+        "mariadb" | "sysbench" => "cli",
+        name => name,
+    });
+    let out = out.join(client.name);
+    fs::create_dir_all(&out).map_err(|e| e.to_string())?;
+    let out = out.canonicalize().map_err(|e| e.to_string())?;
+    if !client.build.is_empty() {
+        let output = shell(client.build, &source, &out, address)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+            return Err(format!("cannot be built: {}", last_lines(&said)));
+        }
+    }
+    let output = shell(client.run, &source, &out, address)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut failed = false;
+    let mut lines = 0;
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("ok ") {
+            report.pass(&format!("{}: {name}", client.name));
+            lines += 1;
+        } else if let Some(rest) = line.strip_prefix("FAIL ") {
+            let (name, why) = rest.split_once(": ").unwrap_or((rest, ""));
+            report.fail(&format!("{}: {name}", client.name), why);
+            failed = true;
+        }
+    }
+    if lines == 0 || (!output.status.success() && !failed) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {}", output.status, last_lines(&said)));
+    }
+    Ok(())
+}
+
+fn shell(script: &str, directory: &Path, out: &Path, address: &Address) -> Result<Output, String> {
+    let socket = address.socket.clone().unwrap_or_default();
+    let mut child = Command::new("timeout")
+        .args([
+            "--kill-after=10",
+            &CLIENT_MAX.as_secs().to_string(),
+            "bash",
+            "-c",
+            script,
+        ])
+        .current_dir(directory)
+        .env("OUT", out)
+        .env("STEMDB_HOST", &address.host)
+        .env("STEMDB_PORT", address.port.to_string())
+        .env("STEMDB_SOCKET", absolute(&socket))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let start = Instant::now();
+    // Both pipes are read while it runs: it must not wait for us.
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
+    let (stdout, stderr) = thread::scope(|scope| {
+        let errors = scope.spawn(move || read_all(stderr));
+        (read_all(stdout), errors.join().unwrap_or_default())
+    });
+    let status = child.wait().map_err(|e| e.to_string())?;
+    if start.elapsed() >= CLIENT_MAX {
+        return Err(format!(
+            "not done within {CLIENT_MAX:?}:\n{}",
+            String::from_utf8_lossy(&stdout)
+        ));
+    }
+    Ok(Output {
+        status,
+        stdout,
+        stderr,
+    })
+}
+
+fn read_all(pipe: Option<impl std::io::Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(8)..].join("\n")
+}
+
+fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|directory| directory.join(program).is_file()))
+}

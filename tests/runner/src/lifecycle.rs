@@ -1,0 +1,281 @@
+//! Starting, stopping and looking at the server: what whoever runs it relies on. Only for StemDB.
+
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+
+use crate::report::Report;
+use crate::server::{Program, Server};
+
+type Check = fn(Program) -> Result<(), String>;
+
+pub fn check(program: &Program, report: &mut Report) {
+    let checks: [(&str, Check); 9] = [
+        ("one line when ready", one_line),
+        ("data outlives a stop", data_stays),
+        ("SIGTERM lets transactions finish", drains),
+        ("SIGTERM does not wait for ever", drains_at_last),
+        ("a second process is refused", second_process),
+        ("configuration", configuration),
+        ("unknown configuration keys", unknown_keys),
+        ("an open account is not shown to the world", open_account),
+        ("status and metrics", status),
+    ];
+    for (name, check) in checks {
+        report.check(&format!("lifecycle: {name}"), check(program.clone()));
+    }
+}
+
+fn one_line(program: Program) -> Result<(), String> {
+    let server = Server::start(program, &[])?;
+    // The line is written before or just after the first connection is answered.
+    thread::sleep(Duration::from_millis(200));
+    let log = server.log_tail();
+    let port = server.address.port.to_string();
+    let ready: Vec<&str> = log.lines().filter(|line| line.contains("ready")).collect();
+    match ready[..] {
+        [line] if line.contains(&port) => Ok(()),
+        _ => Err(format!("it said:\n{log}")),
+    }
+}
+
+fn data_stays(program: Program) -> Result<(), String> {
+    let mut server = Server::start(program, &[])?;
+    let mut conn = server.address.connect().map_err(text)?;
+    for statement in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(10), KEY v (v))",
+        "INSERT INTO d.t (v) VALUES ('a'), ('b')",
+        "CREATE USER 'stays'@'%' IDENTIFIED BY 'sesame'",
+        "SET GLOBAL max_error_count = 100",
+    ] {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    drop(conn);
+    stop(&mut server)?;
+    server.run()?;
+    let mut conn = server.address.connect_to("d").map_err(text)?;
+    let rows: Vec<(u32, String)> = conn.query("SELECT id, v FROM t ORDER BY id").map_err(text)?;
+    if rows != [(1, "a".to_string()), (2, "b".to_string())] {
+        return Err(format!("rows: {rows:?}"));
+    }
+    conn.query_drop("INSERT INTO t (v) VALUES ('c')").map_err(text)?;
+    let ids: Vec<u32> = conn
+        .query("SELECT id FROM t WHERE v = 'c' AND id > 2")
+        .map_err(text)?;
+    if ids.len() != 1 {
+        return Err(format!("the id after the restart: {ids:?}"));
+    }
+    let opts = server.address.builder().user(Some("stays")).pass(Some("sesame"));
+    mysql::Conn::new(opts).map_err(|e| format!("the account: {e}"))?;
+    // SET GLOBAL lasts until the end of the process, as in MySQL.
+    let global: Option<u32> = conn
+        .query_first("SELECT @@global.max_error_count")
+        .map_err(text)?;
+    if global != Some(1024) {
+        return Err(format!("max_error_count: {global:?}"));
+    }
+    Ok(())
+}
+
+fn stop(server: &mut Server) -> Result<(), String> {
+    server.terminate()?;
+    let status = server.wait(Duration::from_secs(30))?;
+    if !status.success() {
+        return Err(format!("{status} after SIGTERM:\n{}", server.log_tail()));
+    }
+    Ok(())
+}
+
+fn drains(program: Program) -> Result<(), String> {
+    let mut server = Server::start(program, &[])?;
+    let mut conn = server.address.connect().map_err(text)?;
+    for statement in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY)",
+        "BEGIN",
+        "INSERT INTO d.t VALUES (1)",
+    ] {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    let idle = server.address.connect().map_err(text)?;
+    server.terminate()?;
+    let start = Instant::now();
+    loop {
+        match server.get("/status") {
+            Ok((503, _)) => break,
+            _ if start.elapsed() > Duration::from_secs(5) => {
+                return Err("/status is not 503 while it drains".to_string());
+            }
+            _ => thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    if server.address.connect().is_ok() {
+        return Err("a new connection was accepted".to_string());
+    }
+    conn.query_drop("INSERT INTO d.t VALUES (2)")
+        .map_err(|e| format!("in the transaction: {e}"))?;
+    conn.query_drop("COMMIT").map_err(|e| format!("COMMIT: {e}"))?;
+    let status = server.wait(Duration::from_secs(10))?;
+    drop(idle);
+    if !status.success() {
+        return Err(format!("{status}"));
+    }
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    match conn
+        .query_first::<u32, _>("SELECT COUNT(*) FROM d.t")
+        .map_err(text)?
+    {
+        Some(2) => Ok(()),
+        other => Err(format!("rows afterwards: {other:?}")),
+    }
+}
+
+fn drains_at_last(program: Program) -> Result<(), String> {
+    let mut server = Server::prepare(program, &[])?;
+    let file = server.path("short.toml");
+    fs::write(&file, "[shutdown]\ndrain_seconds = 1\n").map_err(|e| e.to_string())?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    for statement in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY)",
+        "BEGIN",
+        "INSERT INTO d.t VALUES (1)",
+    ] {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    stop(&mut server)?;
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    match conn
+        .query_first::<u32, _>("SELECT COUNT(*) FROM d.t")
+        .map_err(text)?
+    {
+        Some(0) => Ok(()),
+        other => Err(format!("rows of a transaction that never committed: {other:?}")),
+    }
+}
+
+fn second_process(program: Program) -> Result<(), String> {
+    let server = Server::start(program.clone(), &[])?;
+    let other = Server::prepare(program, &[])?;
+    let command = other.command()?;
+    let store = format!("rocksdb:{}", server.data().display());
+    let arguments: Vec<String> = command
+        .get_args()
+        .map(|a| a.to_string_lossy().into_owned())
+        .map(|a| {
+            if a.starts_with("rocksdb:") {
+                store.clone()
+            } else {
+                a
+            }
+        })
+        .collect();
+    let output = std::process::Command::new(command.get_program())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() || !said.contains(&server.data().display().to_string()) {
+        return Err(format!("{}: {said}", output.status));
+    }
+    server
+        .address
+        .connect()
+        .map(drop)
+        .map_err(|e| format!("the first process: {e}"))
+}
+
+fn configuration(program: Program) -> Result<(), String> {
+    let mut server = Server::prepare(program, &[])?;
+    let file = server.path("good.toml");
+    fs::write(
+        &file,
+        "[variables]\nmax_connections = 7\nsql_mode = \"ANSI_QUOTES\"\n",
+    )
+    .map_err(|e| e.to_string())?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    let got: Option<(u32, String)> = conn
+        .query_first("SELECT @@global.max_connections, @@global.sql_mode")
+        .map_err(text)?;
+    if got != Some((7, "ANSI_QUOTES".to_string())) {
+        return Err(format!("{got:?}"));
+    }
+    Ok(())
+}
+
+fn unknown_keys(program: Program) -> Result<(), String> {
+    for (content, key) in [
+        ("lisen = \"127.0.0.1:1\"\n", "lisen"),
+        ("[storage]\nblock_cash_bytes = 5\n", "block_cash_bytes"),
+        ("[variables]\nmax_connectons = 5\n", "max_connectons"),
+    ] {
+        let mut server = Server::prepare(program.clone(), &[])?;
+        let file = server.path("bad.toml");
+        fs::write(&file, content).map_err(|e| e.to_string())?;
+        server.add_arguments(&["--config", &file.display().to_string()]);
+        match server.run() {
+            Err(said) if said.contains(key) => {}
+            other => return Err(format!("{key}: {other:?}")),
+        }
+    }
+    Ok(())
+}
+
+fn open_account(program: Program) -> Result<(), String> {
+    let mut server = Server::prepare(program, &[])?;
+    server.listen("0.0.0.0");
+    match server.run() {
+        Err(said) if said.contains("root") && said.contains("password") => {}
+        other => return Err(format!("listening everywhere: {other:?}")),
+    }
+    // With a password it may.
+    server.listen("127.0.0.1");
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    conn.query_drop("ALTER USER 'root'@'localhost' IDENTIFIED BY 'sesame'")
+        .map_err(text)?;
+    drop(conn);
+    stop(&mut server)?;
+    server.listen("0.0.0.0");
+    server.root_password = Some("sesame".to_string());
+    server.run().map(drop)
+}
+
+fn status(program: Program) -> Result<(), String> {
+    let server = Server::start(program, &[])?;
+    let mut conn = server.address.connect().map_err(text)?;
+    conn.query_drop("DO 1").map_err(text)?;
+    match server.get("/status").map_err(|e| e.to_string())? {
+        (200, _) => {}
+        other => return Err(format!("/status: {other:?}")),
+    }
+    let (code, metrics) = server.get("/metrics").map_err(|e| e.to_string())?;
+    if code != 200 || !metrics.contains("# TYPE ") || !metrics.contains("# HELP ") {
+        return Err(format!("/metrics: {code} {:.300}", metrics));
+    }
+    // Part of a name for each thing that is promised: queries by kind, latencies, connections, transactions, conflicts.
+    for promised in ["quer", "seconds_bucket", "connection", "transaction", "conflict"] {
+        if !metrics.contains(promised) {
+            return Err(format!("/metrics says nothing of {promised}"));
+        }
+    }
+    match server.get("/nothing_here").map_err(|e| e.to_string())? {
+        (404, _) => Ok(()),
+        other => Err(format!("an unknown path: {other:?}")),
+    }
+}
+
+fn text(error: mysql::Error) -> String {
+    error.to_string()
+}

@@ -1,0 +1,380 @@
+//! Commands and packets that drivers rarely or never send. What is expected is what MySQL 8.0 does, and is tried there.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use loadgen::random::Random;
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+
+use crate::raw::{Answer, Raw, closed};
+use crate::report::Report;
+use crate::server::Address;
+
+type Check = fn(&Address) -> Result<(), String>;
+
+pub fn check(address: &Address, report: &mut Report) {
+    let checks: [(&str, Check); 11] = [
+        ("simple commands", simple_commands),
+        ("retired and unknown commands", unknown_commands),
+        ("statements that are not there", unknown_statements),
+        ("garbage instead of a login", garbage_at_login),
+        ("garbage instead of a command", garbage_commands),
+        ("packets out of order", out_of_order),
+        ("broken statement parameters", broken_parameters),
+        ("clients that vanish", vanishing),
+        ("max_allowed_packet", max_allowed_packet),
+        ("max_connections", max_connections),
+        ("random packets", random_packets),
+    ];
+    for (name, check) in checks {
+        // Whatever a connection does, the next one finds the server well.
+        let result = check(address).and_then(|()| alive(address));
+        report.check(&format!("protocol: {name}"), result);
+    }
+}
+
+fn alive(address: &Address) -> Result<(), String> {
+    let mut conn = address.connect().map_err(|e| format!("afterwards: {e}"))?;
+    match conn.query_first::<u8, _>("SELECT 1") {
+        Ok(Some(1)) => Ok(()),
+        other => Err(format!("afterwards: {other:?}")),
+    }
+}
+
+fn error(code: u16, state: &str) -> Answer {
+    Answer::Error {
+        code,
+        state: state.to_string(),
+    }
+}
+
+fn expect(raw: &mut Raw, what: &str, payload: &[u8], expected: &Answer) -> Result<(), String> {
+    let got = raw.command(payload).map_err(|e| format!("{what}: {e}"))?;
+    if got != *expected {
+        return Err(format!("{what}: {got:?}, expected {expected:?}"));
+    }
+    Ok(())
+}
+
+fn login(address: &Address) -> Result<Raw, String> {
+    Raw::login(address).map_err(|e| format!("login: {e}"))
+}
+
+fn simple_commands(address: &Address) -> Result<(), String> {
+    let mut raw = login(address)?;
+    expect(&mut raw, "COM_PING", b"\x0e", &Answer::Ok)?;
+    expect(&mut raw, "COM_INIT_DB", b"\x02mysql", &Answer::Ok)?;
+    expect(
+        &mut raw,
+        "COM_INIT_DB",
+        b"\x02no_such_database",
+        &error(1049, "42000"),
+    )?;
+    expect(&mut raw, "COM_RESET_CONNECTION", b"\x1f", &Answer::Ok)?;
+    expect(
+        &mut raw,
+        "COM_PROCESS_KILL",
+        b"\x0c\xff\xff\xff\x7f",
+        &error(1094, "HY000"),
+    )?;
+    expect(&mut raw, "COM_QUERY", b"\x03DO 1", &Answer::Ok)?;
+    expect(&mut raw, "COM_QUERY", b"\x03", &error(1065, "42000"))?;
+    match raw.command(b"\x09") {
+        Ok(Answer::Other(text)) if text.starts_with(b"Uptime: ") => {}
+        other => return Err(format!("COM_STATISTICS: {other:?}")),
+    }
+    // COM_SET_OPTION: several statements in one query, on and off.
+    for (option, several) in [(b"\x1b\x00\x00", true), (b"\x1b\x01\x00", false)] {
+        match raw.command(option) {
+            Ok(Answer::Ok) => {}
+            Ok(Answer::Other(eof)) if eof.first() == Some(&0xfe) => {}
+            other => return Err(format!("COM_SET_OPTION: {other:?}")),
+        }
+        let mut second = raw.command(b"\x03DO 1; DO 2").map_err(|e| e.to_string())?;
+        if several {
+            second = raw.answer().map_err(|e| e.to_string())?;
+        }
+        let expected = if several { Answer::Ok } else { error(1064, "42000") };
+        if second != expected {
+            return Err(format!("several statements {several}: {second:?}"));
+        }
+    }
+    raw.sequence = 0;
+    raw.write(b"\x01").map_err(|e| e.to_string())?;
+    match raw.answer() {
+        Ok(Answer::Closed) => Ok(()),
+        other => Err(format!("COM_QUIT: {other:?}")),
+    }
+}
+
+fn unknown_commands(address: &Address) -> Result<(), String> {
+    let mut raw = login(address)?;
+    for command in [0x00, 0x05, 0x06, 0x0b, 0x0f, 0x10, 0x40, 0x7f, 0xfe, 0xff] {
+        expect(
+            &mut raw,
+            &format!("command {command:#x}"),
+            &[command, 1, 2],
+            &error(1047, "08S01"),
+        )?;
+    }
+    expect(&mut raw, "COM_PING", b"\x0e", &Answer::Ok)
+}
+
+fn unknown_statements(address: &Address) -> Result<(), String> {
+    let mut raw = login(address)?;
+    let execute = b"\x17\x63\x00\x00\x00\x00\x01\x00\x00\x00";
+    expect(&mut raw, "COM_STMT_EXECUTE", execute, &error(1243, "HY000"))?;
+    expect(
+        &mut raw,
+        "COM_STMT_RESET",
+        b"\x1a\x63\x00\x00\x00",
+        &error(1243, "HY000"),
+    )?;
+    let fetch = b"\x1c\x63\x00\x00\x00\x01\x00\x00\x00";
+    expect(&mut raw, "COM_STMT_FETCH", fetch, &error(1243, "HY000"))?;
+    // These two are never answered; the ping after them is.
+    for silent in [&b"\x19\x63\x00\x00\x00"[..], b"\x18\x63\x00\x00\x00\x00\x00abc"] {
+        raw.sequence = 0;
+        raw.write(silent).map_err(|e| e.to_string())?;
+        expect(&mut raw, "COM_PING", b"\x0e", &Answer::Ok)?;
+    }
+    Ok(())
+}
+
+/// An error packet or nothing, and the end of the connection.
+fn refused(raw: &mut Raw) -> Result<(), String> {
+    for _ in 0..3 {
+        match raw.answer() {
+            Ok(Answer::Closed) => return Ok(()),
+            Ok(Answer::Error { .. }) => {}
+            other => return Err(format!("{other:?}")),
+        }
+    }
+    Err("the connection goes on".to_string())
+}
+
+fn garbage_at_login(address: &Address) -> Result<(), String> {
+    let mut random = Random::new(3);
+    let mut noise = || -> Vec<u8> { (0..200).map(|_| random.below(256) as u8).collect() };
+    let mut framed = |sequence: u8| {
+        let payload = noise();
+        let mut packet = vec![payload.len() as u8, 0, 0, sequence];
+        packet.extend(payload);
+        packet
+    };
+    let garbage = [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+        framed(1),
+        framed(77),
+        vec![0, 0, 0, 1],
+        vec![1, 0, 0, 1, 0],
+        // A login that ends in the middle of its fields.
+        vec![10, 0, 0, 1, 0x85, 0xa2, 0x0f, 0, 0, 0, 0, 1, 45, 0],
+    ];
+    for bytes in garbage {
+        let mut raw = Raw::open(address).map_err(|e| e.to_string())?;
+        raw.read().map_err(|e| e.to_string())?;
+        raw.stream.write_all(&bytes).map_err(|e| e.to_string())?;
+        // A server that waits for the rest of a packet is told that there is none.
+        let _ = raw.stream.shutdown(Shutdown::Write);
+        refused(&mut raw).map_err(|e| format!("after {:02x?}: {e}", &bytes[..bytes.len().min(16)]))?;
+    }
+    Ok(())
+}
+
+fn garbage_commands(address: &Address) -> Result<(), String> {
+    let mut raw = login(address)?;
+    // Bytes that are no UTF-8 and no SQL.
+    expect(
+        &mut raw,
+        "noise as SQL",
+        b"\x03\xff\xfe\x80\x00\x01'",
+        &error(1064, "42000"),
+    )?;
+    expect(&mut raw, "COM_PING", b"\x0e", &Answer::Ok)?;
+    raw.stream
+        .write_all(b"\xff\xff\xff\x00and then nothing")
+        .map_err(|e| e.to_string())?;
+    let _ = raw.stream.shutdown(Shutdown::Write);
+    refused(&mut raw).map_err(|e| format!("half a packet: {e}"))
+}
+
+fn out_of_order(address: &Address) -> Result<(), String> {
+    let mut raw = login(address)?;
+    raw.sequence = 5;
+    raw.write(b"\x0e").map_err(|e| e.to_string())?;
+    match raw.answer() {
+        Ok(Answer::Error { code: 1156, state }) if state == "08S01" => {}
+        other => return Err(format!("{other:?}")),
+    }
+    refused(&mut raw)
+}
+
+fn broken_parameters(address: &Address) -> Result<(), String> {
+    for tail in [
+        // Types announced, none there; a string longer than the packet; a length that is none; too little for a date.
+        &b"\x00\x01"[..],
+        b"\x00\x01\x0f\x00\x0f\x00\x30abc\x01a",
+        b"\x00\x01\x0f\x00\x0f\x00\xff\x01a",
+        b"\x00\x01\x0a\x00\x0f\x00\x04\xe8",
+        b"",
+    ] {
+        let mut raw = login(address)?;
+        raw.sequence = 0;
+        raw.write(b"\x16SELECT ?, ?").map_err(|e| e.to_string())?;
+        let prepared = raw.read().map_err(|e| e.to_string())?;
+        let mut execute = vec![0x17];
+        execute.extend(prepared.get(1..5).ok_or("no statement id")?);
+        execute.extend(b"\x00\x01\x00\x00\x00");
+        execute.extend(tail);
+        // Parameters and columns: 2 + 2 definitions and an EOF after each.
+        for _ in 0..6 {
+            raw.read().map_err(|e| format!("definitions: {e}"))?;
+        }
+        match raw.command(&execute) {
+            Ok(Answer::Error { .. } | Answer::Closed) => {}
+            other => return Err(format!("{tail:02x?}: {other:?}")),
+        }
+    }
+    Ok(())
+}
+
+fn vanishing(address: &Address) -> Result<(), String> {
+    let mut conn = address.connect().map_err(|e| e.to_string())?;
+    for statement in [
+        "DROP DATABASE IF EXISTS protocol",
+        "CREATE DATABASE protocol",
+        "CREATE TABLE protocol.t (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO protocol.t VALUES (1, 0), (2, 0)",
+        "SET innodb_lock_wait_timeout = 20",
+    ] {
+        conn.query_drop(statement).map_err(|e| e.to_string())?;
+    }
+    // In a transaction; in the middle of a statement that runs; and before its answer is read.
+    let mut idle = login(address)?;
+    expect(&mut idle, "BEGIN", b"\x03BEGIN", &Answer::Ok)?;
+    expect(
+        &mut idle,
+        "UPDATE",
+        b"\x03UPDATE protocol.t SET v = 1 WHERE id = 1",
+        &Answer::Ok,
+    )?;
+    drop(idle);
+    let mut running = login(address)?;
+    expect(&mut running, "BEGIN", b"\x03BEGIN", &Answer::Ok)?;
+    expect(
+        &mut running,
+        "UPDATE",
+        b"\x03UPDATE protocol.t SET v = 1 WHERE id = 2",
+        &Answer::Ok,
+    )?;
+    running.sequence = 0;
+    running.write(b"\x03DO SLEEP(30)").map_err(|e| e.to_string())?;
+    std::thread::sleep(Duration::from_millis(100));
+    drop(running);
+    conn.query_drop("UPDATE protocol.t SET v = 2")
+        .map_err(|e| format!("the rows of clients that are gone: {e}"))
+}
+
+fn max_allowed_packet(address: &Address) -> Result<(), String> {
+    let mut conn = address.connect().map_err(|e| e.to_string())?;
+    let before: Option<u64> = conn
+        .query_first("SELECT @@global.max_allowed_packet")
+        .map_err(|e| e.to_string())?;
+    conn.query_drop("SET GLOBAL max_allowed_packet = 1048576")
+        .map_err(|e| e.to_string())?;
+    let result = (|| {
+        let mut raw = login(address)?;
+        let mut query = b"\x03SELECT '".to_vec();
+        query.resize(900_000, b'x');
+        query.push(b'\'');
+        match raw.command(&query) {
+            Ok(Answer::Other(_)) => {}
+            other => return Err(format!("900 kB: {other:?}")),
+        }
+        let mut raw = login(address)?;
+        query.resize(2_000_000, b'x');
+        raw.sequence = 0;
+        // The server may hang up before all of it is sent.
+        let _ = raw.write(&query);
+        match raw.answer() {
+            Ok(Answer::Error { code: 1153, state }) if state == "08S01" => {}
+            Ok(Answer::Closed) => {}
+            other => return Err(format!("2 MB: {other:?}")),
+        }
+        let mut rest = Vec::new();
+        match raw.stream.read_to_end(&mut rest) {
+            Ok(_) => Ok(()),
+            Err(e) if closed(&e) => Ok(()),
+            Err(e) => Err(e.to_string()),
+        }
+    })();
+    let before = before.unwrap_or(64 << 20);
+    conn.query_drop(format!("SET GLOBAL max_allowed_packet = {before}"))
+        .map_err(|e| e.to_string())?;
+    result
+}
+
+fn max_connections(address: &Address) -> Result<(), String> {
+    let mut admin = address.connect().map_err(|e| e.to_string())?;
+    for statement in [
+        "DROP USER IF EXISTS 'protocol'@'%'",
+        "CREATE USER 'protocol'@'%' IDENTIFIED WITH mysql_native_password BY 'sesame'",
+        "SET GLOBAL max_connections = 5",
+    ] {
+        admin.query_drop(statement).map_err(|e| e.to_string())?;
+    }
+    let mut open = Vec::new();
+    let mut refused = None;
+    for _ in 0..8 {
+        let opts: OptsBuilder = address.builder().user(Some("protocol")).pass(Some("sesame"));
+        match Conn::new(opts) {
+            Ok(conn) => open.push(conn),
+            Err(mysql::Error::MySqlError(e)) => {
+                refused = Some((e.code, e.state));
+                break;
+            }
+            Err(e) => return Err(e.to_string()),
+        }
+    }
+    let count = open.len();
+    drop(open);
+    admin
+        .query_drop("SET GLOBAL max_connections = DEFAULT")
+        .map_err(|e| e.to_string())?;
+    if refused != Some((1040, "08004".to_string())) || count < 3 {
+        return Err(format!("{count} connections, then {refused:?}"));
+    }
+    Ok(())
+}
+
+/// Never the same packets twice in a run, always the same in the next.
+fn random_packets(address: &Address) -> Result<(), String> {
+    let mut random = Random::new(11);
+    let mut raw = login(address)?;
+    for n in 0..1500 {
+        let length = random.below(40) as usize + 1;
+        let mut payload: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
+        // Mostly real commands with nonsense behind them; not those that ask for the server's end, a dump of its log, or
+        // make the answer impossible to follow.
+        payload[0] =
+            [0x02, 0x03, 0x04, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1c, 0x1f, 0x09][random.below(11) as usize];
+        raw.sequence = 0;
+        if raw.write(&payload).is_err() {
+            raw = login(address)?;
+            continue;
+        }
+        if matches!(payload[0], 0x18 | 0x19) {
+            continue;
+        }
+        match raw.answer() {
+            Ok(Answer::Ok | Answer::Error { .. }) => {}
+            // Part of a longer answer, or the end of the connection: a new one is simpler than following.
+            Ok(Answer::Other(_) | Answer::Closed) => raw = login(address)?,
+            Err(e) => return Err(format!("packet {n}, {payload:02x?}: {e}")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! MySQL's protocol by hand, for packets that no driver would send.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::server::Address;
+
+const CLIENT_LONG_PASSWORD: u32 = 1;
+const CLIENT_PROTOCOL_41: u32 = 1 << 9;
+const CLIENT_TRANSACTIONS: u32 = 1 << 13;
+const CLIENT_SECURE_CONNECTION: u32 = 1 << 15;
+const CLIENT_PLUGIN_AUTH: u32 = 1 << 19;
+
+pub struct Raw {
+    pub stream: TcpStream,
+    /// Of the packet that comes or goes next.
+    pub sequence: u8,
+}
+
+/// The first packet of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Ok,
+    Error {
+        code: u16,
+        state: String,
+    },
+    Other(Vec<u8>),
+    /// The server closed the connection instead.
+    Closed,
+}
+
+impl Raw {
+    /// Connects and says nothing yet.
+    pub fn open(address: &Address) -> io::Result<Self> {
+        let stream = TcpStream::connect((address.host.as_str(), address.port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+        stream.set_write_timeout(Some(Duration::from_secs(20)))?;
+        Ok(Self { stream, sequence: 0 })
+    }
+
+    /// Connects and logs in as root, who has no password.
+    pub fn login(address: &Address) -> io::Result<Self> {
+        let mut raw = Self::open(address)?;
+        raw.read()?;
+        let flags = CLIENT_LONG_PASSWORD
+            | CLIENT_PROTOCOL_41
+            | CLIENT_TRANSACTIONS
+            | CLIENT_SECURE_CONNECTION
+            | CLIENT_PLUGIN_AUTH;
+        let mut response = flags.to_le_bytes().to_vec();
+        response.extend(0x0100_0000_u32.to_le_bytes());
+        response.push(45);
+        response.extend([0; 23]);
+        response.extend(b"root\0\0caching_sha2_password\0");
+        raw.write(&response)?;
+        loop {
+            match raw.answer()? {
+                Answer::Ok => return Ok(raw),
+                // Another authentication method: an empty password is an empty answer to all of them.
+                Answer::Other(packet) if packet.first() == Some(&0xfe) => raw.write(&[])?,
+                Answer::Other(_) => {}
+                other => return Err(io::Error::other(format!("login: {other:?}"))),
+            }
+        }
+    }
+
+    /// One packet, headers taken off; more than 16 MiB are joined.
+    pub fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut payload = Vec::new();
+        loop {
+            let mut header = [0; 4];
+            self.stream.read_exact(&mut header)?;
+            let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+            self.sequence = header[3].wrapping_add(1);
+            let start = payload.len();
+            payload.resize(start + length, 0);
+            self.stream.read_exact(&mut payload[start..])?;
+            if length < 0xff_ffff {
+                return Ok(payload);
+            }
+        }
+    }
+
+    /// One packet of less than 16 MiB.
+    pub fn write(&mut self, payload: &[u8]) -> io::Result<()> {
+        let mut packet = (payload.len() as u32).to_le_bytes();
+        packet[3] = self.sequence;
+        self.sequence = self.sequence.wrapping_add(1);
+        self.stream.write_all(&packet)?;
+        self.stream.write_all(payload)?;
+        self.stream.flush()
+    }
+
+    /// Sends a command and reads the first packet of its answer.
+    pub fn command(&mut self, payload: &[u8]) -> io::Result<Answer> {
+        self.sequence = 0;
+        self.write(payload)?;
+        self.answer()
+    }
+
+    pub fn answer(&mut self) -> io::Result<Answer> {
+        let packet = match self.read() {
+            Ok(packet) => packet,
+            Err(e) if closed(&e) => return Ok(Answer::Closed),
+            Err(e) => return Err(e),
+        };
+        Ok(match packet.split_first() {
+            Some((0x00, _)) => Answer::Ok,
+            Some((0xff, rest)) if rest.len() >= 2 => Answer::Error {
+                code: u16::from_le_bytes([rest[0], rest[1]]),
+                state: match rest.get(2) {
+                    Some(b'#') => String::from_utf8_lossy(&rest[3..rest.len().min(8)]).into_owned(),
+                    _ => String::new(),
+                },
+            },
+            _ => Answer::Other(packet),
+        })
+    }
+}
+
+/// The other side is gone.
+pub fn closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+    )
+}
