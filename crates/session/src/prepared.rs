@@ -436,7 +436,8 @@ fn parameter_column() -> ResultColumn {
 fn refuse_unpreparable(command: &planner::command::Command) -> Result<()> {
     use planner::command::Command::*;
     match command {
-        Prepare { .. } | Execute { .. } | Deallocate { .. } | LockTables { .. } | UnlockTables => Err(Error::new(
+        Begin { .. } | Savepoint { .. } | RollbackTo { .. } | ReleaseSavepoint { .. } | Use { .. } | Prepare { .. }
+        | Execute { .. } | Deallocate { .. } | LockTables { .. } | UnlockTables => Err(Error::new(
             errno::ER_UNSUPPORTED_PS,
             "This command is not supported in the prepared statement protocol yet",
         )),

@@ -47,6 +47,9 @@ impl Session {
     }
 
     fn warning_count(&self) -> u16 {
+        if self.hide_warning_count {
+            return 0;
+        }
         u16::try_from(self.diagnostics.count).unwrap_or(u16::MAX)
     }
 

@@ -375,7 +375,8 @@ impl Session {
             .collect();
         let dropped = count.saturating_sub(kept.len() as u64);
         self.diagnostics.count += kept.len() as u64 + if notes { dropped } else { 0 };
-        self.diagnostics.warnings.extend(kept);
+        let room = self.settings.max_error_count.saturating_sub(self.diagnostics.warnings.len());
+        self.diagnostics.warnings.extend(kept.into_iter().take(room));
     }
 
     /// Keeps what functions left for the session: LAST_INSERT_ID(expr).

@@ -54,6 +54,10 @@ pub struct Session {
     pub(crate) changes: SessionTrack,
     /// More statements of the same COM_QUERY follow.
     pub(crate) more_results: bool,
+    /// Parameters of the statement that runs, where it is a command and not a plan.
+    pub(crate) command_params: Vec<Value>,
+    /// SHOW WARNINGS announces no warnings of its own.
+    pub(crate) hide_warning_count: bool,
     /// When the running statement has to end, by `max_execution_time`.
     pub(crate) deadline: Option<Instant>,
 }
@@ -64,12 +68,20 @@ pub struct Diagnostics {
     pub warnings: Vec<Warning>,
     /// How many there were, kept or not.
     pub count: u64,
+    /// Warnings and errors of the statement before: what `@@warning_count` and `@@error_count` tell of.
+    pub previous: (u64, u64),
 }
 
 impl Diagnostics {
     pub fn clear(&mut self) {
         self.warnings.clear();
         self.count = 0;
+    }
+
+    /// A statement begins: what `previous` tells of is the one that ends.
+    pub fn begin(&mut self) {
+        self.previous = (self.count, self.error_count());
+        self.clear();
     }
 
     pub fn add(&mut self, warning: Warning) {
@@ -113,6 +125,8 @@ impl Session {
             planning_warnings: functions::Warnings::default(),
             changes: SessionTrack::default(),
             more_results: false,
+            command_params: Vec::new(),
+            hide_warning_count: false,
             deadline: None,
             shared,
         };
@@ -191,8 +205,8 @@ impl Session {
     pub(crate) fn variable_text(&self, definition: &Definition) -> Option<Arc<str>> {
         match definition.canonical().name {
             "last_insert_id" => Some(self.last_insert_id.to_string().into()),
-            "warning_count" => Some(self.diagnostics.count.to_string().into()),
-            "error_count" => Some(self.diagnostics.error_count().to_string().into()),
+            "warning_count" => Some(self.diagnostics.previous.0.to_string().into()),
+            "error_count" => Some(self.diagnostics.previous.1.to_string().into()),
             "timestamp" => Some(format!("{:.6}", self.now_us() as f64 / 1e6).into()),
             _ => self.variables.text(definition),
         }

@@ -17,7 +17,7 @@ impl Session {
     pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
         for item in items {
             // Each item sees what the ones before it set.
-            let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+            let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
             self.set_item(item, &eval)?;
             self.end_of_evaluation(&eval);
             self.collect_warnings(&eval);
@@ -85,6 +85,9 @@ impl Session {
         self.keep_pairs(name);
         self.settings_changed();
         self.track(name);
+        if name == "sql_mode" {
+            self.warn_of_lone_modes();
+        }
         // Turning autocommit on commits what is open (manual 13.3.1); setting it again does not.
         if name == "autocommit" && self.settings.autocommit && !was_autocommit {
             self.commit_transaction()?;
@@ -104,6 +107,19 @@ impl Session {
                 let chosen = Collation::from_name(&text(&collation)).unwrap_or(Collation::DEFAULT);
                 self.variables.put(&charset, chosen.charset().name());
             }
+        }
+    }
+
+    /// Strict mode and the modes about dates and division are meant to go together; MySQL says so on every SET.
+    fn warn_of_lone_modes(&mut self) {
+        let mode = self.settings.sql_mode;
+        let all = mode.no_zero_date && mode.no_zero_in_date && mode.error_for_division_by_zero;
+        let any = mode.no_zero_date || mode.no_zero_in_date || mode.error_for_division_by_zero;
+        if mode.strict != all || mode.strict != any {
+            self.diagnostics.add(Warning::warning(
+                3135,
+                "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.",
+            ));
         }
     }
 

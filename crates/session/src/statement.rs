@@ -5,7 +5,7 @@ use std::io;
 
 use catalog::definition::{Ddl, TableName};
 use catalog::DdlContext;
-use planner::command::{Command, Explained};
+use planner::command::{Command, Explained, Show};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;
 use wire::row::Format;
@@ -34,20 +34,29 @@ impl Session {
             Command::Commit { chain, release } => Answer::of_end(self.end_transaction(true, *chain), *release),
             Command::Rollback { chain, release } => Answer::of_end(self.end_transaction(false, *chain), *release),
             Command::Show(show) => {
-                let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+                let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
                 Answer::Listing(self.show(show, &eval))
             }
             Command::Explain(explained) => Answer::Listing(self.explain(explained)),
             Command::AdminCheckTable { tables } => Answer::of(self.admin_check(tables)),
             Command::CheckTable { tables } => Answer::Listing(self.check_tables(tables)),
             Command::AnalyzeTable { tables } => Answer::Listing(self.analyze_tables(tables)),
+            Command::Prepare { name, source } => {
+                let done = Done { info: "Statement prepared".to_owned(), ..Done::default() };
+                Answer::Outcome(self.prepare_named(name, source).map(|()| Outcome::Ok(done)))
+            }
             other => Answer::of(self.plain_command(other)),
         };
+        self.command_params.clear();
         let outcome = match answer {
             Answer::Outcome(outcome) => outcome,
             Answer::Listing(Ok(listing)) => {
                 self.found_rows = listing.rows.len() as u64;
-                self.send_listing(&listing, format, out)?.map(|()| Outcome::Sent)
+                self.hide_warning_count =
+                    matches!(command, Command::Show(Show::Warnings { .. } | Show::CountWarnings { .. }));
+                let sent = self.send_listing(&listing, format, out);
+                self.hide_warning_count = false;
+                sent?.map(|()| Outcome::Sent)
             }
             Answer::Listing(Err(error)) => Err(error),
         };
@@ -76,14 +85,13 @@ impl Session {
             Command::Use { database } => self.use_database(database),
             Command::Set(items) => self.set(items),
             Command::Kill { connection, query_only } => {
-                let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+                let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
                 let id = connection_number(&functions::eval_value(connection, &eval)?)?;
                 self.kill(id, *query_only)
             }
-            Command::Prepare { name, source } => self.prepare_named(name, source),
             Command::Deallocate { name } => self.deallocate_named(name),
             Command::DoNothing(exprs) => {
-                let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+                let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
                 exprs.iter().try_for_each(|e| functions::eval_value(e, &eval).map(drop))?;
                 self.end_of_evaluation(&eval);
                 self.collect_warnings(&eval);

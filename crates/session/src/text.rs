@@ -82,7 +82,7 @@ impl Session {
         parsed: &Parsed,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
-        if !matches!(parsed.statement, Statement::Show { .. }) {
+        if !shows_diagnostics(&parsed.statement) {
             self.begin_statement();
         }
         if parsed.parameters > 0 {
@@ -98,7 +98,7 @@ impl Session {
 
     /// Clears what the last statement left for SHOW WARNINGS.
     pub(crate) fn begin_statement(&mut self) {
-        self.diagnostics.clear();
+        self.diagnostics.begin();
         drop(self.planning_warnings.take());
         self.refresh_account();
     }
@@ -117,7 +117,10 @@ impl Session {
             let plan = match &compiled {
                 Compiled::Plan(plan) => plan.clone(),
                 Compiled::Ddl(ddl) => return Ok((Kind::Definition, self.run_ddl(ddl).map(Outcome::Ok))),
-                Compiled::Command(command) => return self.run_command(command, format, out),
+                Compiled::Command(command) => {
+                    self.command_params = params.to_vec();
+                    return self.run_command(command, format, out);
+                }
             };
             let kind = kind_of(&plan.plan);
             if let Err(error) = self.check_plan(&plan.plan) {
@@ -167,6 +170,13 @@ impl Session {
         }
         Ok(Flow::Continue)
     }
+}
+
+/// SHOW WARNINGS and its like read the diagnostics area, and leave it as it is.
+fn shows_diagnostics(statement: &Statement) -> bool {
+    use planner::ast::ShowStatement::Plain;
+    use planner::command::Show;
+    matches!(statement, Statement::Show(Plain(Show::Warnings { .. } | Show::CountWarnings { .. })))
 }
 
 fn kind_of(plan: &Plan) -> Kind {

@@ -18,7 +18,7 @@ impl Session {
     /// Answers a SHOW statement.
     pub(crate) fn show(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
         match show {
-            Show::Databases(filter) => self.filtered(self.show_databases(), filter, eval),
+            Show::Databases(filter) => self.filtered(self.show_databases(filter), filter, eval),
             Show::Tables { database, full, filter } => {
                 self.filtered(self.show_tables(database, *full, filter)?, filter, eval)
             }

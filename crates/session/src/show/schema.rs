@@ -28,8 +28,12 @@ impl Session {
         schema.database(name).cloned().ok_or_else(|| errors::unknown_database(name))
     }
 
-    pub(super) fn show_databases(&self) -> Listing {
-        let mut listing = Listing::new(&[("Database", text_type(64))]);
+    pub(super) fn show_databases(&self, filter: &ShowFilter) -> Listing {
+        let heading = match filter {
+            ShowFilter::Like(pattern) => format!("Database ({pattern})"),
+            _ => "Database".to_owned(),
+        };
+        let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
         let schema = self.shared.catalog.schema();
         for name in schema.databases.keys().filter(|name| self.account.may_use(name)) {
             listing.push(vec![text(name)]);
@@ -43,7 +47,7 @@ impl Session {
             ShowFilter::Like(pattern) => format!("Tables_in_{name} ({pattern})"),
             _ => format!("Tables_in_{name}"),
         };
-        let mut columns = vec![(heading.as_str(), text_type(64))];
+        let mut columns = vec![(heading.as_str(), name_type())];
         if full {
             columns.push(("Table_type", text_type(11)));
         }
@@ -176,6 +180,11 @@ impl Session {
     }
 }
 
+/// Names of databases and tables: case-sensitive.
+fn name_type() -> SqlType {
+    SqlType::varchar(64, types::Collation::Utf8mb4Bin)
+}
+
 fn sorted(database: &Database) -> Vec<Arc<Table>> {
     let mut tables: Vec<_> = database.tables.values().cloned().collect();
     tables.sort_by(|a, b| a.name.cmp(&b.name));
@@ -192,7 +201,7 @@ fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
             text(&index.name),
             Value::UInt(position as u64 + 1),
             text(&column.name),
-            text("A"),
+            text(if part.descending { "D" } else { "A" }),
             Value::Int(i64::try_from(cardinality).unwrap_or(i64::MAX)),
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
             Value::Null,

@@ -63,8 +63,6 @@ impl Definition {
     /// The variable that an old name stands for.
     pub fn canonical(&self) -> &'static Definition {
         let name = match self.name {
-            "tx_isolation" => "transaction_isolation",
-            "tx_read_only" => "transaction_read_only",
             "identity" => "last_insert_id",
             other => other,
         };
@@ -196,7 +194,7 @@ const ROWS: &[Row] = &[
     ("max_allowed_packet", Both, Kind::Int(1024, 1073741824), "67108864", Live),
     ("max_connect_errors", Global, Kind::Int(1, 18446744073709551615), "100", Hint),
     ("max_connections", Global, Kind::Int(1, 100000), "1040", Live),
-    ("max_error_count", Both, Kind::Int(0, 65535), "1024", Same),
+    ("max_error_count", Both, Kind::Int(0, 65535), "1024", Live),
     ("max_execution_time", Both, Kind::Int(0, 4294967295), "0", Live),
     ("max_heap_table_size", Both, Kind::Int(16384, 18446744073709550592), "16777216", Hint),
     ("max_join_size", Both, Kind::Int(1, 18446744073709551615), "18446744073709551615", Hint),
@@ -293,8 +291,6 @@ const ROWS: &[Row] = &[
     ("transaction_isolation", Both, Kind::Isolation, "REPEATABLE-READ", Live),
     ("transaction_prealloc_size", Both, Kind::Int(1024, 131072), "4096", Hint),
     ("transaction_read_only", Both, Kind::Bool, "OFF", Live),
-    ("tx_isolation", Both, Kind::Isolation, "REPEATABLE-READ", Alias),
-    ("tx_read_only", Both, Kind::Bool, "OFF", Alias),
     ("unique_checks", Both, Kind::Bool, "ON", Hint),
     ("updatable_views_with_limit", Both, Kind::Text, "YES", Hint),
     ("version", Global, Kind::Text, "", Fixed),

@@ -47,6 +47,8 @@ pub struct Settings {
     pub safe_updates: bool,
     pub select_limit: u64,
     pub notes: bool,
+    /// Warnings that are kept for SHOW WARNINGS.
+    pub max_error_count: usize,
     pub track_schema: bool,
     pub track_state: bool,
     pub track_variables: String,
@@ -108,6 +110,7 @@ impl Settings {
             safe_updates: on("sql_safe_updates"),
             select_limit: integer("sql_select_limit"),
             notes: on("sql_notes"),
+            max_error_count: integer("max_error_count") as usize,
             track_schema: on("session_track_schema"),
             track_state: on("session_track_state_change"),
             track_variables: text("session_track_system_variables"),
