@@ -1,7 +1,7 @@
 //! Keys and rows as a damaged disk may hold them.
 
-use codec::key::Key;
-use codec::row::{Encoder, RowView};
+use codec::key::TableKey;
+use codec::row::{RowEncoder, RowView};
 use types::{Collation, SqlType, Value};
 
 /// Types of every encoding.
@@ -18,10 +18,10 @@ const TYPES: [SqlType; 9] = [
 ];
 
 pub fn keys(bytes: &[u8]) {
-    drop(Key::parse(bytes));
+    drop(TableKey::parse(bytes));
     drop(codec::key::handle_bytes(bytes));
     drop(codec::key::index_parts(bytes));
-    drop(codec::meta_key::MetaKey::parse(bytes));
+    drop(codec::meta::MetaKey::parse(bytes));
     drop(codec::index::decode_handle(bytes, true));
     drop(codec::index::decode_handle(bytes, false));
     drop(codec::index::IndexValue::parse(bytes));
@@ -34,7 +34,7 @@ pub fn keys(bytes: &[u8]) {
 }
 
 pub fn key_seeds() -> Vec<Vec<u8>> {
-    let mut seeds = vec![codec::key::row_key(7, &codec::key::RowHandle::Int(-5)), codec::meta_key::hash_key(b"DBs", b"1")];
+    let mut seeds = vec![codec::key::row_key(7, &codec::key::RowHandle::Int(-5)), codec::meta::hash_key(b"DBs", b"1")];
     for (ty, value) in TYPES.iter().zip(values()) {
         let mut index = codec::key::index_prefix(7, 2);
         if codec::datum::encode(&value, ty, &mut index).is_ok() {
@@ -59,7 +59,7 @@ pub fn rows(bytes: &[u8]) {
 }
 
 pub fn row_seeds() -> Vec<Vec<u8>> {
-    let mut encoder = Encoder::new();
+    let mut encoder = RowEncoder::new();
     let mut seeds = Vec::new();
     for first_id in [1, 250] {
         encoder.clear();

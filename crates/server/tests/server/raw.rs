@@ -104,6 +104,40 @@ fn an_empty_command_packet() {
 }
 
 #[test]
+fn a_storm_of_garbage_disturbs_nobody() {
+    let server = TestServer::start();
+    let mut bystander = server.root();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for round in 0..300 {
+        let mut stream = connect(&server);
+        if round % 3 == 0 {
+            log_in_as_root(&mut stream);
+        } else {
+            read_packet(&mut stream);
+        }
+        let length = random() % 200;
+        let mut bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
+        if round % 2 == 0 && length > 4 {
+            // A frame that is one, at least.
+            bytes[..4].copy_from_slice(&[(length - 4) as u8, 0, 0, u8::from(round % 3 != 0)]);
+        }
+        // The server may have hung up already.
+        let _ = stream.write_all(&bytes);
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+    }
+    bystander.ping().unwrap();
+    crate::support::eventually("only the bystander is left", || server.handle.connections() == 1);
+}
+
+#[test]
 fn a_client_that_never_logs_in_is_cut() {
     let server = TestServer::start();
     server.set(|settings| settings.connect_timeout = Duration::from_millis(300));
