@@ -50,7 +50,7 @@ fn data_stays(program: Program) -> Result<(), String> {
         "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(10), KEY v (v))",
         "INSERT INTO d.t (v) VALUES ('a'), ('b')",
         "CREATE USER 'stays'@'%' IDENTIFIED BY 'sesame'",
-        "SET GLOBAL max_error_count = 100",
+        "SET GLOBAL innodb_lock_wait_timeout = 7",
     ] {
         conn.query_drop(statement).map_err(text)?;
     }
@@ -73,10 +73,10 @@ fn data_stays(program: Program) -> Result<(), String> {
     mysql::Conn::new(opts).map_err(|e| format!("the account: {e}"))?;
     // SET GLOBAL lasts until the end of the process, as in MySQL.
     let global: Option<u32> = conn
-        .query_first("SELECT @@global.max_error_count")
+        .query_first("SELECT @@global.innodb_lock_wait_timeout")
         .map_err(text)?;
-    if global != Some(1024) {
-        return Err(format!("max_error_count: {global:?}"));
+    if global != Some(50) {
+        return Err(format!("innodb_lock_wait_timeout: {global:?}"));
     }
     Ok(())
 }

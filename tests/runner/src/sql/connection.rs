@@ -14,6 +14,9 @@ use crate::literal;
 /// A statement that has not answered by now never will.
 const ANSWER_SECONDS_MAX: u64 = 60;
 
+/// Warnings that something will be removed from a future MySQL: StemDB does not give them.
+const DEPRECATIONS: [u16; 7] = [1287, 1681, 3090, 3135, 3719, 3720, 4095];
+
 pub struct Connection {
     pub id: u32,
     requests: Sender<(String, Options)>,
@@ -150,7 +153,6 @@ fn read_set<P: Protocol>(
     if options.types {
         lines.extend(columns.iter().map(answer::kind));
     }
-    lines.push(answer::header(&columns));
     let mut rows = Vec::new();
     let mut failure = Ok(());
     for row in set {
@@ -158,6 +160,10 @@ fn read_set<P: Protocol>(
             Ok(row) => rows.push(answer::row(&columns, &row.unwrap())),
             Err(e) => failure = Err(e),
         }
+    }
+    // Whether columns were announced before the first row failed depends on how far a server looks ahead.
+    if failure.is_ok() || !rows.is_empty() {
+        lines.push(answer::header(&columns));
     }
     if sorted {
         rows.sort();
@@ -172,13 +178,18 @@ fn has_no_order(sql: &str) -> bool {
     upper.trim_start().starts_with("SELECT") && !upper.contains("ORDER BY")
 }
 
+/// Sorted: a server that works on many rows at once finds them in another order.
 fn push_warnings(conn: &mut Conn, lines: &mut Vec<String>) {
     match conn.query::<(String, u16, String), _>("SHOW WARNINGS") {
-        Ok(warnings) => lines.extend(
-            warnings
+        Ok(warnings) => {
+            let mut warnings: Vec<String> = warnings
                 .iter()
-                .map(|(level, code, message)| answer::warning(level, *code, message)),
-        ),
+                .filter(|(_, code, _)| !DEPRECATIONS.contains(code))
+                .map(|(level, code, message)| answer::warning(level, *code, message))
+                .collect();
+            warnings.sort();
+            lines.extend(warnings);
+        }
         Err(e) => lines.push(format!("SHOW WARNINGS: {}", answer::error(&e, false))),
     }
 }
