@@ -6,10 +6,11 @@
 //! The cache is cut into shards, each with a lock of its own that is held for a lookup; when a shard is full, what was
 //! not used since the last time goes first (the clock algorithm).
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
@@ -43,6 +44,19 @@ pub struct CachedPlan {
     /// The version of the schema it was made for.
     pub schema_version: u64,
     pub parameters: usize,
+    /// What whoever runs the plan keeps beside it: made with the first run, gone with the plan.
+    pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl CachedPlan {
+    pub fn new(plan: Plan, schema_version: u64, parameters: usize) -> Self {
+        Self {
+            plan,
+            schema_version,
+            parameters,
+            attachment: OnceLock::new(),
+        }
+    }
 }
 
 /// See the module's documentation. Hits take one shared lock and allocate nothing.
@@ -82,7 +96,10 @@ impl Entry {
 
 impl Default for PlanCache {
     fn default() -> Self {
-        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), hasher: RandomState::new() }
+        Self {
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            hasher: RandomState::new(),
+        }
     }
 }
 
@@ -109,7 +126,8 @@ impl PlanCache {
 
     pub fn get(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let is_good = |entry: &Entry| entry.expires.is_none_or(|expires| Instant::now() < expires);
-        self.find(key, |entry| entry.plan.clone().filter(|_| is_good(entry))).flatten()
+        self.find(key, |entry| entry.plan.clone().filter(|_| is_good(entry)))
+            .flatten()
     }
 
     /// Keeps a plan in place of the one that was there.
@@ -138,7 +156,11 @@ impl PlanCache {
     fn put(&self, key: &PlanKey, plan: Option<Arc<CachedPlan>>) {
         let hash = self.hash(key);
         let mut shard = self.shard(hash).write();
-        if let Some(entry) = shard.entries.get_mut(&hash).and_then(|l| l.iter_mut().find(|e| e.is(key))) {
+        if let Some(entry) = shard
+            .entries
+            .get_mut(&hash)
+            .and_then(|l| l.iter_mut().find(|e| e.is(key)))
+        {
             entry.expires = expiry(plan.as_deref());
             entry.plan = plan;
             return;
@@ -162,12 +184,14 @@ impl PlanCache {
 }
 
 fn expiry(plan: Option<&CachedPlan>) -> Option<Instant> {
-    plan.filter(|plan| depends_on_estimates(&plan.plan)).map(|_| Instant::now() + ESTIMATES_HOLD)
+    plan.filter(|plan| depends_on_estimates(&plan.plan))
+        .map(|_| Instant::now() + ESTIMATES_HOLD)
 }
 
 /// Points are the best way whatever a table's size is; other ways were weighed against each other.
 fn depends_on_estimates(plan: &Plan) -> bool {
-    let weighed = |access: &Access| !matches!(access, Access::PrimaryPoints { .. } | Access::UniquePoints { .. });
+    let weighed =
+        |access: &Access| !matches!(access, Access::PrimaryPoints { .. } | Access::UniquePoints { .. });
     let target = |target: &Target| weighed(&target.scan.access);
     match plan {
         Plan::Query(query) => depends_below(&query.root, &weighed),
@@ -229,12 +253,22 @@ mod tests {
     use crate::plan::{QueryPlan, Rel, Route};
 
     fn plan(schema_version: u64) -> Arc<CachedPlan> {
-        let query = QueryPlan { root: Rel::OneRow, columns: Vec::new(), locking: None, route: Route::Transactional };
-        Arc::new(CachedPlan { plan: Plan::Query(query), schema_version, parameters: 0 })
+        let query = QueryPlan {
+            root: Rel::OneRow,
+            columns: Vec::new(),
+            locking: None,
+            route: Route::Transactional,
+        };
+        Arc::new(CachedPlan::new(Plan::Query(query), schema_version, 0))
     }
 
     fn key<'a>(text: &'a str, database: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {
-        PlanKey { text, database: Some(database), params, environment: 7 }
+        PlanKey {
+            text,
+            database: Some(database),
+            params,
+            environment: 7,
+        }
     }
 
     #[test]
@@ -247,9 +281,19 @@ mod tests {
         assert!(cache.get(&key("SELECT ? ", "a", &types)).is_none());
         assert!(cache.get(&key("SELECT ?", "b", &types)).is_none());
         assert!(cache.get(&key("SELECT ?", "a", &[SqlType::DOUBLE])).is_none());
-        assert!(cache.get(&PlanKey { environment: 8, ..base }).is_none());
+        assert!(
+            cache
+                .get(&PlanKey {
+                    environment: 8,
+                    ..base
+                })
+                .is_none()
+        );
         cache.insert(&base, plan(2));
-        assert_eq!((cache.get(&base).map(|p| p.schema_version), cache.len()), (Some(2), 1));
+        assert_eq!(
+            (cache.get(&base).map(|p| p.schema_version), cache.len()),
+            (Some(2), 1)
+        );
     }
 
     #[test]

@@ -159,5 +159,5 @@ impl Session {
 }
 
 fn planned(plan: Plan, schema: &Schema, parsed: &Parsed) -> CachedPlan {
-    CachedPlan { plan, schema_version: schema.version, parameters: parsed.parameters }
+    CachedPlan::new(plan, schema.version, parsed.parameters)
 }

@@ -15,6 +15,7 @@ mod command;
 mod compile;
 mod errors;
 mod listing;
+mod point;
 mod prepared;
 mod process;
 mod reply;

@@ -129,6 +129,9 @@ impl Session {
             match self.lock_tables(&plan.plan, plan.schema_version) {
                 Ok(true) => {
                     self.start_deadline(&plan.plan);
+                    if let Some(point) = self.point_of(&plan) {
+                        return Ok((kind, self.run_point(&plan, point, params.to_vec(), format, out)?));
+                    }
                     return Ok((kind, self.run_plan(&plan.plan, params.to_vec(), format, out)?));
                 }
                 Ok(false) => {}

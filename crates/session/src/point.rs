@@ -1,0 +1,68 @@
+//! The short way of `SELECT columns FROM t WHERE key = ?`: from the store's bytes to the packet's, with no operators and no
+//! batches in between. Answers are the same as those of [`crate::run`], which everything else takes.
+
+use std::io;
+
+use executor::point::PointSelect;
+use functions::Strictness;
+use planner::CachedPlan;
+use planner::plan::{Plan, Route};
+use types::{Result, Value};
+use wire::connection::PacketSink;
+use wire::row::Format;
+
+use crate::run::Outcome;
+use crate::session::Session;
+
+impl Session {
+    /// The point select that a plan comes to, compiled with its first run and kept beside it.
+    pub(crate) fn point_of<'a>(&self, plan: &'a CachedPlan) -> Option<&'a PointSelect> {
+        let Plan::Query(query) = &plan.plan else { return None };
+        if query.route == Route::Analytical || self.settings.select_limit == 0 {
+            return None;
+        }
+        let attachment = plan.attachment.get_or_init(|| Box::new(PointSelect::compile(query)));
+        attachment.downcast_ref::<Option<PointSelect>>()?.as_ref()
+    }
+
+    /// Runs it and sends the row, if there is one.
+    ///
+    /// # Errors
+    /// Outer: the client is gone. Inner: the statement failed, and nothing was sent.
+    pub(crate) fn run_point(
+        &mut self,
+        plan: &CachedPlan,
+        point: &PointSelect,
+        params: Vec<Value>,
+        format: Format,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<Result<Outcome>> {
+        let columns = Self::plan_columns(&plan.plan);
+        let encoder = self.row_encoder(columns, format);
+        let mut row = Vec::new();
+        let found = self.as_statement(|session| {
+            let eval = session.eval_context(params, Strictness::Warn);
+            let store = session.shared.store.clone();
+            let transaction =
+                session.transaction.for_read(&store, &session.settings, &session.process.interrupt)?;
+            let found = match transaction {
+                Some(transaction) => point.run(&*transaction, &eval, &encoder, &mut row),
+                None if point.reads_one_moment() => point.run(&store.latest(), &eval, &encoder, &mut row),
+                None => point.run(&store.snapshot_now()?, &eval, &encoder, &mut row),
+            };
+            session.collect_warnings(&eval);
+            found
+        });
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.found_rows = u64::from(found);
+        self.send_columns(columns, 0, out)?;
+        if found {
+            out.send(&row)?;
+        }
+        self.send_rows_end(0, out)?;
+        Ok(Ok(Outcome::Sent))
+    }
+}
