@@ -12,9 +12,11 @@ pub mod bind;
 mod cast;
 mod charset;
 pub mod context;
+mod date;
 pub mod datum;
 pub mod eval;
 pub mod expr;
+mod info;
 mod json;
 mod math;
 mod ops;
@@ -51,6 +53,15 @@ fn families() -> &'static [&'static registry::Family] {
         &pattern::regexp::FAMILY,
         &json::read::FAMILY,
         &json::write::FAMILY,
+        &date::difference::FAMILY,
+        &date::fields::FAMILY,
+        &date::format::FAMILY,
+        &date::interval::FAMILY,
+        &date::make::FAMILY,
+        &date::now::FAMILY,
+        &date::parse_format::FAMILY,
+        &date::unix::FAMILY,
+        &info::FAMILY,
         &math::bases::FAMILY,
         &math::random::FAMILY,
         &math::rounding::FAMILY,

@@ -27,7 +27,7 @@ pub type LazyFn = for<'a> fn(&Call<'a>, &Row<'a>) -> Result<Cell<'a>>;
 pub type VectorFn = fn(&Call<'_>, &[ColumnarValue], usize) -> Result<Option<ColumnarValue>>;
 
 /// Checks and converts the arguments and says what the result's type is.
-pub type ResolveFn = fn(&mut Binding<'_>) -> Result<SqlType>;
+pub(crate) type ResolveFn = fn(&mut Binding<'_>) -> Result<SqlType>;
 
 #[derive(Clone, Copy)]
 pub enum Eval {

@@ -218,10 +218,6 @@ impl Binding<'_> {
         self.args.get(index).map_or(SqlType::NULL, Expr::ty)
     }
 
-    pub fn is_kind(&self, index: usize, kind: TypeKind) -> bool {
-        self.ty(index).kind == kind
-    }
-
     /// The text of an argument that the grammar only allows as a literal: a unit, a collation's name.
     pub fn keyword(&self, index: usize) -> Result<&str> {
         match self.args.get(index) {

@@ -22,7 +22,7 @@ use types::{Result, SqlType, TypeKind, Value};
 
 use crate::datum::Datum;
 use crate::ops::logic::truth;
-use crate::registry::{Eval, FunctionDef};
+use crate::registry::FunctionDef;
 use crate::{EvalContext, Expr};
 
 pub use row::Row;
@@ -289,9 +289,4 @@ pub(crate) fn is_fallible(expr: &Expr) -> bool {
         }
     });
     fallible
-}
-
-/// Whether a call's evaluation is lazy, for [`columnar`].
-pub(crate) fn is_lazy(def: &FunctionDef) -> bool {
-    matches!(def.eval, Eval::Lazy(_))
 }

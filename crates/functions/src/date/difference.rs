@@ -1,0 +1,219 @@
+//! Differences and sums of times, and day numbers: DATEDIFF, TIMEDIFF, TIMESTAMPDIFF, ADDTIME, TO_DAYS, PERIOD_ADD.
+
+use types::temporal::{DateTime, MICROS_PER_DAY, Time};
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
+
+use super::interval::Unit;
+use super::{Moment, datetime_at, datetime_text, fraction_digits, integer, moment_at, time_value};
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::temporal::{self, DateRules};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("datediff", 2, 2, |_| Ok(integer(9)), datediff).nullability(Nullability::Always),
+    function("timediff", 2, 2, resolve_timediff, timediff).nullability(Nullability::Always),
+    function("timestampdiff", 3, 3, |_| Ok(integer(21)), timestampdiff).nullability(Nullability::Always),
+    function("addtime", 2, 2, resolve_addtime, |c, a| addtime(c, a, 1)).nullability(Nullability::Always),
+    function("subtime", 2, 2, resolve_addtime, |c, a| addtime(c, a, -1)).nullability(Nullability::Always),
+    function("to_days", 1, 1, |_| Ok(integer(8)), to_days).nullability(Nullability::Always),
+    function("to_seconds", 1, 1, |_| Ok(integer(21)), to_seconds).nullability(Nullability::Always),
+    function("from_days", 1, 1, resolve_from_days, from_days).nullability(Nullability::Always),
+    function("period_add", 2, 2, resolve_period, period_add),
+    function("period_diff", 2, 2, resolve_period, period_diff),
+];
+
+fn datediff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(a) = datetime_at(call, args, 0, DateRules::CALENDAR)? else {
+        return Ok(Value::Null);
+    };
+    let b = datetime_at(call, args, 1, DateRules::CALENDAR)?;
+    Ok(b.map_or(Value::Null, |b| Value::Int(a.day_number() - b.day_number())))
+}
+
+fn resolve_timediff(binding: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(SqlType::time(
+        fraction_digits(binding, 0).max(fraction_digits(binding, 1)),
+    ))
+}
+
+/// Of two TIMEs or of two points in time; NULL of one of each.
+fn timediff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(a) = moment_at(call, args, 0)? else {
+        return Ok(Value::Null);
+    };
+    let Some(b) = moment_at(call, args, 1)? else {
+        return Ok(Value::Null);
+    };
+    match (a, b) {
+        (Moment::Time(a), Moment::Time(b)) => time_value(call, i128::from(a) - i128::from(b)),
+        (Moment::DateTime(a), Moment::DateTime(b)) => {
+            time_value(call, i128::from(a.to_epoch_us() - b.to_epoch_us()))
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+/// `timestampdiff('unit', a, b)`: whole units from `a` to `b`.
+fn timestampdiff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let unit = match args.first() {
+        Some(Datum::String(name)) => Unit::parse(name)?,
+        _ => return Ok(Value::Null),
+    };
+    let Some(a) = datetime_at(call, args, 1, DateRules::CALENDAR)? else {
+        return Ok(Value::Null);
+    };
+    let Some(b) = datetime_at(call, args, 2, DateRules::CALENDAR)? else {
+        return Ok(Value::Null);
+    };
+    let us = b.to_epoch_us() - a.to_epoch_us();
+    Ok(Value::Int(match unit {
+        Unit::Year => months_between(&a, &b) / 12,
+        Unit::Quarter => months_between(&a, &b) / 3,
+        Unit::Month => months_between(&a, &b),
+        Unit::Week => us / (7 * MICROS_PER_DAY),
+        Unit::Day => us / MICROS_PER_DAY,
+        Unit::Hour => us / 3_600_000_000,
+        Unit::Minute => us / 60_000_000,
+        Unit::Second => us / 1_000_000,
+        _ => us,
+    }))
+}
+
+/// Whole months, negative if `b` is before `a`.
+fn months_between(a: &DateTime, b: &DateTime) -> i64 {
+    if a > b {
+        return -months_between(b, a);
+    }
+    let index = |d: &DateTime| i64::from(d.year) * 12 + i64::from(d.month);
+    let rest = |d: &DateTime| (d.day, d.time_of_day_us());
+    index(b) - index(a) - i64::from(rest(b) < rest(a))
+}
+
+fn resolve_addtime(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let ty = binding.ty(0);
+    let fsp = fraction_digits(binding, 0).max(fraction_digits(binding, 1));
+    Ok(match ty.kind {
+        _ if ty.is_datetime() => SqlType::datetime(fsp),
+        TypeKind::Time => SqlType::time(fsp),
+        _ => SqlType::varchar(29, binding.env.collation),
+    })
+}
+
+/// A TIME added to a TIME or a point in time. The second must be a TIME.
+fn addtime(call: &Call<'_>, args: &[Datum<'_>], sign: i64) -> Result<Value> {
+    let Some(first) = moment_at(call, args, 0)? else {
+        return Ok(Value::Null);
+    };
+    let Some(Moment::Time(by)) = moment_at(call, args, 1)? else {
+        return Ok(Value::Null);
+    };
+    let by = by * sign;
+    match first {
+        Moment::DateTime(at) => {
+            if at.has_zero_in_date() {
+                return Ok(Value::Null);
+            }
+            let Some(sum) = at.add_us(by) else {
+                temporal::overflow(call.ctx)?;
+                return Ok(Value::Null);
+            };
+            Ok(if call.ty.is_string() {
+                datetime_text(&sum, false)
+            } else {
+                Value::UInt(sum.pack())
+            })
+        }
+        Moment::Time(us) => {
+            let sum = time_value(call, i128::from(us) + i128::from(by))?;
+            match sum {
+                Value::Int(us) if call.ty.is_string() => {
+                    let time = Time(us);
+                    let fsp = if time.microseconds() > 0 { 6 } else { 0 };
+                    Ok(Value::String(time.to_text(fsp)))
+                }
+                value => Ok(value),
+            }
+        }
+    }
+}
+
+fn to_days(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let date = datetime_at(call, args, 0, DateRules::CALENDAR)?;
+    Ok(date.map_or(Value::Null, |d| Value::Int(d.day_number())))
+}
+
+fn to_seconds(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let date = datetime_at(call, args, 0, DateRules::CALENDAR)?;
+    Ok(date.map_or(Value::Null, |d| {
+        Value::Int(d.day_number() * 86_400 + d.time_of_day_us() / 1_000_000)
+    }))
+}
+
+fn resolve_from_days(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    Ok(SqlType::DATE)
+}
+
+/// Days of the year 0 are the zero date.
+fn from_days(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let days = args.first().map_or(0, Datum::int);
+    if days <= 365 {
+        return Ok(Value::UInt(0));
+    }
+    match DateTime::from_day_number(days, 0) {
+        Some(date) => Ok(Value::UInt(date.pack())),
+        None => {
+            call.ctx.conversion_lost(
+                errno::ER_DATETIME_FUNCTION_OVERFLOW,
+                "Datetime function: from_days field overflow",
+            )?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn resolve_period(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    binding.integer(1);
+    Ok(integer(21))
+}
+
+/// Months since year 0 of a `YYYYMM` or `YYMM`. Error 1210 if it is none.
+fn months_of(call: &Call<'_>, period: i64) -> Result<i64> {
+    let (year, month) = (period / 100, period % 100);
+    if period <= 0 || !(1..=12).contains(&month) {
+        return Err(Error::new(
+            errno::ER_WRONG_ARGUMENTS,
+            format!("Incorrect arguments to {}", call.def.name),
+        ));
+    }
+    let year = match year {
+        0..=69 => year + 2000,
+        70..=99 => year + 1900,
+        full => full,
+    };
+    Ok(year * 12 + month - 1)
+}
+
+fn period_add(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [period, by] = args else {
+        return Ok(Value::Null);
+    };
+    let months = months_of(call, period.int())?.saturating_add(by.int());
+    if months <= 0 {
+        return Ok(Value::Int(0));
+    }
+    Ok(Value::Int((months / 12).saturating_mul(100) + months % 12 + 1))
+}
+
+fn period_diff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [a, b] = args else { return Ok(Value::Null) };
+    Ok(Value::Int(months_of(call, a.int())? - months_of(call, b.int())?))
+}

@@ -1,0 +1,192 @@
+//! Dates and times made of their parts or of other values: DATE, TIME, TIMESTAMP, MAKEDATE, MAKETIME, SEC_TO_TIME,
+//! TIME_TO_SEC, LAST_DAY.
+
+use types::temporal::{DateTime, Time};
+use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
+
+use super::{datetime_at, fraction_digits, integer, time_at, time_value};
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::ops::comparison::to_decimal;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::temporal::{self, DateRules};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("date", 1, 1, |_| Ok(SqlType::DATE), date).nullability(Nullability::Always),
+    function("time", 1, 1, |b| Ok(SqlType::time(fraction_digits(b, 0))), time)
+        .nullability(Nullability::Always),
+    function("timestamp", 1, 2, resolve_timestamp, timestamp).nullability(Nullability::Always),
+    function("last_day", 1, 1, |_| Ok(SqlType::DATE), last_day).nullability(Nullability::Always),
+    function("makedate", 2, 2, resolve_makedate, makedate).nullability(Nullability::Always),
+    function("maketime", 3, 3, resolve_maketime, maketime).nullability(Nullability::Always),
+    function("sec_to_time", 1, 1, resolve_sec_to_time, sec_to_time).nullability(Nullability::Always),
+    function("time_to_sec", 1, 1, |_| Ok(integer(10)), time_to_sec).nullability(Nullability::Always),
+];
+
+fn date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let rules = rules_of(call, 0);
+    let found = datetime_at(call, args, 0, rules)?;
+    Ok(found.map_or(Value::Null, |d| Value::UInt(d.date().pack())))
+}
+
+/// A stored date passes as it is; a new one as the mode allows.
+fn rules_of(call: &Call<'_>, index: usize) -> DateRules {
+    if call.arg_type(index).is_datetime() {
+        DateRules::ANY
+    } else {
+        DateRules::of_mode(&call.ctx.sql_mode)
+    }
+}
+
+fn time(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let found = time_at(call, args, 0)?;
+    Ok(found.map_or(Value::Null, |us| Value::Int(Time(us).round(call.ty.decimals).0)))
+}
+
+fn resolve_timestamp(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let mut fsp = fraction_digits(binding, 0);
+    if binding.args.len() > 1 {
+        fsp = fsp.max(fraction_digits(binding, 1));
+    }
+    Ok(SqlType::datetime(fsp))
+}
+
+fn timestamp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(at) = datetime_at(call, args, 0, rules_of(call, 0))? else {
+        return Ok(Value::Null);
+    };
+    let mut sum = Some(at);
+    if args.len() > 1 {
+        let Some(us) = time_at(call, args, 1)? else {
+            return Ok(Value::Null);
+        };
+        sum = if at.has_zero_in_date() {
+            None
+        } else {
+            at.add_us(us)
+        };
+    }
+    match sum.and_then(|s| s.round(call.ty.decimals)) {
+        Some(value) => Ok(Value::UInt(value.pack())),
+        None => {
+            temporal::overflow(call.ctx)?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn last_day(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let rules = DateRules::of_fields(&call.ctx.sql_mode);
+    let Some(date) = datetime_at(call, args, 0, rules)? else {
+        return Ok(Value::Null);
+    };
+    match date.last_day() {
+        Some(last) => Ok(Value::UInt(last.pack())),
+        None => {
+            let shown = args.first().map(|d| d.to_value().display_text(&call.arg_type(0)));
+            call.ctx.conversion_lost(
+                errno::ER_TRUNCATED_WRONG_VALUE,
+                format!("Incorrect datetime value: '{}'", shown.unwrap_or_default()),
+            )?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn resolve_makedate(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    binding.integer(1);
+    Ok(SqlType::DATE)
+}
+
+/// `MAKEDATE(year, day of the year)`.
+fn makedate(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [year, day] = args else { return Ok(Value::Null) };
+    let year = match year.int() {
+        y @ 0..=69 => y + 2000,
+        y @ 70..=99 => y + 1900,
+        y => y,
+    };
+    let (Ok(year @ 0..=9999), day @ 1..) = (u16::try_from(year), day.int()) else {
+        return Ok(Value::Null);
+    };
+    let date = DateTime::from_date(year, 1, 1).add_days(day - 1);
+    Ok(date.map_or(Value::Null, |d| Value::UInt(d.pack())))
+}
+
+fn resolve_maketime(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    binding.integer(1);
+    let ty = binding.ty(2);
+    let fsp = match ty.kind {
+        TypeKind::Decimal => ty.decimals.min(6),
+        _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
+        _ => 6,
+    };
+    if !ty.is_numeric() || ty.is_float() {
+        binding.cast(2, SqlType::decimal(65, 6));
+    }
+    Ok(SqlType::time(fsp))
+}
+
+fn maketime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [hours, minutes, seconds] = args else {
+        return Ok(Value::Null);
+    };
+    let micros = to_decimal(seconds)
+        .mul(&Decimal::from_i64(1_000_000))
+        .and_then(|d| d.to_i128());
+    let (Some(micros @ 0..60_000_000), minutes @ 0..=59) = (micros, minutes.int()) else {
+        return Ok(Value::Null);
+    };
+    let hours = hours.int();
+    let us = i128::from(hours.unsigned_abs()) * 3_600_000_000 + i128::from(minutes) * 60_000_000 + micros;
+    time_value(call, if hours < 0 { -us } else { us })
+}
+
+fn resolve_sec_to_time(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let ty = binding.ty(0);
+    let fsp = match ty.kind {
+        TypeKind::Decimal => ty.decimals.min(6),
+        _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
+        _ => 6,
+    };
+    if !ty.is_numeric() || ty.is_float() {
+        binding.cast(0, SqlType::decimal(65, 6));
+    }
+    Ok(SqlType::time(fsp))
+}
+
+fn sec_to_time(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(seconds) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let exact = to_decimal(seconds);
+    let micros = exact.mul(&Decimal::from_i64(1_000_000)).and_then(|d| d.to_i128());
+    if micros.is_none_or(|us| us.unsigned_abs() > Time::MAX.0 as u128) {
+        // The warning shows the seconds as they were given.
+        let shown = seconds.to_value().display_text(&call.arg_type(0));
+        call.ctx.conversion_lost(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect time value: '{shown}'"),
+        )?;
+        return Ok(Value::Int(if exact.is_negative() {
+            Time::MIN.0
+        } else {
+            Time::MAX.0
+        }));
+    }
+    let time = Time(micros.and_then(|us| i64::try_from(us).ok()).unwrap_or(0));
+    Ok(Value::Int(time.round(call.ty.decimals).0))
+}
+
+fn time_to_sec(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let time = time_at(call, args, 0)?;
+    Ok(time.map_or(Value::Null, |us| Value::Int(us / 1_000_000)))
+}

@@ -1,0 +1,173 @@
+//! Date and time functions.
+//!
+//! - [`now`]: the current time.
+//! - [`fields`]: parts of dates and times: YEAR, EXTRACT, WEEK, DAYNAME.
+//! - [`interval`]: DATE_ADD and its kin; [`difference`]: DATEDIFF, TIMEDIFF, ADDTIME, day numbers.
+//! - [`make`]: DATE, TIMESTAMP, MAKEDATE, SEC_TO_TIME, LAST_DAY; [`unix`]: Unix time and time zones.
+//! - [`format`], [`parse_format`]: DATE_FORMAT and STR_TO_DATE.
+//!
+//! Arguments of any type are read by [`crate::temporal`]. Source: manual 12.7 "Date and Time Functions".
+
+pub(crate) mod difference;
+pub(crate) mod fields;
+pub(crate) mod format;
+pub(crate) mod interval;
+pub(crate) mod make;
+pub(crate) mod now;
+pub(crate) mod parse_format;
+pub(crate) mod unix;
+pub(crate) mod week;
+
+use types::temporal::{DateTime, Time};
+use types::{Result, SqlType, TypeKind, Value, errno};
+
+use crate::Expr;
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::temporal::{self, DateRules, parse};
+
+pub(crate) const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+/// From Monday on.
+pub(crate) const DAYS: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
+
+/// Argument `index` as a point in time that `rules` accept.
+pub(crate) fn datetime_at(
+    call: &Call<'_>,
+    args: &[Datum<'_>],
+    index: usize,
+    rules: DateRules,
+) -> Result<Option<DateTime>> {
+    let datum = args.get(index).copied().unwrap_or(Datum::Null);
+    temporal::to_datetime(datum, &call.arg_type(index), call.ctx, rules)
+}
+
+/// Argument `index` as a TIME in microseconds.
+pub(crate) fn time_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Result<Option<i64>> {
+    let datum = args.get(index).copied().unwrap_or(Datum::Null);
+    temporal::to_time(datum, &call.arg_type(index), call.ctx)
+}
+
+/// A TIME or a point in time, as functions take that take both.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Moment {
+    Time(i64),
+    DateTime(DateTime),
+}
+
+/// Argument `index` as the one or the other.
+pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Result<Option<Moment>> {
+    let datum = args.get(index).copied().unwrap_or(Datum::Null);
+    let ty = call.arg_type(index);
+    if let Datum::UInt(packed) = datum
+        && ty.is_datetime()
+    {
+        return Ok(Some(Moment::DateTime(DateTime::unpack(packed))));
+    }
+    if let Datum::String(_) | Datum::Bytes(_) = datum
+        && let Some(parsed) = parse::time(datum.bytes())
+        && let Some(date) = parsed.date
+    {
+        let date = if parsed.round_up {
+            date.add_us(1).unwrap_or(date)
+        } else {
+            date
+        };
+        return Ok(Some(Moment::DateTime(date)));
+    }
+    Ok(temporal::to_time(datum, &ty, call.ctx)?.map(Moment::Time))
+}
+
+/// Fractional digits that an argument has as a TIME or a point in time.
+pub(crate) fn fraction_digits(binding: &Binding<'_>, index: usize) -> u8 {
+    let ty = binding.ty(index);
+    if ty.is_temporal() || ty.is_decimal() {
+        return ty.decimals.min(6);
+    }
+    if ty.is_integer() || ty.kind == TypeKind::Null {
+        return 0;
+    }
+    match binding.args.get(index) {
+        Some(Expr::Literal {
+            value: Value::String(text),
+            ..
+        }) => {
+            let at =
+                parse::datetime(text.as_bytes(), DateRules::ANY).filter(|p| p.has_time || p.value.year > 0);
+            let time = parse::time(text.as_bytes());
+            match (at, time) {
+                (_, Some(time)) if time.date.is_some() || !time.truncated => time.fraction_digits,
+                (Some(at), _) => at.fraction_digits,
+                (None, Some(time)) => time.fraction_digits,
+                (None, None) => 6,
+            }
+        }
+        _ => 6,
+    }
+}
+
+/// A TIME within its range; warning 1292 shows what was out of it.
+pub(crate) fn time_value(call: &Call<'_>, us: i128) -> Result<Value> {
+    let max = i128::from(Time::MAX.0);
+    if (-max..=max).contains(&us) {
+        return Ok(Value::Int(us as i64));
+    }
+    let seconds = us.unsigned_abs() / 1_000_000;
+    let fraction = us.unsigned_abs() % 1_000_000;
+    let mut shown = format!(
+        "{}{:02}:{:02}:{:02}",
+        if us < 0 { "-" } else { "" },
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    );
+    let digits = usize::from(call.ty.decimals.min(6));
+    if call.ty.kind == TypeKind::Time && digits > 0 {
+        let all = format!("{fraction:06}");
+        shown.push('.');
+        shown.push_str(all.get(..digits).unwrap_or_default());
+    }
+    call.ctx.conversion_lost(
+        errno::ER_TRUNCATED_WRONG_VALUE,
+        format!("Truncated incorrect time value: '{shown}'"),
+    )?;
+    Ok(Value::Int(if us < 0 { Time::MIN.0 } else { Time::MAX.0 }))
+}
+
+/// A point in time as a function that answers in text shows it: a fraction only if there is one.
+pub(crate) fn datetime_text(at: &DateTime, date_only: bool) -> Value {
+    Value::String(if date_only {
+        at.date_text()
+    } else {
+        at.datetime_text(if at.microsecond > 0 { 6 } else { 0 })
+    })
+}
+
+/// A small integer's type.
+pub(crate) fn integer(length: u32) -> SqlType {
+    SqlType {
+        length,
+        ..SqlType::BIGINT
+    }
+}

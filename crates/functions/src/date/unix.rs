@@ -1,0 +1,131 @@
+//! Unix time and time zones: FROM_UNIXTIME, UNIX_TIMESTAMP, CONVERT_TZ.
+
+use types::temporal::DateTime;
+use types::{Decimal, Result, SqlType, TypeKind, Value};
+
+use super::format::format_datetime;
+use super::{datetime_at, fraction_digits, integer};
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::ops::comparison::to_decimal;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+use crate::temporal::DateRules;
+use crate::timezone::TimeZone;
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("from_unixtime", 1, 2, resolve_from, from_unixtime)
+        .nullability(Nullability::Always)
+        .session(),
+    function("unix_timestamp", 0, 1, resolve_to, unix_timestamp).session(),
+    function("convert_tz", 3, 3, resolve_convert, convert_tz).nullability(Nullability::Always),
+];
+
+/// 3001-01-18 23:59:59 UTC.
+const MAX_SECONDS: i64 = 32_536_771_199;
+
+fn resolve_from(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let ty = binding.ty(0);
+    let fsp = match ty.kind {
+        TypeKind::Decimal => ty.decimals.min(6),
+        _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
+        _ => 6,
+    };
+    if !ty.is_numeric() || ty.is_float() {
+        binding.cast(0, SqlType::decimal(65, 6));
+    }
+    if binding.args.len() > 1 {
+        binding.text(1);
+        return super::format::format_type(binding, 1);
+    }
+    Ok(SqlType::datetime(fsp))
+}
+
+fn from_unixtime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(seconds) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let micros = to_decimal(seconds)
+        .mul(&Decimal::from_i64(1_000_000))
+        .and_then(|d| d.to_i128());
+    let micros = micros.and_then(|us| i64::try_from(us).ok());
+    let Some(micros) = micros.filter(|us| *us >= 0 && us / 1_000_000 <= MAX_SECONDS) else {
+        return Ok(Value::Null);
+    };
+    let local = call.ctx.time_zone.from_unix_us(micros);
+    match args.get(1) {
+        Some(format) => Ok(format_datetime(&local, format.bytes()).map_or(Value::Null, Value::String)),
+        None => Ok(Value::UInt(local.pack())),
+    }
+}
+
+fn resolve_to(binding: &mut Binding<'_>) -> Result<SqlType> {
+    if binding.args.is_empty() {
+        return Ok(integer(21));
+    }
+    Ok(match fraction_digits(binding, 0) {
+        0 => integer(21),
+        fsp => SqlType::decimal(11 + u32::from(fsp), fsp),
+    })
+}
+
+fn unix_timestamp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let micros = if args.is_empty() {
+        call.ctx.now_us
+    } else {
+        let rules = DateRules::of_fields(&call.ctx.sql_mode);
+        let at = datetime_at(call, args, 0, rules)?;
+        at.map_or(0, |at| micros_of(call, &at))
+    };
+    if call.ty.kind == TypeKind::Decimal {
+        let exact = Decimal::from_i128(i128::from(micros), 6);
+        return Ok(Value::Decimal(exact.truncate(i32::from(call.ty.decimals))));
+    }
+    Ok(Value::Int(micros / 1_000_000))
+}
+
+/// The instant of a local time; 0 for what has none or is out of range.
+fn micros_of(call: &Call<'_>, at: &DateTime) -> i64 {
+    if at.has_zero_in_date() {
+        return 0;
+    }
+    let us = call.ctx.time_zone.to_unix_us(at).unwrap_or(0);
+    if us >= 0 && us / 1_000_000 <= MAX_SECONDS {
+        us
+    } else {
+        0
+    }
+}
+
+fn resolve_convert(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(1);
+    binding.text(2);
+    Ok(SqlType::datetime(fraction_digits(binding, 0)))
+}
+
+/// Times beyond what Unix time reaches are left as they are.
+fn convert_tz(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let zone = |i: usize| {
+        let name = args.get(i).and_then(|d| std::str::from_utf8(d.bytes()).ok());
+        name.and_then(TimeZone::parse)
+    };
+    let Some(at) = datetime_at(call, args, 0, DateRules::CALENDAR)? else {
+        return Ok(Value::Null);
+    };
+    let (Some(from), Some(to)) = (zone(1), zone(2)) else {
+        return Ok(Value::Null);
+    };
+    let rounded = at.round(call.ty.decimals).unwrap_or(at);
+    let Some(us) = from
+        .to_unix_us(&rounded)
+        .filter(|us| *us >= 0 && us / 1_000_000 <= MAX_SECONDS)
+    else {
+        return Ok(Value::UInt(rounded.pack()));
+    };
+    Ok(Value::UInt(to.from_unix_us(us).pack()))
+}

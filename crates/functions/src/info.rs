@@ -1,0 +1,277 @@
+//! What the session knows of itself, user variables, SLEEP, and functions that StemDB refuses.
+//!
+//! Source: manual 12.16 "Information Functions", 12.24 "Miscellaneous Functions".
+
+use std::time::{Duration, Instant};
+
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+
+use crate::Expr;
+use crate::bind::arguments::condition;
+use crate::bind::{Binding, type_of_value};
+use crate::cast::{self, Conversion};
+use crate::datum::{Cell, Datum};
+use crate::eval::row::evaluate;
+use crate::eval::{Call, Row};
+use crate::ops::comparison::to_double;
+use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, ScalarFn, function, lazy};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[
+        Alias {
+            name: "schema",
+            of: "database",
+        },
+        Alias {
+            name: "session_user",
+            of: "user",
+        },
+        Alias {
+            name: "system_user",
+            of: "user",
+        },
+    ],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    known(
+        "version",
+        |_| Ok(text(60)),
+        |c, _| Ok(Value::from(c.ctx.version.as_str())),
+    )
+    .nullability(Nullability::Never),
+    known(
+        "database",
+        |_| Ok(text(34)),
+        |c, _| Ok(c.ctx.database.as_deref().map_or(Value::Null, Value::from)),
+    )
+    .nullability(Nullability::Always),
+    known(
+        "user",
+        |_| Ok(text(288)),
+        |c, _| Ok(Value::from(c.ctx.user.as_str())),
+    ),
+    known(
+        "current_user",
+        |_| Ok(text(288)),
+        |c, _| Ok(Value::from(c.ctx.current_user.as_str())),
+    ),
+    known("current_role", |_| Ok(text(288)), |_, _| Ok(Value::from("NONE"))),
+    known(
+        "connection_id",
+        |_| Ok(unsigned()),
+        |c, _| Ok(Value::UInt(c.ctx.connection_id)),
+    ),
+    known(
+        "row_count",
+        |_| Ok(signed(21)),
+        |c, _| Ok(Value::Int(c.ctx.row_count)),
+    ),
+    known(
+        "found_rows",
+        |_| Ok(signed(21)),
+        |c, _| Ok(Value::Int(c.ctx.found_rows as i64)),
+    ),
+    function("last_insert_id", 0, 1, resolve_last_insert_id, last_insert_id)
+        .sees_null()
+        .volatile()
+        .session(),
+    function("@", 1, 1, resolve_variable, variable)
+        .nullability(Nullability::Always)
+        .session(),
+    function("sleep", 1, 1, resolve_sleep, sleep)
+        .sees_null()
+        .nullability(Nullability::Never)
+        .volatile(),
+    lazy("benchmark", 2, 2, resolve_benchmark, benchmark).volatile(),
+    function(
+        "name_const",
+        2,
+        2,
+        |b| Ok(b.ty(1)),
+        |_, a| Ok(a.get(1).map_or(Value::Null, |d| d.to_value())),
+    )
+    .sees_null(),
+    refused("get_lock"),
+    refused("release_lock"),
+    refused("release_all_locks"),
+    refused("is_free_lock"),
+    refused("is_used_lock"),
+    refused("load_file"),
+    refused("master_pos_wait"),
+    refused("source_pos_wait"),
+    refused("wait_for_executed_gtid_set"),
+    refused("aes_encrypt"),
+    refused("aes_decrypt"),
+    refused("random_bytes"),
+    refused("compress"),
+    refused("uncompress"),
+    refused("uncompressed_length"),
+    refused("extractvalue"),
+    refused("updatexml"),
+    refused("statement_digest"),
+    refused("statement_digest_text"),
+    refused("validate_password_strength"),
+    refused("json_table"),
+    refused("json_schema_valid"),
+    refused("json_schema_validation_report"),
+    refused("json_storage_size"),
+    refused("json_storage_free"),
+];
+
+const fn known(name: &'static str, resolve: crate::registry::ResolveFn, eval: ScalarFn) -> FunctionDef {
+    function(name, 0, 0, resolve, eval).session().infallible()
+}
+
+/// A function that MySQL has and StemDB has not.
+const fn refused(name: &'static str) -> FunctionDef {
+    function(name, 0, MANY, refuse, |_, _| Ok(Value::Null))
+}
+
+fn refuse(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let instead = match binding.name {
+        "get_lock" | "release_lock" | "release_all_locks" | "is_free_lock" | "is_used_lock" => {
+            "lock a row of a table of your own with SELECT ... FOR UPDATE"
+        }
+        "aes_encrypt" | "aes_decrypt" | "random_bytes" | "compress" | "uncompress" => {
+            "do it in the application"
+        }
+        _ => "",
+    };
+    Err(Error::not_supported(
+        format!("{}()", binding.name.to_uppercase()),
+        instead,
+    ))
+}
+
+fn text(length: u32) -> SqlType {
+    // MySQL keeps names in utf8mb3_general_ci.
+    SqlType::varchar(length, Collation::Utf8mb4GeneralCi)
+}
+
+fn unsigned() -> SqlType {
+    SqlType {
+        length: 21,
+        ..SqlType::BIGINT_UNSIGNED
+    }
+}
+
+fn signed(length: u32) -> SqlType {
+    SqlType {
+        length,
+        ..SqlType::BIGINT
+    }
+}
+
+fn resolve_last_insert_id(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer_if_given(0);
+    Ok(unsigned())
+}
+
+/// With an argument: answers it, and makes it the session's next LAST_INSERT_ID().
+fn last_insert_id(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let given = match args.first() {
+        None => return Ok(Value::UInt(call.ctx.last_insert_id)),
+        Some(Datum::Int(v)) => Some(*v as u64),
+        Some(Datum::UInt(v)) => Some(*v),
+        Some(_) => None,
+    };
+    let mut next = call
+        .ctx
+        .set_last_insert_id
+        .lock()
+        .unwrap_or_else(|e| e.into_inner());
+    *next = Some(given.unwrap_or(0));
+    Ok(given.map_or(Value::Null, Value::UInt))
+}
+
+fn resolve_variable(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let name = binding.keyword(0)?.to_lowercase();
+    let ty = binding
+        .env
+        .user_variables
+        .get(&name)
+        .map(|v| type_of_value(v, binding.env.collation));
+    Ok(match ty {
+        Some(ty) if ty.kind != TypeKind::Null => ty,
+        _ => SqlType::varchar(16_383, binding.env.collation),
+    })
+}
+
+/// A variable's value in the type it was bound with, should it have changed since.
+fn variable(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(Datum::String(name)) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let Some(value) = call.ctx.user_variables.get(&name.to_lowercase()) else {
+        return Ok(Value::Null);
+    };
+    let from = type_of_value(value, call.ty.collation);
+    if value.is_null() || from.arrow_type() == call.ty.arrow_type() {
+        return Ok(value.clone());
+    }
+    let input = Expr::null();
+    let conversion = Conversion {
+        from,
+        to: call.ty,
+        implicit: true,
+        ctx: call.ctx,
+        input: &input,
+    };
+    cast::datum(Datum::of(value), &conversion)
+}
+
+fn resolve_sleep(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.double(0);
+    Ok(signed(21))
+}
+
+/// 0; an interruption ends the statement with 1317.
+fn sleep(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    /// How soon an interruption is noticed.
+    const STEP: Duration = Duration::from_millis(20);
+    let seconds = args.first().filter(|d| !d.is_null()).map(to_double);
+    let Some(seconds) = seconds.filter(|s| *s >= 0.0) else {
+        return Err(Error::new(
+            errno::ER_WRONG_ARGUMENTS,
+            "Incorrect arguments to sleep.",
+        ));
+    };
+    let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let start = Instant::now();
+    loop {
+        call.ctx.check_interrupted()?;
+        match limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+            Some(left) => std::thread::sleep(left.min(STEP)),
+            None => return Ok(Value::Int(0)),
+        }
+    }
+}
+
+fn resolve_benchmark(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    if let Some(count) = binding.args.first_mut() {
+        let expr = std::mem::replace(count, Expr::null());
+        *count = condition(expr);
+    }
+    Ok(signed(1))
+}
+
+/// Evaluates its second argument many times; 0.
+fn benchmark<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
+    let [count, expr] = call.args else {
+        return Ok(Cell::NULL);
+    };
+    let count = match evaluate(count, row, call.ctx)?.datum() {
+        Datum::Null => return Ok(Cell::NULL),
+        count => count.int(),
+    };
+    for i in 0..count {
+        if i % 1024 == 0 {
+            call.ctx.check_interrupted()?;
+        }
+        std::hint::black_box(evaluate(expr, row, call.ctx)?);
+    }
+    Ok(Value::Int(0).into())
+}
