@@ -124,6 +124,8 @@ pub enum Position {
 pub struct IndexColumn {
     pub name: String,
     pub prefix: Option<u32>,
+    /// See [`crate::model::IndexPart::descending`].
+    pub descending: bool,
 }
 
 /// `user@host IDENTIFIED [WITH plugin] BY password | AS hash ACCOUNT LOCK | UNLOCK`.

@@ -118,6 +118,20 @@ pub struct IndexPart {
     pub column: usize,
     /// `col(n)`: only the first `n` characters (bytes for binary columns) are in the index.
     pub prefix: Option<u32>,
+    /// `DESC`. Shown, and nothing else: entries are stored ascending, and read in both directions.
+    #[serde(default)]
+    pub descending: bool,
+}
+
+impl IndexPart {
+    /// A whole column, ascending.
+    pub fn whole(column: usize) -> Self {
+        Self {
+            column,
+            prefix: None,
+            descending: false,
+        }
+    }
 }
 
 /// The database whose name, and whose tables' names, are not case-sensitive.
@@ -218,7 +232,7 @@ impl Table {
     /// The primary key's parts; none for a hidden handle.
     pub fn primary_parts(&self) -> Vec<IndexPart> {
         match self.handle {
-            Handle::Integer { column } => vec![IndexPart { column, prefix: None }],
+            Handle::Integer { column } => vec![IndexPart::whole(column)],
             Handle::Clustered { index } => self.indexes[index].parts.clone(),
             Handle::Hidden => Vec::new(),
         }

@@ -109,10 +109,7 @@ pub(crate) fn key(name: &str, columns: &[usize]) -> Index {
     Index {
         id: 0,
         name: name.to_owned(),
-        parts: columns
-            .iter()
-            .map(|&column| IndexPart { column, prefix: None })
-            .collect(),
+        parts: columns.iter().map(|&column| IndexPart::whole(column)).collect(),
         unique: false,
         primary: false,
         comment: String::new(),
@@ -136,6 +133,11 @@ pub(crate) fn primary(columns: &[usize]) -> Index {
 
 pub(crate) fn prefix(mut index: Index, length: u32) -> Index {
     index.parts[0].prefix = Some(length);
+    index
+}
+
+pub(crate) fn descending(mut index: Index, part: usize) -> Index {
+    index.parts[part].descending = true;
     index
 }
 
@@ -193,6 +195,7 @@ pub(crate) fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChan
             .map(|c| IndexColumn {
                 name: (*c).to_owned(),
                 prefix: None,
+                descending: false,
             })
             .collect(),
         unique,

@@ -44,8 +44,8 @@ struct DraftColumn {
 
 struct DraftIndex {
     index: Index,
-    /// Column ids and prefixes: offsets change.
-    parts: Vec<(i64, Option<u32>)>,
+    /// Column ids, and the parts as they were: offsets change.
+    parts: Vec<(i64, IndexPart)>,
 }
 
 struct Draft<'a> {
@@ -118,7 +118,7 @@ impl<'a> Draft<'a> {
                 parts: index
                     .parts
                     .iter()
-                    .filter_map(|p| Some((base.columns.get(p.column)?.id, p.prefix)))
+                    .filter_map(|p| Some((base.columns.get(p.column)?.id, *p)))
                     .collect(),
                 index: index.clone(),
             })
@@ -398,14 +398,19 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn new_part(&self, part: &IndexColumn) -> Result<(i64, Option<u32>)> {
+    fn new_part(&self, part: &IndexColumn) -> Result<(i64, IndexPart)> {
         let at = self.find_after(&part.name).ok_or_else(|| {
             Error::new(
                 errno::ER_KEY_COLUMN_DOES_NOT_EXITS,
                 format!("Key column '{}' doesn't exist in table", part.name),
             )
         })?;
-        Ok((self.columns[at].column.id, part.prefix))
+        let made = IndexPart {
+            column: at,
+            prefix: part.prefix,
+            descending: part.descending,
+        };
+        Ok((self.columns[at].column.id, made))
     }
 
     fn finish(self) -> Result<Altered> {
@@ -422,10 +427,10 @@ impl<'a> Draft<'a> {
             let parts = draft
                 .parts
                 .iter()
-                .map(|&(id, prefix)| {
+                .map(|&(id, part)| {
                     Ok(IndexPart {
                         column: offset(id)?,
-                        prefix,
+                        ..part
                     })
                 })
                 .collect::<Result<Vec<_>>>()?;

@@ -11,7 +11,7 @@ pub fn all_indexes(table: &Table) -> Vec<Index> {
         Handle::Integer { column } => Some(Index {
             id: 0,
             name: "PRIMARY".to_owned(),
-            parts: vec![IndexPart { column, prefix: None }],
+            parts: vec![IndexPart::whole(column)],
             unique: true,
             primary: true,
             comment: String::new(),
@@ -59,7 +59,7 @@ pub(super) fn statistics(ctx: &Context) -> Vec<Row> {
             text(&index.name),
             number(sequence),
             text(&column.name),
-            text("A"),
+            text(if part.descending { "D" } else { "A" }),
             cardinality,
             part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
             Value::Null,

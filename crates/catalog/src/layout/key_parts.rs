@@ -57,9 +57,7 @@ impl KeyParts {
     pub fn primary(table: &Table) -> Result<Self> {
         let start = key::row_prefix(table.id);
         match table.handle {
-            Handle::Integer { column } => {
-                Self::new(table, start, true, &[IndexPart { column, prefix: None }])
-            }
+            Handle::Integer { column } => Self::new(table, start, true, &[IndexPart::whole(column)]),
             Handle::Clustered { .. } => Self::new(table, start, false, clustered_parts(table)),
             Handle::Hidden => Self::new(table, start, true, &[]),
         }

@@ -37,7 +37,11 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
         name: format!("i{id}"),
         parts: parts
             .iter()
-            .map(|&(column, prefix)| IndexPart { column, prefix })
+            .map(|&(column, prefix)| IndexPart {
+                column,
+                prefix,
+                descending: false,
+            })
             .collect(),
         unique,
         primary: false,

@@ -13,7 +13,7 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, time_zone: &TimeZo
         .map(|at| format!("  {}", column(table, &table.columns[at], time_zone)))
         .collect();
     if let Handle::Integer { column } = table.handle {
-        let parts = [IndexPart { column, prefix: None }];
+        let parts = [IndexPart::whole(column)];
         lines.push(format!("  PRIMARY KEY ({})", key_parts(table, &parts)));
     }
     lines.extend(
@@ -199,10 +199,11 @@ fn key_parts(table: &Table, parts: &[IndexPart]) -> String {
                 .columns
                 .get(part.column)
                 .map_or_else(String::new, |c| identifier(&c.name));
-            match part.prefix {
-                Some(length) => format!("{name}({length})"),
-                None => name,
-            }
+            let prefix = part
+                .prefix
+                .map_or_else(String::new, |length| format!("({length})"));
+            let order = if part.descending { " DESC" } else { "" };
+            format!("{name}{prefix}{order}")
         })
         .collect();
     parts.join(",")

@@ -303,7 +303,7 @@ fn keys_are_in_mysqls_order() {
         unique("u_null", &[1]),
         unique("u_nn", &[2]),
         prefix(key("k2", &[3]), 3),
-        key("k3", &[1, 2]),
+        descending(key("k3", &[1, 2]), 1),
         prefix(unique("u_pre", &[3]), 2),
         unique("u2", &[2, 0]),
     ];
@@ -328,7 +328,7 @@ fn keys_are_in_mysqls_order() {
   UNIQUE KEY `u_pre` (`c`(2)),
   KEY `k1` (`a`),
   KEY `k2` (`c`(3)),
-  KEY `k3` (`a`,`b`)
+  KEY `k3` (`a`,`b` DESC)
 ) ENGINE=InnoDB AUTO_INCREMENT=17 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='it''s a \"table\"\\\\'"
     );
 }

@@ -18,8 +18,9 @@ pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value]) -> Error {
         },
     };
     let mut entry = String::new();
-    for (i, part) in parts.iter().enumerate() {
-        if i > 0 {
+    for part in &parts {
+        // As in MySQL, no dash after parts that are empty so far.
+        if !entry.is_empty() {
             entry.push('-');
         }
         if let (Some(column), Some(value)) = (table.columns.get(part.column), row.get(part.column)) {
@@ -77,7 +78,16 @@ mod tests {
 
     fn part(ty: SqlType, prefix: Option<u32>, value: Value) -> String {
         let mut out = String::new();
-        write_part(IndexPart { column: 0, prefix }, &ty, &value, &mut out);
+        write_part(
+            IndexPart {
+                column: 0,
+                prefix,
+                descending: false,
+            },
+            &ty,
+            &value,
+            &mut out,
+        );
         out
     }
 

@@ -8,7 +8,8 @@ use super::Binder;
 use super::collation::of_clauses;
 use super::definition::{inline_indexes, is_whole};
 use crate::ast::{
-    AlterItem, ColumnDefinition, ColumnPosition, DefaultClause, IndexDefinition, IndexKind, ObjectName, TableOptions,
+    AlterItem, ColumnDefinition, ColumnPosition, DefaultClause, IndexDefinition, IndexKind, ObjectName,
+    TableOptions,
 };
 
 impl Binder<'_> {
@@ -104,12 +105,18 @@ impl Binder<'_> {
     ) -> Result<catalog::model::Column> {
         let mut column = self.column(definition, collation)?;
         let offset = table.column_offset(name);
-        let in_key = offset.is_some_and(|offset| table.primary_parts().iter().any(|part| part.column == offset));
+        let in_key =
+            offset.is_some_and(|offset| table.primary_parts().iter().any(|part| part.column == offset));
         column.nullable &= !in_key;
         Ok(column)
     }
 
-    fn set_default(&self, column: &str, clause: Option<&DefaultClause>, table: &Table) -> Result<AlterChange> {
+    fn set_default(
+        &self,
+        column: &str,
+        clause: Option<&DefaultClause>,
+        table: &Table,
+    ) -> Result<AlterChange> {
         let offset = table.column_offset(column).ok_or_else(|| {
             Error::new(
                 errno::ER_BAD_FIELD_ERROR,
@@ -124,7 +131,9 @@ impl Binder<'_> {
             ));
         }
         let default = clause
-            .map(|clause| self.definition_default(&definition.name, definition.ty, clause, definition.nullable))
+            .map(|clause| {
+                self.definition_default(&definition.name, definition.ty, clause, definition.nullable)
+            })
             .transpose()?;
         Ok(AlterChange::SetDefault {
             column: column.to_owned(),
@@ -132,7 +141,12 @@ impl Binder<'_> {
         })
     }
 
-    fn alter_options(&self, options: &TableOptions, table: &Table, changes: &mut Vec<AlterChange>) -> Result<()> {
+    fn alter_options(
+        &self,
+        options: &TableOptions,
+        table: &Table,
+        changes: &mut Vec<AlterChange>,
+    ) -> Result<()> {
         self.check_engine(options, &table.name)?;
         changes.extend(options.auto_increment.map(AlterChange::AutoIncrement));
         changes.extend(options.comment.clone().map(AlterChange::Comment));
@@ -163,7 +177,8 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChan
     }
     let prefix_of = |part: &crate::ast::IndexPart| {
         let column = table.and_then(|table| Some(&table.columns[table.column_offset(&part.column)?]));
-        part.prefix.filter(|&prefix| !column.is_some_and(|column| is_whole(&column.ty, prefix)))
+        part.prefix
+            .filter(|&prefix| !column.is_some_and(|column| is_whole(&column.ty, prefix)))
     };
     Ok(AlterChange::AddIndex {
         name: index.name.clone(),
@@ -173,6 +188,7 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChan
             .map(|part| IndexColumn {
                 name: part.column.clone(),
                 prefix: prefix_of(part),
+                descending: part.descending,
             })
             .collect(),
         unique: index.kind == IndexKind::Unique,

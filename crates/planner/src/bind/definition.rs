@@ -7,14 +7,27 @@ use types::{Collation, Error, Result, TypeKind, Warning, errno};
 use super::Binder;
 use super::collation::of_clauses;
 use crate::ast::{
-    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement, TableOptions,
+    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
+    TableOptions,
 };
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_WARN_USING_OTHER_HANDLER};
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
 const OTHER_ENGINES: &[&str] = &[
-    "archive", "aria", "blackhole", "csv", "federated", "heap", "memory", "merge", "mrg_myisam", "myisam", "ndb", "ndbcluster",
-    "rocksdb", "tokudb",
+    "archive",
+    "aria",
+    "blackhole",
+    "csv",
+    "federated",
+    "heap",
+    "memory",
+    "merge",
+    "mrg_myisam",
+    "myisam",
+    "ndb",
+    "ndbcluster",
+    "rocksdb",
+    "tokudb",
 ];
 
 impl Binder<'_> {
@@ -167,7 +180,10 @@ impl TableBuilder {
     fn index(&mut self, definition: &IndexDefinition) -> Result<()> {
         let primary = definition.kind == IndexKind::Primary;
         if primary && self.indexes.iter().any(|index| index.primary) {
-            return Err(Error::new(errno::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined"));
+            return Err(Error::new(
+                errno::ER_MULTIPLE_PRI_KEY,
+                "Multiple primary key defined",
+            ));
         }
         let mut parts = Vec::with_capacity(definition.parts.len());
         for part in &definition.parts {
@@ -178,12 +194,19 @@ impl TableBuilder {
                 .ok_or_else(|| unknown_key_column(&part.column))?;
             parts.push(IndexPart {
                 column,
-                prefix: part.prefix.filter(|&prefix| !is_whole(&self.columns[column].ty, prefix)),
+                prefix: part
+                    .prefix
+                    .filter(|&prefix| !is_whole(&self.columns[column].ty, prefix)),
+                descending: part.descending,
             });
         }
         self.indexes.push(Index {
             id: 0,
-            name: if primary { "PRIMARY".into() } else { definition.name.clone().unwrap_or_default() },
+            name: if primary {
+                "PRIMARY".into()
+            } else {
+                definition.name.clone().unwrap_or_default()
+            },
             parts,
             unique: primary || definition.kind == IndexKind::Unique,
             primary,
@@ -211,7 +234,8 @@ impl TableBuilder {
         if let [part] = self.indexes[position].parts.as_slice() {
             let ty = &self.columns[part.column].ty;
             // Handles are signed 64 bits: the upper half of BIGINT UNSIGNED would come first.
-            let fits = ty.is_integer() && ty.kind != TypeKind::Year && !(ty.kind == TypeKind::BigInt && ty.unsigned);
+            let fits =
+                ty.is_integer() && ty.kind != TypeKind::Year && !(ty.kind == TypeKind::BigInt && ty.unsigned);
             if fits && part.prefix.is_none() {
                 let column = part.column;
                 self.indexes.remove(position);
@@ -230,6 +254,7 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
         parts: vec![crate::ast::IndexPart {
             column: column.name.clone(),
             prefix: None,
+            descending: false,
         }],
         comment: String::new(),
     };

@@ -3,8 +3,8 @@
 use types::{Error, Result, errno};
 
 use super::ast::{
-    AlterItem, ColumnDefinition, CreateTable, DefaultClause, Expr, IndexDefinition, IndexKind, IndexPart, Statement,
-    TableElement, TypeName, UnaryOp,
+    AlterItem, ColumnDefinition, CreateTable, DefaultClause, Expr, IndexDefinition, IndexKind, IndexPart,
+    Statement, TableElement, TypeName, UnaryOp,
 };
 use super::parser::Parser;
 use super::token::Kind;
@@ -41,7 +41,9 @@ impl Parser<'_> {
             self.expect_kind(Kind::RightParen)?;
         }
         let options = self.table_options()?;
-        if self.is_any(&["SELECT", "AS", "IGNORE", "REPLACE", "WITH", "TABLE", "VALUES"]) || self.kind() == Kind::LeftParen {
+        if self.is_any(&["SELECT", "AS", "IGNORE", "REPLACE", "WITH", "TABLE", "VALUES"])
+            || self.kind() == Kind::LeftParen
+        {
             return Err(Error::not_supported(
                 "CREATE TABLE ... SELECT",
                 "create the table, then INSERT ... SELECT",
@@ -98,7 +100,11 @@ impl Parser<'_> {
         } else {
             None
         };
-        let name = if kind == IndexKind::Primary { None } else { name.or(constraint_name) };
+        let name = if kind == IndexKind::Primary {
+            None
+        } else {
+            name.or(constraint_name)
+        };
         let mut index = IndexDefinition {
             kind,
             name,
@@ -112,10 +118,16 @@ impl Parser<'_> {
 
     fn refuse_constraint(&self) -> Result<()> {
         if self.is("FOREIGN") {
-            return Err(Error::not_supported("foreign keys", "check references in the application"));
+            return Err(Error::not_supported(
+                "foreign keys",
+                "check references in the application",
+            ));
         }
         if self.is("CHECK") && self.peek().kind == Kind::LeftParen {
-            return Err(Error::not_supported("CHECK constraints", "check values in the application"));
+            return Err(Error::not_supported(
+                "CHECK constraints",
+                "check values in the application",
+            ));
         }
         if self.is("FULLTEXT") {
             return Err(Error::not_supported("full-text indexes", "use LIKE"));
@@ -172,18 +184,20 @@ impl Parser<'_> {
         if self.eat_kind(Kind::LeftParen) {
             let length = self.unsigned_32()?;
             if length == 0 {
-                return Err(Error::new(errno::ER_KEY_PART_0, format!("Key part '{column}' length cannot be 0")));
+                return Err(Error::new(
+                    errno::ER_KEY_PART_0,
+                    format!("Key part '{column}' length cannot be 0"),
+                ));
             }
             prefix = Some(length);
             self.expect_kind(Kind::RightParen)?;
         }
-        if self.eat_any(&["ASC", "DESC"]) == Some("DESC") {
-            return Err(Error::not_supported(
-                "descending index parts",
-                "leave DESC out: an index is read in both directions",
-            ));
-        }
-        Ok(IndexPart { column, prefix })
+        let descending = self.eat_any(&["ASC", "DESC"]) == Some("DESC");
+        Ok(IndexPart {
+            column,
+            prefix,
+            descending,
+        })
     }
 
     /// What follows a column's name.
@@ -232,7 +246,11 @@ impl Parser<'_> {
         } else if self.eat("COMMENT") {
             column.comment = Some(self.text_literal()?);
         } else if self.eat("COLLATE") {
-            column.ty.collation = Some(if self.eat("BINARY") { "binary".into() } else { self.name_or_text()? });
+            column.ty.collation = Some(if self.eat("BINARY") {
+                "binary".into()
+            } else {
+                self.name_or_text()?
+            });
         } else if self.eat("COLUMN_FORMAT") {
             if self.eat_any(&["FIXED", "DYNAMIC", "DEFAULT"]).is_none() {
                 return self.fail();
@@ -249,16 +267,28 @@ impl Parser<'_> {
 
     fn refuse_column_attribute(&self) -> Result<bool> {
         if self.is("GENERATED") || (self.is("AS") && self.peek().kind == Kind::LeftParen) {
-            return Err(Error::not_supported("generated columns", "compute the value when writing or reading"));
+            return Err(Error::not_supported(
+                "generated columns",
+                "compute the value when writing or reading",
+            ));
         }
         if self.is("REFERENCES") {
-            return Err(Error::not_supported("foreign keys (REFERENCES)", "check references in the application"));
+            return Err(Error::not_supported(
+                "foreign keys (REFERENCES)",
+                "check references in the application",
+            ));
         }
         if self.is_any(&["CHECK", "CONSTRAINT"]) {
-            return Err(Error::not_supported("CHECK constraints", "check values in the application"));
+            return Err(Error::not_supported(
+                "CHECK constraints",
+                "check values in the application",
+            ));
         }
         if self.is("INVISIBLE") {
-            return Err(Error::not_supported("invisible columns", "leave the column out of the SELECT list"));
+            return Err(Error::not_supported(
+                "invisible columns",
+                "leave the column out of the SELECT list",
+            ));
         }
         if self.is_any(&["ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE", "SRID"]) {
             return Err(Error::not_supported(self.word().to_uppercase(), "leave it out"));
@@ -283,7 +313,10 @@ impl Parser<'_> {
                 self.advance();
                 return Ok(DefaultClause::Now(precision));
             }
-            return Err(Error::not_supported("expressions as default values", "use a literal"));
+            return Err(Error::not_supported(
+                "expressions as default values",
+                "use a literal",
+            ));
         }
         let sign = match self.kind() {
             Kind::Minus => Some(true),
@@ -298,7 +331,13 @@ impl Parser<'_> {
         }
         let is_literal = matches!(
             self.kind(),
-            Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text | Kind::NationalText | Kind::Hex | Kind::Bits
+            Kind::Integer
+                | Kind::Decimal
+                | Kind::Float
+                | Kind::Text
+                | Kind::NationalText
+                | Kind::Hex
+                | Kind::Bits
         ) || self.is_any(&["NULL", "TRUE", "FALSE"])
             || (self.is_any(&["DATE", "TIME", "TIMESTAMP"]) && self.peek().kind == Kind::Text)
             || (self.kind() == Kind::Word && self.word().starts_with('_'));
@@ -319,7 +358,9 @@ impl Parser<'_> {
     /// `CURRENT_TIMESTAMP[(n)]` and its synonyms: the precision, where one of them is there.
     fn now(&mut self) -> Result<Option<u8>> {
         let is_call = self.peek().kind == Kind::LeftParen;
-        if !self.is_any(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"]) && !(self.is("NOW") && is_call) {
+        let is_word = self.is_any(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"]);
+        let is_now = is_word || (self.is("NOW") && is_call);
+        if !is_now {
             return Ok(None);
         }
         self.advance();
@@ -335,7 +376,11 @@ impl Parser<'_> {
 
     /// `CREATE [UNIQUE] INDEX name ON table (...)`
     pub fn create_index(&mut self) -> Result<Statement> {
-        let kind = if self.eat("UNIQUE") { IndexKind::Unique } else { IndexKind::Plain };
+        let kind = if self.eat("UNIQUE") {
+            IndexKind::Unique
+        } else {
+            IndexKind::Plain
+        };
         self.expect("INDEX")?;
         let name = self.name()?;
         self.index_type()?;
@@ -357,7 +402,11 @@ impl Parser<'_> {
 
     /// `DROP INDEX name ON table`, INDEX taken.
     pub fn drop_index(&mut self) -> Result<Statement> {
-        let index = if self.eat("PRIMARY") { "PRIMARY".to_string() } else { self.name()? };
+        let index = if self.eat("PRIMARY") {
+            "PRIMARY".to_string()
+        } else {
+            self.name()?
+        };
         self.expect("ON")?;
         let table = self.object_name()?;
         self.algorithm_and_lock()?;
@@ -415,7 +464,9 @@ mod tests {
             "create table t (a int comment 'x' unique not null default -5 key, b datetime(3) on update now(3) default now(3), \
              constraint c unique key (a, b(10)), key using btree (b) comment 'i')",
         );
-        let TableElement::Column(a) = &table.elements[0] else { panic!() };
+        let TableElement::Column(a) = &table.elements[0] else {
+            panic!()
+        };
         assert!(a.primary && a.unique && a.nullable == Some(false));
         assert_eq!(
             a.default,
@@ -424,11 +475,20 @@ mod tests {
                 operand: Box::new(Expr::Number(NumberText::Integer("5".into())))
             }))
         );
-        let TableElement::Column(b) = &table.elements[1] else { panic!() };
-        assert_eq!((b.default.clone(), b.on_update), (Some(DefaultClause::Now(3)), Some(3)));
-        let TableElement::Index(c) = &table.elements[2] else { panic!() };
+        let TableElement::Column(b) = &table.elements[1] else {
+            panic!()
+        };
+        assert_eq!(
+            (b.default.clone(), b.on_update),
+            (Some(DefaultClause::Now(3)), Some(3))
+        );
+        let TableElement::Index(c) = &table.elements[2] else {
+            panic!()
+        };
         assert_eq!((c.name.as_deref(), c.parts[1].prefix), (Some("c"), Some(10)));
-        let TableElement::Index(d) = &table.elements[3] else { panic!() };
+        let TableElement::Index(d) = &table.elements[3] else {
+            panic!()
+        };
         assert_eq!((d.name.as_deref(), d.comment.as_str()), (None, "i"));
     }
 

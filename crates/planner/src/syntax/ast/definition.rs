@@ -113,6 +113,7 @@ pub enum IndexKind {
 pub struct IndexPart {
     pub column: String,
     pub prefix: Option<u32>,
+    pub descending: bool,
 }
 
 /// What is not here was read and has no meaning for StemDB (ROW_FORMAT and its like).
