@@ -142,7 +142,10 @@ fn run(table: &str, seed: u64) {
             db.check("t");
         }
     }
-    assert!(changes > 100 && failures > 20, "{changes} changes, {failures} failures");
+    assert!(
+        changes > 100 && failures > 20,
+        "{changes} changes, {failures} failures"
+    );
     if c.txn.is_some() {
         c.rollback();
     }

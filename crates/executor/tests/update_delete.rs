@@ -185,7 +185,7 @@ fn a_statement_over_its_memory_limit_fails_alone() {
     for i in 0..13 {
         c.exec_with("insert into m select id + ?, s from m", &[Value::Int(1 << i)]);
     }
-    c.memory_limit_bytes = 3_000_000;
+    c.memory_limit_bytes = 8_000_000;
     assert!(c.error("update m set id = id + 1000").starts_with("8175 "));
     assert!(c.error("select * from m order by s").starts_with("8175 "));
     assert!(

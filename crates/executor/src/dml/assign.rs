@@ -4,13 +4,13 @@
 
 use std::borrow::Cow;
 
-use arrow::array::{Array, ArrayRef};
 use catalog::model::{Column, Table};
-use functions::{EvalContext, Strictness, assign};
-use types::array::{ColumnBuilder, ColumnView};
+use functions::{EvalContext, Strictness, assign, eval_row};
+use planner::plan::Assignment;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::defaults::implicit;
+use super::defaults::{self, ColumnDefault, implicit};
+use super::image::Row;
 use crate::dml::warn;
 
 /// What a NULL for a NOT NULL column does.
@@ -56,21 +56,6 @@ impl Target<'_> {
         self.not_null(value)
     }
 
-    /// An array of values as the column takes them.
-    pub fn array(&self, values: &ArrayRef, from: &SqlType, first_row_number: u64) -> Result<ArrayRef> {
-        let ty = &self.column.ty;
-        let values = assign::array(values, from, ty, &self.label(), first_row_number, self.eval)?;
-        if self.column.nullable || values.logical_null_count() == 0 {
-            return Ok(values);
-        }
-        let view = ColumnView::new(&values, ty);
-        let mut out = ColumnBuilder::new(ty, values.len());
-        for row in 0..values.len() {
-            out.append(&self.not_null(view.value(row))?)?;
-        }
-        Ok(out.finish())
-    }
-
     /// A NULL for a NOT NULL column fails, or becomes the type's own default.
     pub fn not_null(&self, value: Value) -> Result<Value> {
         let column = self.column;
@@ -84,4 +69,48 @@ impl Target<'_> {
         warn(self.eval, errno::ER_BAD_NULL_ERROR, message);
         Ok(implicit(&column.ty))
     }
+}
+
+/// Makes assignments to a row, from left to right, each seeing the ones before it. What stands behind the table's columns
+/// in `row` is there to be read only. `row_number` counts the statement's rows from 1.
+pub(super) fn assign_row(
+    table: &Table,
+    assignments: &[Assignment],
+    row: &mut Row,
+    row_number: u64,
+    eval: &EvalContext,
+) -> Result<()> {
+    for assignment in assignments {
+        let Some(column) = table.columns.get(assignment.column) else {
+            return Err(Error::internal("an assignment to a column that is not there"));
+        };
+        let value = match &assignment.value {
+            Some(expr) => {
+                let target = Target {
+                    table,
+                    column,
+                    nulls: NullRule::of(eval),
+                    eval,
+                };
+                target.value(eval_row(expr, row, eval)?, &expr.ty(), row_number)?
+            }
+            None => match defaults::given(column, eval)? {
+                ColumnDefault::Value(value) => value,
+                ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
+            },
+        };
+        if let Some(slot) = row.get_mut(assignment.column) {
+            *slot = value;
+        }
+    }
+    Ok(())
+}
+
+/// Whether two rows are the same to the byte: `'a'` and `'A'` are not, whatever the collation.
+pub(super) fn is_same_row(a: &[Value], b: &[Value]) -> bool {
+    let is_same = |(a, b): (&Value, &Value)| match (a, b) {
+        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+        (a, b) => a == b,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(is_same)
 }

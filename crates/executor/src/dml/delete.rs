@@ -4,8 +4,8 @@ use kv::Transaction;
 use planner::plan::DeletePlan;
 use types::Result;
 
-use super::image::{ImageMaker, rows_of};
-use super::target::{Rows, keys_of};
+use super::image::{ImageMaker, Row, rows_of};
+use super::target::{Rows, keys_of, lock_point};
 use super::writer::{Writer, unique_keys};
 use crate::context::{DmlResult, ExecContext};
 use crate::env::Env;
@@ -19,6 +19,12 @@ use crate::source::ReadSource;
 pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table = &plan.target.scan.table;
     let maker = ImageMaker::new(table, ctx.eval.time_zone)?;
+    let mut result = DmlResult::default();
+    let mut writer = Writer::new(txn, &maker, ctx);
+    if let Some(point) = lock_point(&plan.target, &mut writer, ctx)? {
+        remove(point.into_iter(), &mut writer, &mut result)?;
+        return Ok(result);
+    }
     let memory = Memory::new(ctx.memory_limit_bytes);
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
@@ -27,23 +33,32 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         memory: &memory,
     };
     let mut rows = Rows::open(&plan.target, false, &mut env)?;
-    let mut result = DmlResult::default();
     while let Some(batch) = rows.next(&mut env)? {
-        let keys = keys_of(&batch)?;
-        let images = rows_of(&batch, table)
-            .iter()
-            .zip(keys)
-            .map(|(row, key)| maker.image(row, Some(&maker.handle(key)?), maker.secondary()))
-            .collect::<Result<Vec<_>>>()?;
+        let found = keys_of(&batch)?.into_iter().zip(rows_of(&batch, table));
         let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
-        // The rows themselves are locked already.
-        let entries = images.iter().flat_map(|image| unique_keys(image).skip(1));
-        writer.lock(entries.map(<[u8]>::to_vec))?;
-        for image in &images {
-            writer.delete(image)?;
-        }
-        result.affected += images.len() as u64;
-        result.matched += images.len() as u64;
+        remove(found, &mut writer, &mut result)?;
     }
     Ok(result)
+}
+
+/// Removes rows that are locked.
+fn remove<K: AsRef<[u8]>>(
+    rows: impl Iterator<Item = (K, Row)>,
+    writer: &mut Writer<'_, '_>,
+    result: &mut DmlResult,
+) -> Result<()> {
+    let maker = writer.maker;
+    let images = rows.map(|(key, row)| {
+        let handle = maker.handle(key.as_ref())?;
+        maker.image(&row, Some(&handle), maker.secondary())
+    });
+    let images = images.collect::<Result<Vec<_>>>()?;
+    let entries = images.iter().flat_map(|image| unique_keys(image).skip(1));
+    writer.lock(entries.map(<[u8]>::to_vec))?;
+    for image in &images {
+        writer.delete(image)?;
+    }
+    result.affected += images.len() as u64;
+    result.matched += images.len() as u64;
+    Ok(())
 }

@@ -113,6 +113,16 @@ impl<'p> ImageMaker<'p> {
         self.codec.layout.decode_row_values(key, value, self.zone)
     }
 
+    /// The key of the row with these values of the primary key's parts. `None`: one of them is NULL.
+    pub fn row_key(&self, values: &[Value]) -> Result<Option<Vec<u8>>> {
+        self.codec.key.point(values, self.zone)
+    }
+
+    /// A column's DEFAULT, where it is a constant.
+    pub fn constant_default(&self, column: usize) -> Option<&Value> {
+        self.codec.defaults.get(column)?.as_ref()
+    }
+
     /// The handle that a row's key holds.
     pub fn handle(&self, key: &[u8]) -> Result<RowHandle> {
         self.codec.layout.handle_of_row_key(key)

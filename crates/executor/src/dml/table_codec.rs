@@ -4,16 +4,21 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Weak};
 
-use catalog::layout::{IndexLayout, RowEncoder, TableLayout};
-use catalog::model::{Handle, Table};
+use catalog::layout::{IndexLayout, KeyParts, RowEncoder, TableLayout, default_value};
+use catalog::model::{Column, Default, Handle, Table};
+use functions::TimeZone;
 use parking_lot::RwLock;
-use types::Result;
+use types::{Result, TypeKind, Value};
 
 #[derive(Debug)]
 pub(super) struct TableCodec {
     pub encoder: RowEncoder,
+    /// Of the primary key.
+    pub key: KeyParts,
     /// Of all columns.
     pub layout: TableLayout,
+    /// For each column its DEFAULT, where that is a constant that does not depend on the session.
+    pub defaults: Vec<Option<Value>>,
     /// Positions of the indexes beside the primary key.
     pub secondary: Vec<usize>,
     /// For each index of the table: what finds a row by an entry, where the index is unique.
@@ -51,11 +56,23 @@ impl TableCodec {
         });
         Ok(Self {
             encoder: RowEncoder::new(table)?,
+            key: KeyParts::primary(table)?,
+            defaults: table.columns.iter().map(constant_default).collect(),
             layout: TableLayout::new(table, &all)?,
             unique: unique.collect::<Result<Vec<_>>>()?,
             secondary: (0..table.indexes.len())
                 .filter(|i| Some(*i) != clustered)
                 .collect(),
         })
+    }
+}
+
+/// A TIMESTAMP's is in UTC, and another value in each session.
+fn constant_default(column: &Column) -> Option<Value> {
+    match &column.default {
+        Default::Literal(text) if column.ty.kind != TypeKind::Timestamp => {
+            default_value(column, text, TimeZone::UTC).ok()
+        }
+        _ => None,
     }
 }

@@ -2,11 +2,16 @@
 
 use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
-use planner::plan::{Locking, LockingWait, Target};
-use types::{Error, Result};
+use functions::{eval_row_predicate, eval_value};
+use planner::plan::{Access, Locking, LockingWait, Target};
+use types::{Error, Result, Value};
+
+use super::image::Row;
+use super::writer::Writer;
 
 use crate::batch::{BATCH_ROWS, batch_bytes};
-use crate::env::Env;
+use crate::context::ExecContext;
+use crate::env::{Env, check_interrupted};
 use crate::operator::limit::count_of;
 use crate::operator::{BoxOperator, scan, sort};
 
@@ -67,4 +72,43 @@ pub(super) fn keys_of(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
         Some(keys) => Ok(keys.iter().flatten().collect()),
         None => Err(Error::internal("rows to be changed have no keys")),
     }
+}
+
+/// The short way of `WHERE key = ?`: the one row by its complete primary key, with its key, locked; no operators, no
+/// batches. The outer `None`: the target is another.
+#[allow(
+    clippy::type_complexity,
+    reason = "not such a target, no such row, or the row"
+)]
+pub(super) fn lock_point(
+    target: &Target,
+    writer: &mut Writer<'_, '_>,
+    ctx: &ExecContext<'_>,
+) -> Result<Option<Option<(Vec<u8>, Row)>>> {
+    let scan = &target.scan;
+    let Access::PrimaryPoints { keys } = &scan.access else {
+        return Ok(None);
+    };
+    let [key] = keys.as_slice() else {
+        return Ok(None);
+    };
+    if target.limit.is_some() || !scan.columns.iter().copied().eq(0..scan.table.columns.len()) {
+        return Ok(None);
+    }
+    check_interrupted(ctx)?;
+    let values = key.iter().map(|e| eval_value(e, ctx.eval));
+    let values = values.collect::<Result<Vec<Value>>>()?;
+    let Some(key) = writer.maker.row_key(&values)? else {
+        return Ok(Some(None));
+    };
+    let maker = writer.maker;
+    let Some(value) = writer.get(&key)? else {
+        return Ok(Some(None));
+    };
+    let row = maker.decode(&key, value)?;
+    let is_meant = match &scan.filter {
+        Some(filter) => eval_row_predicate(filter, &row, ctx.eval)?,
+        None => true,
+    };
+    Ok(Some(is_meant.then_some((key, row))))
 }

@@ -1,29 +1,20 @@
 //! UPDATE.
 //!
-//! Assignments are evaluated a batch of rows at a time, each assignment over the columns as the ones before it left
-//! them; rows that come out as they were are not written. Writes and duplicate checks go row by row, in order, as the
-//! outcome of `SET id = id + 1` depends on it.
+//! Rows are found and locked a batch at a time, then changed one by one, in order: what becomes of `SET id = id + 1`
+//! depends on it. Rows that come out as they were are not written.
 
-use std::sync::Arc;
-
-use arrow::array::ArrayRef;
-use arrow::datatypes::SchemaRef;
-use arrow::record_batch::RecordBatch;
 use catalog::model::{Handle, Table};
-use functions::eval_array;
 use kv::Transaction;
-use planner::plan::{Access, Assignment, UpdatePlan};
-use types::array::{ColumnView, array_of};
+use planner::plan::{Access, UpdatePlan};
 use types::{Result, Value};
 
-use super::assign::{self, NullRule};
+use super::assign::{assign_row, is_same_row};
 use super::auto_increment::AutoIncrement;
-use super::defaults::{self, ColumnDefault, implicit, now, on_update_columns};
+use super::defaults::{now, on_update_columns};
 use super::duplicate;
 use super::image::{Image, ImageMaker, Row, rows_of};
-use super::target::{Rows, keys_of};
+use super::target::{Rows, keys_of, lock_point};
 use super::writer::{Writer, unique_keys};
-use crate::batch::batch_of;
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::warn;
 use crate::env::Env;
@@ -46,23 +37,10 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ctx,
         indexes: maker.touched_by(&touched),
         ids: AutoIncrement::of(table, ctx).filter(|ids| assigned.contains(&ids.column)),
-        assigned,
         on_update,
         result: DmlResult::default(),
     };
-    let memory = Memory::new(ctx.memory_limit_bytes);
-    let mut source = ReadSource::Transaction(txn);
-    let mut env = Env {
-        ctx,
-        source: &mut source,
-        memory: &memory,
-    };
-    let mut rows = Rows::open(&plan.target, moves_rows(plan, &touched), &mut env)?;
-    while let Some(batch) = rows.next(&mut env)? {
-        let changes = update.changes(&batch, &maker)?;
-        let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
-        update.write(changes, &mut writer)?;
-    }
+    update.run(txn, &maker, &touched)?;
     if let Some(ids) = &mut update.ids {
         ids.tell_catalog(ctx)?;
     }
@@ -88,7 +66,6 @@ struct Update<'p> {
     ctx: &'p ExecContext<'p>,
     /// Indexes whose entries may change.
     indexes: Vec<usize>,
-    assigned: Vec<usize>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
     on_update: Vec<usize>,
     /// Where the AUTO_INCREMENT column is assigned.
@@ -104,102 +81,65 @@ struct Change {
 }
 
 impl Update<'_> {
-    /// What the assignments make of a batch of rows.
-    fn changes(&mut self, batch: &RecordBatch, maker: &ImageMaker<'_>) -> Result<Vec<Change>> {
-        let after = self.assign(batch)?;
-        self.result.matched += batch.num_rows() as u64;
-        let changed = self.changed_rows(batch, &after);
-        if changed.is_empty() {
-            return Ok(Vec::new());
+    fn run(&mut self, txn: &mut Transaction, maker: &ImageMaker<'_>, touched: &[usize]) -> Result<()> {
+        let (plan, ctx) = (self.plan, self.ctx);
+        let mut writer = Writer::new(txn, maker, ctx);
+        if let Some(point) = lock_point(&plan.target, &mut writer, ctx)? {
+            let changes = point.into_iter().map(|(key, row)| self.change(&key, row, maker));
+            let changes = changes
+                .filter_map(Result::transpose)
+                .collect::<Result<Vec<_>>>()?;
+            return self.write(changes, &mut writer);
         }
-        let keys = keys_of(batch)?;
-        let (old_rows, new_rows) = (rows_of(batch, self.table), rows_of(&after, self.table));
-        let mut pairs: Vec<_> = old_rows.into_iter().zip(new_rows).map(Some).collect();
-        let mut changes = Vec::with_capacity(changed.len());
-        for at in changed {
-            let (Some((old, mut row)), Some(key)) = (pairs.get_mut(at).and_then(Option::take), keys.get(at))
-            else {
-                continue;
-            };
-            for &column in &self.on_update {
-                if let (Some(slot), Some(column)) = (row.get_mut(column), self.table.columns.get(column)) {
-                    *slot = now(&column.ty, self.ctx.eval);
-                }
-            }
-            let hidden = match self.table.handle {
-                Handle::Hidden => Some(maker.handle(key)?),
-                Handle::Integer { .. } | Handle::Clustered { .. } => None,
-            };
-            changes.push(Change {
-                old: maker.image(&old, hidden.as_ref(), &self.indexes)?,
-                new: maker.image(&row, hidden.as_ref(), &self.indexes)?,
-                row,
-            });
-        }
-        Ok(changes)
-    }
-
-    /// The batch with the assignments made.
-    fn assign(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let schema: SchemaRef = batch.schema();
-        let rows = batch.num_rows();
-        let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
-        for assignment in &self.plan.assignments {
-            let input = batch_of(&schema, columns.iter().map(Arc::clone).collect(), rows)?;
-            let values = self.values(assignment, &input)?;
-            if let Some(slot) = columns.get_mut(assignment.column) {
-                *slot = values;
-            }
-        }
-        batch_of(&schema, columns, rows)
-    }
-
-    fn values(&self, assignment: &Assignment, input: &RecordBatch) -> Result<ArrayRef> {
-        let Some(column) = self.table.columns.get(assignment.column) else {
-            return Err(types::Error::internal(
-                "an assignment to a column that is not there",
-            ));
+        let memory = Memory::new(ctx.memory_limit_bytes);
+        let mut source = ReadSource::Transaction(txn);
+        let mut env = Env {
+            ctx,
+            source: &mut source,
+            memory: &memory,
         };
+        let mut rows = Rows::open(&plan.target, moves_rows(plan, touched), &mut env)?;
+        while let Some(batch) = rows.next(&mut env)? {
+            let found = keys_of(&batch)?.into_iter().zip(rows_of(&batch, self.table));
+            let changes = found.map(|(key, row)| self.change(key, row, maker));
+            let changes = changes
+                .filter_map(Result::transpose)
+                .collect::<Result<Vec<_>>>()?;
+            let mut writer = Writer::new(env.source.transaction()?, maker, ctx);
+            self.write(changes, &mut writer)?;
+        }
+        Ok(())
+    }
+
+    /// What the assignments make of a row. `None`: nothing.
+    fn change(&mut self, key: &[u8], old: Row, maker: &ImageMaker<'_>) -> Result<Option<Change>> {
         let eval = self.ctx.eval;
-        let Some(expr) = &assignment.value else {
-            let value = match defaults::given(column, eval)? {
-                ColumnDefault::Value(value) => value,
-                ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
-            };
-            return array_of(&value, &column.ty, input.num_rows());
-        };
-        let first = self.result.matched + 1;
-        let values = eval_array(expr, input, eval)?;
-        let target = assign::Target {
-            table: self.table,
-            column,
-            nulls: NullRule::of(eval),
+        self.result.matched += 1;
+        let mut row = old.clone();
+        assign_row(
+            self.table,
+            &self.plan.assignments,
+            &mut row,
+            self.result.matched,
             eval,
-        };
-        target.array(&values, &expr.ty(), first)
-    }
-
-    /// The rows in which an assigned column is different.
-    fn changed_rows(&self, before: &RecordBatch, after: &RecordBatch) -> Vec<usize> {
-        let mut changed = vec![false; before.num_rows()];
-        for &at in &self.assigned {
-            let (Some(column), Some(old), Some(new)) = (
-                self.table.columns.get(at),
-                before.columns().get(at),
-                after.columns().get(at),
-            ) else {
-                continue;
-            };
-            if Arc::ptr_eq(old, new) {
-                continue;
-            }
-            let (old, new) = (ColumnView::new(old, &column.ty), ColumnView::new(new, &column.ty));
-            for (row, changed) in changed.iter_mut().enumerate() {
-                *changed |= !same(&old, &new, row);
+        )?;
+        if is_same_row(&row, &old) {
+            return Ok(None);
+        }
+        for &column in &self.on_update {
+            if let (Some(slot), Some(column)) = (row.get_mut(column), self.table.columns.get(column)) {
+                *slot = now(&column.ty, eval);
             }
         }
-        let rows = changed.iter().enumerate().filter(|(_, changed)| **changed);
-        rows.map(|(row, _)| row).collect()
+        let hidden = match self.table.handle {
+            Handle::Hidden => Some(maker.handle(key)?),
+            Handle::Integer { .. } | Handle::Clustered { .. } => None,
+        };
+        Ok(Some(Change {
+            old: maker.image(&old, hidden.as_ref(), &self.indexes)?,
+            new: maker.image(&row, hidden.as_ref(), &self.indexes)?,
+            row,
+        }))
     }
 
     fn write(&mut self, changes: Vec<Change>, writer: &mut Writer<'_, '_>) -> Result<()> {
@@ -229,13 +169,5 @@ impl Update<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Whether two values are the same to the byte: `'a'` and `'A'` are not, whatever the collation.
-fn same(old: &ColumnView<'_>, new: &ColumnView<'_>, row: usize) -> bool {
-    match (old.value(row), new.value(row)) {
-        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
-        (a, b) => a == b,
     }
 }

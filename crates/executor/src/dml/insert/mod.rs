@@ -38,7 +38,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         table,
         plan,
         ctx,
-        rows: RowMaker::new(plan, ctx)?,
+        rows: RowMaker::new(plan, &maker, ctx)?,
         on_duplicate: match &plan.mode {
             InsertMode::Update(assignments) => {
                 Some(OnDuplicate::new(table, assignments, &maker, plan.ignore)?)
@@ -214,7 +214,7 @@ impl Insert<'_> {
     ) -> Result<bool> {
         let old = existing(image, conflict, writer)?;
         // MySQL updates in place where no other unique key can be in the way, and does not count what stays the same.
-        if conflict.last && old.row == row.values {
+        if conflict.last && assign::is_same_row(&old.row, &row.values) {
             self.result.affected += 1;
             self.result.matched += 1;
             return Ok(true);

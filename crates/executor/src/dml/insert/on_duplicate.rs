@@ -1,16 +1,15 @@
 //! ON DUPLICATE KEY UPDATE: the row that is there already is changed in place of the insert.
 
 use catalog::model::Table;
-use functions::eval_row;
 use planner::plan::Assignment;
 use types::{Result, Value};
 
 use super::Existing;
 use crate::context::{DmlResult, ExecContext};
-use crate::dml::assign::{NullRule, Target};
-use crate::dml::defaults::{self, ColumnDefault, implicit, now, on_update_columns};
+use crate::dml::assign::{assign_row, is_same_row};
+use crate::dml::defaults::{now, on_update_columns};
 use crate::dml::duplicate;
-use crate::dml::image::{ImageMaker, Row};
+use crate::dml::image::ImageMaker;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
 
@@ -70,8 +69,11 @@ impl<'p> OnDuplicate<'p> {
         writer: &mut Writer<'_, '_>,
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
-        let mut new = self.assigned(&old.row, offered, number, ctx)?;
-        if new == old.row {
+        // The assignments see the offered row behind the existing one.
+        let mut new = [&old.row, offered].concat();
+        assign_row(self.table, self.assignments, &mut new, number, ctx.eval)?;
+        new.truncate(old.row.len());
+        if is_same_row(&new, &old.row) {
             return Ok(Changed {
                 matched: 1,
                 ..Changed::default()
@@ -105,36 +107,5 @@ impl<'p> OnDuplicate<'p> {
             duplicates: 1,
             id: id.and_then(|at| new.get(at).cloned()),
         })
-    }
-
-    /// The existing row after the assignments, made from left to right. They see it, as it is by then, and the offered row
-    /// behind it.
-    fn assigned(&self, old: &[Value], offered: &[Value], number: u64, ctx: &ExecContext<'_>) -> Result<Row> {
-        let mut both = [old, offered].concat();
-        for assignment in self.assignments {
-            let Some(column) = self.table.columns.get(assignment.column) else {
-                continue;
-            };
-            let value = match &assignment.value {
-                Some(expr) => {
-                    let target = Target {
-                        table: self.table,
-                        column,
-                        nulls: NullRule::of(ctx.eval),
-                        eval: ctx.eval,
-                    };
-                    target.value(eval_row(expr, &both, ctx.eval)?, &expr.ty(), number)?
-                }
-                None => match defaults::given(column, ctx.eval)? {
-                    ColumnDefault::Value(value) => value,
-                    ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
-                },
-            };
-            if let Some(slot) = both.get_mut(assignment.column) {
-                *slot = value;
-            }
-        }
-        both.truncate(old.len());
-        Ok(both)
     }
 }

@@ -12,7 +12,7 @@ use crate::context::ExecContext;
 use crate::dml::assign::{NullRule, Target};
 use crate::dml::auto_increment::AutoIncrement;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
-use crate::dml::image::Row;
+use crate::dml::image::{ImageMaker, Row};
 
 pub(super) struct NewRow {
     pub values: Row,
@@ -34,13 +34,16 @@ pub(super) struct RowMaker<'p> {
 
 impl<'p> RowMaker<'p> {
     /// Fails with 1364 for a column that is neither given nor has a default.
-    pub fn new(plan: &'p InsertPlan, ctx: &'p ExecContext<'p>) -> Result<Self> {
+    pub fn new(plan: &'p InsertPlan, maker: &ImageMaker<'_>, ctx: &'p ExecContext<'p>) -> Result<Self> {
         let table: &Table = &plan.table;
         let template = table
             .columns
             .iter()
             .enumerate()
-            .map(|(i, column)| template_value(column, plan.columns.contains(&i), ctx))
+            .map(|(i, column)| match maker.constant_default(i) {
+                Some(default) => Ok(default.clone()),
+                None => template_value(column, plan.columns.contains(&i), ctx),
+            })
             .collect::<Result<Vec<_>>>()?;
         Ok(Self {
             table,
