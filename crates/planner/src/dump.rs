@@ -4,8 +4,8 @@ use catalog::model::Table;
 use functions::Expr;
 
 use crate::plan::{
-    Access, Assignment, InsertMode, InsertPlan, InsertSource, LockingWait, Plan, QueryPlan, Range, RangeBound,
-    RangeBoundValue, RangeValue, Rel, Route, SortKey, TableScan, Target,
+    Access, Assignment, InsertMode, InsertPlan, InsertSource, LockingWait, Plan, QueryPlan, Range,
+    RangeBound, RangeBoundValue, RangeValue, Rel, Route, SortKey, TableScan, Target,
 };
 use crate::print;
 
@@ -19,7 +19,10 @@ pub fn plan(plan: &Plan) -> String {
             let names = column_names(&update.target.scan.table);
             let ignore = if update.ignore { " ignore" } else { "" };
             let sets = assignments(&update.assignments, &names, &names);
-            dump.line(format!("Update{ignore} {}: {sets}", update.target.scan.table.name));
+            dump.line(format!(
+                "Update{ignore} {}: {sets}",
+                update.target.scan.table.name
+            ));
             dump.target(&update.target);
         }
         Plan::Delete(delete) => {
@@ -51,7 +54,11 @@ impl Dump {
         };
         let mut line = format!("Query ({route})");
         if let Some(locking) = &query.locking {
-            line += if locking.exclusive { " for update" } else { " for share" };
+            line += if locking.exclusive {
+                " for update"
+            } else {
+                " for share"
+            };
             line += match locking.wait {
                 LockingWait::Wait => "",
                 LockingWait::NoWait => " nowait",
@@ -78,10 +85,12 @@ impl Dump {
                 self.line(format!("Virtual {}.{}", scan.database, scan.table.name));
                 column_names(&scan.table)
             }
-            Rel::Filter { input, predicate } => {
-                let names = self.above(input, |names| (format!("Filter {}", print::expr(predicate, names)), names.to_vec()));
-                names
-            }
+            Rel::Filter { input, predicate } => self.above(input, |names| {
+                (
+                    format!("Filter {}", print::expr(predicate, names)),
+                    names.to_vec(),
+                )
+            }),
             Rel::Project { input, exprs } => self.above(input, |names| {
                 let line = format!("Project {}", print::list(exprs, names, ", "));
                 (line, exprs.iter().map(|e| print::expr(e, names)).collect())
@@ -92,14 +101,22 @@ impl Dump {
                 aggregates,
             } => self.above(input, |names| {
                 let mut out: Vec<String> = keys.iter().map(|key| print::expr(key, names)).collect();
-                let calls: Vec<String> = aggregates.iter().map(|call| print::aggregate(call, names)).collect();
+                let calls: Vec<String> = aggregates
+                    .iter()
+                    .map(|call| print::aggregate(call, names))
+                    .collect();
                 let line = format!("Aggregate by ({}): {}", out.join(", "), calls.join(", "));
                 out.extend(calls);
                 (line, out)
             }),
             Rel::Sort { input, keys, limit } => self.above(input, |names| {
-                let limit = limit.as_ref().map_or(String::new(), |l| format!(", first {}", print::expr(l, names)));
-                (format!("Sort by {}{limit}", sort_keys(keys, names)), names.to_vec())
+                let limit = limit
+                    .as_ref()
+                    .map_or(String::new(), |l| format!(", first {}", print::expr(l, names)));
+                (
+                    format!("Sort by {}{limit}", sort_keys(keys, names)),
+                    names.to_vec(),
+                )
             }),
             Rel::Limit { input, offset, count } => self.above(input, |names| {
                 let mut line = "Limit".to_owned();
@@ -116,7 +133,11 @@ impl Dump {
     }
 
     /// An operator above its input: the line depends on the input's names, and stands before it.
-    fn above(&mut self, input: &Rel, describe: impl FnOnce(&[String]) -> (String, Vec<String>)) -> Vec<String> {
+    fn above(
+        &mut self,
+        input: &Rel,
+        describe: impl FnOnce(&[String]) -> (String, Vec<String>),
+    ) -> Vec<String> {
         let mut below = Dump {
             text: String::new(),
             depth: self.depth + 1,
@@ -130,8 +151,16 @@ impl Dump {
 
     fn scan(&mut self, scan: &TableScan) -> Vec<String> {
         let table = &scan.table;
-        let names: Vec<String> = scan.columns.iter().map(|&c| table.columns[c].name.clone()).collect();
-        let alias = if scan.alias == table.name { String::new() } else { format!(" as {}", scan.alias) };
+        let names: Vec<String> = scan
+            .columns
+            .iter()
+            .map(|&c| table.columns[c].name.clone())
+            .collect();
+        let alias = if scan.alias == table.name {
+            String::new()
+        } else {
+            format!(" as {}", scan.alias)
+        };
         self.line(format!("Scan {}{alias} [{}]", table.name, names.join(", ")));
         self.depth += 1;
         self.line(access(&scan.access, table));
@@ -153,20 +182,34 @@ impl Dump {
             _ if insert.ignore => "Insert ignore",
             _ => "Insert",
         };
-        self.line(format!("{verb} into {} ({})", insert.table.name, columns.join(", ")));
+        self.line(format!(
+            "{verb} into {} ({})",
+            insert.table.name,
+            columns.join(", ")
+        ));
         self.depth += 1;
         match &insert.source {
             InsertSource::Values(rows) => {
                 for row in rows {
-                    let values: Vec<String> = row.iter().map(|value| value_text(value.as_ref(), &names)).collect();
+                    let values: Vec<String> = row
+                        .iter()
+                        .map(|value| value_text(value.as_ref(), &names))
+                        .collect();
                     self.line(format!("values ({})", values.join(", ")));
                 }
             }
             InsertSource::Query(query) => self.query(query),
         }
         if let InsertMode::Update(sets) = &insert.mode {
-            let both: Vec<String> = names.iter().cloned().chain(names.iter().map(|n| format!("new.{n}"))).collect();
-            self.line(format!("on duplicate key update {}", assignments(sets, &names, &both)));
+            let both: Vec<String> = names
+                .iter()
+                .cloned()
+                .chain(names.iter().map(|n| format!("new.{n}")))
+                .collect();
+            self.line(format!(
+                "on duplicate key update {}",
+                assignments(sets, &names, &both)
+            ));
         }
         self.depth -= 1;
     }
@@ -216,7 +259,11 @@ pub fn access(access: &Access, table: &Table) -> String {
         Access::Full { reverse } => format!("all rows{}", direction(*reverse)),
         Access::PrimaryPoints { keys } => format!("primary points {}", key_list(keys)),
         Access::UniquePoints { index, keys } => {
-            format!("unique points of {} {}", table.indexes[*index].name, key_list(keys))
+            format!(
+                "unique points of {} {}",
+                table.indexes[*index].name,
+                key_list(keys)
+            )
         }
         Access::PrimaryRanges { ranges, reverse } => {
             format!("primary ranges {}{}", range_list(ranges), direction(*reverse))
@@ -229,7 +276,11 @@ pub fn access(access: &Access, table: &Table) -> String {
         } => {
             let covering = if *covering { ", covering" } else { "" };
             let name = &table.indexes[*index].name;
-            format!("index ranges of {name} {}{covering}{}", range_list(ranges), direction(*reverse))
+            format!(
+                "index ranges of {name} {}{covering}{}",
+                range_list(ranges),
+                direction(*reverse)
+            )
         }
     }
 }

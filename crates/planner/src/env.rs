@@ -43,6 +43,8 @@ pub struct BindEnv<'a> {
 }
 
 /// A statement with every name and type resolved.
+// Made once a statement and taken apart at once: a box would cost more than it saves.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum Bound {
     Plan {

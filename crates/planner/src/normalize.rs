@@ -78,7 +78,7 @@ enum Last {
     Anything,
     /// A word behind which a literal is no plain value, or a string literal behind which another continues it.
     Keep,
-    /// A word behind which a parenthesis holds literals that stay.
+    /// A word behind which a literal, or a parenthesis, is of a type it names.
     TypeName,
     Minus,
 }
@@ -97,8 +97,8 @@ impl<'a> Walk<'a> {
             lexer,
             out: String::with_capacity(text.len()),
             copied: 0,
-            params: Vec::new(),
-            types: Vec::new(),
+            params: Vec::with_capacity(8),
+            types: Vec::with_capacity(8),
             part,
             depth: 0,
             kept_below: None,
@@ -138,7 +138,8 @@ impl<'a> Walk<'a> {
                 if last == Last::Minus && token.kind == Kind::Integer && source.parse::<i64>().is_err() {
                     return None;
                 }
-                if last != Last::Keep && self.part == Part::Open && self.kept_below.is_none() {
+                let plain = !matches!(last, Last::Keep | Last::TypeName);
+                if plain && self.part == Part::Open && self.kept_below.is_none() {
                     return self.literal(token);
                 }
             }
@@ -148,23 +149,18 @@ impl<'a> Walk<'a> {
     }
 
     fn word(&mut self, word: &str) {
-        let is = |other: &str| word.eq_ignore_ascii_case(other);
-        if word.starts_with('_') || KEEP_BEHIND.iter().any(|w| is(w)) {
-            self.last = Last::Keep;
-        }
-        if TYPE_NAMES.iter().any(|w| is(w)) {
-            // `DATE '2024-01-01'` and `CHAR(10)`.
-            self.last = if matches!(self.last, Last::Keep) || TYPED_LITERALS.iter().any(|w| is(w)) {
-                Last::Keep
-            } else {
-                Last::TypeName
-            };
-        }
+        let meaning = meaning(word);
+        self.last = match meaning {
+            Meaning::Keeps => Last::Keep,
+            // `DATE '2024-01-01'`, but also `DATE(column)` and `CAST(x AS DATE)`.
+            Meaning::TypeName => Last::TypeName,
+            _ => Last::Anything,
+        };
         if self.depth == 0 {
-            if is("select") || is("group") || is("order") {
-                self.part = Part::Kept;
-            } else if OPENING.iter().any(|w| is(w)) {
-                self.part = Part::Open;
+            match meaning {
+                Meaning::Closes => self.part = Part::Kept,
+                Meaning::Opens => self.part = Part::Open,
+                _ => {}
             }
         }
     }
@@ -191,7 +187,10 @@ impl<'a> Walk<'a> {
                 let precision = [18, 38, 65].into_iter().find(|&p| p as usize >= digits)?;
                 (Value::Decimal(value), SqlType::decimal(precision, value.scale))
             }
-            _ => (Value::Double(source.parse().ok().filter(|d: &f64| d.is_finite())?), SqlType::DOUBLE),
+            _ => (
+                Value::Double(source.parse().ok().filter(|d: &f64| d.is_finite())?),
+                SqlType::DOUBLE,
+            ),
         };
         if self.params.len() == PARAMS_MAX {
             return None;
@@ -210,12 +209,18 @@ impl<'a> Walk<'a> {
             return None;
         }
         self.out.push_str(&self.text[self.copied..]);
-        Some(Normalized { text: self.out, params: self.params, types: self.types })
+        Some(Normalized {
+            text: self.out,
+            params: self.params,
+            types: self.types,
+        })
     }
 }
 
 fn is_write(word: &str) -> bool {
-    ["insert", "replace", "update", "delete"].iter().any(|w| word.eq_ignore_ascii_case(w))
+    ["insert", "replace", "update", "delete"]
+        .iter()
+        .any(|w| word.eq_ignore_ascii_case(w))
 }
 
 /// Integers up to 64 bits; larger ones are DECIMAL and stay, as does what `-` would have to fold with.
@@ -223,7 +228,10 @@ fn integer(source: &str) -> Option<(Value, SqlType)> {
     if let Ok(value) = source.parse::<i64>() {
         return Some((Value::Int(value), SqlType::BIGINT));
     }
-    source.parse::<u64>().ok().map(|value| (Value::UInt(value), SqlType::BIGINT_UNSIGNED))
+    source
+        .parse::<u64>()
+        .ok()
+        .map(|value| (Value::UInt(value), SqlType::BIGINT_UNSIGNED))
 }
 
 /// Strings of about a length share plans; the type of a parameter only has to be long enough.
@@ -235,24 +243,45 @@ fn length_class(chars: usize) -> u32 {
     }
 }
 
-/// Words behind which a literal is not a plain value.
-const KEEP_BEHIND: &[&str] = &[
-    "as", "at", "character", "charset", "collate", "escape", "interval", "like", "match", "n", "names", "regexp", "rlike",
-    "using", "x", "b",
-];
+/// What a word says about the literals behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// The next literal is no plain value.
+    Keeps,
+    /// A parenthesis that follows holds lengths or formats; a literal that follows is of this type.
+    TypeName,
+    /// Begins a select list, a GROUP BY or an ORDER BY.
+    Closes,
+    /// Ends them.
+    Opens,
+    Nothing,
+}
 
-/// Words behind which a parenthesis holds lengths or formats.
-const TYPE_NAMES: &[&str] = &[
-    "binary", "cast", "char", "character", "convert", "date", "datetime", "dec", "decimal", "double", "fixed", "float",
-    "nchar", "numeric", "time", "timestamp", "varbinary", "varchar", "year", "extract", "date_format", "str_to_date",
-    "json_extract", "json_value", "weight_string",
-];
+/// The longest of the words below.
+const LONGEST: usize = 16;
 
-/// Those of them that a string literal may follow.
-const TYPED_LITERALS: &[&str] = &["date", "time", "timestamp"];
-
-/// Words that end a select list, a GROUP BY or an ORDER BY.
-const OPENING: &[&str] = &["from", "having", "limit", "set", "values", "value", "where", "on", "into"];
+fn meaning(word: &str) -> Meaning {
+    let mut lower = [0_u8; LONGEST];
+    let Some(lower) = lower.get_mut(..word.len()) else {
+        return Meaning::Nothing;
+    };
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    match &*lower {
+        b"from" | b"having" | b"limit" | b"set" | b"values" | b"value" | b"where" | b"on" | b"into" => {
+            Meaning::Opens
+        }
+        b"select" | b"group" | b"order" => Meaning::Closes,
+        b"as" | b"at" | b"character" | b"charset" | b"collate" | b"escape" | b"interval" | b"like"
+        | b"match" | b"n" | b"names" | b"regexp" | b"rlike" | b"using" | b"x" | b"b" => Meaning::Keeps,
+        b"binary" | b"cast" | b"char" | b"convert" | b"date" | b"datetime" | b"dec" | b"decimal"
+        | b"double" | b"fixed" | b"float" | b"nchar" | b"numeric" | b"time" | b"timestamp" | b"varbinary"
+        | b"varchar" | b"year" | b"extract" | b"date_format" | b"str_to_date" | b"json_extract"
+        | b"json_value" | b"weight_string" => Meaning::TypeName,
+        [b'_', ..] => Meaning::Keeps,
+        _ => Meaning::Nothing,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -273,24 +302,51 @@ mod tests {
         assert_eq!(params[0], Value::Int(5));
         assert_eq!(params[1], Value::String("it's".into()));
         assert_eq!(params[3], Value::Int(3));
-        assert_eq!(text_of("insert into t values (1,'a'),(-2,'b')"), "insert into t values (?,?),(-?,?)");
+        assert_eq!(
+            text_of("insert into t values (1,'a'),(-2,'b')"),
+            "insert into t values (?,?),(-?,?)"
+        );
     }
 
     #[test]
     fn literals_that_mean_more_stay() {
         assert_eq!(run("SELECT 1, 'a' FROM t"), None);
-        assert_eq!(text_of("SELECT a, 1 FROM t WHERE b = 2 GROUP BY 1 ORDER BY 2 LIMIT 7"), "SELECT a, 1 FROM t WHERE b = ? GROUP BY 1 ORDER BY 2 LIMIT ?");
-        assert_eq!(text_of("SELECT a FROM t WHERE b = DATE '2024-01-01' AND c = 1"), "SELECT a FROM t WHERE b = DATE '2024-01-01' AND c = ?");
-        assert_eq!(text_of("SELECT a FROM t WHERE CAST(b AS CHAR(3)) = 'x'"), "SELECT a FROM t WHERE CAST(b AS CHAR(3)) = ?");
-        assert_eq!(text_of("SELECT a FROM t WHERE b LIKE 'x%' AND c = 'y'"), "SELECT a FROM t WHERE b LIKE 'x%' AND c = ?");
-        assert_eq!(text_of("SELECT a FROM t WHERE b = 'x' 'y' AND c = 1"), "SELECT a FROM t WHERE b = 'x' 'y' AND c = ?");
-        assert_eq!(text_of("SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = 1"), "SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = ?");
-        assert_eq!(text_of("SELECT a FROM t WHERE j->'$.a' = 1 AND x > NOW() - INTERVAL 5 DAY"), "SELECT a FROM t WHERE j->'$.a' = ? AND x > NOW() - INTERVAL 5 DAY");
+        assert_eq!(
+            text_of("SELECT a, 1 FROM t WHERE b = 2 GROUP BY 1 ORDER BY 2 LIMIT 7"),
+            "SELECT a, 1 FROM t WHERE b = ? GROUP BY 1 ORDER BY 2 LIMIT ?"
+        );
+        assert_eq!(
+            text_of("SELECT a FROM t WHERE b = DATE '2024-01-01' AND c = 1"),
+            "SELECT a FROM t WHERE b = DATE '2024-01-01' AND c = ?"
+        );
+        assert_eq!(
+            text_of("SELECT a FROM t WHERE CAST(b AS CHAR(3)) = 'x'"),
+            "SELECT a FROM t WHERE CAST(b AS CHAR(3)) = ?"
+        );
+        assert_eq!(
+            text_of("SELECT a FROM t WHERE b LIKE 'x%' AND c = 'y'"),
+            "SELECT a FROM t WHERE b LIKE 'x%' AND c = ?"
+        );
+        assert_eq!(
+            text_of("SELECT a FROM t WHERE b = 'x' 'y' AND c = 1"),
+            "SELECT a FROM t WHERE b = 'x' 'y' AND c = ?"
+        );
+        assert_eq!(
+            text_of("SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = 1"),
+            "SELECT a FROM t WHERE b = _latin1'x' AND c = 0x41 OR d = ?"
+        );
+        assert_eq!(
+            text_of("SELECT a FROM t WHERE j->'$.a' = 1 AND x > NOW() - INTERVAL 5 DAY"),
+            "SELECT a FROM t WHERE j->'$.a' = ? AND x > NOW() - INTERVAL 5 DAY"
+        );
     }
 
     #[test]
     fn signs_and_names_are_no_literals() {
-        assert_eq!(text_of("SELECT a FROM t WHERE b = @'x' AND c = -5"), "SELECT a FROM t WHERE b = @'x' AND c = -?");
+        assert_eq!(
+            text_of("SELECT a FROM t WHERE b = @'x' AND c = -5"),
+            "SELECT a FROM t WHERE b = @'x' AND c = -?"
+        );
         assert_eq!(run("SELECT a FROM t WHERE b = -9223372036854775808"), None);
         assert_eq!(run("SELECT a FROM t WHERE b = {d '2024-01-01'}"), None);
     }

@@ -17,7 +17,11 @@ pub fn expr(expr: &Expr, names: &[String]) -> String {
         } => {
             let mut text = "case".to_owned();
             for (when, then) in branches {
-                text += &format!(" when {} then {}", self::expr(when, names), self::expr(then, names));
+                text += &format!(
+                    " when {} then {}",
+                    self::expr(when, names),
+                    self::expr(then, names)
+                );
             }
             if let Some(otherwise) = otherwise {
                 text += &format!(" else {}", self::expr(otherwise, names));
@@ -97,6 +101,10 @@ pub fn aggregate(call: &AggregateCall, names: &[String]) -> String {
         AggregateFunction::AnyValue => "any_value",
     };
     let distinct = if call.distinct { "distinct " } else { "" };
-    let args = if call.args.is_empty() { "*".to_owned() } else { list(&call.args, names, ", ") };
+    let args = if call.args.is_empty() {
+        "*".to_owned()
+    } else {
+        list(&call.args, names, ", ")
+    };
     format!("{name}({distinct}{args})")
 }

@@ -16,7 +16,9 @@ pub fn sql_of(expr: &Expr) -> String {
     match expr {
         Expr::Null => "null".into(),
         Expr::Bool(value) => value.to_string(),
-        Expr::Number(NumberText::Integer(text) | NumberText::Decimal(text) | NumberText::Float(text)) => text.clone(),
+        Expr::Number(NumberText::Integer(text) | NumberText::Decimal(text) | NumberText::Float(text)) => {
+            text.clone()
+        }
         Expr::Text(text) => format!("'{text}'"),
         Expr::Column(name) => name.column.clone(),
         Expr::Parameter(_) => "?".into(),
@@ -28,7 +30,11 @@ pub fn sql_of(expr: &Expr) -> String {
         Expr::Binary { op, left, right } => format!("({} {} {})", sql_of(left), op.function(), sql_of(right)),
         Expr::And(items) => format!("({})", list(items, " and ")),
         Expr::Or(items) => format!("({})", list(items, " or ")),
-        Expr::Is { operand, test, negated } => {
+        Expr::Is {
+            operand,
+            test,
+            negated,
+        } => {
             let test = match test {
                 TruthTest::Null => "null",
                 TruthTest::True => "true",
@@ -37,15 +43,43 @@ pub fn sql_of(expr: &Expr) -> String {
             };
             format!("({} is {}{test})", sql_of(operand), not(negated))
         }
-        Expr::Between { operand, low, high, negated } => {
-            format!("({} {}between {} and {})", sql_of(operand), not(negated), sql_of(low), sql_of(high))
+        Expr::Between {
+            operand,
+            low,
+            high,
+            negated,
+        } => {
+            format!(
+                "({} {}between {} and {})",
+                sql_of(operand),
+                not(negated),
+                sql_of(low),
+                sql_of(high)
+            )
         }
-        Expr::In { operand, list: items, negated } => {
+        Expr::In {
+            operand,
+            list: items,
+            negated,
+        } => {
             format!("({} {}in ({}))", sql_of(operand), not(negated), list(items, ", "))
         }
-        Expr::Like { operand, pattern, escape, negated } => {
-            let escape = escape.as_ref().map(|e| format!(" escape {}", sql_of(e))).unwrap_or_default();
-            format!("({} {}like {}{escape})", sql_of(operand), not(negated), sql_of(pattern))
+        Expr::Like {
+            operand,
+            pattern,
+            escape,
+            negated,
+        } => {
+            let escape = escape
+                .as_ref()
+                .map(|e| format!(" escape {}", sql_of(e)))
+                .unwrap_or_default();
+            format!(
+                "({} {}like {}{escape})",
+                sql_of(operand),
+                not(negated),
+                sql_of(pattern)
+            )
         }
         Expr::Collate { operand, collation } => format!("({} collate {collation})", sql_of(operand)),
         Expr::Binarize(operand) => format!("(binary {})", sql_of(operand)),

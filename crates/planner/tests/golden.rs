@@ -4,6 +4,8 @@
 //! Lines that begin with `@` set what the next statements are planned with: `@ rows TABLE N`, `@ params TYPE ...`, `@ guess`,
 //! `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database NAME|none`. `UPDATE_GOLDEN=1` writes the answers anew.
 
+#![allow(clippy::unwrap_used)]
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -76,7 +78,8 @@ impl Runner {
             database: Some("shop".into()),
         };
         for parsed in planner::parse(include_str!("golden/schema.sql"), &runner.mode).unwrap() {
-            let Bound::Ddl(Ddl::CreateTable { name, definition, .. }) = runner.bind(&parsed).unwrap().0 else {
+            let Bound::Ddl(Ddl::CreateTable { name, definition, .. }) = runner.bind(&parsed).unwrap().0
+            else {
                 panic!("{parsed:?}")
             };
             runner.add(&name.database, &name.name, definition);
@@ -88,7 +91,9 @@ impl Runner {
         let mut schema = Schema::clone(&self.schema);
         let mut in_database = Database::clone(&schema.databases[database]);
         let id = 100 + in_database.tables.len() as i64;
-        in_database.tables.insert(name.into(), Arc::new(table(id, database, name, definition)));
+        in_database
+            .tables
+            .insert(name.into(), Arc::new(table(id, database, name, definition)));
         schema.databases.insert(database.into(), Arc::new(in_database));
         self.schema = Arc::new(schema);
     }
@@ -171,7 +176,10 @@ impl Runner {
         };
         let bound = planner::bind(parsed, &env)?;
         let (list, _) = warnings.take();
-        let shown = list.iter().map(|w| format!("{} {}: {}", w.level.name(), w.code, w.message)).collect();
+        let shown = list
+            .iter()
+            .map(|w| format!("{} {}: {}", w.level.name(), w.code, w.message))
+            .collect();
         Ok((bound, shown))
     }
 
@@ -183,7 +191,11 @@ impl Runner {
         };
         let mut text = match bound {
             Bound::Plan { plan, cacheable } => {
-                let once = if cacheable { "" } else { "for this execution only\n" };
+                let once = if cacheable {
+                    ""
+                } else {
+                    "for this execution only\n"
+                };
                 format!("{}{once}", planner::dump::plan(&plan))
             }
             Bound::Ddl(ddl) => definition(&ddl),
@@ -280,8 +292,16 @@ fn definition(ddl: &Ddl) -> String {
     };
     match ddl {
         Ddl::CreateTable { name, definition, .. } => {
-            line(format!("create table {}.{} ({})", name.database, name.name, definition.collation.name()));
-            definition.columns.iter().for_each(|column| line(format!("  {}", column_text(column))));
+            line(format!(
+                "create table {}.{} ({})",
+                name.database,
+                name.name,
+                definition.collation.name()
+            ));
+            definition
+                .columns
+                .iter()
+                .for_each(|column| line(format!("  {}", column_text(column))));
             for index in &definition.indexes {
                 let unique = if index.unique { "unique " } else { "" };
                 let parts: Vec<String> = index
@@ -307,7 +327,11 @@ fn definition(ddl: &Ddl) -> String {
                     AlterChange::AddColumn { column, position } => {
                         format!("  add {} {position:?}", column_text(column))
                     }
-                    AlterChange::ModifyColumn { name, column, position } => {
+                    AlterChange::ModifyColumn {
+                        name,
+                        column,
+                        position,
+                    } => {
                         format!("  modify {name}: {} {position:?}", column_text(column))
                     }
                     other => format!("  {other:?}"),
@@ -322,7 +346,11 @@ fn definition(ddl: &Ddl) -> String {
 fn column_text(column: &Column) -> String {
     let mut text = format!("{} {}", column.name, column.ty.column_type());
     if column.ty.is_string() && !column.ty.is_binary() {
-        let how = if column.explicit_collation { "collate" } else { "inherits" };
+        let how = if column.explicit_collation {
+            "collate"
+        } else {
+            "inherits"
+        };
         text += &format!(" {how} {}", column.ty.collation.name());
     }
     if !column.nullable {

@@ -1,6 +1,8 @@
 //! What the grammar takes and what it refuses, with MySQL's words for it. The lists are data: `syntax/accepted.sql`,
 //! `syntax/errors.txt`.
 
+#![allow(clippy::unwrap_used)]
+
 use functions::SqlMode;
 
 #[test]
@@ -15,7 +17,10 @@ fn accepted() {
 #[test]
 fn refused() {
     let mut wrong = String::new();
-    for line in include_str!("syntax/errors.txt").lines().filter(|line| !line.starts_with('#')) {
+    for line in include_str!("syntax/errors.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+    {
         let mut fields = line.splitn(3, '|');
         let code: u16 = fields.next().unwrap().trim().parse().unwrap();
         let part = fields.next().unwrap().trim();
@@ -27,7 +32,11 @@ fn refused() {
                 continue;
             }
         };
-        let wanted = if code == 1064 { format!("near '{part}' at line 1") } else { part.to_owned() };
+        let wanted = if code == 1064 {
+            format!("near '{part}' at line 1")
+        } else {
+            part.to_owned()
+        };
         if error.code != code || !error.message.contains(&wanted) {
             wrong += &format!("{statement}\n  {error}\n");
         }
@@ -39,7 +48,8 @@ fn refused() {
 fn near_shows_the_line_and_not_more_than_80_bytes() {
     let error = planner::parse_one("select 1\nfrom\nwhere x", SqlMode::default()).unwrap_err();
     assert!(error.message.ends_with("near 'where x' at line 3"), "{error}");
-    let error = planner::parse_one(&format!("select 1 2 {}", "é".repeat(100)), SqlMode::default()).unwrap_err();
+    let error =
+        planner::parse_one(&format!("select 1 2 {}", "é".repeat(100)), SqlMode::default()).unwrap_err();
     let near = error.message.split("near '").nth(1).unwrap();
     assert!(near.len() <= 80 + "' at line 1".len(), "{near}");
 }
@@ -59,13 +69,20 @@ fn statements_are_split_at_semicolons_outside_of_quotes() {
 fn parameters_are_counted() {
     let parsed = planner::parse_one("select ?, a from t where b = ? limit ?, ?", SqlMode::default()).unwrap();
     assert_eq!(parsed.parameters, 4);
-    assert_eq!(planner::parse_one("select '?', `?`, /* ? */ 1", SqlMode::default()).unwrap().parameters, 0);
+    assert_eq!(
+        planner::parse_one("select '?', `?`, /* ? */ 1", SqlMode::default())
+            .unwrap()
+            .parameters,
+        0
+    );
 }
 
 #[test]
 fn names_of_columns_are_the_texts_written() {
     let names = |text: &str| -> Vec<String> {
-        let planner::Statement::Select(select) = planner::parse_one(text, SqlMode::default()).unwrap().statement else {
+        let planner::Statement::Select(select) =
+            planner::parse_one(text, SqlMode::default()).unwrap().statement
+        else {
             panic!()
         };
         let name = |item: &planner::ast::SelectItem| match item {
@@ -83,10 +100,49 @@ fn names_of_columns_are_the_texts_written() {
              + - 1, +1.0 , database(  ), (@@autocommit), (NULL), ? from t"
         ),
         [
-            "A", "b", "a", "abc", "a", "abc", "abc", "x'41'", "0x41", "date '2020-01-01'", "1.0", "-1", "1", "count( * )", "NULL",
-            "true", "1", "a", "-  a", "@x", "@@autocommit", "a  + 1", "a +  1 +  2", "x", "x  ", "@@session.autocommit", "a\"b",
-            "_utf8mb4 0x41", "a", "not a", "TRUE", "(1+1)", "((a+1))", "a", "a", "x", "x", "+ - 1", "1.0", "database(  )",
-            "(@@autocommit)", "NULL", "?",
+            "A",
+            "b",
+            "a",
+            "abc",
+            "a",
+            "abc",
+            "abc",
+            "x'41'",
+            "0x41",
+            "date '2020-01-01'",
+            "1.0",
+            "-1",
+            "1",
+            "count( * )",
+            "NULL",
+            "true",
+            "1",
+            "a",
+            "-  a",
+            "@x",
+            "@@autocommit",
+            "a  + 1",
+            "a +  1 +  2",
+            "x",
+            "x  ",
+            "@@session.autocommit",
+            "a\"b",
+            "_utf8mb4 0x41",
+            "a",
+            "not a",
+            "TRUE",
+            "(1+1)",
+            "((a+1))",
+            "a",
+            "a",
+            "x",
+            "x",
+            "+ - 1",
+            "1.0",
+            "database(  )",
+            "(@@autocommit)",
+            "NULL",
+            "?",
         ]
     );
 }

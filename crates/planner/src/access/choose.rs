@@ -76,7 +76,8 @@ fn candidates(table: &Table) -> Vec<Candidate<'_>> {
 }
 
 fn is_primary(table: &Table, position: usize) -> bool {
-    table.indexes[position].primary || matches!(table.handle, Handle::Clustered { index } if index == position)
+    table.indexes[position].primary
+        || matches!(table.handle, Handle::Clustered { index } if index == position)
 }
 
 fn index_name(table: &Table, index: Option<usize>) -> String {

@@ -33,7 +33,7 @@ pub fn rows_read(path: &Path, rows: u64) -> f64 {
     if path.points {
         return path.ranges.len() as f64;
     }
-    share(path.fixed_parts, path.bounded, path.ranges.len(), rows)
+    share(path.fixed_parts, path.bounded, path.combinations, rows)
 }
 
 /// Rows that a plan's way to read gives, of `rows` in the table.
@@ -49,7 +49,8 @@ pub fn rows_of_access(access: &Access, table: &Table, rows: u64) -> f64 {
         } else {
             Bounded::No
         };
-        share(fixed, bounded, ranges.len(), rows)
+        let combinations = if bounded == Bounded::No { ranges.len() } else { 1 };
+        share(fixed, bounded, combinations, rows)
     };
     match access {
         Access::Full { .. } => rows,
@@ -58,13 +59,17 @@ pub fn rows_of_access(access: &Access, table: &Table, rows: u64) -> f64 {
         Access::IndexRanges { index, ranges, .. } => {
             let unique = &table.indexes[*index];
             let is_key = |range: &Range| unique.unique && range.prefix.len() == unique.parts.len();
-            if ranges.iter().all(is_key) { ranges.len() as f64 } else { of_ranges(ranges) }
+            if ranges.iter().all(is_key) {
+                ranges.len() as f64
+            } else {
+                of_ranges(ranges)
+            }
         }
     }
 }
 
 /// The first part that is fixed leaves one row in a hundred, each further one in ten of those.
-fn share(fixed_parts: usize, bounded: Bounded, ranges: usize, rows: f64) -> f64 {
+fn share(fixed_parts: usize, bounded: Bounded, combinations: usize, rows: f64) -> f64 {
     let fixed = match fixed_parts {
         0 => 1.0,
         n => 0.01 * 0.1_f64.powi(n as i32 - 1),
@@ -77,8 +82,8 @@ fn share(fixed_parts: usize, bounded: Bounded, ranges: usize, rows: f64) -> f64 
         Bounded::OneEnd => 0.1,
         Bounded::BothEnds => 0.05,
     };
-    let ranges = ranges as f64;
-    (rows * fixed * bounded * ranges).clamp(ranges.min(rows), rows)
+    let combinations = combinations as f64;
+    (rows * fixed * bounded * combinations).clamp(combinations.min(rows), rows)
 }
 
 /// What reading costs.
@@ -120,6 +125,10 @@ pub fn cost(reading: &Reading) -> f64 {
         (false, false) => LOOKUP,
     };
     let seeks = (reading.ranges as f64).min(scanned.max(1.0)) * SEEK;
-    let sorting = if must_sort { SORT * scanned * scanned.max(2.0).log2() } else { 0.0 };
+    let sorting = if must_sort {
+        SORT * scanned * scanned.max(2.0).log2()
+    } else {
+        0.0
+    };
     scanned * per_row + seeks + sorting
 }

@@ -15,7 +15,11 @@ pub fn direction(path: &Path, candidate: &Candidate<'_>, wanted: &[(usize, bool)
     }
     let columns = ordered_columns(candidate);
     let is_constant = |column: usize| path.constant_columns.contains(&column);
-    let mut given = columns.iter().copied().filter(|column| !is_constant(*column)).peekable();
+    let mut given = columns
+        .iter()
+        .copied()
+        .filter(|column| !is_constant(*column))
+        .peekable();
     let mut reverse = None;
     for &(column, descending) in wanted {
         if is_constant(column) {
@@ -23,7 +27,11 @@ pub fn direction(path: &Path, candidate: &Candidate<'_>, wanted: &[(usize, bool)
         }
         if given.peek().is_none() {
             // All columns of a key are behind us: no two rows are equal so far.
-            return if has_key(candidate.table, &columns) { reverse.or(Some(false)) } else { None };
+            return if has_key(candidate.table, &columns) {
+                reverse.or(Some(false))
+            } else {
+                None
+            };
         }
         if given.next() != Some(column) || reverse.is_some_and(|r| r != descending) {
             return None;
@@ -49,5 +57,9 @@ fn ordered_columns(candidate: &Candidate<'_>) -> Vec<usize> {
 }
 
 fn has_key(table: &Table, columns: &[usize]) -> bool {
-    !matches!(table.handle, Handle::Hidden) && table.primary_parts().iter().all(|part| columns.contains(&part.column))
+    !matches!(table.handle, Handle::Hidden)
+        && table
+            .primary_parts()
+            .iter()
+            .all(|part| columns.contains(&part.column))
 }

@@ -18,6 +18,8 @@ pub struct Path {
     pub ranges: Vec<Range>,
     /// Leading parts that have one of several given values.
     pub fixed_parts: usize,
+    /// In how many combinations.
+    pub combinations: usize,
     /// Columns that have one value only.
     pub constant_columns: Vec<usize>,
     pub bounded: Bounded,
@@ -63,6 +65,7 @@ impl Candidate<'_> {
                 index: self.index,
                 ranges: Vec::new(),
                 fixed_parts: 0,
+                combinations: 1,
                 constant_columns: Vec::new(),
                 bounded: Bounded::No,
                 points: false,
@@ -177,7 +180,9 @@ impl Builder<'_> {
         }
         if chosen.is_none() {
             // Both ends in one condition before one end.
-            let both = ranges.iter().find(|(_, sarg)| ends(&sarg.intervals) == Bounded::BothEnds);
+            let both = ranges
+                .iter()
+                .find(|(_, sarg)| ends(&sarg.intervals) == Bounded::BothEnds);
             let (at, sarg) = both.or(ranges.first())?;
             used.extend(sarg.exact.then_some(*at));
             chosen = Some(sarg.intervals.clone());
@@ -197,6 +202,7 @@ impl Builder<'_> {
     }
 
     fn finish(&mut self, intervals: Option<Vec<Interval>>) {
+        self.path.combinations = self.prefixes.len();
         let Some(intervals) = intervals else {
             self.path.ranges = std::mem::take(&mut self.prefixes)
                 .into_iter()
@@ -226,7 +232,10 @@ impl Builder<'_> {
         candidate.unique
             && !candidate.parts.is_empty()
             && candidate.parts.iter().all(|part| part.prefix.is_none())
-            && self.prefixes.iter().all(|prefix| prefix.iter().zip(&candidate.parts).all(is_value))
+            && self
+                .prefixes
+                .iter()
+                .all(|prefix| prefix.iter().zip(&candidate.parts).all(is_value))
     }
 }
 
@@ -309,7 +318,7 @@ impl Path {
                 ranges: self.ranges.clone(),
                 reverse,
             },
-            (Some(index), true) if !covering => Access::UniquePoints {
+            (Some(index), true) => Access::UniquePoints {
                 index,
                 keys: self.keys(),
             },

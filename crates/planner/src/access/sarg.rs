@@ -33,7 +33,9 @@ pub enum Interval {
 impl Sarg {
     /// All intervals are single values.
     pub fn is_points(&self) -> bool {
-        self.intervals.iter().all(|interval| matches!(interval, Interval::Point(_)))
+        self.intervals
+            .iter()
+            .all(|interval| matches!(interval, Interval::Point(_)))
     }
 }
 
@@ -98,7 +100,9 @@ fn turned(operator: &str) -> Option<&'static str> {
 /// A column of the table by itself, of a type that has an order in indexes.
 fn bare_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
     match expr {
-        Expr::Column { index, ty, .. } if *index < table.columns.len() && ty.kind != TypeKind::Json => Some((*index, *ty)),
+        Expr::Column { index, ty, .. } if *index < table.columns.len() && ty.kind != TypeKind::Json => {
+            Some((*index, *ty))
+        }
         _ => None,
     }
 }

@@ -28,7 +28,8 @@ impl Binder<'_> {
                 "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
             ));
         }
-        let nullable = !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
+        let nullable =
+            !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
         if definition.auto_increment {
             check_auto_increment(definition, &ty)?;
         }
@@ -37,7 +38,10 @@ impl Binder<'_> {
             None => Default::None,
         };
         let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
-        if definition.on_update.is_some_and(|digits| !is_moment || digits != ty.decimals) {
+        if definition
+            .on_update
+            .is_some_and(|digits| !is_moment || digits != ty.decimals)
+        {
             return Err(Error::new(
                 ER_INVALID_ON_UPDATE,
                 format!("Invalid ON UPDATE clause for '{name}' column"),
@@ -106,13 +110,21 @@ impl Binder<'_> {
         Ok(SqlType {
             kind,
             unsigned: ty.unsigned,
-            length: if is_boolean { 1 } else { widths[usize::from(ty.unsigned)] },
+            length: if is_boolean {
+                1
+            } else {
+                widths[usize::from(ty.unsigned)]
+            },
             ..SqlType::BIGINT
         })
     }
 
     fn floating(&self, name: &str, ty: &DataType) -> Result<SqlType> {
-        let mut exact = if ty.name == TypeName::Double { SqlType::DOUBLE } else { SqlType::FLOAT };
+        let mut exact = if ty.name == TypeName::Double {
+            SqlType::DOUBLE
+        } else {
+            SqlType::FLOAT
+        };
         exact.unsigned = ty.unsigned;
         match (ty.length, ty.decimals) {
             (Some(digits), Some(decimals)) => {
@@ -156,7 +168,10 @@ impl Binder<'_> {
     }
 
     fn deprecated(&self, message: &str) {
-        self.warn(Warning::warning(ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT, message));
+        self.warn(Warning::warning(
+            ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
+            message,
+        ));
     }
 }
 
@@ -171,7 +186,10 @@ fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<(
         ));
     }
     if ty.is_float() {
-        return Err(Error::not_supported("AUTO_INCREMENT of FLOAT and DOUBLE columns", "use BIGINT"));
+        return Err(Error::not_supported(
+            "AUTO_INCREMENT of FLOAT and DOUBLE columns",
+            "use BIGINT",
+        ));
     }
     Ok(())
 }
@@ -251,7 +269,10 @@ fn characters(name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlTyp
 fn text_type(name: &str, ty: &DataType, collation: Collation) -> Result<SqlType> {
     let bytes_per_char = u64::from(collation.charset().max_bytes_per_char());
     let (kind, length) = match ty.name {
-        TypeName::Char | TypeName::Binary => (TypeKind::Char, limited(name, ty.length.unwrap_or(1), CHAR_LENGTH_MAX)?),
+        TypeName::Char | TypeName::Binary => (
+            TypeKind::Char,
+            limited(name, ty.length.unwrap_or(1), CHAR_LENGTH_MAX)?,
+        ),
         TypeName::VarChar | TypeName::VarBinary => {
             let longest = VARCHAR_BYTES_MAX / bytes_per_char;
             (TypeKind::VarChar, limited(name, ty.length.unwrap_or(1), longest)?)

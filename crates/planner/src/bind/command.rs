@@ -18,7 +18,10 @@ impl Binder<'_> {
             Statement::Command(command) => Ok(Command::clone(command)),
             Statement::Show(show) => Ok(Command::Show(self.show(show)?)),
             Statement::Set(clauses) => {
-                let items = clauses.iter().map(|clause| self.set_item(clause)).collect::<Result<_>>()?;
+                let items = clauses
+                    .iter()
+                    .map(|clause| self.set_item(clause))
+                    .collect::<Result<_>>()?;
                 Ok(Command::Set(items))
             }
             Statement::Explain {
@@ -26,7 +29,10 @@ impl Binder<'_> {
                 analyze,
                 statement,
             } => self.explain(*format, *analyze, statement),
-            Statement::Kill { connection, query_only } => Ok(Command::Kill {
+            Statement::Kill {
+                connection,
+                query_only,
+            } => Ok(Command::Kill {
                 connection: self.free(connection)?,
                 query_only: *query_only,
             }),

@@ -38,7 +38,13 @@ impl Binder<'_> {
 
     /// The default of a definition in the form the catalog keeps: checked, and as text of the column's type.
     /// Fails with 1067.
-    pub fn definition_default(&self, name: &str, ty: SqlType, clause: &DefaultClause, nullable: bool) -> Result<Default> {
+    pub fn definition_default(
+        &self,
+        name: &str,
+        ty: SqlType,
+        clause: &DefaultClause,
+        nullable: bool,
+    ) -> Result<Default> {
         let invalid = || {
             Error::new(
                 errno::ER_INVALID_DEFAULT,
@@ -48,10 +54,18 @@ impl Binder<'_> {
         let literal = match clause {
             DefaultClause::Now(digits) => {
                 let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
-                return if is_moment && *digits == ty.decimals { Ok(Default::Now) } else { Err(invalid()) };
+                return if is_moment && *digits == ty.decimals {
+                    Ok(Default::Now)
+                } else {
+                    Err(invalid())
+                };
             }
             DefaultClause::Literal(AstExpr::Null) => {
-                return if nullable { Ok(Default::Null) } else { Err(invalid()) };
+                return if nullable {
+                    Ok(Default::Null)
+                } else {
+                    Err(invalid())
+                };
             }
             DefaultClause::Literal(literal) => literal,
         };
@@ -62,7 +76,11 @@ impl Binder<'_> {
             ));
         }
         let bound = self.scalar(literal, &Context::of(&NoNames))?;
-        let bound = if ty.is_numeric() { super::literal::as_number(literal, bound) } else { bound };
+        let bound = if ty.is_numeric() {
+            super::literal::as_number(literal, bound)
+        } else {
+            bound
+        };
         // A default is checked strictly whatever the mode, but for what the modes about zero dates allow.
         let context = EvalContext {
             sql_mode: functions::SqlMode {
@@ -75,7 +93,9 @@ impl Binder<'_> {
         };
         let value = functions::eval_value(&bound, &context).map_err(|_| invalid())?;
         let value = assign::value(value, &bound.ty(), &ty, name, 1, &context).map_err(|_| invalid())?;
-        Ok(Default::Literal(self.default_text(value, ty).ok_or_else(invalid)?))
+        Ok(Default::Literal(
+            self.default_text(value, ty).ok_or_else(invalid)?,
+        ))
     }
 
     /// The text of a value, as the catalog writes defaults: TIMESTAMPs in UTC, bytes as hexadecimal digits.
@@ -86,7 +106,9 @@ impl Binder<'_> {
         }
         let value = match (ty.kind, value) {
             (TypeKind::Timestamp, Value::UInt(0)) => Value::UInt(0),
-            (TypeKind::Timestamp, Value::UInt(packed)) => Value::UInt(self.env.time_zone.local_to_utc(packed)?),
+            (TypeKind::Timestamp, Value::UInt(packed)) => {
+                Value::UInt(self.env.time_zone.local_to_utc(packed)?)
+            }
             (_, value) => value,
         };
         String::from_utf8(value.to_text(&ty)?).ok()

@@ -71,7 +71,11 @@ impl Binder<'_> {
             ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, context),
             ast::Expr::And(list) => self.call("and", self.list(list, context)?),
             ast::Expr::Or(list) => self.call("or", self.list(list, context)?),
-            ast::Expr::Is { operand, test, negated } => {
+            ast::Expr::Is {
+                operand,
+                test,
+                negated,
+            } => {
                 let name = truth_test(*test, *negated);
                 self.call(name, vec![self.scalar(operand, context)?])
             }
@@ -84,7 +88,11 @@ impl Binder<'_> {
                 let args = self.comparands(&[operand, low, high], context)?;
                 self.negatable("between", args, *negated)
             }
-            ast::Expr::In { operand, list, negated } => self.in_list(operand, list, *negated, context),
+            ast::Expr::In {
+                operand,
+                list,
+                negated,
+            } => self.in_list(operand, list, *negated, context),
             ast::Expr::Like {
                 operand,
                 pattern,
@@ -124,7 +132,10 @@ impl Binder<'_> {
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
-            ast::Expr::Default(None) => Err(Error::not_supported("DEFAULT inside an expression", "name the column: DEFAULT(c)")),
+            ast::Expr::Default(None) => Err(Error::not_supported(
+                "DEFAULT inside an expression",
+                "name the column: DEFAULT(c)",
+            )),
             ast::Expr::Null
             | ast::Expr::Bool(_)
             | ast::Expr::Number(_)
@@ -141,7 +152,11 @@ impl Binder<'_> {
 
     fn negatable(&self, name: &str, args: Vec<Expr>, negated: bool) -> Result<Expr> {
         let positive = self.call(name, args)?;
-        if negated { self.call("not", vec![positive]) } else { Ok(positive) }
+        if negated {
+            self.call("not", vec![positive])
+        } else {
+            Ok(positive)
+        }
     }
 
     /// A word of the language that a function takes as an argument.
@@ -181,7 +196,13 @@ impl Binder<'_> {
         }
     }
 
-    fn binary(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+    fn binary(
+        &self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
         let rows = matches!(left, ast::Expr::Row(_)) || matches!(right, ast::Expr::Row(_));
         if op.is_comparison() && rows {
             return self.row_comparison(op, left, right, context);
@@ -190,7 +211,10 @@ impl Binder<'_> {
         if op.is_comparison() || matches!(op, BinaryOp::Xor | BinaryOp::JsonExtract | BinaryOp::JsonUnquote) {
             return self.call(op.function(), args);
         }
-        let numbers = args.into_iter().zip([left, right]).map(|(arg, written)| as_number(written, arg));
+        let numbers = args
+            .into_iter()
+            .zip([left, right])
+            .map(|(arg, written)| as_number(written, arg));
         self.call(op.function(), numbers.collect())
     }
 
@@ -201,7 +225,11 @@ impl Binder<'_> {
         let mut hint = None;
         let mut bound: Vec<Option<Expr>> = Vec::with_capacity(operands.len());
         for operand in operands {
-            bound.push(if is_guess(operand) { None } else { Some(self.scalar(operand, context)?) });
+            bound.push(if is_guess(operand) {
+                None
+            } else {
+                Some(self.scalar(operand, context)?)
+            });
             let ty = bound.last().and_then(Option::as_ref).map(Expr::ty);
             hint = hint.or(ty.filter(|ty| ty.kind != TypeKind::Null));
         }
@@ -221,7 +249,13 @@ impl Binder<'_> {
         Ok(all)
     }
 
-    fn in_list(&self, operand: &ast::Expr, list: &[ast::Expr], negated: bool, context: &Context<'_>) -> Result<Expr> {
+    fn in_list(
+        &self,
+        operand: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
         if let ast::Expr::Row(columns) = operand {
             return self.row_in_list(columns, list, negated, context);
         }
@@ -244,11 +278,17 @@ impl Binder<'_> {
         context: &Context<'_>,
     ) -> Result<Expr> {
         let text = Some(SqlType::varchar(GUESSED_CHARS, self.types.collation));
-        let mut args = vec![self.hinted(operand, text, context)?, self.hinted(pattern, text, context)?];
+        let mut args = vec![
+            self.hinted(operand, text, context)?,
+            self.hinted(pattern, text, context)?,
+        ];
         if let Some(escape) = escape {
             let escape = self.hinted(escape, text, context)?;
             if !escape.is_constant() {
-                return Err(Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE"));
+                return Err(Error::new(
+                    errno::ER_WRONG_ARGUMENTS,
+                    "Incorrect arguments to ESCAPE",
+                ));
             }
             args.push(escape);
         }
@@ -275,12 +315,17 @@ impl Binder<'_> {
     fn cast(&self, operand: &ast::Expr, ty: &CastType, context: &Context<'_>) -> Result<Expr> {
         let ty = self.cast_type(ty)?;
         let bound = self.scalar(operand, context)?;
-        let bound = if ty.is_numeric() { as_number(operand, bound) } else { bound };
+        let bound = if ty.is_numeric() {
+            as_number(operand, bound)
+        } else {
+            bound
+        };
         bind::cast(bound, ty)
     }
 
     fn cast_type(&self, ty: &CastType) -> Result<SqlType> {
-        let characters = |length: Option<u32>, collation| SqlType::varchar(length.unwrap_or(u32::MAX), collation);
+        let characters =
+            |length: Option<u32>, collation| SqlType::varchar(length.unwrap_or(u32::MAX), collation);
         Ok(match ty {
             CastType::Binary(length) => characters(*length, Collation::Binary),
             CastType::Char {
@@ -292,7 +337,11 @@ impl Binder<'_> {
                     Some(charset) => charset_named(charset)?.default_collation(),
                     None => self.types.collation,
                 };
-                let collation = if *binary { binary_of(collation.charset())? } else { collation };
+                let collation = if *binary {
+                    binary_of(collation.charset())?
+                } else {
+                    collation
+                };
                 characters(*length, collation)
             }
             CastType::NChar(length) => characters(*length, Collation::DEFAULT),
@@ -302,7 +351,9 @@ impl Binder<'_> {
             CastType::Time(fsp) => SqlType::time(*fsp),
             CastType::DateTime(fsp) => SqlType::datetime(*fsp),
             CastType::Year => SqlType::YEAR,
-            CastType::Decimal { precision, scale } => super::column::decimal_type("CAST", *precision, u32::from(*scale))?,
+            CastType::Decimal { precision, scale } => {
+                super::column::decimal_type("CAST", *precision, u32::from(*scale))?
+            }
             CastType::Float => SqlType::FLOAT,
             CastType::Double => SqlType::DOUBLE,
             CastType::Json => SqlType::JSON,
@@ -326,7 +377,13 @@ impl Binder<'_> {
         self.collect("any_value", vec![bound], false, context)
     }
 
-    fn aggregate(&self, name: &str, distinct: bool, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
+    fn aggregate(
+        &self,
+        name: &str,
+        distinct: bool,
+        args: &[ast::Expr],
+        context: &Context<'_>,
+    ) -> Result<Expr> {
         if context.aggregates.is_none() || args.iter().any(ast::Expr::has_aggregate) {
             return Err(invalid_group_function());
         }
@@ -344,10 +401,13 @@ impl Binder<'_> {
         let call = bind::aggregate(name, args, distinct, &self.types)?;
         let ty = call.ty;
         let mut aggregates = aggregates.borrow_mut();
-        let position = aggregates.iter().position(|other| *other == call).unwrap_or_else(|| {
-            aggregates.push(call);
-            aggregates.len() - 1
-        });
+        let position = aggregates
+            .iter()
+            .position(|other| *other == call)
+            .unwrap_or_else(|| {
+                aggregates.push(call);
+                aggregates.len() - 1
+            });
         Ok(Expr::column(AGGREGATE_BASE + position, ty, nullable))
     }
 }

@@ -159,7 +159,10 @@ fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<usize>> + '_ {
     let secondary = table.indexes.iter().filter(|index| {
         index.unique
             && index.state == SchemaState::Public
-            && index.parts.iter().all(|part| part.prefix.is_none() && !table.columns[part.column].nullable)
+            && index
+                .parts
+                .iter()
+                .all(|part| part.prefix.is_none() && !table.columns[part.column].nullable)
     });
     primary
         .into_iter()

@@ -34,7 +34,9 @@ impl Groups<'_, '_> {
         Ok(match expr {
             Expr::Column {
                 index, ty, nullable, ..
-            } if *index >= AGGREGATE_BASE => Expr::column(self.keys.len() + index - AGGREGATE_BASE, *ty, *nullable),
+            } if *index >= AGGREGATE_BASE => {
+                Expr::column(self.keys.len() + index - AGGREGATE_BASE, *ty, *nullable)
+            }
             Expr::Column { .. } => self.first_of_group(expr)?,
             Expr::Param { .. } | Expr::Literal { .. } => expr.clone(),
             Expr::Call { function, args, ty } => Expr::Call {

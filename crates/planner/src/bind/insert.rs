@@ -77,7 +77,12 @@ impl Binder<'_> {
         Ok(InsertSource::Values(bound))
     }
 
-    fn on_duplicate(&self, insert: &Insert, table: &TableBinding, columns: &[usize]) -> Result<Vec<Assignment>> {
+    fn on_duplicate(
+        &self,
+        insert: &Insert,
+        table: &TableBinding,
+        columns: &[usize],
+    ) -> Result<Vec<Assignment>> {
         let names = DuplicateNames {
             binder: self,
             table,
@@ -174,7 +179,10 @@ impl DuplicateNames<'_, '_> {
                 column: name.column.clone(),
             });
         }
-        let position = alias.columns.iter().position(|column| column.eq_ignore_ascii_case(&name.column))?;
+        let position = alias
+            .columns
+            .iter()
+            .position(|column| column.eq_ignore_ascii_case(&name.column))?;
         self.columns.get(position).copied()
     }
 }
@@ -198,7 +206,10 @@ impl Names for DuplicateNames<'_, '_> {
     }
 
     fn values(&self, name: &ColumnName) -> Result<Expr> {
-        let offset = self.table.find(name).ok_or_else(|| unknown_column(name, FIELD_LIST))?;
+        let offset = self
+            .table
+            .find(name)
+            .ok_or_else(|| unknown_column(name, FIELD_LIST))?;
         self.binder.warn(Warning::warning(
             crate::errno::ER_WARN_DEPRECATED_SYNTAX,
             "'VALUES function' is deprecated and will be removed in a future release. Please use an alias (INSERT INTO ... \

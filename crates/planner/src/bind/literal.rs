@@ -57,7 +57,10 @@ impl Binder<'_> {
         let value = functions::eval_value(&cast, &context);
         match value {
             Ok(value) if !value.is_null() && context.warnings.count() == 0 => Ok(Expr::literal(value, ty)),
-            _ => Err(Error::new(ER_WRONG_VALUE, format!("Incorrect {name} value: '{text}'"))),
+            _ => Err(Error::new(
+                ER_WRONG_VALUE,
+                format!("Incorrect {name} value: '{text}'"),
+            )),
         }
     }
 
@@ -70,7 +73,10 @@ impl Binder<'_> {
             if charset == Charset::Binary {
                 return Ok(binary);
             }
-            let name = Expr::literal(Value::String(charset.name().to_owned()), literal_type(6, self.types.collation));
+            let name = Expr::literal(
+                Value::String(charset.name().to_owned()),
+                literal_type(6, self.types.collation),
+            );
             return functions::bind::call("convert using", vec![binary, name], &self.types);
         }
         match std::str::from_utf8(bytes) {
@@ -91,7 +97,10 @@ impl Binder<'_> {
 
 /// Digits of a fraction as written, 6 at most.
 fn fraction_digits(text: &str) -> u8 {
-    let fraction = text.trim_end().rsplit_once('.').map_or("", |(_, fraction)| fraction);
+    let fraction = text
+        .trim_end()
+        .rsplit_once('.')
+        .map_or("", |(_, fraction)| fraction);
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
     digits.min(6) as u8
 }
@@ -99,7 +108,9 @@ fn fraction_digits(text: &str) -> u8 {
 /// A number is an integer where 64 bits hold it, else a DECIMAL.
 fn number(text: &NumberText, negative: bool) -> Result<Expr> {
     match text {
-        NumberText::Integer(digits) => integer(digits, negative).map_or_else(|| decimal(digits, negative), Ok),
+        NumberText::Integer(digits) => {
+            integer(digits, negative).map_or_else(|| decimal(digits, negative), Ok)
+        }
         NumberText::Decimal(digits) => decimal(digits, negative),
         NumberText::Float(digits) => {
             let number: f64 = digits.parse().unwrap_or(f64::INFINITY);
@@ -144,8 +155,13 @@ fn decimal(digits: &str, negative: bool) -> Result<Expr> {
     };
     let value = Decimal::parse(digits.trim_end_matches('.')).ok_or_else(too_large)?;
     let value = if negative { value.neg() } else { value };
-    let precision = u32::from(value.digits()).max(u32::from(value.scale) + u32::from(value.scale == 0)).max(1);
-    Ok(Expr::literal(Value::Decimal(value), SqlType::decimal(precision, value.scale)))
+    let precision = u32::from(value.digits())
+        .max(u32::from(value.scale) + u32::from(value.scale == 0))
+        .max(1);
+    Ok(Expr::literal(
+        Value::Decimal(value),
+        SqlType::decimal(precision, value.scale),
+    ))
 }
 
 /// A hexadecimal or bit literal where a number is needed: the number its bytes are.
@@ -156,7 +172,9 @@ pub fn as_number(written: &ast::Expr, bound: Expr) -> Expr {
     if bytes.len() > NUMBER_BYTES {
         return bound;
     }
-    let number = bytes.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
+    let number = bytes
+        .iter()
+        .fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
     Expr::literal(Value::UInt(number), SqlType::BIGINT_UNSIGNED)
 }
 

@@ -8,13 +8,18 @@ use types::{Result, Warning, errno};
 use super::Binder;
 use super::output::Item;
 use super::scope::{
-    GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, TableNames, ambiguous_column, ambiguous_text, full_name,
-    unknown_column,
+    GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, TableNames, ambiguous_column, ambiguous_text,
+    full_name, unknown_column,
 };
 use crate::ast::ColumnName;
 
 /// Finds the select item a name means; error 1052 if it may mean two different ones.
-pub fn find_item(items: &[Item], name: &ColumnName, tables: &TableNames<'_>, clause: &str) -> Result<Option<usize>> {
+pub fn find_item(
+    items: &[Item],
+    name: &ColumnName,
+    tables: &TableNames<'_>,
+    clause: &str,
+) -> Result<Option<usize>> {
     if name.table.is_some() {
         let Some(offset) = tables.table.and_then(|table| table.find(name)) else {
             return Ok(None);
@@ -34,7 +39,9 @@ pub fn find_item(items: &[Item], name: &ColumnName, tables: &TableNames<'_>, cla
             }
         } else if named {
             match by_name {
-                Some(other) if !same(other, position) => return Err(ambiguous_column(&full_name(name), clause)),
+                Some(other) if !same(other, position) => {
+                    return Err(ambiguous_column(&full_name(name), clause));
+                }
                 Some(_) => {}
                 None => by_name = Some(position),
             }
@@ -55,7 +62,9 @@ pub fn find_item(items: &[Item], name: &ColumnName, tables: &TableNames<'_>, cla
 fn is_column_called(item: &Item, name: &ColumnName, tables: &TableNames<'_>) -> bool {
     let column = item.column.zip(tables.table);
     column.is_some_and(|(offset, table)| {
-        table.table.columns[offset].name.eq_ignore_ascii_case(&name.column)
+        table.table.columns[offset]
+            .name
+            .eq_ignore_ascii_case(&name.column)
     })
 }
 
@@ -97,7 +106,9 @@ impl Names for ItemsAndKeys<'_, '_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
         let column = self.tables.column(name).ok();
-        let key = column.as_ref().and_then(|column| self.keys.iter().find(|key| *key == column));
+        let key = column
+            .as_ref()
+            .and_then(|column| self.keys.iter().find(|key| *key == column));
         match (item, key) {
             (Some(item), Some(key)) if item != key => {
                 self.binder.warn(Warning::warning(

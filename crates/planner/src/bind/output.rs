@@ -46,7 +46,13 @@ impl Binder<'_> {
         Ok(out)
     }
 
-    fn item(&self, expr: &ast::Expr, name: &str, table: Option<&TableBinding>, context: &Context<'_>) -> Result<Item> {
+    fn item(
+        &self,
+        expr: &ast::Expr,
+        name: &str,
+        table: Option<&TableBinding>,
+        context: &Context<'_>,
+    ) -> Result<Item> {
         let bound = self.scalar(expr, context)?;
         let column = match (expr, table) {
             (ast::Expr::Column(name), Some(table)) => table.find(name),

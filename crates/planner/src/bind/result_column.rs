@@ -36,7 +36,11 @@ fn describe(column: &mut ResultColumn, table: &TableBinding, offset: usize) {
     column.table.clone_from(&table.alias);
     column.original_table.clone_from(&table.table.name);
     column.original_name.clone_from(&definition.name);
-    column.primary_key = table.table.primary_parts().iter().any(|part| part.column == offset);
+    column.primary_key = table
+        .table
+        .primary_parts()
+        .iter()
+        .any(|part| part.column == offset);
     for index in &table.table.indexes {
         let leads = index.parts.first().is_some_and(|part| part.column == offset);
         if leads && !index.primary && index.state == SchemaState::Public {

@@ -31,7 +31,9 @@ impl Binder<'_> {
         context: &Context<'_>,
     ) -> Result<Expr> {
         match op {
-            BinaryOp::Equal | BinaryOp::NullSafeEqual => self.all_of(self.each(op, left, right, context)?, "and"),
+            BinaryOp::Equal | BinaryOp::NullSafeEqual => {
+                self.all_of(self.each(op, left, right, context)?, "and")
+            }
             BinaryOp::NotEqual => self.all_of(self.each(op, left, right, context)?, "or"),
             _ => self.lexicographic(op, left, right, context),
         }
@@ -48,7 +50,13 @@ impl Binder<'_> {
         pairs.map(|(l, r)| self.compare(op, l, r, context)).collect()
     }
 
-    fn compare(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+    fn compare(
+        &self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
         if matches!(left, ast::Expr::Row(_)) || matches!(right, ast::Expr::Row(_)) {
             return self.row_comparison(op, left, right, context);
         }
@@ -102,7 +110,11 @@ impl Binder<'_> {
             alternatives.push(self.compare_columns(BinaryOp::Equal, operand, item, context)?);
         }
         let any = self.all_of(alternatives, "or")?;
-        if negated { self.call("not", vec![any]) } else { Ok(any) }
+        if negated {
+            self.call("not", vec![any])
+        } else {
+            Ok(any)
+        }
     }
 }
 

@@ -121,7 +121,10 @@ impl Names for TableNames<'_> {
 
 impl Names for ListNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
-        let found = self.columns.iter().position(|(c, _)| c.eq_ignore_ascii_case(&name.column));
+        let found = self
+            .columns
+            .iter()
+            .position(|(c, _)| c.eq_ignore_ascii_case(&name.column));
         match found {
             Some(index) if name.table.is_none() => Ok(Expr::column(index, self.columns[index].1, true)),
             _ => Err(unknown_column(name, WHERE_CLAUSE)),
@@ -152,7 +155,10 @@ impl Binder<'_> {
             Some(expr) => Some(self.as_of(expr)?),
         };
         if as_of.is_some() && found.is_virtual() {
-            return Err(Error::not_supported("AS OF TIMESTAMP on tables of the server", "leave it out"));
+            return Err(Error::not_supported(
+                "AS OF TIMESTAMP on tables of the server",
+                "leave it out",
+            ));
         }
         Ok(TableBinding {
             alias: table.alias.clone().unwrap_or_else(|| found.name.clone()),
@@ -175,12 +181,16 @@ impl Binder<'_> {
                 format!("Unknown database '{database}'"),
             ));
         }
-        self.env.schema.table(&database, &name.name).cloned().ok_or_else(|| {
-            Error::new(
-                errno::ER_NO_SUCH_TABLE,
-                format!("Table '{database}.{}' doesn't exist", name.name),
-            )
-        })
+        self.env
+            .schema
+            .table(&database, &name.name)
+            .cloned()
+            .ok_or_else(|| {
+                Error::new(
+                    errno::ER_NO_SUCH_TABLE,
+                    format!("Table '{database}.{}' doesn't exist", name.name),
+                )
+            })
     }
 }
 
@@ -202,9 +212,13 @@ pub fn ambiguous_text(name: &str, clause: &str) -> String {
 }
 
 pub fn full_name(name: &ColumnName) -> String {
-    [name.database.as_deref(), name.table.as_deref(), Some(&name.column)]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(".")
+    [
+        name.database.as_deref(),
+        name.table.as_deref(),
+        Some(&name.column),
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(".")
 }

@@ -11,7 +11,9 @@ use super::expr::{AGGREGATE_BASE, Context, invalid_group_function};
 use super::limit::BoundLimit;
 use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
 use super::output::Item;
-use super::scope::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE};
+use super::scope::{
+    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE,
+};
 use crate::ast::{self, IndexHint, NumberText, OrderItem, Select};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::plan::{Locking, QueryPlan, SortKey};
@@ -42,7 +44,11 @@ impl Binder<'_> {
     }
 
     pub fn bind_select<'s>(&self, select: &'s Select) -> Result<BoundSelect<'s>> {
-        let table = select.from.as_ref().map(|from| self.table_ref(from)).transpose()?;
+        let table = select
+            .from
+            .as_ref()
+            .map(|from| self.table_ref(from))
+            .transpose()?;
         let names = |clause| TableNames {
             table: table.as_ref(),
             clause,
@@ -84,7 +90,13 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let order_by = self.order_by(&select.order_by, &items, names(ORDER_CLAUSE), &aggregates, grouped)?;
+        let order_by = self.order_by(
+            &select.order_by,
+            &items,
+            names(ORDER_CLAUSE),
+            &aggregates,
+            grouped,
+        )?;
         let locking = self.locking(select, table.as_ref())?;
         Ok(BoundSelect {
             hints: select.from.as_ref().map_or(&[], |from| &from.hints),
@@ -108,7 +120,12 @@ impl Binder<'_> {
         if !grouped || elsewhere || !self.env.sql_mode.only_full_group_by {
             return Ok(());
         }
-        let position = select.order_by.iter().position(|o| o.expr.has_aggregate()).unwrap_or(0) + 1;
+        let position = select
+            .order_by
+            .iter()
+            .position(|o| o.expr.has_aggregate())
+            .unwrap_or(0)
+            + 1;
         Err(Error::new(
             ER_AGGREGATE_ORDER_NON_AGG_QUERY,
             format!(
@@ -127,8 +144,12 @@ impl Binder<'_> {
                     let item = ordinal(digits, items, GROUP_STATEMENT)?;
                     (item.expr.clone(), item.name.clone())
                 }
-                ast::Expr::Column(name) => (self.group_name(name, items, &names.tables)?, name.column.clone()),
-                expr if expr.has_aggregate() => return Err(self.aggregate_as_key(expr, &item.text, items, &names)),
+                ast::Expr::Column(name) => {
+                    (self.group_name(name, items, &names.tables)?, name.column.clone())
+                }
+                expr if expr.has_aggregate() => {
+                    return Err(self.aggregate_as_key(expr, &item.text, items, &names));
+                }
                 expr => (self.scalar(expr, &Context::of(&names))?, item.text.clone()),
             };
             if refers_to_aggregate(&key) {
@@ -142,7 +163,13 @@ impl Binder<'_> {
     }
 
     /// 1056 where the aggregate is a select item, else 1111.
-    fn aggregate_as_key(&self, expr: &ast::Expr, text: &str, items: &[Item], names: &ColumnsThenItems<'_>) -> Error {
+    fn aggregate_as_key(
+        &self,
+        expr: &ast::Expr,
+        text: &str,
+        items: &[Item],
+        names: &ColumnsThenItems<'_>,
+    ) -> Error {
         let aggregates = RefCell::new(Vec::new());
         let context = Context {
             aggregates: Some(&aggregates),
@@ -173,7 +200,9 @@ impl Binder<'_> {
         let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
         for item in order_by {
             let expr = match &item.expr {
-                ast::Expr::Number(NumberText::Integer(digits)) => ordinal(digits, items, ORDER_CLAUSE)?.expr.clone(),
+                ast::Expr::Number(NumberText::Integer(digits)) => {
+                    ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
+                }
                 ast::Expr::Column(name) => self.order_name(name, items, &names.tables)?,
                 expr => self.scalar(expr, &context)?,
             };
@@ -193,7 +222,7 @@ impl Binder<'_> {
             return Ok(None);
         };
         for name in &clause.of {
-            if !table.is_some_and(|table| table.alias == *name) {
+            if table.is_none_or(|table| table.alias != *name) {
                 return Err(Error::new(
                     ER_UNRESOLVED_TABLE_LOCK,
                     format!("Unresolved table name `{name}` in locking clause."),
@@ -204,7 +233,10 @@ impl Binder<'_> {
             return Ok(None);
         };
         if table.as_of.is_some() {
-            return Err(Error::not_supported("locking rows of the past", "leave AS OF TIMESTAMP out"));
+            return Err(Error::not_supported(
+                "locking rows of the past",
+                "leave AS OF TIMESTAMP out",
+            ));
         }
         Ok(Some(Locking {
             exclusive: clause.exclusive,

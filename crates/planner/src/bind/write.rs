@@ -102,7 +102,11 @@ impl Binder<'_> {
         };
         let ty: SqlType = table.table.columns[column].ty;
         let bound = self.hinted(value, Some(ty), context)?;
-        let bound = if ty.is_numeric() { super::literal::as_number(value, bound) } else { bound };
+        let bound = if ty.is_numeric() {
+            super::literal::as_number(value, bound)
+        } else {
+            bound
+        };
         Ok(Some(bound))
     }
 }
@@ -117,7 +121,10 @@ pub fn refuse_virtual(table: &TableBinding) -> Result<()> {
     if table.table.is_virtual() {
         return Err(Error::new(
             errno::ER_DBACCESS_DENIED_ERROR,
-            format!("Access denied to database '{}': its tables are made by the server", table.table.database),
+            format!(
+                "Access denied to database '{}': its tables are made by the server",
+                table.table.database
+            ),
         ));
     }
     Ok(())

@@ -18,8 +18,27 @@ pub struct Gate {
 
 /// Operators whose result depends on nothing but their arguments.
 const PURE: &[&str] = &[
-    "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or", "not", "xor", "+", "-", "*", "unary -", "is null", "is not null",
-    "is true", "is false", "between", "in",
+    "=",
+    "<>",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "<=>",
+    "and",
+    "or",
+    "not",
+    "xor",
+    "+",
+    "-",
+    "*",
+    "unary -",
+    "is null",
+    "is not null",
+    "is true",
+    "is false",
+    "between",
+    "in",
 ];
 
 impl Gate {

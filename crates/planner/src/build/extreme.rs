@@ -44,7 +44,11 @@ impl Binder<'_> {
         let Some((column, greatest)) = is_extreme(select, upper) else {
             return Ok(None);
         };
-        if closed || !constant.is_empty() || select.locking.is_some() || self.env.route == Some(Route::Analytical) {
+        if closed
+            || !constant.is_empty()
+            || select.locking.is_some()
+            || self.env.route == Some(Route::Analytical)
+        {
             return Ok(None);
         }
         let mut conjuncts = request.conjuncts.clone();
@@ -62,8 +66,16 @@ impl Binder<'_> {
         if !chosen.ordered || !chosen.residual.is_empty() {
             return Ok(None);
         }
-        self.possible_keys.replace(std::mem::take(&mut chosen.possible_keys));
-        let mut source = self.scan(table, Columns::of(select, upper), chosen, Vec::new(), false, ONLY_ROUTE)?;
+        self.possible_keys
+            .replace(std::mem::take(&mut chosen.possible_keys));
+        let mut source = self.scan(
+            table,
+            Columns::of(select, upper),
+            chosen,
+            Vec::new(),
+            false,
+            ONLY_ROUTE,
+        )?;
         source.rel = Rel::Limit {
             input: Box::new(source.rel),
             offset: None,

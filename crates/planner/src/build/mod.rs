@@ -59,7 +59,12 @@ impl Binder<'_> {
     }
 
     fn upper(&self, select: &BoundSelect<'_>) -> Result<Upper> {
-        let order_by = || select.order_by.iter().filter(|key| !crate::access::is_constant(&key.expr));
+        let order_by = || {
+            select
+                .order_by
+                .iter()
+                .filter(|key| !crate::access::is_constant(&key.expr))
+        };
         if !select.grouped {
             return Ok(Upper {
                 items: select.items.iter().map(|item| item.expr.clone()).collect(),
@@ -77,7 +82,11 @@ impl Binder<'_> {
         for item in &select.items {
             items.push(groups.rewrite(&item.expr)?);
         }
-        let having = select.having.as_ref().map(|having| groups.rewrite(having)).transpose()?;
+        let having = select
+            .having
+            .as_ref()
+            .map(|having| groups.rewrite(having))
+            .transpose()?;
         let mut keys = Vec::new();
         // Without GROUP BY there is one row.
         if !select.keys.is_empty() {
@@ -126,7 +135,9 @@ impl Binder<'_> {
         } else {
             items = items.into_iter().map(mapped).collect();
             having = having.map(mapped);
-            order_by.iter_mut().for_each(|key| key.expr = mapped(key.expr.clone()));
+            order_by
+                .iter_mut()
+                .for_each(|key| key.expr = mapped(key.expr.clone()));
         }
         if let Some(predicate) = having {
             rel = Rel::Filter {
@@ -180,7 +191,11 @@ impl Binder<'_> {
         let rel = Rel::Distinct {
             input: Box::new(project(rel, items, width)),
         };
-        if keys.is_empty() { Ok(rel) } else { self.sort(rel, keys, select) }
+        if keys.is_empty() {
+            Ok(rel)
+        } else {
+            self.sort(rel, keys, select)
+        }
     }
 }
 
@@ -215,7 +230,10 @@ fn over_items(expr: &Expr, items: &[Expr]) -> Result<Expr> {
         Expr::Param { .. } | Expr::Literal { .. } => expr.clone(),
         Expr::Call { function, args, ty } => Expr::Call {
             function: *function,
-            args: args.iter().map(|arg| over_items(arg, items)).collect::<Result<_>>()?,
+            args: args
+                .iter()
+                .map(|arg| over_items(arg, items))
+                .collect::<Result<_>>()?,
             ty: *ty,
         },
         Expr::Cast { input, ty, implicit } => Expr::Cast {

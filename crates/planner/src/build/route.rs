@@ -22,6 +22,7 @@ fn ends_early(select: &BoundSelect<'_>, chosen: &Chosen, sorts: bool) -> bool {
     let Some(count) = &select.limit.count else {
         return false;
     };
-    let blocks = select.grouped || select.distinct || sorts || select.having.is_some() || !chosen.residual.is_empty();
+    let blocks =
+        select.grouped || select.distinct || sorts || select.having.is_some() || !chosen.residual.is_empty();
     !blocks && literal_count(count).is_none_or(|count| count <= SMALL_LIMIT)
 }

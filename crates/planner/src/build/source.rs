@@ -68,7 +68,11 @@ impl Binder<'_> {
     ) -> Result<Source> {
         let gate = Gate::of(select.filter.as_ref());
         let columns = Columns::of(select, upper);
-        let order = if select.distinct { Vec::new() } else { plain_order(&upper.order_by, select.grouped) };
+        let order = if select.distinct {
+            Vec::new()
+        } else {
+            plain_order(&upper.order_by, select.grouped)
+        };
         let mut request = Request {
             table: &table.table,
             conjuncts: gate.conjuncts,
@@ -82,7 +86,8 @@ impl Binder<'_> {
             return Ok(source);
         }
         let mut chosen = access::choose(&request)?;
-        self.possible_keys.replace(std::mem::take(&mut chosen.possible_keys));
+        self.possible_keys
+            .replace(std::mem::take(&mut chosen.possible_keys));
         let sorts = !upper.order_by.is_empty() && !chosen.ordered;
         let free = free && select.locking.is_none() && table.as_of.is_none();
         let route = match self.env.route {
@@ -90,8 +95,11 @@ impl Binder<'_> {
             Some(route) => route,
             None => route::of(select, &chosen, sorts),
         };
-        if route == Route::Analytical && !matches!(chosen.access, Access::Full { .. }) {
+        if route == Route::Analytical {
+            // Read in parallel, rows come in no order: what asks for one has to sort.
+            request.order.clear();
             chosen = access::full(&request);
+            chosen.ordered = upper.order_by.is_empty();
         }
         let request_columns = columns;
         self.scan(table, request_columns, chosen, gate.constant, gate.closed, route)
@@ -116,7 +124,10 @@ impl Binder<'_> {
         } else {
             self.rows_if(constant, None)?
         };
-        chosen.residual.iter().for_each(|condition| columns.add_all(condition));
+        chosen
+            .residual
+            .iter()
+            .for_each(|condition| columns.add_all(condition));
         let map = columns.map(table.table.columns.len());
         let filter = self.all(chosen.residual)?.map(|mut filter| {
             filter.map_columns(&|column| map.get(column).copied().flatten().unwrap_or(column));
@@ -167,7 +178,11 @@ pub(super) fn plain_order(order_by: &[SortKey], grouped: bool) -> Vec<(usize, bo
         Expr::Column { index, .. } if index < AGGREGATE_BASE => Some((index, key.descending)),
         _ => None,
     };
-    order_by.iter().map(column).collect::<Option<_>>().unwrap_or_default()
+    order_by
+        .iter()
+        .map(column)
+        .collect::<Option<_>>()
+        .unwrap_or_default()
 }
 
 /// How many rows of the table are wanted, where LIMIT says it.
@@ -184,4 +199,3 @@ fn row_limit(select: &BoundSelect<'_>) -> RowLimit {
         _ => RowLimit::Some,
     }
 }
-

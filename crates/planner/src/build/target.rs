@@ -39,7 +39,8 @@ impl Binder<'_> {
             rows: (self.env.row_estimate)(table.table.id),
         };
         let mut chosen = access::choose(&request)?;
-        self.possible_keys.replace(std::mem::take(&mut chosen.possible_keys));
+        self.possible_keys
+            .replace(std::mem::take(&mut chosen.possible_keys));
         if chosen.ordered {
             order_by.clear();
         }

@@ -29,7 +29,9 @@ fn part_bytes(part: &IndexPart, table: &Table) -> u32 {
         _ => {
             let chars = part.prefix.unwrap_or(ty.length);
             let length = if ty.kind == TypeKind::Char { 0 } else { 2 };
-            chars.saturating_mul(ty.collation.charset().max_bytes_per_char()).saturating_add(length)
+            chars
+                .saturating_mul(ty.collation.charset().max_bytes_per_char())
+                .saturating_add(length)
         }
     };
     bytes.saturating_add(u32::from(column.nullable))

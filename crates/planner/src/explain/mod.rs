@@ -8,11 +8,14 @@ use types::{Collation, Error, Result, SqlType, Value};
 use crate::command::{ExplainFormat, Explained};
 use crate::dump;
 
+/// Columns, and rows with a value for each.
+pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);
+
 /// The columns and rows of an EXPLAIN. `rows` says about how many rows a table has.
 ///
 /// # Errors
 /// 1235 for FORMAT=JSON.
-pub fn explain(explained: &Explained, rows: &dyn Fn(i64) -> u64) -> Result<(Vec<(String, SqlType)>, Vec<Vec<Value>>)> {
+pub fn explain(explained: &Explained, rows: &dyn Fn(i64) -> u64) -> Result<Listing> {
     match explained.format {
         ExplainFormat::Traditional => Ok((traditional::columns(), vec![traditional::row(explained, rows)])),
         ExplainFormat::Tree => {

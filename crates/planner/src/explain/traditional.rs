@@ -24,7 +24,10 @@ pub fn columns() -> Vec<(String, SqlType)> {
         ("filtered", SqlType::DOUBLE),
         ("Extra", text_type(255)),
     ];
-    names.into_iter().map(|(name, ty)| (name.to_owned(), ty)).collect()
+    names
+        .into_iter()
+        .map(|(name, ty)| (name.to_owned(), ty))
+        .collect()
 }
 
 /// What the row says.
@@ -54,7 +57,11 @@ pub fn row(explained: &Explained, rows: &dyn Fn(i64) -> u64) -> Vec<Value> {
             if let InsertSource::Query(query) = &insert.source {
                 row.query(query, rows);
             }
-            if matches!(insert.mode, crate::plan::InsertMode::Replace) { "REPLACE" } else { "INSERT" }
+            if matches!(insert.mode, crate::plan::InsertMode::Replace) {
+                "REPLACE"
+            } else {
+                "INSERT"
+            }
         }
         Plan::Update(update) => {
             row.target(&update.target, rows);
@@ -219,7 +226,8 @@ impl Row {
             .unwrap_or(0);
         let parts = all_parts.get(..used).unwrap_or(all_parts);
         self.key_len = Some(key_length::of(parts, table));
-        let is_reference = |range: &Range| range.lower.is_none() && range.upper.is_none() && !range.prefix.is_empty();
+        let is_reference =
+            |range: &Range| range.lower.is_none() && range.upper.is_none() && !range.prefix.is_empty();
         match ranges {
             [only] if is_reference(only) => {
                 self.how = Some("ref");

@@ -105,15 +105,22 @@ impl Parser<'_> {
         }
         let database = self.name()?;
         if !self.eat_kind(Kind::Dot) || !self.eat_kind(Kind::Star) {
-            return Err(Error::not_supported("privileges on tables", "grant them on the whole database"));
+            return Err(Error::not_supported(
+                "privileges on tables",
+                "grant them on the whole database",
+            ));
         }
         // `_` and `%` are wildcards of MySQL's here, and written with a backslash where they are not meant so.
-        Ok(GrantTarget::Database(Some(database.replace("\\_", "_").replace("\\%", "%"))))
+        Ok(GrantTarget::Database(Some(
+            database.replace("\\_", "_").replace("\\%", "%"),
+        )))
     }
 
     /// `user[@host]`, `CURRENT_USER()` as two empty names.
     pub fn account_name(&mut self) -> Result<(String, String)> {
-        if self.eat("CURRENT_USER") || (self.is("USER") && self.peek().kind == Kind::LeftParen && self.eat("USER")) {
+        if self.eat("CURRENT_USER")
+            || (self.is("USER") && self.peek().kind == Kind::LeftParen && self.eat("USER"))
+        {
             if self.eat_kind(Kind::LeftParen) {
                 self.expect_kind(Kind::RightParen)?;
             }
@@ -135,7 +142,10 @@ impl Parser<'_> {
                 let start = self.start();
                 self.advance();
                 while self.start() == self.previous_end()
-                    && matches!(self.kind(), Kind::Word | Kind::Integer | Kind::Decimal | Kind::Dot)
+                    && matches!(
+                        self.kind(),
+                        Kind::Word | Kind::Integer | Kind::Decimal | Kind::Dot
+                    )
                 {
                     self.advance();
                 }
@@ -173,11 +183,17 @@ impl Parser<'_> {
             return Ok(spec);
         }
         if self.is("RANDOM") {
-            return Err(Error::not_supported("IDENTIFIED BY RANDOM PASSWORD", "choose a password"));
+            return Err(Error::not_supported(
+                "IDENTIFIED BY RANDOM PASSWORD",
+                "choose a password",
+            ));
         }
         spec.password = Some(self.text_literal()?);
         if self.is_any(&["REPLACE", "RETAIN"]) {
-            return Err(Error::not_supported("REPLACE and RETAIN CURRENT PASSWORD", "leave them out"));
+            return Err(Error::not_supported(
+                "REPLACE and RETAIN CURRENT PASSWORD",
+                "leave them out",
+            ));
         }
         Ok(spec)
     }
@@ -213,7 +229,17 @@ impl Parser<'_> {
             {
                 continue;
             }
-            if self.is_any(&["REQUIRE", "WITH", "PASSWORD", "ACCOUNT", "DEFAULT", "COMMENT", "ATTRIBUTE", "FAILED_LOGIN_ATTEMPTS", "PASSWORD_LOCK_TIME"]) {
+            if self.is_any(&[
+                "REQUIRE",
+                "WITH",
+                "PASSWORD",
+                "ACCOUNT",
+                "DEFAULT",
+                "COMMENT",
+                "ATTRIBUTE",
+                "FAILED_LOGIN_ATTEMPTS",
+                "PASSWORD_LOCK_TIME",
+            ]) {
                 return Err(Error::not_supported(
                     format!("the account option {}", self.word().to_uppercase()),
                     "leave it out",

@@ -14,7 +14,10 @@ impl Parser<'_> {
         self.eat("TIDB");
         let query_only = self.eat_any(&["QUERY", "CONNECTION"]) == Some("QUERY");
         let connection = self.expression()?;
-        Ok(Statement::Kill { connection, query_only })
+        Ok(Statement::Kill {
+            connection,
+            query_only,
+        })
     }
 
     /// `ADMIN CHECK TABLE t, ...`, as TiDB has it.
@@ -41,7 +44,10 @@ impl Parser<'_> {
         let tables = self.comma_separated(Self::object_name)?;
         match action {
             Maintenance::Check => {
-                while self.eat_any(&["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"]).is_some() {}
+                while self
+                    .eat_any(&["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"])
+                    .is_some()
+                {}
                 self.eat_all(&["FOR", "UPGRADE"]);
             }
             Maintenance::Analyze if self.is_any(&["UPDATE", "DROP"]) => {
@@ -61,15 +67,30 @@ impl Parser<'_> {
         }
         let start = self.start();
         while !self.at_statement_end() {
-            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord | Kind::Comma | Kind::Dot) {
+            if !matches!(
+                self.kind(),
+                Kind::Word | Kind::QuotedWord | Kind::Comma | Kind::Dot
+            ) {
                 return self.fail();
             }
             self.advance();
         }
         let what = self.source(start, self.previous_end()).to_uppercase();
         let known = [
-            "PRIVILEGES", "STATUS", "TABLE", "TABLES", "LOGS", "BINARY", "ENGINE", "ERROR", "GENERAL", "RELAY", "SLOW", "HOSTS",
-            "OPTIMIZER_COSTS", "USER_RESOURCES",
+            "PRIVILEGES",
+            "STATUS",
+            "TABLE",
+            "TABLES",
+            "LOGS",
+            "BINARY",
+            "ENGINE",
+            "ERROR",
+            "GENERAL",
+            "RELAY",
+            "SLOW",
+            "HOSTS",
+            "OPTIMIZER_COSTS",
+            "USER_RESOURCES",
         ];
         let first = what.split([' ', ',', '\n', '\t']).next().unwrap_or_default();
         if !known.contains(&first) {

@@ -55,7 +55,10 @@ impl Parser<'_> {
             self.advance();
             self.expect("KEYS")?;
         } else if self.is("ORDER") {
-            return Err(Error::not_supported("ALTER TABLE ... ORDER BY", "rows are ordered by the primary key"));
+            return Err(Error::not_supported(
+                "ALTER TABLE ... ORDER BY",
+                "rows are ordered by the primary key",
+            ));
         } else {
             items.push(AlterItem::Options(self.alter_options()?));
         }
@@ -71,7 +74,16 @@ impl Parser<'_> {
         let mut options = TableOptions::default();
         if !self.table_option(&mut options)? {
             if self.is_any(&[
-                "PARTITION", "COALESCE", "REORGANIZE", "EXCHANGE", "REMOVE", "ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR",
+                "PARTITION",
+                "COALESCE",
+                "REORGANIZE",
+                "EXCHANGE",
+                "REMOVE",
+                "ANALYZE",
+                "CHECK",
+                "OPTIMIZE",
+                "REBUILD",
+                "REPAIR",
                 "TRUNCATE",
             ]) {
                 return Err(Error::not_supported("partitions", ""));
@@ -100,7 +112,10 @@ impl Parser<'_> {
                     return Ok(AlterItem::AddIndex(index));
                 }
                 let name = parser.name()?;
-                Ok(AlterItem::AddColumn(parser.column_definition(name)?, ColumnPosition::Last))
+                Ok(AlterItem::AddColumn(
+                    parser.column_definition(name)?,
+                    ColumnPosition::Last,
+                ))
             })?;
             self.expect_kind(Kind::RightParen)?;
             items.extend(columns);
@@ -135,7 +150,11 @@ impl Parser<'_> {
 
     fn drop_item(&mut self) -> Result<AlterItem> {
         if self.eat_any(&["INDEX", "KEY"]).is_some() {
-            let name = if self.eat("PRIMARY") { "PRIMARY".to_string() } else { self.name()? };
+            let name = if self.eat("PRIMARY") {
+                "PRIMARY".to_string()
+            } else {
+                self.name()?
+            };
             return Ok(if name.eq_ignore_ascii_case("PRIMARY") {
                 AlterItem::DropPrimaryKey
             } else {

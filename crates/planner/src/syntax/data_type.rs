@@ -71,11 +71,13 @@ impl Parser<'_> {
                 Ok(ty)
             }
             "json" => self.word_type(simple(Json)),
-            "enum" | "set" | "bit" | "geometry" | "point" | "linestring" | "polygon" | "multipoint" | "multilinestring"
-            | "multipolygon" | "geometrycollection" | "geomcollection" | "vector" => Err(Error::not_supported(
-                format!("columns of type {}", word.to_uppercase()),
-                "use another type",
-            )),
+            "enum" | "set" | "bit" | "geometry" | "point" | "linestring" | "polygon" | "multipoint"
+            | "multilinestring" | "multipolygon" | "geometrycollection" | "geomcollection" | "vector" => {
+                Err(Error::not_supported(
+                    format!("columns of type {}", word.to_uppercase()),
+                    "use another type",
+                ))
+            }
             _ => self.fail(),
         }
     }
@@ -160,7 +162,11 @@ impl Parser<'_> {
     }
 
     fn characters(&mut self, varying: bool) -> Result<DataType> {
-        let mut ty = DataType::new(if varying { TypeName::VarChar } else { TypeName::Char });
+        let mut ty = DataType::new(if varying {
+            TypeName::VarChar
+        } else {
+            TypeName::Char
+        });
         ty.length = self.type_length()?;
         if varying && ty.length.is_none() {
             return self.fail();
@@ -183,7 +189,11 @@ impl Parser<'_> {
         } else if !varying {
             varying = self.eat_any(&["VARYING", "VARCHAR"]).is_some();
         }
-        let mut ty = DataType::new(if varying { TypeName::VarChar } else { TypeName::Char });
+        let mut ty = DataType::new(if varying {
+            TypeName::VarChar
+        } else {
+            TypeName::Char
+        });
         ty.length = self.type_length()?;
         if varying && ty.length.is_none() {
             return self.fail();
@@ -219,7 +229,9 @@ impl Parser<'_> {
         if self.eat("VARBINARY") {
             return Ok(DataType::new(TypeName::MediumBlob));
         }
-        if self.eat_any(&["VARCHAR", "VARCHARACTER"]).is_none() && self.eat_any(&["CHAR", "CHARACTER"]).is_some() {
+        if self.eat_any(&["VARCHAR", "VARCHARACTER"]).is_none()
+            && self.eat_any(&["CHAR", "CHARACTER"]).is_some()
+        {
             self.expect("VARYING")?;
         }
         let mut ty = DataType::new(TypeName::MediumText);

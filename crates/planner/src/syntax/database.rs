@@ -19,7 +19,15 @@ impl Parser<'_> {
     }
 
     pub fn alter_database(&mut self) -> Result<Statement> {
-        let has_name = !self.is_any(&["DEFAULT", "CHARACTER", "CHARSET", "CHAR", "COLLATE", "ENCRYPTION", "READ"]);
+        let has_name = !self.is_any(&[
+            "DEFAULT",
+            "CHARACTER",
+            "CHARSET",
+            "CHAR",
+            "COLLATE",
+            "ENCRYPTION",
+            "READ",
+        ]);
         let name = if has_name { Some(self.name()?) } else { None };
         let start = self.start();
         let options = self.database_options()?;
@@ -54,18 +62,23 @@ impl Parser<'_> {
         charset: &mut Option<String>,
         collation: &mut Option<String>,
     ) -> Result<bool> {
-        let target = if self.eat_all(&["CHARACTER", "SET"]) || self.eat_all(&["CHAR", "SET"]) || self.eat("CHARSET") {
-            charset
-        } else if self.eat("COLLATE") {
-            collation
-        } else {
-            return Ok(false);
-        };
+        let target =
+            if self.eat_all(&["CHARACTER", "SET"]) || self.eat_all(&["CHAR", "SET"]) || self.eat("CHARSET") {
+                charset
+            } else if self.eat("COLLATE") {
+                collation
+            } else {
+                return Ok(false);
+            };
         self.eat_kind(Kind::Equal);
         if self.eat("DEFAULT") {
             return Ok(true);
         }
-        *target = Some(if self.eat("BINARY") { "binary".into() } else { self.name_or_text()? });
+        *target = Some(if self.eat("BINARY") {
+            "binary".into()
+        } else {
+            self.name_or_text()?
+        });
         Ok(true)
     }
 }

@@ -289,7 +289,8 @@ impl Parser<'_> {
 
     /// At the begin of a query in parentheses.
     pub fn at_query(&self) -> bool {
-        self.is_any(&["SELECT", "WITH", "VALUES", "TABLE"]) && !(self.is("VALUES") && self.peek().kind == Kind::LeftParen)
+        self.is_any(&["SELECT", "WITH", "VALUES", "TABLE"])
+            && !(self.is("VALUES") && self.peek().kind == Kind::LeftParen)
     }
 
     pub fn no_subqueries() -> Error {
@@ -329,7 +330,10 @@ mod tests {
             ("!a = b", "((not a) = b)"),
             ("- a collate utf8mb4_bin", "(-(a collate utf8mb4_bin))"),
             ("a between 1 and 2 and b", "((a between 1 and 2) and b)"),
-            ("a not between 1 and 2 or not b in (1, 2)", "((a not between 1 and 2) or (not (b in (1, 2))))"),
+            (
+                "a not between 1 and 2 or not b in (1, 2)",
+                "((a not between 1 and 2) or (not (b in (1, 2))))",
+            ),
             ("a + interval 1 day * 2", "(date_add(a, 1, 'day') * 2)"),
             ("interval 1 day + a", "date_add(a, 1, 'day')"),
             ("interval(1, 2)", "interval(1, 2)"),
@@ -343,10 +347,28 @@ mod tests {
 
     #[test]
     fn what_mysql_does_not_read() {
-        for text in ["a is true = b", "a like b like c", "a = not b", "a :: int", "[1]", "a := 1", "", "1 +", "(1", "f(,)", "a is distinct from b"] {
+        for text in [
+            "a is true = b",
+            "a like b like c",
+            "a = not b",
+            "a :: int",
+            "[1]",
+            "a := 1",
+            "",
+            "1 +",
+            "(1",
+            "f(,)",
+            "a is distinct from b",
+        ] {
             assert!(shape(text).starts_with("1064 "), "{text}: {}", shape(text));
         }
-        for text in ["a in (select 1)", "(select 1)", "exists (select 1)", "a = any (select 1)", "a member of ('[]')"] {
+        for text in [
+            "a in (select 1)",
+            "(select 1)",
+            "exists (select 1)",
+            "a = any (select 1)",
+            "a member of ('[]')",
+        ] {
             assert!(shape(text).starts_with("1235 "), "{text}: {}", shape(text));
         }
     }
@@ -380,7 +402,11 @@ mod tests {
             format!("a{}", many(" collate utf8mb4_bin", 100_000)),
             format!("a{}", many(" is null", 100_000)),
         ] {
-            assert!(shape(&text).starts_with("1064 Expressions are nested"), "{}", &text[..60]);
+            assert!(
+                shape(&text).starts_with("1064 Expressions are nested"),
+                "{}",
+                &text[..60]
+            );
         }
         for text in [
             format!("a = 0{}", many(" and a = 1", 10_000)),

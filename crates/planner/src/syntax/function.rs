@@ -16,25 +16,92 @@ const RESERVED_FUNCTIONS: &[&str] = &[
 /// Names that are functions only when the parenthesis follows at once. Source: manual 9.2.5 "Function Name Parsing and
 /// Resolution".
 const GLUED: &[&str] = &[
-    "adddate", "bit_and", "bit_or", "bit_xor", "cast", "count", "curdate", "curtime", "date_add", "date_sub", "extract",
-    "group_concat", "max", "mid", "min", "now", "position", "session_user", "std", "stddev", "stddev_pop", "stddev_samp",
-    "subdate", "substr", "substring", "sum", "sysdate", "system_user", "trim", "variance", "var_pop", "var_samp",
+    "adddate",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "cast",
+    "count",
+    "curdate",
+    "curtime",
+    "date_add",
+    "date_sub",
+    "extract",
+    "group_concat",
+    "max",
+    "mid",
+    "min",
+    "now",
+    "position",
+    "session_user",
+    "std",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "subdate",
+    "substr",
+    "substring",
+    "sum",
+    "sysdate",
+    "system_user",
+    "trim",
+    "variance",
+    "var_pop",
+    "var_samp",
 ];
 
 const UNSUPPORTED_AGGREGATES: &[&str] = &[
-    "bit_and", "bit_or", "bit_xor", "group_concat", "json_arrayagg", "json_objectagg", "std", "stddev", "stddev_pop",
-    "stddev_samp", "variance", "var_pop", "var_samp", "st_collect",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "group_concat",
+    "json_arrayagg",
+    "json_objectagg",
+    "std",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "variance",
+    "var_pop",
+    "var_samp",
+    "st_collect",
 ];
 
 const WINDOW_FUNCTIONS: &[&str] = &[
-    "cume_dist", "dense_rank", "first_value", "lag", "last_value", "lead", "nth_value", "ntile", "percent_rank", "rank",
+    "cume_dist",
+    "dense_rank",
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
+    "nth_value",
+    "ntile",
+    "percent_rank",
+    "rank",
     "row_number",
 ];
 
 const UNITS: &[&str] = &[
-    "microsecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "second_microsecond",
-    "minute_microsecond", "minute_second", "hour_microsecond", "hour_second", "hour_minute", "day_microsecond",
-    "day_second", "day_minute", "day_hour", "year_month",
+    "microsecond",
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+    "second_microsecond",
+    "minute_microsecond",
+    "minute_second",
+    "hour_microsecond",
+    "hour_second",
+    "hour_minute",
+    "day_microsecond",
+    "day_second",
+    "day_minute",
+    "day_hour",
+    "year_month",
 ];
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
@@ -310,7 +377,11 @@ impl Parser<'_> {
 
     fn case(&mut self) -> Result<Expr> {
         self.advance();
-        let operand = if self.is("WHEN") { None } else { Some(Box::new(self.expression()?)) };
+        let operand = if self.is("WHEN") {
+            None
+        } else {
+            Some(Box::new(self.expression()?))
+        };
         let mut branches = Vec::new();
         while self.eat("WHEN") {
             let when = self.expression()?;
@@ -320,7 +391,11 @@ impl Parser<'_> {
         if branches.is_empty() {
             return self.fail();
         }
-        let otherwise = if self.eat("ELSE") { Some(Box::new(self.expression()?)) } else { None };
+        let otherwise = if self.eat("ELSE") {
+            Some(Box::new(self.expression()?))
+        } else {
+            None
+        };
         self.expect("END")?;
         self.grow()?;
         Ok(Expr::Case {
@@ -348,7 +423,11 @@ impl Parser<'_> {
         self.open("convert")?;
         let operand = Box::new(self.expression()?);
         let expr = if self.eat("USING") {
-            let charset = if self.eat("BINARY") { "binary".into() } else { self.name_or_text()? };
+            let charset = if self.eat("BINARY") {
+                "binary".into()
+            } else {
+                self.name_or_text()?
+            };
             Expr::ConvertUsing { operand, charset }
         } else {
             self.expect_kind(Kind::Comma)?;
@@ -374,8 +453,12 @@ impl Parser<'_> {
             }
             "nchar" => CastType::NChar(self.optional_length()?),
             "signed" | "unsigned" => {
-                if self.eat_any(&["INTEGER", "INT"]).is_some() {}
-                if word == "signed" { CastType::Signed } else { CastType::Unsigned }
+                self.eat_any(&["INTEGER", "INT"]);
+                if word == "signed" {
+                    CastType::Signed
+                } else {
+                    CastType::Unsigned
+                }
             }
             "date" => CastType::Date,
             "time" => CastType::Time(self.fractional_digits()?),
@@ -436,7 +519,11 @@ impl Parser<'_> {
             return Ok((10, 0));
         }
         let precision = self.unsigned_32()?;
-        let scale = if self.eat_kind(Kind::Comma) { self.unsigned_32()? } else { 0 };
+        let scale = if self.eat_kind(Kind::Comma) {
+            self.unsigned_32()?
+        } else {
+            0
+        };
         self.expect_kind(Kind::RightParen)?;
         // The checks themselves, and their messages, are the binder's.
         Ok((precision, u8::try_from(scale).unwrap_or(u8::MAX)))
@@ -448,8 +535,15 @@ impl Parser<'_> {
         loop {
             if self.eat("BINARY") {
                 binary = true;
-            } else if self.eat("CHARSET") || self.eat_all(&["CHARACTER", "SET"]) || self.eat_all(&["CHAR", "SET"]) {
-                charset = Some(if self.eat("BINARY") { "binary".into() } else { self.name_or_text()? });
+            } else if self.eat("CHARSET")
+                || self.eat_all(&["CHARACTER", "SET"])
+                || self.eat_all(&["CHAR", "SET"])
+            {
+                charset = Some(if self.eat("BINARY") {
+                    "binary".into()
+                } else {
+                    self.name_or_text()?
+                });
             } else if self.eat("ASCII") {
                 charset = Some("ascii".into());
             } else {
@@ -553,7 +647,11 @@ impl Parser<'_> {
         self.open("char")?;
         let mut args = self.comma_separated(Self::expression)?;
         // The character set is always said: a last argument that is a string could be taken for one.
-        let charset = if self.eat("USING") && !self.eat("BINARY") { self.name_or_text()? } else { "binary".into() };
+        let charset = if self.eat("USING") && !self.eat("BINARY") {
+            self.name_or_text()?
+        } else {
+            "binary".into()
+        };
         args.push(Expr::Text(charset));
         self.close(call("char", args))
     }

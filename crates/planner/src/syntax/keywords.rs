@@ -276,7 +276,9 @@ pub fn is_reserved(word: &str) -> bool {
     };
     upper.copy_from_slice(word.as_bytes());
     upper.make_ascii_uppercase();
-    RESERVED.binary_search_by(|candidate| candidate.as_bytes().cmp(&*upper)).is_ok()
+    RESERVED
+        .binary_search_by(|candidate| candidate.as_bytes().cmp(&*upper))
+        .is_ok()
 }
 
 #[cfg(test)]
@@ -286,7 +288,11 @@ mod tests {
     #[test]
     fn reserved_words_are_sorted_and_found() {
         assert!(RESERVED.is_sorted());
-        assert!(RESERVED.iter().all(|word| word.len() <= LONGEST && is_reserved(word)));
+        assert!(
+            RESERVED
+                .iter()
+                .all(|word| word.len() <= LONGEST && is_reserved(word))
+        );
         assert!(is_reserved("select") && is_reserved("Key"));
         assert!(!is_reserved("status") && !is_reserved("date") && !is_reserved(""));
         assert!(!is_reserved(&"x".repeat(100)));

@@ -11,6 +11,8 @@ use super::token::{Kind, Token};
 /// The version that `/*!NNNNN ... */` comments are compared with: their content is read when it is not newer.
 const VERSION: u32 = 80_033;
 
+type IsDigit = fn(&u8) -> bool;
+
 /// Reads tokens from a text. Small and `Copy`, so that looking ahead is copying.
 #[derive(Debug, Clone, Copy)]
 pub struct Lexer<'a> {
@@ -58,7 +60,11 @@ impl<'a> Lexer<'a> {
         }
         let start = self.at;
         if start >= self.text.len() {
-            let kind = if self.in_version_comment { Kind::Bad } else { Kind::End };
+            let kind = if self.in_version_comment {
+                Kind::Bad
+            } else {
+                Kind::End
+            };
             return self.finish(kind, start, start);
         }
         let (kind, end) = self.scan(start);
@@ -79,7 +85,9 @@ impl<'a> Lexer<'a> {
             match self.byte(self.at) {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => self.at += 1,
                 b'#' => self.skip_line(),
-                b'-' if self.byte(self.at + 1) == b'-' && self.comment_may_follow(self.at + 2) => self.skip_line(),
+                b'-' if self.byte(self.at + 1) == b'-' && self.comment_may_follow(self.at + 2) => {
+                    self.skip_line()
+                }
                 b'/' if self.byte(self.at + 1) == b'*' => self.enter_comment()?,
                 b'*' if self.in_version_comment && self.byte(self.at + 1) == b'/' => {
                     self.in_version_comment = false;
@@ -133,11 +141,9 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    fn word_end(&self, mut at: usize) -> usize {
-        while is_word_byte(self.byte(at)) {
-            at += 1;
-        }
-        at
+    fn word_end(&self, at: usize) -> usize {
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        at + rest.iter().take_while(|&&b| is_word_byte(b)).count()
     }
 
     fn scan(&self, start: usize) -> (Kind, usize) {
@@ -220,7 +226,7 @@ impl<'a> Lexer<'a> {
 
     fn number(&self, start: usize) -> (Kind, usize) {
         if self.byte(start) == b'0' {
-            let radix: Option<(Kind, fn(&u8) -> bool)> = match self.byte(start + 1) {
+            let radix: Option<(Kind, IsDigit)> = match self.byte(start + 1) {
                 b'x' => Some((Kind::Hex, u8::is_ascii_hexdigit)),
                 b'b' => Some((Kind::Bits, |b| matches!(b, b'0' | b'1'))),
                 _ => None,
@@ -256,9 +262,21 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// Whether a byte may be part of an unquoted name.
 pub fn is_word_byte(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b >= 0x80
+    WORD_BYTES[b as usize]
 }
+
+const WORD_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        table[b] = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;
+        b += 1;
+    }
+    table
+};
 
 /// `x'4'` and `b'2'` are no literals.
 fn check_digits(kind: Kind, token: &[u8]) -> Kind {
@@ -419,9 +437,24 @@ mod tests {
 
     #[test]
     fn any_bytes_end() {
-        for text in ["\0", "é", "\u{10ffff}'", "'\\", "/*!", "/*!4", "x'", "N'", "0x", "@", "\\N", "*/"] {
+        for text in [
+            "\0",
+            "é",
+            "\u{10ffff}'",
+            "'\\",
+            "/*!",
+            "/*!4",
+            "x'",
+            "N'",
+            "0x",
+            "@",
+            "\\N",
+            "*/",
+        ] {
             let mut lexer = Lexer::new(text, 0, &mode());
-            let count = (0..20).take_while(|_| lexer.next_token().kind != Kind::End).count();
+            let count = (0..20)
+                .take_while(|_| lexer.next_token().kind != Kind::End)
+                .count();
             assert!(count <= 20);
         }
     }

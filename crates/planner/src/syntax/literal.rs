@@ -76,7 +76,11 @@ pub fn bit_bytes(token: &str) -> Vec<u8> {
 
 fn radix_digits(token: &str) -> &[u8] {
     let bytes = token.as_bytes();
-    let end = if token.ends_with('\'') { bytes.len() - 1 } else { bytes.len() };
+    let end = if token.ends_with('\'') {
+        bytes.len() - 1
+    } else {
+        bytes.len()
+    };
     bytes.get(2..end).unwrap_or_default()
 }
 
@@ -86,8 +90,12 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
         Expr::Column(name) => name.column.clone(),
         Expr::Null => "NULL".into(),
         Expr::Text(_) => first_text(source, mode).unwrap_or_default(),
-        Expr::Introduced { .. } => first_text(source, mode).unwrap_or_else(|| strip_comments(source, mode).into_owned()),
-        Expr::Number(NumberText::Integer(text) | NumberText::Decimal(text) | NumberText::Float(text)) => text.clone(),
+        Expr::Introduced { .. } => {
+            first_text(source, mode).unwrap_or_else(|| strip_comments(source, mode).into_owned())
+        }
+        Expr::Number(NumberText::Integer(text) | NumberText::Decimal(text) | NumberText::Float(text)) => {
+            text.clone()
+        }
         Expr::Bool(_) | Expr::Parameter(_) | Expr::Bytes(_) => source
             .trim_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '(' | ')' | '+'))
             .to_string(),
@@ -106,7 +114,11 @@ fn first_text(source: &str, mode: &SqlMode) -> Option<String> {
             Kind::End | Kind::Bad => return None,
             _ => continue,
         };
-        return Some(unquote(quoted, !mode.no_backslash_escapes).trim_start().to_string());
+        return Some(
+            unquote(quoted, !mode.no_backslash_escapes)
+                .trim_start()
+                .to_string(),
+        );
     }
 }
 

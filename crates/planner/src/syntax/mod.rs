@@ -40,8 +40,8 @@ use types::{Error, Result, errno};
 
 use ast::Statement;
 pub(crate) use lexer::Lexer;
-use parser::Parser;
 pub(crate) use literal::unquote;
+use parser::Parser;
 pub(crate) use token::{Kind, Token};
 
 /// A statement of a text.
@@ -92,7 +92,11 @@ pub fn parse_one(text: &str, mode: SqlMode) -> Result<Parsed> {
     let mut parser = Parser::new(text, 0, mode);
     let parsed = parser.parse_statement()?;
     parser.skip_semicolon();
-    if parser.at_end() { Ok(parsed) } else { parser.fail() }
+    if parser.at_end() {
+        Ok(parsed)
+    } else {
+        parser.fail()
+    }
 }
 
 /// A lone expression, as the filter of a test or a tool gives it.

@@ -36,7 +36,11 @@ impl Parser<'_> {
         }
         let mut operand = self.primary()?;
         while self.eat("COLLATE") {
-            let collation = if self.eat("BINARY") { "binary".into() } else { self.name_or_text()? };
+            let collation = if self.eat("BINARY") {
+                "binary".into()
+            } else {
+                self.name_or_text()?
+            };
             self.grow()?;
             operand = Expr::Collate {
                 operand: Box::new(operand),
@@ -145,7 +149,10 @@ impl Parser<'_> {
                 let start = self.start();
                 self.advance();
                 while self.start() == self.previous_end()
-                    && matches!(self.kind(), Kind::Dot | Kind::Word | Kind::Integer | Kind::Decimal)
+                    && matches!(
+                        self.kind(),
+                        Kind::Dot | Kind::Word | Kind::Integer | Kind::Decimal
+                    )
                 {
                     self.advance();
                 }
@@ -173,12 +180,19 @@ impl Parser<'_> {
             "global" => Some(VariableScope::Global),
             "session" | "local" => Some(VariableScope::Session),
             "persist" | "persist_only" => {
-                return Err(Error::not_supported("persisted variables", "use the configuration file"));
+                return Err(Error::not_supported(
+                    "persisted variables",
+                    "use the configuration file",
+                ));
             }
             _ => None,
         };
         let second = self.name_behind_point()?;
-        let name = if scope.is_some() { second } else { format!("{first}.{second}") };
+        let name = if scope.is_some() {
+            second
+        } else {
+            format!("{first}.{second}")
+        };
         Ok((scope, name.to_lowercase()))
     }
 

@@ -3,7 +3,8 @@
 use types::{Error, Result};
 
 use super::ast::{
-    Expr, IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, NumberText, OrderItem, Select, SelectItem, TableRef,
+    Expr, IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, NumberText, OrderItem, Select,
+    SelectItem, TableRef,
 };
 use super::literal::item_name;
 use super::parser::Parser;
@@ -14,7 +15,10 @@ impl Parser<'_> {
     /// A SELECT, in parentheses or not; whatever would combine it with another query is refused.
     pub fn select(&mut self) -> Result<Select> {
         if self.is("WITH") {
-            return Err(Error::not_supported("WITH (common table expressions)", "run the inner query first"));
+            return Err(Error::not_supported(
+                "WITH (common table expressions)",
+                "run the inner query first",
+            ));
         }
         if self.is("VALUES") {
             return Err(Error::not_supported("VALUES statements", "use SELECT"));
@@ -40,7 +44,7 @@ impl Parser<'_> {
             limit: None,
             locking: None,
         };
-        self.from_clause(&mut select)?;
+        self.clauses_of_table(&mut select)?;
         self.refuse_combination()?;
         select.order_by = self.order_by()?;
         select.limit = self.limit()?;
@@ -59,7 +63,10 @@ impl Parser<'_> {
         let order_by = self.order_by()?;
         let limit = self.limit()?;
         if (!order_by.is_empty() || limit.is_some()) && (select.limit.is_some() || select.locking.is_some()) {
-            return Err(Error::not_supported("ORDER BY or LIMIT around a query in parentheses", ""));
+            return Err(Error::not_supported(
+                "ORDER BY or LIMIT around a query in parentheses",
+                "",
+            ));
         }
         if !order_by.is_empty() {
             select.order_by = order_by;
@@ -73,14 +80,20 @@ impl Parser<'_> {
 
     fn refuse_combination(&self) -> Result<()> {
         if self.is_any(&["UNION", "EXCEPT", "INTERSECT"]) {
-            return Err(Error::not_supported(self.word().to_uppercase(), "run the queries one by one"));
+            return Err(Error::not_supported(
+                self.word().to_uppercase(),
+                "run the queries one by one",
+            ));
         }
         Ok(())
     }
 
     fn refuse_into(&self) -> Result<()> {
         if self.is("INTO") {
-            return Err(Error::not_supported("SELECT ... INTO", "read the result with the client"));
+            return Err(Error::not_supported(
+                "SELECT ... INTO",
+                "read the result with the client",
+            ));
         }
         Ok(())
     }
@@ -193,13 +206,15 @@ impl Parser<'_> {
         match self.kind() {
             Kind::Text => Ok(Some(self.text_literal()?)),
             Kind::QuotedWord => Ok(Some(self.alias_name()?)),
-            Kind::Word if has_as || !super::keywords::is_reserved(self.word()) => Ok(Some(self.alias_name()?)),
+            Kind::Word if has_as || !super::keywords::is_reserved(self.word()) => {
+                Ok(Some(self.alias_name()?))
+            }
             _ if has_as => self.fail(),
             _ => Ok(None),
         }
     }
 
-    fn from_clause(&mut self, select: &mut Select) -> Result<()> {
+    fn clauses_of_table(&mut self, select: &mut Select) -> Result<()> {
         if self.eat("FROM") {
             if !self.eat("DUAL") {
                 select.from = Some(self.table_ref()?);
@@ -214,7 +229,10 @@ impl Parser<'_> {
             self.advance();
             select.group_by = self.comma_separated(Self::named_expression)?;
             if self.are(&["WITH", "ROLLUP"]) {
-                return Err(Error::not_supported("GROUP BY ... WITH ROLLUP", "run a second query for the totals"));
+                return Err(Error::not_supported(
+                    "GROUP BY ... WITH ROLLUP",
+                    "run a second query for the totals",
+                ));
             }
         }
         if self.eat("HAVING") {
@@ -241,7 +259,10 @@ impl Parser<'_> {
         if self.kind() == Kind::LeftParen {
             self.advance();
             if self.at_query() || self.kind() == Kind::LeftParen {
-                return Err(Error::not_supported("subqueries in FROM", "run the inner query first"));
+                return Err(Error::not_supported(
+                    "subqueries in FROM",
+                    "run the inner query first",
+                ));
             }
             let table = self.nested(Self::table_ref)?;
             self.refuse_joins()?;
@@ -249,7 +270,10 @@ impl Parser<'_> {
             return Ok(table);
         }
         if self.is("LATERAL") {
-            return Err(Error::not_supported("subqueries in FROM", "run the inner query first"));
+            return Err(Error::not_supported(
+                "subqueries in FROM",
+                "run the inner query first",
+            ));
         }
         if self.is("JSON_TABLE") {
             return Err(Error::not_supported("JSON_TABLE()", ""));
@@ -318,7 +342,13 @@ impl Parser<'_> {
             self.expect_kind(Kind::LeftParen)?;
             let mut indexes = Vec::new();
             if self.kind() != Kind::RightParen {
-                indexes = self.comma_separated(|p| if p.eat("PRIMARY") { Ok("PRIMARY".into()) } else { p.name() })?;
+                indexes = self.comma_separated(|p| {
+                    if p.eat("PRIMARY") {
+                        Ok("PRIMARY".into())
+                    } else {
+                        p.name()
+                    }
+                })?;
             } else if kind != IndexHintKind::Use {
                 return self.fail();
             }
@@ -334,7 +364,15 @@ impl Parser<'_> {
 
     /// More than one table.
     pub fn refuse_joins(&self) -> Result<()> {
-        let joins = ["JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "NATURAL", "STRAIGHT_JOIN"];
+        let joins = [
+            "JOIN",
+            "INNER",
+            "CROSS",
+            "LEFT",
+            "RIGHT",
+            "NATURAL",
+            "STRAIGHT_JOIN",
+        ];
         if self.kind() == Kind::Comma || self.is_any(&joins) {
             return Err(Error::not_supported("joins", "read the tables one by one"));
         }
@@ -366,7 +404,11 @@ impl Parser<'_> {
                 count,
             }));
         }
-        let offset = if self.eat("OFFSET") { Some(self.limit_number()?) } else { None };
+        let offset = if self.eat("OFFSET") {
+            Some(self.limit_number()?)
+        } else {
+            None
+        };
         Ok(Some(Limit { offset, count: first }))
     }
 

@@ -21,7 +21,9 @@ impl Parser<'_> {
         }
         let scope = self.transaction_scope();
         if let Some(scope) = scope {
-            return Ok(Statement::Set(vec![SetClause::Plain(self.set_transaction(scope)?)]));
+            return Ok(Statement::Set(vec![SetClause::Plain(
+                self.set_transaction(scope)?,
+            )]));
         }
         Ok(Statement::Set(self.comma_separated(Self::set_clause)?))
     }
@@ -117,7 +119,11 @@ impl Parser<'_> {
     }
 
     fn assignment_sign(&mut self) -> Result<()> {
-        if self.eat_kind(Kind::Equal) || self.eat_kind(Kind::Assign) { Ok(()) } else { self.fail() }
+        if self.eat_kind(Kind::Equal) || self.eat_kind(Kind::Assign) {
+            Ok(())
+        } else {
+            self.fail()
+        }
     }
 
     fn variable(&mut self, scope: VariableScope, name: String) -> Result<SetClause> {
@@ -132,9 +138,17 @@ impl Parser<'_> {
         }
         let next = self.peek().kind;
         let alone = matches!(next, Kind::Comma | Kind::Semicolon | Kind::End);
-        if alone && matches!(self.kind(), Kind::Word | Kind::QuotedWord) && !self.is_any(&["NULL", "TRUE", "FALSE"]) {
+        if alone
+            && matches!(self.kind(), Kind::Word | Kind::QuotedWord)
+            && !self.is_any(&["NULL", "TRUE", "FALSE"])
+        {
             let is_word = self.is_any(&["ON", "ALL", "BINARY", "ROW", "SYSTEM"]);
-            let is_function = self.is_any(&["CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_USER"]);
+            let is_function = self.is_any(&[
+                "CURRENT_TIMESTAMP",
+                "CURRENT_DATE",
+                "CURRENT_TIME",
+                "CURRENT_USER",
+            ]);
             if is_word {
                 let word = self.word().to_string();
                 self.advance();
@@ -151,7 +165,11 @@ impl Parser<'_> {
         self.advance();
         let charset = self.charset_or_default()?;
         let collation = if charset.is_some() && self.eat("COLLATE") {
-            Some(if self.eat("BINARY") { "binary".into() } else { self.name_or_text()? })
+            Some(if self.eat("BINARY") {
+                "binary".into()
+            } else {
+                self.name_or_text()?
+            })
         } else {
             None
         };
@@ -171,9 +189,16 @@ impl Parser<'_> {
     /// `SET PASSWORD [FOR user] = 'text'`
     fn set_password(&mut self) -> Result<Statement> {
         self.advance();
-        let user = if self.eat("FOR") { Some(self.account_name()?) } else { None };
+        let user = if self.eat("FOR") {
+            Some(self.account_name()?)
+        } else {
+            None
+        };
         self.assignment_sign()?;
         let password = self.text_literal()?;
-        Ok(Statement::Command(Box::new(Command::SetPassword { user, password })))
+        Ok(Statement::Command(Box::new(Command::SetPassword {
+            user,
+            password,
+        })))
     }
 }

@@ -83,7 +83,11 @@ impl Parser<'_> {
             return plain(Show::Charset(self.show_filter()?));
         }
         if self.eat("GRANTS") {
-            let user = if self.eat("FOR") { Some(self.account_name()?) } else { None };
+            let user = if self.eat("FOR") {
+                Some(self.account_name()?)
+            } else {
+                None
+            };
             return plain(Show::Grants { user });
         }
         for words in EMPTY {
@@ -96,7 +100,10 @@ impl Parser<'_> {
             }
         }
         if self.is_any(&["ENGINE", "PROFILE", "BINLOG", "RELAYLOG", "OPEN"]) {
-            return Err(Error::not_supported(format!("SHOW {}", self.word().to_uppercase()), ""));
+            return Err(Error::not_supported(
+                format!("SHOW {}", self.word().to_uppercase()),
+                "",
+            ));
         }
         self.fail()
     }
@@ -104,7 +111,9 @@ impl Parser<'_> {
     /// Lists of a database's or a table's things.
     fn show_of_object(&mut self) -> Result<Option<ShowStatement>> {
         let full = (self.is("FULL") || self.is("EXTENDED"))
-            && ["TABLES", "COLUMNS", "FIELDS", "FULL"].iter().any(|word| self.peek_is(word));
+            && ["TABLES", "COLUMNS", "FIELDS", "FULL"]
+                .iter()
+                .any(|word| self.peek_is(word));
         let mut show_full = false;
         if full {
             self.eat("EXTENDED");
@@ -118,7 +127,11 @@ impl Parser<'_> {
             (&["EVENTS"], Target::Events),
         ] {
             if self.eat_all(words) {
-                let database = if self.eat_any(&["FROM", "IN"]).is_some() { Some(self.name()?) } else { None };
+                let database = if self.eat_any(&["FROM", "IN"]).is_some() {
+                    Some(self.name()?)
+                } else {
+                    None
+                };
                 return Ok(Some(ShowStatement::OfDatabase {
                     target,
                     database,
@@ -163,7 +176,10 @@ impl Parser<'_> {
             });
         }
         if self.is_any(&["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "USER"]) {
-            return Err(Error::not_supported(format!("SHOW CREATE {}", self.word().to_uppercase()), ""));
+            return Err(Error::not_supported(
+                format!("SHOW CREATE {}", self.word().to_uppercase()),
+                "",
+            ));
         }
         self.fail()
     }

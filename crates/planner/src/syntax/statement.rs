@@ -162,7 +162,11 @@ impl Parser<'_> {
     fn explain(&mut self) -> Result<Statement> {
         self.advance();
         let analyze = self.eat("ANALYZE");
-        let mut format = if analyze { ExplainFormat::Tree } else { ExplainFormat::Traditional };
+        let mut format = if analyze {
+            ExplainFormat::Tree
+        } else {
+            ExplainFormat::Traditional
+        };
         if self.is("FORMAT") && self.peek().kind == Kind::Equal {
             self.advance();
             self.advance();
@@ -182,9 +186,14 @@ impl Parser<'_> {
             return self.fail();
         }
         if self.are(&["FOR", "CONNECTION"]) {
-            return Err(Error::not_supported("EXPLAIN FOR CONNECTION", "explain the statement itself"));
+            return Err(Error::not_supported(
+                "EXPLAIN FOR CONNECTION",
+                "explain the statement itself",
+            ));
         }
-        let explains = self.is_any(&["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "TABLE", "VALUES"]);
+        let explains = self.is_any(&[
+            "SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "TABLE", "VALUES",
+        ]);
         if !explains && self.kind() != Kind::LeftParen {
             return self.describe_table();
         }

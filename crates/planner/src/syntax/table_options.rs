@@ -9,13 +9,32 @@ use crate::errno::ER_CONFLICTING_DECLARATIONS;
 
 /// Options that are read and mean nothing here: `NAME [=] value`.
 const IGNORED: &[&str] = &[
-    "ROW_FORMAT", "KEY_BLOCK_SIZE", "STATS_PERSISTENT", "STATS_AUTO_RECALC", "STATS_SAMPLE_PAGES", "AVG_ROW_LENGTH", "MAX_ROWS",
-    "MIN_ROWS", "CHECKSUM", "DELAY_KEY_WRITE", "PACK_KEYS", "COMPRESSION", "INSERT_METHOD", "TABLE_CHECKSUM",
+    "ROW_FORMAT",
+    "KEY_BLOCK_SIZE",
+    "STATS_PERSISTENT",
+    "STATS_AUTO_RECALC",
+    "STATS_SAMPLE_PAGES",
+    "AVG_ROW_LENGTH",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "PACK_KEYS",
+    "COMPRESSION",
+    "INSERT_METHOD",
+    "TABLE_CHECKSUM",
     "AUTOEXTEND_SIZE",
 ];
 
 /// Options that would change where data is, or how.
-const REFUSED: &[&str] = &["UNION", "CONNECTION", "TABLESPACE", "SECONDARY_ENGINE", "ENGINE_ATTRIBUTE", "PASSWORD"];
+const REFUSED: &[&str] = &[
+    "UNION",
+    "CONNECTION",
+    "TABLESPACE",
+    "SECONDARY_ENGINE",
+    "ENGINE_ATTRIBUTE",
+    "PASSWORD",
+];
 
 impl Parser<'_> {
     /// The options of CREATE TABLE, separated by blanks or commas.
@@ -28,7 +47,10 @@ impl Parser<'_> {
             self.eat_kind(Kind::Comma);
         }
         if self.is("PARTITION") {
-            return Err(Error::not_supported("partitions", "create the table without them"));
+            return Err(Error::not_supported(
+                "partitions",
+                "create the table without them",
+            ));
         }
         Ok(options)
     }
@@ -50,7 +72,10 @@ impl Parser<'_> {
         } else if self.is_any(IGNORED) {
             self.advance();
             self.eat_kind(Kind::Equal);
-            if !matches!(self.kind(), Kind::Word | Kind::Integer | Kind::Text | Kind::QuotedWord) {
+            if !matches!(
+                self.kind(),
+                Kind::Word | Kind::Integer | Kind::Text | Kind::QuotedWord
+            ) {
                 return self.fail();
             }
             self.advance();

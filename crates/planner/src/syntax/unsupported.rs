@@ -36,7 +36,11 @@ const STATEMENTS: &[(&str, &str)] = &[
 const OBJECTS: &[(&str, &str, &str)] = &[
     ("VIEW", "views", "use the SELECT itself"),
     ("TRIGGER", "triggers", "do it in the application"),
-    ("PROCEDURE", "stored procedures", "run the statements from the client"),
+    (
+        "PROCEDURE",
+        "stored procedures",
+        "run the statements from the client",
+    ),
     ("FUNCTION", "stored functions", "compute it in the application"),
     ("EVENT", "events", "use the operating system's scheduler"),
     ("FULLTEXT", "full-text indexes", "use LIKE"),
@@ -72,7 +76,10 @@ impl Parser<'_> {
             }
         }
         if is_view {
-            return Err(Error::not_supported(format!("{verb} of views and stored programs"), ""));
+            return Err(Error::not_supported(
+                format!("{verb} of views and stored programs"),
+                "",
+            ));
         }
         self.fail()
     }

@@ -77,7 +77,10 @@ impl Parser<'_> {
         let (next, after) = self.peek_two();
         let text = self.text_of(next);
         (next.kind == Kind::LeftParen && after.kind != Kind::RightParen)
-            || (next.kind == Kind::Word && ["select", "with", "table"].iter().any(|w| text.eq_ignore_ascii_case(w)))
+            || (next.kind == Kind::Word
+                && ["select", "with", "table"]
+                    .iter()
+                    .any(|w| text.eq_ignore_ascii_case(w)))
     }
 
     fn row_of_values(&mut self) -> Result<Vec<Option<Expr>>> {
@@ -125,11 +128,18 @@ impl Parser<'_> {
         let ignore = self.eat("IGNORE");
         let table = self.table_ref()?;
         if self.refuse_joins().is_err() {
-            return Err(Error::not_supported("UPDATE of several tables", "update the tables one by one"));
+            return Err(Error::not_supported(
+                "UPDATE of several tables",
+                "update the tables one by one",
+            ));
         }
         self.expect("SET")?;
         let assignments = self.comma_separated(Self::assignment)?;
-        let filter = if self.eat("WHERE") { Some(self.expression()?) } else { None };
+        let filter = if self.eat("WHERE") {
+            Some(self.expression()?)
+        } else {
+            None
+        };
         Ok(Update {
             ignore,
             table,
@@ -157,7 +167,11 @@ impl Parser<'_> {
         if self.refuse_joins().is_err() || self.is("USING") || self.kind() == Kind::Dot {
             return Err(Self::no_multi_table_delete());
         }
-        let filter = if self.eat("WHERE") { Some(self.expression()?) } else { None };
+        let filter = if self.eat("WHERE") {
+            Some(self.expression()?)
+        } else {
+            None
+        };
         Ok(Delete {
             ignore,
             table,

@@ -225,7 +225,10 @@ pub enum CastType {
     Time(u8),
     DateTime(u8),
     Year,
-    Decimal { precision: u32, scale: u8 },
+    Decimal {
+        precision: u32,
+        scale: u8,
+    },
     Float,
     Double,
     Json,

@@ -10,11 +10,13 @@ mod show;
 mod write;
 
 pub use definition::{
-    AlterItem, ColumnDefinition, ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause, IndexDefinition,
-    IndexKind, IndexPart, TableElement, TableOptions, TypeName,
+    AlterItem, ColumnDefinition, ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause,
+    IndexDefinition, IndexKind, IndexPart, TableElement, TableOptions, TypeName,
 };
 pub use expr::{BinaryOp, CastType, ColumnName, Expr, NumberText, TemporalKind, TruthTest, UnaryOp};
-pub use query::{IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, OrderItem, Select, SelectItem, TableRef};
+pub use query::{
+    IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, OrderItem, Select, SelectItem, TableRef,
+};
 pub use show::{ShowStatement, Target};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
