@@ -6,8 +6,8 @@
 
 pub mod bounded;
 pub mod mutate;
-pub mod storage;
 pub mod sql;
+pub mod storage;
 pub mod wire_packets;
 
 /// One target.
@@ -19,8 +19,24 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
-    Target { name: "packets", run: wire_packets::run, seeds: wire_packets::seeds },
-    Target { name: "keys", run: storage::keys, seeds: storage::key_seeds },
-    Target { name: "rows", run: storage::rows, seeds: storage::row_seeds },
-    Target { name: "sql", run: sql::run, seeds: sql::seeds },
+    Target {
+        name: "packets",
+        run: wire_packets::run,
+        seeds: wire_packets::seeds,
+    },
+    Target {
+        name: "keys",
+        run: storage::keys,
+        seeds: storage::key_seeds,
+    },
+    Target {
+        name: "rows",
+        run: storage::rows,
+        seeds: storage::row_seeds,
+    },
+    Target {
+        name: "sql",
+        run: sql::run,
+        seeds: sql::seeds,
+    },
 ];

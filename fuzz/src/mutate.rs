@@ -8,7 +8,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -17,7 +17,11 @@ impl Random {
 
     /// A number below `bound`; 0 when that is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
+        if bound == 0 {
+            0
+        } else {
+            (self.number() % bound as u64) as usize
+        }
     }
 }
 
@@ -38,7 +42,7 @@ fn step(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
     match random.below(8) {
         0 if !input.is_empty() => input[at] ^= 1 << random.below(8),
         1 if !input.is_empty() => input[at] = INTERESTING[random.below(INTERESTING.len())],
-        2 => input.insert(at, random.next() as u8),
+        2 => input.insert(at, random.number() as u8),
         3 if !input.is_empty() => {
             input.remove(at);
         }
@@ -57,7 +61,7 @@ fn step(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
         }
         _ => {
             let count = random.below(9);
-            input.extend((0..count).map(|_| random.next() as u8));
+            input.extend((0..count).map(|_| random.number() as u8));
         }
     }
 }

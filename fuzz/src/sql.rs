@@ -15,7 +15,12 @@ pub fn run(input: &[u8]) {
 
 fn modes() -> [SqlMode; 2] {
     let plain = SqlMode::default();
-    let odd = SqlMode { ansi_quotes: true, pipes_as_concat: true, no_backslash_escapes: true, ..plain };
+    let odd = SqlMode {
+        ansi_quotes: true,
+        pipes_as_concat: true,
+        no_backslash_escapes: true,
+        ..plain
+    };
     [plain, odd]
 }
 

@@ -34,7 +34,10 @@ pub fn keys(bytes: &[u8]) {
 }
 
 pub fn key_seeds() -> Vec<Vec<u8>> {
-    let mut seeds = vec![codec::key::row_key(7, &codec::key::RowHandle::Int(-5)), codec::meta::hash_key(b"DBs", b"1")];
+    let mut seeds = vec![
+        codec::key::row_key(7, &codec::key::RowHandle::Int(-5)),
+        codec::meta::hash_key(b"DBs", b"1"),
+    ];
     for (ty, value) in TYPES.iter().zip(values()) {
         let mut index = codec::key::index_prefix(7, 2);
         if codec::datum::encode(&value, ty, &mut index).is_ok() {

@@ -9,10 +9,19 @@ const PAYLOAD_BYTES_MAX: usize = 1 << 20;
 
 /// The first byte chooses the layer; the rest is what it reads.
 pub fn run(input: &[u8]) {
-    let Some((&layer, bytes)) = input.split_first() else { return };
+    let Some((&layer, bytes)) = input.split_first() else {
+        return;
+    };
     match layer % 6 {
         0 => framed(bytes),
-        1 => compressed(bytes, if layer & 8 == 0 { Algorithm::Zlib } else { Algorithm::Zstd { level: 3 } }),
+        1 => compressed(
+            bytes,
+            if layer & 8 == 0 {
+                Algorithm::Zlib
+            } else {
+                Algorithm::Zstd { level: 3 }
+            },
+        ),
         2 => {
             drop(wire::proxy::parse(bytes));
             let _ = wire::proxy::looks_like_header(bytes);
@@ -38,13 +47,18 @@ fn framed(bytes: &[u8]) {
 fn compressed(bytes: &[u8], algorithm: Algorithm) {
     let mut decompressor = Decompressor::new(algorithm);
     decompressor.feed(bytes);
-    while let Ok(true) = decompressor.advance(|plain| framed(plain)) {}
+    while let Ok(true) = decompressor.advance(framed) {}
 }
 
 fn command(bytes: &[u8]) {
     for capabilities in [0, u32::MAX] {
-        let Ok(command) = Command::decode(bytes, capabilities) else { continue };
-        let context = ParameterContext { capabilities, ..ParameterContext::default() };
+        let Ok(command) = Command::decode(bytes, capabilities) else {
+            continue;
+        };
+        let context = ParameterContext {
+            capabilities,
+            ..ParameterContext::default()
+        };
         match command {
             Command::Query(query) => drop(query.attributes(&context)),
             Command::StmtExecute(execute) => {
@@ -71,7 +85,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn packet_seeds() -> Vec<Vec<u8>> {
-    let mut execute = b"\x05\x17\x01\x00\x00\x00\x00\x01\x00\x00\x00\x00\x01\x08\x00\xfd\x00\x0c\x00".to_vec();
+    let mut execute =
+        b"\x05\x17\x01\x00\x00\x00\x00\x01\x00\x00\x00\x00\x01\x08\x00\xfd\x00\x0c\x00".to_vec();
     execute.extend(b"\x01\x00\x00\x00\x00\x00\x00\x00\x03abc\x07\xe8\x07\x02\x03\x04\x05\x06");
     let mut response = vec![3, 0x85, 0xa6, 0xff, 0x01, 0, 0, 0, 1, 45];
     response.extend([0; 23]);

@@ -20,7 +20,10 @@ const PEAK_BYTES_MAX: usize = 64 << 20;
 const HUNG_AFTER: Duration = Duration::from_secs(120);
 
 fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
 }
 
 fn run(target: &Target) {
@@ -32,7 +35,12 @@ fn run(target: &Target) {
     watch(target.name, &done, inputs);
     let check = |input: &[u8]| {
         let peak = peak_of(|| (target.run)(input));
-        assert!(peak < PEAK_BYTES_MAX, "{}: {peak} bytes for {}", target.name, input.escape_ascii());
+        assert!(
+            peak < PEAK_BYTES_MAX,
+            "{}: {peak} bytes for {}",
+            target.name,
+            input.escape_ascii()
+        );
     };
     seeds.iter().for_each(|input| check(input));
     for _ in 0..inputs {
