@@ -15,7 +15,7 @@ use types::{Result, Value};
 use super::job::Job;
 use crate::Catalog;
 use crate::duplicate::duplicate_entry;
-use crate::layout::{IndexEntry, RowEncoder, TableLayout, table_range};
+use crate::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout, row_key, table_range};
 use crate::meta::keys;
 use crate::model::Table;
 
@@ -158,13 +158,41 @@ impl Filler<'_> {
         let stored = txn.lock(&keys, options)?;
         let mut in_page: HashMap<&[u8], usize> = HashMap::new();
         for (new, stored) in distinct.iter().zip(stored) {
-            let others = stored.into_value().is_some_and(|value| value != new.entry.value);
-            if others || in_page.insert(&new.entry.key, new.row).is_some() {
-                let index = &self.table.indexes[new.index];
-                return Err(duplicate_entry(self.table, index, &rows[new.row]).into());
+            let other = stored.into_value().filter(|value| *value != new.entry.value);
+            let earlier = in_page.insert(&new.entry.key, new.row);
+            if other.is_none() && earlier.is_none() {
+                continue;
             }
+            // MySQL names the value of the row that had it first: it may be written differently.
+            let first = match (earlier, other) {
+                (Some(row), _) => Some(rows[row].clone()),
+                (None, Some(value)) => self.row_of(txn, new.index, &new.entry.key, &value)?,
+                (None, None) => None,
+            };
+            let row = first.unwrap_or_else(|| rows[new.row].clone());
+            return Err(duplicate_entry(self.table, &self.table.indexes[new.index], &row).into());
         }
         Ok(())
+    }
+
+    /// The row that an entry of a unique index leads to, as it is now.
+    fn row_of(
+        &self,
+        txn: &kv::Transaction,
+        index: usize,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Option<Vec<Value>>, PageError> {
+        let entries = IndexLayout::new(self.table, index, &[])?;
+        let row_key = row_key(self.table, &entries.handle(key, value)?);
+        match txn.current().get(&row_key)? {
+            Some(row) => Ok(Some(self.layout.decode_row_values(
+                &row_key,
+                &row,
+                TimeZone::UTC,
+            )?)),
+            None => Ok(None),
+        }
     }
 }
 

@@ -311,6 +311,28 @@ fn a_duplicate_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_duplicate_is_written_as_in_the_first_row() {
+    let catalog = catalog();
+    let made = with_rows(&catalog);
+    insert(&catalog, &made, &[Value::Int(4), Value::Int(1), text("X")]);
+    let add = || alter(&catalog, "t", vec![add_index("u", &["b"], true)]);
+    assert_eq!(fails(add()), error(1062, "Duplicate entry 'x' for key 't.u'"));
+    // Far apart, in different pages, too.
+    execute(&catalog, Ddl::TruncateTable { name: name("t") }).unwrap();
+    let made = table(&catalog, "t");
+    for id in 0..1_500 {
+        let b = if id == 1_499 {
+            "B3".to_owned()
+        } else {
+            format!("b{id}")
+        };
+        insert(&catalog, &made, &[Value::Int(id), Value::Null, text(&b)]);
+    }
+    assert_eq!(fails(add()), error(1062, "Duplicate entry 'b3' for key 't.u'"));
+    checked(&catalog, "t");
+}
+
+#[test]
 fn nulls_do_not_collide() {
     let catalog = catalog();
     create(
