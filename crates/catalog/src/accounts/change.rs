@@ -12,8 +12,6 @@ use crate::meta::Meta;
 
 const ER_WRONG_STRING_LENGTH: u16 = 1470;
 const ER_REVOKE_GRANTS: u16 = 1269;
-const ER_NONEXISTING_GRANT: u16 = 1141;
-const ER_CANT_CREATE_USER_WITH_GRANT: u16 = 1410;
 const ER_USER_DOES_NOT_EXIST: u16 = 3162;
 const ER_USER_ALREADY_EXISTS: u16 = 3163;
 
@@ -199,7 +197,7 @@ impl Catalog {
             for (user, host) in users {
                 let account = draft.accounts.get_mut(&key(user, host)).ok_or_else(|| {
                     Error::new(
-                        ER_CANT_CREATE_USER_WITH_GRANT,
+                        errno::ER_CANT_CREATE_USER_WITH_GRANT,
                         "You are not allowed to create a user with GRANT",
                     )
                 })?;
@@ -240,7 +238,7 @@ impl Catalog {
                     Some(GrantScope::Database(database)) => {
                         if !account.privileges.databases.remove(database) {
                             return Err(Error::new(
-                                ER_NONEXISTING_GRANT,
+                                errno::ER_NONEXISTING_GRANT,
                                 format!("There is no such grant defined for user '{user}' on host '{host}'"),
                             ));
                         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use types::{Collation, Error, Result, Warning};
+use types::{Collation, Error, Result, Warning, errno};
 
 use super::definition_check::check_database_name;
 use super::{DdlContext, check_not_system};
@@ -12,7 +12,6 @@ use crate::publish::Outcome;
 
 const ER_DB_CREATE_EXISTS: u16 = 1007;
 const ER_DB_DROP_EXISTS: u16 = 1008;
-const ER_SCHEMA_DOES_NOT_EXIST: u16 = 3503;
 
 impl Catalog {
     pub(super) fn create_database(
@@ -57,7 +56,7 @@ impl Catalog {
             check_not_system(&change.schema, name, ctx)?;
             let Some(database) = change.schema.database(name) else {
                 return Err(Error::new(
-                    ER_SCHEMA_DOES_NOT_EXIST,
+                    errno::ER_SCHEMA_DOES_NOT_EXIST,
                     format!("Database '{name}' doesn't exist"),
                 ));
             };

@@ -4,15 +4,13 @@ use std::ops::ControlFlow;
 
 use functions::TimeZone;
 use kv::{Reader, Snapshot};
-use types::{Error, Result, Value};
+use types::{Error, Result, Value, errno};
 
 use super::alter_plan::Altered;
 use super::modify::{INSTEAD, RowCheck};
 use crate::Catalog;
 use crate::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
 use crate::model::{Handle, SchemaState, Table};
-
-const ER_INVALID_USE_OF_NULL: u16 = 1138;
 
 impl Catalog {
     /// Makes the checks that an ALTER TABLE asks for. Returns where AUTO_INCREMENT goes on, if that changes.
@@ -69,7 +67,10 @@ fn check_row(table: &Table, checks: &[(usize, RowCheck)], values: &[Value]) -> R
     for ((column, check), value) in checks.iter().zip(values) {
         match check {
             RowCheck::NotNull if value.is_null() => {
-                return Err(Error::new(ER_INVALID_USE_OF_NULL, "Invalid use of NULL value"));
+                return Err(Error::new(
+                    errno::ER_INVALID_USE_OF_NULL,
+                    "Invalid use of NULL value",
+                ));
             }
             RowCheck::NotZero if as_id(value) == 0 => {
                 let name = &table.columns[*column].name;
