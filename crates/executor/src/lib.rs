@@ -1,9 +1,9 @@
 //! Transactional plans: point reads, index ranges, small sorts and aggregates, and all writes. Runs on the connection's
 //! own thread.
 //!
-//! - [`query()`] runs a query: [`operator`] has its operators, one per file, of which [`operator::scan`] is where rows
-//!   are read and locked.
-//! - [`insert`], [`update`] and [`delete`] change rows ([`dml`]).
+//! - [`query()`] runs a query: `operator` has its operators, one per file, of which `operator::scan` is where rows are
+//!   read and locked.
+//! - [`insert`], [`update`] and [`delete`] change rows (`dml`).
 //! - [`point`] is the short way of single rows.
 //! - [`ExecContext`] is what a statement needs of its surroundings, [`ReadSource`] where it reads.
 //!

@@ -1,7 +1,6 @@
 //! Where a statement's rows are read from: a snapshot, or the transaction it runs in.
 //!
-//! Not here: the reads themselves ([`crate::operator::scan`]) and the state a running statement carries
-//! ([`crate::env`]).
+//! Not here: the reads themselves (`operator::scan`) and the state a running statement carries (`env`).
 
 use kv::{Reader, Snapshot, Timestamp, Transaction, View};
 

@@ -1,5 +1,7 @@
 //! Locks: who waits for whom, and what is seen once the wait is over.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use std::sync::mpsc;

@@ -1,5 +1,7 @@
 //! The short way of single rows gives the same bytes as the general one.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod support;
 
 use executor::point::PointSelect;

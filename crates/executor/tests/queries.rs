@@ -219,9 +219,10 @@ fn the_past_can_be_read() {
         c.error("select * from t as of timestamp '2999-01-01'")
             .starts_with("8135 ")
     );
+    // The table did not exist then.
     assert!(
         c.error("select * from t as of timestamp '1999-01-01'")
-            .starts_with("9006 ")
+            .starts_with("1412 ")
     );
     c.begin();
     assert!(

@@ -41,7 +41,7 @@ impl Random {
             4 => format!("u > {m}"),
             5 => format!("a = {n} and b = {t}"),
             6 => format!("a in ({n}, {m}) and b >= {t}"),
-            7 => format!("b like 'ab%' or a is null"),
+            7 => "b like 'ab%' or a is null".into(),
             8 => format!("s = {t}"),
             _ => format!("a < {n} or u is null"),
         }

@@ -1,5 +1,6 @@
 //! SQL on the memory engine, without a server: what the tests of this crate are written in.
 #![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
