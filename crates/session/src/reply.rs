@@ -171,6 +171,7 @@ fn definition(column: &ResultColumn, results: Option<types::Collation>) -> Colum
     set(column.auto_increment, flag::AUTO_INCREMENT);
     set(column.no_default, flag::NO_DEFAULT_VALUE);
     set(column.on_update_now, flag::ON_UPDATE_NOW);
+    set(column.on_update_now && column.ty.kind == types::TypeKind::Timestamp, flag::TIMESTAMP);
     definition
 }
 

@@ -178,7 +178,9 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<()> {
         let (store, settings, interrupt) = (&self.shared.store, &self.settings, &self.process.interrupt);
-        let mut sink = Limited::new(sink, self.settings.select_limit);
+        // A LIMIT of the statement's own goes before sql_select_limit.
+        let limit = if has_limit(&query.root) { u64::MAX } else { settings.select_limit };
+        let mut sink = Limited::new(sink, limit);
         let result = if query.locking.is_some() {
             let transaction = transaction.for_locking_read(store, settings, interrupt)?;
             self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
@@ -367,7 +369,7 @@ impl Session {
         self.keep_warnings(self.planning_warnings.take());
     }
 
-    fn keep_warnings(&mut self, (warnings, count): (Vec<Warning>, u64)) {
+    pub(crate) fn keep_warnings(&mut self, (warnings, count): (Vec<Warning>, u64)) {
         let notes = self.settings.notes;
         let kept: Vec<Warning> = warnings
             .into_iter()
@@ -399,6 +401,15 @@ impl Session {
             Plan::Query(query) => &query.columns,
             _ => &[],
         }
+    }
+}
+
+/// Whether the statement has a LIMIT.
+fn has_limit(rel: &Rel) -> bool {
+    match rel {
+        Rel::Limit { .. } | Rel::Sort { limit: Some(_), .. } => true,
+        Rel::Project { input, .. } | Rel::Filter { input, .. } | Rel::Distinct { input } => has_limit(input),
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use catalog::definition::{Ddl, TableName};
+use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::DdlContext;
 use planner::command::{Command, Explained, Show};
 use types::{Error, Result, Value};
@@ -123,9 +123,6 @@ impl Session {
     /// A definition: commits what is open before, and is committed itself.
     pub(crate) fn run_ddl(&mut self, ddl: &Ddl) -> Result<Done> {
         self.check_ddl(ddl)?;
-        if self.transaction.in_transaction() && self.transaction.is_read_only() {
-            return Err(crate::errors::read_only_transaction());
-        }
         self.commit_transaction()?;
         if self.shared.variables.boolean("read_only") {
             return Err(Error::new(
@@ -144,9 +141,8 @@ impl Session {
         };
         let tables_before = self.tables_of_dropped(ddl);
         let warnings = self.shared.catalog.execute(ddl, &context)?;
-        for warning in warnings {
-            self.diagnostics.add(warning);
-        }
+        let count = warnings.len() as u64;
+        self.keep_warnings((warnings, count));
         let mut done = Done::default();
         match ddl {
             Ddl::DropDatabase { name, .. } => {
@@ -156,7 +152,9 @@ impl Session {
                 }
             }
             Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } => done.affected = 1,
-            Ddl::AlterTable { .. } => {
+            Ddl::AlterTable { changes, .. }
+                if changes.iter().any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
+            {
                 done.info = format!("Records: 0  Duplicates: 0  Warnings: {}", self.diagnostics.count);
             }
             _ => {}

@@ -99,11 +99,12 @@ impl TransactionState {
         interrupt: &Arc<kv::Interrupt>,
     ) -> Result<&mut Transaction> {
         self.ensure(store, settings, interrupt)?;
-        let open = self.opened()?;
-        if open.read_only {
+        if self.is_read_only() {
+            // A statement that fails before its own transaction has begun leaves SET TRANSACTION to the next one.
+            self.next.read_only = (!self.in_transaction()).then_some(true);
             return Err(errors::read_only_transaction());
         }
-        Ok(&mut open.transaction)
+        Ok(&mut self.opened()?.transaction)
     }
 
     /// The transaction a plain read runs in, at the snapshot its isolation level asks for. `None`: the read needs no
