@@ -42,9 +42,31 @@ fn missing_values_and_nulls() {
         "1364 Field 'a' doesn't have a default value"
     );
     assert_eq!(
+        c.error("insert into q (c, d) values (default, 1)"),
+        "1364 Field 'c' doesn't have a default value"
+    );
+    assert_eq!(
         c.error("insert into q (a, c) values (null, 'x')"),
         "1048 Column 'a' cannot be null"
     );
+    // Told once, and after what is wrong with the first row's values.
+    assert_eq!(
+        c.error("insert into q (a, d) values (null, 1)"),
+        "1048 Column 'a' cannot be null"
+    );
+    assert_eq!(
+        c.error("insert into q (a, d) values (1, 1), (null, 1)"),
+        "1364 Field 'c' doesn't have a default value"
+    );
+    c.exec("insert ignore into q (d) values (1), (2)");
+    assert_eq!(
+        c.warnings,
+        [
+            "1364 Field 'a' doesn't have a default value",
+            "1364 Field 'c' doesn't have a default value"
+        ]
+    );
+    c.exec("delete from q");
     c.exec("insert ignore into q (a) values (1)");
     assert_eq!(c.warnings, ["1364 Field 'c' doesn't have a default value"]);
     c.exec("insert ignore into q (a, c) values (null, 'y')");

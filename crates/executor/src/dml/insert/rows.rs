@@ -27,29 +27,40 @@ pub(super) struct RowMaker<'p> {
     ctx: &'p ExecContext<'p>,
     /// A row of defaults.
     template: Row,
+    /// Columns that are neither given nor have a default: told once, when the first row's values are known to be good.
+    missing: Vec<&'p Column>,
     ids: Option<AutoIncrement<'p>>,
     nulls: NullRule,
     row_number: u64,
 }
 
 impl<'p> RowMaker<'p> {
-    /// Fails with 1364 for a column that is neither given nor has a default.
     pub fn new(plan: &'p InsertPlan, maker: &ImageMaker<'_>, ctx: &'p ExecContext<'p>) -> Result<Self> {
         let table: &Table = &plan.table;
-        let template = table
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, column)| match maker.constant_default(i) {
-                Some(default) => Ok(default.clone()),
-                None => template_value(column, plan.columns.contains(&i), ctx),
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let mut template = Vec::with_capacity(table.columns.len());
+        let mut missing = Vec::new();
+        for (i, column) in table.columns.iter().enumerate() {
+            let default = match maker.constant_default(i) {
+                Some(default) => ColumnDefault::Value(default.clone()),
+                None => defaults::of(column, ctx.eval)?,
+            };
+            let is_given = plan.columns.contains(&i);
+            template.push(match default {
+                ColumnDefault::Value(value) => value,
+                ColumnDefault::Generated if !is_given => Value::Null,
+                ColumnDefault::Generated => implicit(&column.ty),
+                ColumnDefault::Missing => {
+                    missing.extend((!is_given).then_some(column));
+                    implicit(&column.ty)
+                }
+            });
+        }
         Ok(Self {
             table,
             targets: &plan.columns,
             ctx,
             template,
+            missing,
             ids: AutoIncrement::of(table, ctx),
             nulls: null_rule(plan, ctx),
             row_number: 0,
@@ -147,6 +158,9 @@ impl<'p> RowMaker<'p> {
     }
 
     fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<NewRow> {
+        for column in std::mem::take(&mut self.missing) {
+            defaults::given(column, self.ctx.eval)?;
+        }
         let mut generated = None;
         if let Some(ids) = &mut self.ids
             && let Some(slot) = values.get_mut(ids.column)
@@ -161,21 +175,6 @@ impl<'p> RowMaker<'p> {
         }
         Ok(NewRow { values, generated })
     }
-}
-
-/// What a column holds before values are given.
-fn template_value(column: &Column, given: bool, ctx: &ExecContext<'_>) -> Result<Value> {
-    let default = if given {
-        // Seen only by values that refer to a column further right.
-        defaults::of(column, ctx.eval)?
-    } else {
-        defaults::given(column, ctx.eval)?
-    };
-    Ok(match default {
-        ColumnDefault::Value(value) => value,
-        ColumnDefault::Generated if !given => Value::Null,
-        ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
-    })
 }
 
 #[cold]
