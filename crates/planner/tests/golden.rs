@@ -215,13 +215,24 @@ impl Runner {
                 }
                 text
             }
-            Bound::Command(command) => format!("{command:?}\n"),
+            Bound::Command(command) => format!("{}\n", without_types(&format!("{command:?}"))),
         };
         for warning in warnings {
             let _ = writeln!(text, "{warning}");
         }
         text
     }
+}
+
+/// Types of expressions are not this crate's to decide.
+fn without_types(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(", ty: SqlType {") {
+        out += before;
+        rest = behind.split_once('}').map_or("", |(_, behind)| behind);
+    }
+    out + rest
 }
 
 fn param_type(name: &str) -> SqlType {

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use catalog::model::{SchemaState, Table};
+use catalog::model::{IndexPart, SchemaState, Table};
 use functions::Expr;
 use types::{Error, Result, errno};
 
@@ -116,15 +116,22 @@ fn first_column(expr: &Expr, wanted: &dyn Fn(usize) -> bool) -> Option<usize> {
     found
 }
 
+/// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its list may be.)
+const NOT_TRUE_OF_NULL: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "between", "like", "is not null"];
+
 /// Columns that have one value per group.
 fn determined(select: &BoundSelect<'_>, table: &Table) -> HashSet<usize> {
     let mut determined: HashSet<usize> = select.keys.iter().filter_map(column_of).collect();
     let mut equalities: Vec<(&Expr, &Expr)> = Vec::new();
+    let mut not_null: HashSet<usize> = HashSet::new();
     for conjunct in crate::access::conjuncts(select.filter.as_ref()) {
-        if let Expr::Call { function, args, .. } = conjunct
-            && function.0.name == "="
-            && let [left, right] = args.as_slice()
-        {
+        let Expr::Call { function, args, .. } = conjunct else {
+            continue;
+        };
+        if NOT_TRUE_OF_NULL.contains(&function.0.name) {
+            not_null.extend(args.iter().filter_map(column_of));
+        }
+        if let ("=", [left, right]) = (function.0.name, args.as_slice()) {
             equalities.extend([(left, right), (right, left)]);
         }
     }
@@ -136,7 +143,7 @@ fn determined(select: &BoundSelect<'_>, table: &Table) -> HashSet<usize> {
                 determined.insert(column);
             }
         }
-        if unique_keys(table).any(|key| key.iter().all(|column| determined.contains(column))) {
+        if unique_keys(table, &not_null).any(|key| key.iter().all(|column| determined.contains(column))) {
             determined.extend(0..table.columns.len());
         }
         if determined.len() == before {
@@ -152,17 +159,14 @@ fn column_of(expr: &Expr) -> Option<usize> {
     }
 }
 
-/// Columns of each key that no two rows share.
-fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<usize>> + '_ {
+/// Columns of each key that no two rows share, given that these columns are not NULL.
+fn unique_keys<'t>(table: &'t Table, not_null: &'t HashSet<usize>) -> impl Iterator<Item = Vec<usize>> + 't {
     let primary: Vec<usize> = table.primary_parts().iter().map(|part| part.column).collect();
     let primary = (!primary.is_empty()).then_some(primary);
-    let secondary = table.indexes.iter().filter(|index| {
-        index.unique
-            && index.state == SchemaState::Public
-            && index
-                .parts
-                .iter()
-                .all(|part| part.prefix.is_none() && !table.columns[part.column].nullable)
+    let has_value = |column: usize| !table.columns[column].nullable || not_null.contains(&column);
+    let secondary = table.indexes.iter().filter(move |index| {
+        let whole = |part: &IndexPart| part.prefix.is_none() && has_value(part.column);
+        index.unique && index.state == SchemaState::Public && index.parts.iter().all(whole)
     });
     primary
         .into_iter()

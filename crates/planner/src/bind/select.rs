@@ -54,7 +54,6 @@ impl Binder<'_> {
             clause,
         };
         let grouped = is_grouped(select);
-        self.check_order_of_plain_query(select, grouped)?;
 
         let filter = match &select.filter {
             Some(filter) => Some(self.condition(filter, &Context::of(&names(WHERE_CLAUSE)))?),
@@ -97,19 +96,20 @@ impl Binder<'_> {
             &aggregates,
             grouped,
         )?;
+        self.check_order_of_plain_query(select, grouped)?;
         let locking = self.locking(select, table.as_ref())?;
         Ok(BoundSelect {
             hints: select.from.as_ref().map_or(&[], |from| &from.hints),
-            items,
             filter,
             grouped,
-            keys,
             aggregates: aggregates.into_inner(),
             having,
             order_by,
-            distinct: select.distinct,
+            distinct: select.distinct && !groups_are_distinct(grouped, &keys, &items),
             limit: self.limit(select.limit.as_ref())?,
             locking,
+            items,
+            keys,
             table,
         })
     }
@@ -257,6 +257,11 @@ fn has_aggregates_to_show(select: &Select) -> bool {
         _ => false,
     };
     select.items.iter().any(in_item) || select.having.as_ref().is_some_and(ast::Expr::has_aggregate)
+}
+
+/// A query that shows all its groups' keys shows no two equal rows, nor does one whose rows are one group.
+fn groups_are_distinct(grouped: bool, keys: &[Expr], items: &[Item]) -> bool {
+    grouped && keys.iter().all(|key| items.iter().any(|item| item.expr == *key))
 }
 
 /// The select item of a number in GROUP BY or ORDER BY.
