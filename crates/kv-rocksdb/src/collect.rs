@@ -2,9 +2,9 @@
 //!
 //! Superseded versions are dropped by RocksDB itself whenever it compacts their files (see
 //! [`crate::options`]), which costs no writes. What is left are newest versions that are deletions: `deletions` lists
-//! them in the order they expire, so no scan has to look for them. They may only be removed while nobody can be about
-//! to supersede them, since whoever prepares a commit has already decided what goes to `history`: hence the key's lock,
-//! which collection takes only if it is free.
+//! them in the order they expire, so no scan has to look for them. One may only be removed under its key's lock:
+//! between the look that finds it still the newest and the removal, a commit could put a value there, which would be
+//! removed instead. The lock is taken only if it is free.
 
 use crate::failure::from_rocksdb;
 use crate::layout::{DELETIONS, HISTORY, LATEST, TS_BYTES, Version, damaged, leading_ts};

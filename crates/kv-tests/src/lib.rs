@@ -74,6 +74,8 @@ macro_rules! for_each_case {
             locks::waiters_time_out;
             locks::waiters_are_woken_by_commit_and_rollback;
             locks::waiters_are_served_in_order;
+            locks::an_upgrade_goes_before_those_who_wait;
+            locks::a_waiter_that_leaves_lets_others_through;
             locks::nowait_fails_at_once;
             locks::skip_locked_skips;
             locks::an_interrupt_wakes_a_waiter;

@@ -203,6 +203,50 @@ pub fn waiters_are_served_in_order(new_subject: Factory) {
     assert_eq!(lines, ["x1", "s2", "s3", "x4", "s5"]);
 }
 
+/// Who holds a lock already does not stand behind those who wait for him to release it.
+pub fn an_upgrade_goes_before_those_who_wait(new_subject: Factory) {
+    let store = open(new_subject);
+    let mut upgrader = begin(&store);
+    let mut sharer = begin(&store);
+    lock(&mut upgrader, "a", &shared()).unwrap();
+    lock(&mut sharer, "a", &shared()).unwrap();
+    let log = Log::default();
+    let (waiter_store, waiter_log) = (store.clone(), log.clone());
+    let waiter = thread::spawn(move || {
+        let mut txn = begin(&waiter_store);
+        lock(&mut txn, "a", &exclusive()).unwrap();
+        waiter_log.push("waiter");
+    });
+    wait_for_waiters(&store, 1);
+    let upgrader_log = log.clone();
+    let upgrade = thread::spawn(move || {
+        let outcome = lock(&mut upgrader, "a", &LockOptions::exclusive(LONG / 2));
+        upgrader_log.push("upgrader");
+        outcome
+    });
+    wait_for_waiters(&store, 2);
+    sharer.rollback();
+    assert_eq!(upgrade.join().unwrap(), Ok(None));
+    waiter.join().unwrap();
+    assert_eq!(log.lines(), ["upgrader", "waiter"]);
+}
+
+pub fn a_waiter_that_leaves_lets_others_through(new_subject: Factory) {
+    let store = open(new_subject);
+    let mut holder = begin(&store);
+    lock(&mut holder, "a", &shared()).unwrap();
+    let impatient = lock_in_thread(&store, "a", LockOptions::exclusive(SHORT));
+    wait_for_waiters(&store, 1);
+    // Could share with the holder, but for the one before it.
+    let sharer = lock_in_thread(&store, "a", shared());
+    wait_for_waiters(&store, 2);
+    assert_eq!(impatient.join().unwrap().0, Err(Error::LockTimeout));
+    let (outcome, waited) = sharer.join().unwrap();
+    assert_eq!(outcome, Ok(None));
+    assert!(waited < LONG / 2, "{waited:?}");
+    drop(holder);
+}
+
 pub fn nowait_fails_at_once(new_subject: Factory) {
     let store = open(new_subject);
     let mut holder = begin(&store);

@@ -190,11 +190,31 @@ mod tests {
         assert!(oracle.begin_commit() > timestamp_from_ms(1_000) + 5);
     }
 
-    /// Writers publish what they "applied" to a set; readers must see in the set exactly the commits at or below their
-    /// timestamp, when they ask and at any later time.
+    /// Shows a different time to everyone who looks, up to a second apart.
+    #[derive(Default)]
+    struct ScatteredClock(AtomicU64);
+
+    impl Clock for ScatteredClock {
+        fn now_ms(&self) -> u64 {
+            let look = self.0.fetch_add(1, Ordering::Relaxed);
+            1_000_000 + look / 16 + (look.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54)
+        }
+    }
+
     #[test]
     fn snapshots_are_complete_and_stable_under_concurrent_commits() {
-        let oracle = Arc::new(Oracle::new(0, Arc::new(SystemClock)));
+        race(Arc::new(SystemClock));
+    }
+
+    #[test]
+    fn snapshots_are_stable_under_a_scattered_clock() {
+        race(Arc::new(ScatteredClock::default()));
+    }
+
+    /// Writers publish what they "applied" to a set; readers must see in the set exactly the commits at or below their
+    /// timestamp, when they ask and at any later time.
+    fn race(clock: Arc<dyn Clock>) {
+        let oracle = Arc::new(Oracle::new(0, clock));
         let applied = Arc::new(parking_lot::RwLock::new(HashSet::<Timestamp>::new()));
         let acknowledged = Arc::new(AtomicU64::new(0));
         let stop = Arc::new(AtomicBool::new(false));
