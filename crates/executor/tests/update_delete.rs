@@ -53,6 +53,18 @@ fn unchanged_rows_are_matched_and_not_changed() {
 }
 
 #[test]
+fn last_insert_id_can_be_set() {
+    let db = Db::with(U);
+    let mut c = db.conn();
+    let done = c.exec("update u set b = last_insert_id(b + 100) where id = 2");
+    assert_eq!(
+        (done.ok_insert_id, done.generated_id, c.last_insert_id),
+        (102, None, 102)
+    );
+    assert_eq!(c.exec("update u set b = 0").ok_insert_id, 0);
+}
+
+#[test]
 fn the_case_of_text_is_a_change() {
     let db = Db::with(
         "create table t (s varchar(10) primary key, u varchar(10), unique (u)); insert into t values ('abc', 'Abc')",

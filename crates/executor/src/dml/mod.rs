@@ -24,3 +24,8 @@ pub use update::update;
 fn warn(eval: &functions::EvalContext, code: u16, message: impl Into<String>) {
     eval.warnings.push(types::Warning::warning(code, message));
 }
+
+/// What `LAST_INSERT_ID(expr)` has set in this statement, for the OK packet.
+fn last_insert_id_set(eval: &functions::EvalContext) -> Option<u64> {
+    *eval.set_last_insert_id.lock().unwrap_or_else(|e| e.into_inner())
+}

@@ -16,7 +16,7 @@ use super::image::{Image, ImageMaker, Row, rows_of};
 use super::target::{Rows, keys_of, lock_point};
 use super::writer::{Writer, unique_keys};
 use crate::context::{DmlResult, ExecContext};
-use crate::dml::warn;
+use crate::dml::{last_insert_id_set, warn};
 use crate::env::Env;
 use crate::memory::Memory;
 use crate::source::ReadSource;
@@ -44,7 +44,10 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     if let Some(ids) = &mut update.ids {
         ids.tell_catalog(ctx)?;
     }
-    Ok(update.result)
+    Ok(DmlResult {
+        ok_insert_id: last_insert_id_set(ctx.eval).unwrap_or(0),
+        ..update.result
+    })
 }
 
 /// Whether assignments to `touched` may move rows along the path on which they are looked for.

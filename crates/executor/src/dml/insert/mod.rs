@@ -21,7 +21,7 @@ use super::writer::{Conflict, Writer};
 use super::{assign, duplicate};
 use crate::batch::{BATCH_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
-use crate::dml::warn;
+use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
 use crate::operator;
@@ -229,8 +229,7 @@ impl Insert<'_> {
     }
 
     fn result(self) -> DmlResult {
-        let set = self.ctx.eval.set_last_insert_id.lock();
-        let set = *set.unwrap_or_else(|e| e.into_inner());
+        let set = last_insert_id_set(self.ctx.eval);
         let ok_insert_id = self.result.generated_id.or(set).unwrap_or(self.last_id);
         DmlResult {
             ok_insert_id,
