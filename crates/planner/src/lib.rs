@@ -33,4 +33,6 @@ pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use env::{BindEnv, Bound};
 pub use normalize::{Normalized, normalize};
 pub use syntax::ast::Statement;
-pub use syntax::{Parsed, ast, parse, parse_expression, parse_one, syntax_error, syntax_error_at_parameter};
+pub use syntax::{
+    Parsed, ast, carry_bytes, parse, parse_expression, parse_one, syntax_error, syntax_error_at_parameter,
+};

@@ -7,7 +7,7 @@
 use functions::SqlMode;
 use types::{Collation, Decimal, SqlType, Value};
 
-use crate::syntax::{Kind, Lexer, Token, unquote};
+use crate::syntax::{Kind, Lexer, Token, bytes_of, has_carried, unquote};
 
 /// Longer texts are not worth a place in the cache.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
@@ -70,6 +70,10 @@ struct Walk<'a> {
     last: Last,
     backslash_escapes: bool,
     collation: Collation,
+    /// Behind LIMIT, where only integers may stand.
+    in_limit: bool,
+    /// Where a `_binary` began whose text follows.
+    binary_from: Option<usize>,
 }
 
 /// What the token before means for a literal.
@@ -105,13 +109,22 @@ impl<'a> Walk<'a> {
             last: Last::Anything,
             backslash_escapes: !mode.no_backslash_escapes,
             collation,
+            in_limit: false,
+            binary_from: None,
         })
     }
 
     fn token(&mut self, token: Token) -> Option<()> {
         let last = std::mem::replace(&mut self.last, Last::Anything);
+        let binary_from = self.binary_from.take();
         match token.kind {
-            Kind::Word => self.word(&self.text[token.start..token.end]),
+            Kind::Word => {
+                let word = &self.text[token.start..token.end];
+                self.word(word);
+                if word.eq_ignore_ascii_case("_binary") && self.part == Part::Open {
+                    self.binary_from = Some(token.start);
+                }
+            }
             Kind::LeftParen => {
                 self.depth += 1;
                 if last == Last::TypeName && self.kept_below.is_none() {
@@ -133,6 +146,12 @@ impl<'a> Walk<'a> {
             Kind::Text | Kind::Integer | Kind::Decimal | Kind::Float => {
                 if token.kind == Kind::Text {
                     self.last = Last::Keep;
+                }
+                if let (Some(start), Kind::Text) = (binary_from, token.kind) {
+                    return self.binary(start, token);
+                }
+                if self.in_limit && token.kind != Kind::Integer {
+                    return None;
                 }
                 let source = &self.text[token.start..token.end];
                 if last == Last::Minus && token.kind == Kind::Integer && source.parse::<i64>().is_err() {
@@ -159,10 +178,37 @@ impl<'a> Walk<'a> {
         if self.depth == 0 {
             match meaning {
                 Meaning::Closes => self.part = Part::Kept,
-                Meaning::Opens => self.part = Part::Open,
+                Meaning::Opens => {
+                    self.part = Part::Open;
+                    self.in_limit = word.eq_ignore_ascii_case("limit");
+                }
                 _ => {}
             }
         }
+    }
+
+    /// `_binary'...'`, as clients write BLOBs.
+    fn binary(&mut self, start: usize, token: Token) -> Option<()> {
+        let mut ahead = self.lexer;
+        if ahead.next_token().kind == Kind::Text || self.params.len() == PARAMS_MAX {
+            return None;
+        }
+        let bytes = bytes_of(unquote(
+            &self.text[token.start..token.end],
+            self.backslash_escapes,
+        ));
+        let ty = SqlType::varchar(length_class(bytes.len()), Collation::Binary);
+        self.take_out(start, token.end, Value::Bytes(bytes), ty);
+        Some(())
+    }
+
+    /// Puts a `?` where a literal was.
+    fn take_out(&mut self, start: usize, end: usize, value: Value, ty: SqlType) {
+        self.out.push_str(&self.text[self.copied..start]);
+        self.out.push('?');
+        self.copied = end;
+        self.params.push(value);
+        self.types.push(ty);
     }
 
     fn literal(&mut self, token: Token) -> Option<()> {
@@ -177,6 +223,9 @@ impl<'a> Walk<'a> {
         let (value, ty) = match token.kind {
             Kind::Text => {
                 let value = unquote(source, self.backslash_escapes);
+                if has_carried(&value) {
+                    return None;
+                }
                 let ty = SqlType::varchar(length_class(value.chars().count()), self.collation);
                 (Value::String(value), ty)
             }
@@ -195,12 +244,7 @@ impl<'a> Walk<'a> {
         if self.params.len() == PARAMS_MAX {
             return None;
         }
-        self.out.push_str(&self.text[self.copied..token.start]);
-        self.out.push('?');
-        // `LIMIT 1FOR` lexes as two tokens, `LIMIT ?FOR` too; but `1 ?` must not come to touch what follows.
-        self.copied = token.end;
-        self.params.push(value);
-        self.types.push(ty);
+        self.take_out(token.start, token.end, value, ty);
         Some(())
     }
 
@@ -339,6 +383,18 @@ mod tests {
             text_of("SELECT a FROM t WHERE j->'$.a' = 1 AND x > NOW() - INTERVAL 5 DAY"),
             "SELECT a FROM t WHERE j->'$.a' = ? AND x > NOW() - INTERVAL 5 DAY"
         );
+    }
+
+    #[test]
+    fn blobs_are_parameters_and_limits_are_integers() {
+        let (text, params) = run("INSERT INTO t VALUES (1, _binary'a\\0b', _BINARY 'x')").unwrap();
+        assert_eq!(text, "INSERT INTO t VALUES (?, ?, ?)");
+        assert_eq!(
+            params[1..],
+            [Value::Bytes(b"a\0b".to_vec()), Value::Bytes(b"x".to_vec())]
+        );
+        assert_eq!(run("SELECT a FROM t WHERE b = 1 LIMIT 1.5"), None);
+        assert_eq!(run("SELECT a FROM t LIMIT 'a'"), None);
     }
 
     #[test]

@@ -361,10 +361,13 @@ impl Binder<'_> {
     }
 
     fn function(&self, name: &str, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
-        if name == "any_value" && args.len() == 1 {
-            return self.any_value(&args[0], context);
+        let lower = name.to_lowercase();
+        if let ("any_value", [arg]) = (lower.as_str(), args) {
+            return self.any_value(arg, context);
         }
-        self.call(name, self.list(args, context)?)
+        let args = self.list(args, context)?;
+        self.call(&lower, args)
+            .map_err(|error| respelled(error, &lower, name))
     }
 
     /// ANY_VALUE(x): the first row's, in a query with groups.
@@ -426,6 +429,20 @@ fn truth_test(test: TruthTest, negated: bool) -> &'static str {
         (TruthTest::Unknown, false) => "is unknown",
         (TruthTest::Unknown, true) => "is not unknown",
     }
+}
+
+/// Messages name functions as the statement does.
+fn respelled(mut error: Error, lower: &str, written: &str) -> Error {
+    if matches!(
+        error.code,
+        errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT | errno::ER_SP_DOES_NOT_EXIST
+    ) {
+        error.message = error
+            .message
+            .replace(&format!("'{lower}'"), &format!("'{written}'"))
+            .replace(&format!(".{lower} "), &format!(".{written} "));
+    }
+    error
 }
 
 /// Error 1111.

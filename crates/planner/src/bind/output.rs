@@ -2,7 +2,8 @@
 
 use catalog::model::Table;
 use functions::Expr;
-use types::{Error, Result, errno};
+use functions::bind::implicit_cast;
+use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::expr::Context;
@@ -53,7 +54,13 @@ impl Binder<'_> {
         table: Option<&TableBinding>,
         context: &Context<'_>,
     ) -> Result<Item> {
-        let bound = self.scalar(expr, context)?;
+        let mut bound = self.scalar(expr, context)?;
+        if let Expr::Param { ty, .. } = &bound
+            && ty.kind == TypeKind::Null
+        {
+            // A parameter's column is of a type that other values could have, whatever its value is.
+            bound = implicit_cast(bound, SqlType::varchar(0, self.types.collation));
+        }
         let column = match (expr, table) {
             (ast::Expr::Column(name), Some(table)) => table.find(name),
             _ => None,

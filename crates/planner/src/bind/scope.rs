@@ -172,25 +172,10 @@ impl Binder<'_> {
         Ok(functions::bind::implicit_cast(bound, SqlType::datetime(6)))
     }
 
-    /// Fails with 1046, 1049 or 1146.
+    /// Fails with 1046, 1049, 1109 or 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
-        if self.env.schema.database(&database).is_none() {
-            return Err(Error::new(
-                errno::ER_BAD_DB_ERROR,
-                format!("Unknown database '{database}'"),
-            ));
-        }
-        self.env
-            .schema
-            .table(&database, &name.name)
-            .cloned()
-            .ok_or_else(|| {
-                Error::new(
-                    errno::ER_NO_SUCH_TABLE,
-                    format!("Table '{database}.{}' doesn't exist", name.name),
-                )
-            })
+        self.env.schema.require_table(&database, &name.name).cloned()
     }
 }
 

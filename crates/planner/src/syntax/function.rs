@@ -13,6 +13,40 @@ const RESERVED_FUNCTIONS: &[&str] = &[
     "if", "left", "right", "replace", "insert", "repeat", "mod", "database", "schema", "char",
 ];
 
+/// Functions whose number of arguments is part of the grammar: another number is error 1064, not 1582.
+const ARITY: &[(&str, usize, usize)] = &[
+    ("ascii", 1, 1),
+    ("charset", 1, 1),
+    ("coalesce", 1, usize::MAX),
+    ("collation", 1, 1),
+    ("database", 0, 0),
+    ("date", 1, 1),
+    ("day", 1, 1),
+    ("format", 2, 3),
+    ("hour", 1, 1),
+    ("if", 3, 3),
+    ("insert", 4, 4),
+    ("left", 2, 2),
+    ("microsecond", 1, 1),
+    ("minute", 1, 1),
+    ("mod", 2, 2),
+    ("month", 1, 1),
+    ("quarter", 1, 1),
+    ("repeat", 2, 2),
+    ("replace", 3, 3),
+    ("reverse", 1, 1),
+    ("right", 2, 2),
+    ("row_count", 0, 0),
+    ("schema", 0, 0),
+    ("second", 1, 1),
+    ("time", 1, 1),
+    ("timestamp", 1, 2),
+    ("truncate", 2, 2),
+    ("user", 0, 0),
+    ("week", 1, 2),
+    ("year", 1, 1),
+];
+
 /// Names that are functions only when the parenthesis follows at once. Source: manual 9.2.5 "Function Name Parsing and
 /// Resolution".
 const GLUED: &[&str] = &[
@@ -314,13 +348,34 @@ impl Parser<'_> {
         Ok(args)
     }
 
+    /// `(a, b, ...)` of a number of arguments that the grammar knows.
+    fn counted_arguments(&mut self, fewest: usize, most: usize) -> Result<Vec<Expr>> {
+        self.expect_kind(Kind::LeftParen)?;
+        let mut args = Vec::new();
+        if self.kind() != Kind::RightParen && most > 0 {
+            args.push(self.expression()?);
+            while args.len() < most && self.eat_kind(Kind::Comma) {
+                args.push(self.expression()?);
+            }
+        }
+        if args.len() < fewest {
+            return self.fail();
+        }
+        self.expect_kind(Kind::RightParen)?;
+        Ok(args)
+    }
+
     /// An ordinary call.
     fn call(&mut self, word: &str) -> Result<Expr> {
         if is_reserved(word) && !RESERVED_FUNCTIONS.contains(&word) {
             return self.fail();
         }
+        let spelling = self.word();
         self.advance();
-        let args = self.arguments()?;
+        let args = match ARITY.iter().find(|(name, ..)| *name == word) {
+            Some((_, fewest, most)) => self.counted_arguments(*fewest, *most)?,
+            None => self.arguments()?,
+        };
         if self.is("OVER") {
             return Err(Self::no_windows());
         }
@@ -328,7 +383,7 @@ impl Parser<'_> {
         let name = match word {
             "session_user" | "system_user" => "user",
             "schema" => "database",
-            other => other,
+            _ => spelling,
         };
         Ok(call(name, args))
     }

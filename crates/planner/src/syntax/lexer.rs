@@ -59,7 +59,7 @@ impl<'a> Lexer<'a> {
             return self.finish(Kind::Bad, start, self.text.len());
         }
         let start = self.at;
-        if start >= self.text.len() {
+        if start >= self.text.len() || self.is_padding(start) {
             let kind = if self.in_version_comment {
                 Kind::Bad
             } else {
@@ -69,6 +69,12 @@ impl<'a> Lexer<'a> {
         }
         let (kind, end) = self.scan(start);
         self.finish(kind, start, end)
+    }
+
+    /// NUL bytes up to the end: some clients send the one that ends their strings.
+    fn is_padding(&self, at: usize) -> bool {
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        rest.first() == Some(&0) && rest.iter().all(|&b| b == 0)
     }
 
     fn finish(&mut self, kind: Kind, start: usize, end: usize) -> Token {
@@ -433,6 +439,12 @@ mod tests {
                 Parameter
             ]
         );
+    }
+
+    #[test]
+    fn nul_bytes_at_the_end_are_no_text() {
+        assert_eq!(tokens("a\0\0"), [(Kind::Word, "a")]);
+        assert_eq!(tokens("a\0b"), [(Kind::Word, "a"), (Kind::Bad, "\0b")]);
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use functions::SqlMode;
+use types::{Error, Result, errno};
 
 use super::ast::{Expr, NumberText};
 use super::lexer::Lexer;
+use super::raw_bytes::{bytes_of, has_carried};
 use super::token::Kind;
 
 /// The text of a string literal, its quotes included in `token`. Source: manual 9.1.1 "String Literals", table 9.1.
@@ -42,6 +44,22 @@ pub fn unquote(token: &str, backslash_escapes: bool) -> String {
         }
     }
     text
+}
+
+/// A literal's text, once it is known to be text: bytes that are not are for `_binary'...'`.
+pub fn text_of_bytes(text: String) -> Result<String> {
+    if !has_carried(&text) {
+        return Ok(text);
+    }
+    String::from_utf8(bytes_of(text)).map_err(|error| {
+        let from = error.utf8_error().valid_up_to();
+        let bytes = error.as_bytes().get(from..).unwrap_or_default();
+        let shown: String = bytes.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
+        Error::new(
+            errno::ER_INVALID_CHARACTER_STRING,
+            format!("Invalid utf8mb4 character string: '{shown}'"),
+        )
+    })
 }
 
 /// The name in a quoted word.

@@ -23,6 +23,7 @@ mod lexer;
 mod literal;
 mod parser;
 mod primary;
+mod raw_bytes;
 mod select;
 mod set;
 mod show;
@@ -42,6 +43,8 @@ use ast::Statement;
 pub(crate) use lexer::Lexer;
 pub(crate) use literal::unquote;
 use parser::Parser;
+pub use raw_bytes::carry as carry_bytes;
+pub(crate) use raw_bytes::{bytes_of, has_carried};
 pub(crate) use token::{Kind, Token};
 
 /// A statement of a text.

@@ -6,7 +6,7 @@ use types::{Error, Result, errno};
 use super::ast::ObjectName;
 use super::keywords::is_reserved;
 use super::lexer::Lexer;
-use super::literal::{unquote, unquote_name};
+use super::literal::{text_of_bytes, unquote, unquote_name};
 use super::syntax_message;
 use super::token::{Kind, Token};
 
@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
         if self.token.kind != Kind::Text {
             return self.fail();
         }
-        let text = unquote(self.word(), self.backslash_escapes());
+        let text = text_of_bytes(unquote(self.word(), self.backslash_escapes()))?;
         self.advance();
         Ok(text)
     }

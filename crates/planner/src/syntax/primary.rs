@@ -4,8 +4,9 @@
 use types::{Charset, Error, Result};
 
 use super::ast::{BinaryOp, ColumnName, Expr, NumberText, TemporalKind, UnaryOp};
-use super::literal::{bit_bytes, hex_bytes, unquote, unquote_name};
+use super::literal::{bit_bytes, hex_bytes, text_of_bytes, unquote, unquote_name};
 use super::parser::Parser;
+use super::raw_bytes::bytes_of;
 use super::token::Kind;
 use crate::command::VariableScope;
 
@@ -96,7 +97,7 @@ impl Parser<'_> {
             text.push_str(&unquote(token, self.backslash_escapes()));
             self.advance();
             if self.kind() != Kind::Text {
-                return Ok(Expr::Text(text));
+                return text_of_bytes(text).map(Expr::Text);
             }
         }
     }
@@ -114,12 +115,14 @@ impl Parser<'_> {
             Kind::Hex => hex_bytes(self.word()),
             Kind::Bits => bit_bytes(self.word()),
             _ => {
-                let Expr::Text(text) = self.text()? else {
-                    return self.fail();
-                };
+                let mut bytes = Vec::new();
+                while self.kind() == Kind::Text {
+                    bytes.extend(bytes_of(unquote(self.word(), self.backslash_escapes())));
+                    self.advance();
+                }
                 return Ok(Some(Expr::Introduced {
                     charset: charset.name().into(),
-                    bytes: text.into_bytes(),
+                    bytes,
                 }));
             }
         };

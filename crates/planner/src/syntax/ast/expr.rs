@@ -97,7 +97,7 @@ pub enum Expr {
     Binarize(Box<Expr>),
     /// `ROW(a, b)` and `(a, b)`.
     Row(Vec<Expr>),
-    /// A function by its lower-case name. Special syntax (`EXTRACT(unit FROM x)`, `x + INTERVAL n unit`, `TRIM(LEADING ...)`)
+    /// A function by its name, as written. Special syntax (`EXTRACT(unit FROM x)`, `x + INTERVAL n unit`, `TRIM(LEADING ...)`)
     /// has become plain arguments, in the way `functions::bind::call` wants them.
     Function {
         name: String,
