@@ -65,6 +65,11 @@ impl Label {
     pub fn as_str(&self) -> Option<&str> {
         self.0.as_deref()
     }
+
+    /// The column's own name.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.as_str()?.rsplit('`').nth(1)
+    }
 }
 
 impl PartialEq for Label {

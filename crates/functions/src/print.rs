@@ -118,6 +118,11 @@ fn literal(value: &Value, ty: &SqlType) -> String {
             };
             format!("{name}'{}'", value.display_text(ty))
         }
-        value => value.display_text(ty),
+        value => {
+            let text = value.display_text(ty);
+            // MySQL's parser knows no negative numbers, only negations.
+            text.strip_prefix('-')
+                .map_or(text.clone(), |number| format!("-({number})"))
+        }
     }
 }

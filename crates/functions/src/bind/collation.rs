@@ -60,15 +60,7 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
             input,
             implicit: true,
             ..
-        } => {
-            let inner = derive(input);
-            // A number made into text stays the weakest partner.
-            if ty.is_string() && inner.coercibility < Numeric {
-                Derived::new(ty.collation, inner.coercibility, inner.ascii)
-            } else {
-                inner
-            }
-        }
+        } => derive(input),
         Expr::Literal { value, .. } if value.is_null() => Derived::new(Collation::Binary, Ignorable, true),
         _ if ty.kind == types::TypeKind::Null => Derived::new(Collation::Binary, Ignorable, true),
         _ if ty.kind == types::TypeKind::Json => Derived::new(Collation::Utf8mb4Bin, Implicit, false),

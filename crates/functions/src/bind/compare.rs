@@ -16,11 +16,15 @@ pub(crate) const DATETIME_LIST_ITEM: &str = "datetime list item";
 pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
 
-/// How a constant that is no date is treated beside a date: `=` fails with 1525, IN and BETWEEN warn.
+/// Where two values are compared.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum WrongDate {
-    Fails,
-    Warns,
+pub(crate) enum Place {
+    /// `=` and its like: a constant beside a date that is none fails with 1525.
+    Operator,
+    /// BETWEEN and NULLIF: it warns.
+    Range,
+    /// IN: it warns, and a number of two digits is no year.
+    List,
 }
 
 /// Turns calls that cannot be one call into several: IN and BETWEEN whose values are compared as different types.
@@ -33,13 +37,7 @@ pub(crate) fn rewrite(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
 }
 
 /// Converts both sides to what they are compared as.
-pub(crate) fn pair(
-    a: Expr,
-    b: Expr,
-    operation: &str,
-    env: &TypeEnv,
-    wrong_date: WrongDate,
-) -> Result<(Expr, Expr)> {
+pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Place) -> Result<(Expr, Expr)> {
     let (ta, tb) = (a.ty(), b.ty());
     if ta.kind == TypeKind::Null || tb.kind == TypeKind::Null {
         return Ok((a, b));
@@ -48,10 +46,7 @@ pub(crate) fn pair(
         return Ok((a, b));
     }
     if ta.is_datetime() || tb.is_datetime() {
-        let (a2, b2) = (
-            date_side(a.clone(), &b, wrong_date)?,
-            date_side(b, &a, wrong_date)?,
-        );
+        let (a2, b2) = (date_side(a.clone(), &b, place)?, date_side(b, &a, place)?);
         return Ok((a2, b2));
     }
     if ta.kind == TypeKind::Time || tb.kind == TypeKind::Time {
@@ -64,25 +59,24 @@ pub(crate) fn pair(
     if ta.is_string() && tb.is_string() {
         return texts(a, b, operation, env);
     }
-    Ok((number_side(a.clone(), &b), number_side(b, &a)))
+    // In IN, a number of two digits is no year.
+    let years = place != Place::List;
+    Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
 }
 
-fn texts(mut a: Expr, mut b: Expr, operation: &str, env: &TypeEnv) -> Result<(Expr, Expr)> {
-    let collation = collation::of_comparison(&[&a, &b], env.collation, operation)?;
-    for side in [&mut a, &mut b] {
-        let expr = std::mem::replace(side, Expr::null());
-        let ty = text_type(&expr.ty(), collation);
-        *side = implicit_cast(expr, ty);
-    }
+fn texts(a: Expr, b: Expr, operation: &str, env: &TypeEnv) -> Result<(Expr, Expr)> {
+    let mut both = [a, b];
+    under_one_collation(&mut both, operation, env)?;
+    let [a, b] = both;
     Ok((a, b))
 }
 
 /// `expr` beside `other`, one of which is a DATE, DATETIME or TIMESTAMP.
-fn date_side(expr: Expr, other: &Expr, wrong_date: WrongDate) -> Result<Expr> {
-    let ty = expr.ty();
+fn date_side(expr: Expr, other: &Expr, place: Place) -> Result<Expr> {
+    let (ty, other_ty) = (expr.ty(), other.ty());
     if ty.is_datetime() {
-        let numbers = other.ty().is_numeric() && literal_date(other, &ty).is_none();
-        return Ok(if numbers && !is_column_beside_literal(&expr, other, &ty) {
+        let as_number = other_ty.is_numeric() && !is_read_as_date(other, &expr);
+        return Ok(if as_number {
             implicit_cast(expr, numeric_type(&ty))
         } else {
             expr
@@ -92,22 +86,26 @@ fn date_side(expr: Expr, other: &Expr, wrong_date: WrongDate) -> Result<Expr> {
         return Ok(implicit_cast(expr, SqlType::datetime(ty.decimals)));
     }
     if ty.is_numeric() {
-        // A literal beside a column is read as a date, if it is one.
-        return Ok(match literal_date(&expr, &other.ty()) {
-            Some(date) if matches!(other, Expr::Column { .. }) => date,
-            _ => expr,
-        });
+        if !is_read_as_date(&expr, other) {
+            return Ok(expr);
+        }
+        return match literal_date(&expr, &other_ty) {
+            Some(date) => Ok(date),
+            None => internal(DATETIME_LIST_ITEM, expr, SqlType::datetime(6), &other_ty),
+        };
     }
-    let function = match wrong_date {
+    let function = match place {
         _ if !expr.is_constant() => DATETIME_OPERAND,
-        WrongDate::Fails => DATETIME_CONSTANT,
-        WrongDate::Warns => DATETIME_LIST_ITEM,
+        Place::Operator => DATETIME_CONSTANT,
+        Place::Range | Place::List => DATETIME_LIST_ITEM,
     };
-    internal(function, expr, SqlType::datetime(6), &other.ty())
+    internal(function, expr, SqlType::datetime(6), &other_ty)
 }
 
-fn is_column_beside_literal(column: &Expr, literal: &Expr, ty: &SqlType) -> bool {
-    matches!(column, Expr::Column { .. }) && literal_date(literal, ty).is_some()
+/// Whether a number beside a date is read as one: a literal that spells a date, or a parameter, beside a column.
+fn is_read_as_date(number: &Expr, date: &Expr) -> bool {
+    let parameter = matches!(number, Expr::Param { ty, .. } if ty.is_integer() || ty.is_decimal());
+    matches!(date, Expr::Column { .. }) && (parameter || literal_date(number, &date.ty()).is_some())
 }
 
 /// A number's literal as the date it spells.
@@ -165,11 +163,12 @@ fn spells_time(expr: &Expr) -> bool {
 }
 
 /// `expr` beside `other`, at least one of which is a number and none a date or time.
-fn number_side(expr: Expr, other: &Expr) -> Expr {
+fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     let (ty, other_ty) = (expr.ty(), other.ty());
     let constant = expr.is_constant();
     let beside_column = matches!(other, Expr::Column { .. });
-    if other_ty.kind == TypeKind::Year && beside_column && constant && ty.kind != TypeKind::Year {
+    let is_year = other_ty.kind == TypeKind::Year && ty.kind != TypeKind::Year;
+    if is_year && beside_column && constant && (years || ty.is_string()) {
         let result = if ty.is_numeric() {
             ty
         } else {
@@ -224,7 +223,7 @@ pub(crate) fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     let b = binding.args.pop();
     let a = binding.args.pop();
     if let (Some(a), Some(b)) = (a, b) {
-        let (a, b) = pair(a, b, binding.name, binding.env, WrongDate::Fails)?;
+        let (a, b) = pair(a, b, binding.name, binding.env, Place::Operator)?;
         binding.args.extend([a, b]);
     }
     Ok(SqlType::BOOL)
@@ -241,17 +240,20 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         return Ok(None);
     };
     let list: Vec<Expr> = args.collect();
+    let null = |e: &Expr| e.ty().kind == TypeKind::Null;
+    if needle.ty().is_string() && list.iter().all(|e| e.ty().is_string()) {
+        // All texts are compared under one collation. One of them is compared as `=` compares.
+        let operation = if list.len() == 1 { "=" } else { " IN " };
+        let mut all = vec![needle];
+        all.extend(list);
+        under_one_collation(&mut all, operation, binding.env)?;
+        binding.args = all;
+        return Ok(None);
+    }
     let mut pairs = Vec::with_capacity(list.len());
     for item in &list {
-        pairs.push(pair(
-            needle.clone(),
-            item.clone(),
-            "in",
-            binding.env,
-            WrongDate::Warns,
-        )?);
+        pairs.push(pair(needle.clone(), item.clone(), "=", binding.env, Place::List)?);
     }
-    let null = |e: &Expr| e.ty().kind == TypeKind::Null;
     let first = pairs
         .iter()
         .find(|(_, item)| !null(item))
@@ -264,34 +266,52 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     }
     let mut any = Vec::with_capacity(list.len());
     for item in list {
-        any.push(call("=", vec![needle.clone(), item], binding.env)?);
+        any.push(call("in", vec![needle.clone(), item], binding.env)?);
     }
-    if any.len() == 1 {
-        Ok(any.pop())
-    } else {
-        call("or", any, binding.env).map(Some)
+    call("or", any, binding.env).map(Some)
+}
+
+fn under_one_collation(all: &mut [Expr], operation: &str, env: &TypeEnv) -> Result<()> {
+    let refs: Vec<&Expr> = all.iter().collect();
+    let collation = collation::of_comparison(&refs, env.collation, operation)?;
+    for side in all {
+        let expr = std::mem::replace(side, Expr::null());
+        let ty = text_type(&expr.ty(), collation);
+        *side = implicit_cast(expr, ty);
     }
+    Ok(())
 }
 
 fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     let Ok([value, low, high]) = <[Expr; 3]>::try_from(std::mem::take(&mut binding.args)) else {
         return Ok(None);
     };
-    let (a, low2) = pair(
-        value.clone(),
-        low.clone(),
-        "between",
-        binding.env,
-        WrongDate::Warns,
-    )?;
-    let (b, high2) = pair(
-        value.clone(),
-        high.clone(),
-        "between",
-        binding.env,
-        WrongDate::Warns,
-    )?;
+    let types = [value.ty(), low.ty(), high.ty()];
     let null = |e: &Expr| e.ty().kind == TypeKind::Null;
+    let numbers = types.iter().any(SqlType::is_numeric);
+    let others = types.iter().any(|t| t.is_string() || t.is_temporal());
+    // A column of numbers or dates has constants converted to its type, one by one.
+    let converts = matches!(value, Expr::Column { .. }) && !value.ty().is_string();
+    if numbers && others && !converts {
+        for expr in [value, low, high] {
+            let ty = expr.ty();
+            let ty = if ty.kind == TypeKind::Null {
+                ty
+            } else {
+                numeric_type(&ty)
+            };
+            binding.args.push(implicit_cast(expr, ty));
+        }
+        return Ok(None);
+    }
+    if types.iter().all(SqlType::is_string) {
+        let mut all = vec![value, low, high];
+        under_one_collation(&mut all, "between", binding.env)?;
+        binding.args = all;
+        return Ok(None);
+    }
+    let (a, low2) = pair(value.clone(), low.clone(), "between", binding.env, Place::Range)?;
+    let (b, high2) = pair(value.clone(), high.clone(), "between", binding.env, Place::Range)?;
     if a == b || null(&low) || null(&high) {
         let value = if null(&low) { b } else { a };
         binding.args.extend([value, low2, high2]);

@@ -3,6 +3,7 @@
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::{Conversion, temporal_number};
+use crate::Expr;
 use crate::datum::Datum;
 
 /// What a text began with.
@@ -118,7 +119,7 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
         Datum::UInt(v) if !conversion.from.is_datetime() => v as i64,
         Datum::Double(v) => round_even(v),
         Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "INTEGER", |d, c| to_signed(d, c));
+            return json_number(text, conversion, "INTEGER", to_signed);
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = parse_integer(value.bytes());
@@ -152,7 +153,7 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
         Datum::UInt(v) if !conversion.from.is_datetime() => v,
         Datum::Double(v) => round_even(v) as u64,
         Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "INTEGER", |d, c| to_unsigned(d, c));
+            return json_number(text, conversion, "INTEGER", to_unsigned);
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = parse_integer(value.bytes());
@@ -196,7 +197,7 @@ pub(super) fn to_double(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
         Datum::UInt(v) if !conversion.from.is_datetime() => v as f64,
         Datum::Decimal(d) => d.to_f64(),
         Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "DOUBLE", |d, c| to_double(d, c));
+            return json_number(text, conversion, "DOUBLE", to_double);
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let parsed = parse_double(value.bytes());
@@ -231,7 +232,7 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
             None => return clamp(v < 0.0, conversion),
         },
         Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            return json_number(text, conversion, "DECIMAL", |d, c| to_decimal(d, c));
+            return json_number(text, conversion, "DECIMAL", to_decimal);
         }
         Datum::String(_) | Datum::Bytes(_) => {
             let text = value.bytes();
@@ -348,9 +349,14 @@ fn json_number(
     let (value, from) = match crate::json::scalar(text) {
         Some(found) => found,
         None => {
+            let column = match conversion.input {
+                Expr::Column { label, .. } => label.name().unwrap_or("column"),
+                Expr::Call { function, .. } => function.0.name,
+                _ => "cast_as_json",
+            };
             conversion.ctx.conversion_lost(
                 3156,
-                format!("Invalid JSON value for CAST to {kind} from column cast_as_json at row 1"),
+                format!("Invalid JSON value for CAST to {kind} from column {column} at row 1"),
             )?;
             (Value::Int(0), SqlType::BIGINT)
         }

@@ -252,9 +252,18 @@ fn shift(at: &DateTime, span: Span) -> Option<DateTime> {
             let day = i128::from(MICROS_PER_DAY);
             let in_day = i128::from(at.time_of_day_us()) + us.rem_euclid(day);
             let days = us.div_euclid(day) + in_day.div_euclid(day);
-            let moved = at.add_days(i64::try_from(days).ok()?)?;
+            let number = at.day_number().checked_add(i64::try_from(days).ok()?)?;
             let time = i64::try_from(in_day.rem_euclid(day)).ok()?;
-            DateTime::from_day_number(moved.day_number(), time)
+            match number {
+                // Days of the year 0 are the zero date.
+                0..=365 => DateTime::from_day_number(366, time).map(|d| DateTime {
+                    year: 0,
+                    month: 0,
+                    day: 0,
+                    ..d
+                }),
+                number => DateTime::from_day_number(number, time),
+            }
         }
     }
 }

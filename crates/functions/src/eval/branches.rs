@@ -24,6 +24,7 @@ pub(crate) fn evaluate(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Res
         "or" => logic(call, batch, false),
         "if" => if_function(call, batch),
         "coalesce" | "ifnull" => coalesce(call, batch),
+        "in" => in_list(call, batch),
         _ => return by_rows(expr, batch, call.ctx),
     };
     match fast? {
@@ -108,6 +109,21 @@ fn if_function(call: &Call<'_>, batch: &RecordBatch) -> Result<Option<ColumnarVa
         return Ok(None);
     };
     choose(&condition, &then, &otherwise, &call.ty, rows).map(|a| Some(ColumnarValue::Array(a)))
+}
+
+/// `IN`, by its kernel.
+fn in_list(call: &Call<'_>, batch: &RecordBatch) -> Result<Option<ColumnarValue>> {
+    let Some(kernel) = call.def.vector else {
+        return Ok(None);
+    };
+    let mut args = Vec::with_capacity(call.args.len());
+    for arg in call.args {
+        match attempt(arg, batch, call.ctx)? {
+            Some(value) => args.push(value),
+            None => return Ok(None),
+        }
+    }
+    kernel(call, &args, batch.num_rows())
 }
 
 fn coalesce(call: &Call<'_>, batch: &RecordBatch) -> Result<Option<ColumnarValue>> {

@@ -165,7 +165,8 @@ pub(crate) fn append(out: &mut ColumnBuilder, datum: Datum<'_>, ty: &SqlType) ->
     }
 }
 
-/// A decimal at its type's scale, kept within its precision.
+/// A decimal at its type's scale, kept within its precision. Sums and products of 65 digits may have a few more, as in
+/// MySQL.
 pub(crate) fn fit_decimal(value: types::Decimal, ty: &SqlType) -> types::Decimal {
     if ty.kind != TypeKind::Decimal {
         return value;
@@ -176,7 +177,7 @@ pub(crate) fn fit_decimal(value: types::Decimal, ty: &SqlType) -> types::Decimal
         if value.is_negative() { max.neg() } else { max }
     };
     match value.rescale(ty.decimals) {
-        Some(fitted) if fitted.digits() <= precision => fitted,
+        Some(fitted) if fitted.digits() <= precision || precision == types::Decimal::MAX_DIGITS => fitted,
         _ => limit(),
     }
 }

@@ -295,6 +295,12 @@ pub(crate) fn compare(a: &Datum<'_>, ta: &SqlType, b: &Datum<'_>, tb: &SqlType) 
     if a.is_null() || b.is_null() {
         return None;
     }
+    // JSON has dates and times of its own, above all else; as text they are only strings.
+    match (ta.is_temporal(), tb.is_temporal()) {
+        (true, false) => return Some(Ordering::Greater),
+        (false, true) => return Some(Ordering::Less),
+        _ => {}
+    }
     let boolean = |t: &SqlType| *t == SqlType::BOOL;
     let (a, b) = (of_value(a, ta, boolean(ta)), of_value(b, tb, boolean(tb)));
     Some(a.compare(&b))

@@ -3,7 +3,7 @@
 //! - [`rounding`]: ABS, SIGN, CEILING, FLOOR, ROUND, TRUNCATE.
 //! - [`transcendental`]: roots, powers, logarithms, trigonometry.
 //! - [`bases`]: CONV, BIN, OCT.
-//! - [`random`]: RAND.
+//! - [`random`] has RAND.
 //!
 //! Source: manual 12.6.2 "Mathematical Functions".
 

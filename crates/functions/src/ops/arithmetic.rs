@@ -126,6 +126,12 @@ fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 fn resolve_integer_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
+    for i in 0..2 {
+        // DIV reads text as a DECIMAL.
+        if binding.ty(i).is_string() {
+            binding.cast(i, SqlType::decimal(65, Decimal::MAX_SCALE));
+        }
+    }
     let (a, b) = numbers(binding);
     let (whole, _) = binding.args.first().map_or((20, 0), digits);
     Ok(integer(whole + 1, a.unsigned || b.unsigned))

@@ -99,6 +99,11 @@ fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
     let Some(datum) = args.first() else {
         return Ok(None);
     };
+    if !matches!(datum, Datum::String(_) | Datum::Bytes(_)) {
+        let split = temporal::split_number(datum);
+        let found = split.and_then(|(whole, nano)| temporal::number_to_datetime(whole, nano, DateRules::ANY));
+        return Ok(found.map(|d| d.pack()));
+    }
     let text = datum.bytes();
     let Some(parsed) = parse::datetime(text, DateRules::ANY) else {
         return Ok(None);

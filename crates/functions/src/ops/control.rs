@@ -9,7 +9,7 @@ use types::{Result, SqlType, TypeKind, Value};
 use super::comparison::{compare_same, to_decimal, to_double};
 use super::logic::truth;
 use crate::bind::arguments::{condition, implicit_cast, text_type};
-use crate::bind::compare::{WrongDate, pair};
+use crate::bind::compare::{Place, pair};
 use crate::bind::{Binding, common};
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
@@ -86,7 +86,7 @@ fn resolve_nullif(binding: &mut Binding<'_>) -> Result<SqlType> {
     } else {
         value.clone()
     };
-    let (a, b) = pair(value, other, "nullif", binding.env, WrongDate::Warns)?;
+    let (a, b) = pair(value, other, "nullif", binding.env, Place::Range)?;
     binding.args.extend([result, a, b]);
     Ok(ty)
 }

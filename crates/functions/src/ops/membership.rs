@@ -13,9 +13,10 @@ use super::comparison::compare;
 use super::comparison_vector;
 use super::logic::value_of;
 use crate::bind::compare::resolve_converted;
-use crate::datum::Datum;
-use crate::eval::{Call, ColumnarValue};
-use crate::registry::{Family, FunctionDef, MANY, function};
+use crate::datum::{Cell, Datum};
+use crate::eval::row::evaluate;
+use crate::eval::{Call, ColumnarValue, Row};
+use crate::registry::{Family, FunctionDef, MANY, function, lazy};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -23,30 +24,33 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("in", 2, MANY, resolve_converted, is_in)
-        .sees_null()
-        .infallible()
-        .vector(is_in_vector),
+    lazy("in", 2, MANY, resolve_converted, is_in).vector(is_in_vector),
     function("between", 3, 3, resolve_converted, between)
         .sees_null()
         .infallible()
         .vector(between_vector),
 ];
 
-fn is_in(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some((needle, list)) = args.split_first() else {
-        return Ok(Value::Null);
+/// Items after the first that is equal are not evaluated.
+fn is_in<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
+    let Some((needle, list)) = call.args.split_first() else {
+        return Ok(Cell::NULL);
     };
-    let ty = call.arg_type(0);
-    let mut unknown = needle.is_null();
-    for (i, item) in list.iter().enumerate() {
-        match compare(needle, item, &ty, &call.arg_type(i + 1)) {
-            Some(Ordering::Equal) => return Ok(Value::Int(1)),
+    let ty = needle.ty();
+    let needle = evaluate(needle, row, call.ctx)?;
+    if needle.is_null() {
+        return Ok(Cell::NULL);
+    }
+    let mut unknown = false;
+    for item in list {
+        let value = evaluate(item, row, call.ctx)?;
+        match compare(&needle.datum(), &value.datum(), &ty, &item.ty()) {
+            Some(Ordering::Equal) => return Ok(Value::Int(1).into()),
             Some(_) => {}
             None => unknown = true,
         }
     }
-    Ok(value_of(if unknown { None } else { Some(false) }))
+    Ok(value_of(if unknown { None } else { Some(false) }).into())
 }
 
 /// A column looked up in a set of constants.

@@ -20,13 +20,13 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("collate", 2, 2, resolve_collate, same).infallible(),
     function("convert using", 2, 2, resolve_convert, convert).nullability(Nullability::Always),
     function("binary", 1, 1, resolve_binary, binary).infallible(),
-    function("charset", 1, 1, resolve_charset, second)
+    function("charset", 1, 1, resolve_charset, same)
         .sees_null()
         .infallible(),
-    function("collation", 1, 1, resolve_collation, second)
+    function("collation", 1, 1, resolve_collation, same)
         .sees_null()
         .infallible(),
-    function("coercibility", 1, 1, resolve_coercibility, second)
+    function("coercibility", 1, 1, resolve_coercibility, same)
         .sees_null()
         .infallible(),
 ];
@@ -116,14 +116,10 @@ fn binary(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     })
 }
 
-/// The answer is known once the argument is bound: it becomes a second argument, and the first is kept for display only.
+/// The answer is known once the argument is bound, and takes its place.
 fn answer(binding: &mut Binding<'_>, value: Value, ty: SqlType) -> SqlType {
-    binding.args.push(Expr::Literal { value, ty });
+    binding.args = vec![Expr::Literal { value, ty }];
     ty
-}
-
-fn second(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    Ok(args.get(1).map_or(Value::Null, |d| d.to_value()))
 }
 
 /// The collation of the first argument; `binary` of what is no text.

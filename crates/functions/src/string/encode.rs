@@ -22,7 +22,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("unhex", 1, 1, resolve_unhex, unhex).nullability(Nullability::Always),
     function("ascii", 1, 1, resolve_code, ascii).infallible(),
     function("ord", 1, 1, resolve_code, ord).infallible(),
-    function("char", 1, MANY, resolve_char, char_of)
+    function("char", 2, MANY, resolve_char, char_of)
         .sees_null()
         .nullability(Nullability::Always),
     function("to_base64", 1, 1, resolve_to_base64, to_base64),
@@ -156,26 +156,17 @@ fn ord(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     ))
 }
 
-/// `CHAR(n, ...)`, or with a character set's name as a last, literal argument that begins with `using `.
+/// `CHAR(n, ... USING charset)`: the character set's name, `binary` where none was written, is the last argument.
 fn resolve_char(binding: &mut Binding<'_>) -> Result<SqlType> {
-    let named = match binding.args.last() {
-        Some(Expr::Literal {
-            value: Value::String(text),
-            ..
-        }) => text.strip_prefix("using ").map(str::to_owned),
-        _ => None,
-    };
-    let mut collation = Collation::Binary;
-    if let Some(name) = named {
-        binding.args.pop();
-        let charset = Charset::from_name(&name).ok_or_else(|| {
-            Error::new(
-                errno::ER_UNKNOWN_CHARACTER_SET,
-                format!("Unknown character set: '{name}'"),
-            )
-        })?;
-        collation = charset.default_collation();
-    }
+    let name = binding.keyword(binding.args.len().saturating_sub(1))?.to_owned();
+    binding.args.pop();
+    let charset = Charset::from_name(&name).ok_or_else(|| {
+        Error::new(
+            errno::ER_UNKNOWN_CHARACTER_SET,
+            format!("Unknown character set: '{name}'"),
+        )
+    })?;
+    let collation = charset.default_collation();
     for arg in &mut binding.args {
         let expr = std::mem::replace(arg, Expr::null());
         *arg = hex_as_number(expr, &SqlType::BIGINT);

@@ -225,7 +225,7 @@ fn resolve_substring_index(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(binding.total_length(0..1), collation))
 }
 
-/// What comes before the `count`-th delimiter, or after it counting from the end. Case-sensitive.
+/// What comes before the `count`-th delimiter, or after it counting from the last. Case-sensitive.
 fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, delimiter, count] = args else {
         return Ok(Value::Null);
@@ -234,41 +234,22 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if delimiter.is_empty() || count == 0 {
         return Ok(value_of(&call.ty, Vec::new()));
     }
-    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-    let last = text.len().checked_sub(delimiter.len());
-    let is_delimiter = |at: usize| text.get(at..).is_some_and(|rest| rest.starts_with(delimiter));
-    let mut seen = 0;
-    let mut kept = text;
-    if count > 0 {
-        let mut at = 0;
-        while last.is_some_and(|last| at <= last) {
-            if is_delimiter(at) {
-                seen += 1;
-                if seen == wanted {
-                    kept = text.get(..at).unwrap_or_default();
-                    break;
-                }
-                at += delimiter.len();
-            } else {
-                at += 1;
-            }
-        }
-    } else if let Some(mut at) = last {
-        loop {
-            let mut step = 1;
-            if is_delimiter(at) {
-                seen += 1;
-                if seen == wanted {
-                    kept = text.get(at + delimiter.len()..).unwrap_or_default();
-                    break;
-                }
-                step = delimiter.len();
-            }
-            match at.checked_sub(step) {
-                Some(before) => at = before,
-                None => break,
-            }
+    let mut places = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|r| r.len() >= delimiter.len()) {
+        if rest.starts_with(delimiter) {
+            places.push(at);
+            at += delimiter.len();
+        } else {
+            at += 1;
         }
     }
-    Ok(value_of(&call.ty, kept.to_vec()))
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    let kept = if count > 0 {
+        places.get(wanted - 1).and_then(|place| text.get(..*place))
+    } else {
+        let place = places.len().checked_sub(wanted).and_then(|i| places.get(i));
+        place.and_then(|place| text.get(place + delimiter.len()..))
+    };
+    Ok(value_of(&call.ty, kept.unwrap_or(text).to_vec()))
 }

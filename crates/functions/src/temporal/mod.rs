@@ -1,7 +1,6 @@
 //! Values of every type as dates and times, with MySQL's warnings.
 //!
-//! - [`parse`]: text.
-//! - Here: numbers, other temporal types, and the choice among them.
+//! [`parse`] reads text; here are numbers, other temporal types, and the choice among them.
 //!
 //! Fields, calendar and text out are in `types::temporal`; functions over dates in [`crate::date`].
 

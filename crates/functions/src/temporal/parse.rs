@@ -161,11 +161,9 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
         at += digits_at(text, at);
     }
     let mut displacement = displacement;
-    if displacement.is_none()
-        && round_up_or_fraction(fraction_digits)
-        && let Some(found) = text.get(at..).and_then(parse_displacement)
-    {
-        displacement = Some(found);
+    // After a seventh digit the sign has not been met yet.
+    if displacement.is_none() && fraction_digits == 6 && matches!(text.get(at), Some(b'+' | b'-')) {
+        displacement = Some(text.get(at..).and_then(parse_displacement)?);
         at = text.len();
     }
     let truncated = text
@@ -187,10 +185,6 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
         displacement,
         delimiter,
     })
-}
-
-fn round_up_or_fraction(fraction_digits: u8) -> bool {
-    fraction_digits == 6
 }
 
 fn to_datetime(fields: &Fields) -> Option<DateTime> {
@@ -277,19 +271,21 @@ impl Scan<'_> {
                 5 => {
                     if next == b'.' {
                         self.at += 1;
+                        self.displacement()?;
                         end = self.at;
                     } else if next.is_ascii_digit() {
                         break;
                     } else {
-                        if let Some(seconds) = self.text.get(self.at..).and_then(parse_displacement) {
-                            self.displacement = Some(seconds);
-                            self.at = self.text.len();
-                            end = self.at;
-                        }
+                        self.displacement()?;
+                        end = self.at;
                         break;
                     }
                 }
-                FRACTION => break,
+                FRACTION => {
+                    self.displacement()?;
+                    end = self.at;
+                    break;
+                }
                 done => {
                     self.delimiters(done)?;
                     end = self.at;
@@ -298,6 +294,15 @@ impl Scan<'_> {
         }
         self.at = end;
         Some(fields)
+    }
+
+    /// Reads a displacement, if a sign says that there is one. `None` if it is wrong.
+    fn displacement(&mut self) -> Option<()> {
+        if matches!(self.peek(), Some(b'+' | b'-')) {
+            self.displacement = Some(self.text.get(self.at..).and_then(parse_displacement)?);
+            self.at = self.text.len();
+        }
+        Some(())
     }
 
     /// Skips what separates the field `done` from the next. Spaces may only follow a date.
@@ -532,7 +537,12 @@ mod tests {
     fn zones_and_digits_beyond_the_sixth() {
         let parse = |text: &str| datetime(text.as_bytes(), DateRules::CALENDAR).unwrap();
         assert_eq!(parse("2024-01-02 10:11:12+02:00").displacement, Some(7200));
-        assert!(parse("2024-01-01 10:11:12+15:00").truncated);
+        assert_eq!(parse("2024-01-02 10:11:12.5+02:00").displacement, Some(7200));
+        assert_eq!(
+            parse("2024-01-02 10:11:12.1234567-02:00").displacement,
+            Some(-7200)
+        );
+        assert_eq!(datetime(b"2024-01-01 10:11:12+15:00", DateRules::CALENDAR), None);
         assert!(parse("2024-01-02 10:11:12.1234567").round_up);
         assert!(!parse("2024-01-02 10:11:12.1234564").round_up);
         let odd = parse("2024/01/01").delimiter.unwrap();
