@@ -60,6 +60,12 @@ fn statements_are_split_at_semicolons_outside_of_quotes() {
     let parsed = planner::parse(text, &SqlMode::default()).unwrap();
     let texts: Vec<&str> = parsed.iter().map(|p| &text[p.text.clone()]).collect();
     assert_eq!(texts, ["select ';'", "select 2", "select `a;b` from t"]);
+    assert_eq!(
+        planner::parse("select 1;; ;\n", &SqlMode::default())
+            .unwrap()
+            .len(),
+        1
+    );
     let parsed = planner::parse("select 1; foo; select 2", &SqlMode::default()).unwrap();
     assert_eq!(parsed.len(), 2);
     assert!(matches!(&parsed[1].statement, planner::Statement::Invalid(error) if error.code == 1064));

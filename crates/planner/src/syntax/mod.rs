@@ -67,7 +67,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
     let mut at = 0;
     loop {
         let mut parser = Parser::new(text, at, *mode);
-        if parser.at_end() && !statements.is_empty() {
+        if !statements.is_empty() && (parser.at_end() || parser.is_nothing()) {
             return Ok(statements);
         }
         let start = parser.start();

@@ -65,7 +65,8 @@ impl<'a> Parser<'a> {
     }
 
     pub fn source(&self, start: usize, end: usize) -> &'a str {
-        self.lexer.text().get(start..end).unwrap_or_default()
+        let text = self.lexer.text();
+        text.get(start..end.min(text.len())).unwrap_or_default()
     }
 
     /// The current token's text.

@@ -12,7 +12,14 @@ impl Parser<'_> {
     /// Reads one statement, up to its semicolon or the end. Fails with 1065 on nothing at all.
     pub fn parse_statement(&mut self) -> Result<Parsed> {
         let start = self.start();
-        if self.at_end() {
+        if self.at_statement_end() && self.is_comment_alone() {
+            return Ok(Parsed {
+                statement: Statement::Command(Box::new(Command::DoNothing(Vec::new()))),
+                text: start..start,
+                parameters: 0,
+            });
+        }
+        if self.at_statement_end() && self.is_nothing() {
             return Err(Error::new(errno::ER_EMPTY_QUERY, "Query was empty"));
         }
         let statement = self.statement()?;
@@ -24,6 +31,18 @@ impl Parser<'_> {
             text: start..self.previous_end(),
             parameters: self.parameters,
         })
+    }
+
+    /// Before the first token, something was skipped that is more than blanks: a statement that does nothing.
+    fn is_comment_alone(&self) -> bool {
+        !self.source(self.previous_end(), self.start()).trim().is_empty()
+    }
+
+    /// Nothing but blanks and semicolons follow.
+    pub fn is_nothing(&self) -> bool {
+        let rest = self.source(self.start(), usize::MAX);
+        rest.trim_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0')
+            .is_empty()
     }
 
     fn statement(&mut self) -> Result<Statement> {
