@@ -11,7 +11,9 @@ const SMALL_LIMIT: u64 = 1_000;
 
 /// Where a query would be run that is free to go.
 pub fn of(select: &BoundSelect<'_>, chosen: &Chosen, sorts: bool) -> Route {
-    if !chosen.wide || chosen.rows < ROWS_MIN || ends_early(select, chosen, sorts) {
+    // Rows that come in order can be sent off as they come; read in parallel they would have to be sorted.
+    let ordered = chosen.ordered && !select.order_by.is_empty();
+    if !chosen.wide || chosen.rows < ROWS_MIN || ordered || ends_early(select, chosen, sorts) {
         return Route::Transactional;
     }
     Route::Analytical

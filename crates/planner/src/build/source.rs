@@ -10,7 +10,7 @@ use super::constant::Gate;
 use super::{ONLY_ROUTE, Upper, route};
 use crate::access::{self, Chosen, Request, RowLimit};
 use crate::bind::{AGGREGATE_BASE, Binder, BoundSelect, TableBinding, literal_count, unsigned};
-use crate::plan::{Access, Rel, Route, SortKey, TableScan, VirtualScan};
+use crate::plan::{Rel, Route, SortKey, TableScan, VirtualScan};
 
 /// The lowest operators of a query.
 pub struct Source {
