@@ -176,6 +176,7 @@ pub(crate) fn array(
         return Ok(array.clone());
     }
     if to.kind == TypeKind::Double
+        && from.is_integer()
         && let Some(doubles) = to_doubles(array)
     {
         return Ok(doubles);
