@@ -219,3 +219,42 @@ fn transfers_keep_their_sum() {
         }
     });
 }
+
+#[test]
+fn optimistic_transactions_wait_for_nobody() {
+    let db = db();
+    let (mut a, mut b) = (db.conn(), db.conn());
+    let begin = || {
+        let options = kv::TxnOptions {
+            optimistic: true,
+            ..Default::default()
+        };
+        Some(db.store.begin(options).unwrap())
+    };
+    let commit = |c: &mut Conn<'_>| c.txn.take().unwrap().commit(kv::Durability::Sync);
+    a.txn = begin();
+    a.exec("update t set b = b + 1 where id = 1");
+    a.exec("update t set b = 20 where b = 2");
+    a.exec("insert into t values (9, 9, 9)");
+    b.exec("update t set b = 30 where id = 3");
+    commit(&mut a).unwrap();
+    assert_eq!(b.rows("select b from t order by id"), ["20", "20", "30", "9"]);
+    for (mine, theirs) in [
+        (
+            "update t set b = 0 where id = 1",
+            "update t set b = 7 where id = 1",
+        ),
+        ("delete from t where b = 20", "update t set b = 8 where id = 2"),
+        (
+            "insert into t values (10, 10, 10)",
+            "insert into t values (11, 10, 11)",
+        ),
+    ] {
+        a.txn = begin();
+        a.exec(mine);
+        b.exec(theirs);
+        let error = types::Error::from(commit(&mut a).unwrap_err());
+        assert_eq!(error.code, 9007, "{mine}");
+    }
+    db.check("t");
+}

@@ -162,6 +162,11 @@ impl Transaction {
         self.locks.lock_only(keys, options)
     }
 
+    /// Whether writes are to go without locks, and conflicts to show at the commit. [`Transaction::lock`] locks all the same.
+    pub fn is_optimistic(&self) -> bool {
+        self.options.optimistic
+    }
+
     /// How many keys this transaction has locked.
     pub fn lock_count(&self) -> usize {
         self.locks.lock_count()

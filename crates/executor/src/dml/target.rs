@@ -36,7 +36,8 @@ impl<'p> Rows<'p> {
             return Err(Error::internal("the target of a change lacks columns"));
         }
         let limit = count_of(target.limit.as_ref(), env)?;
-        let input = scan::open(&target.scan, Some(LOCKING), true, env)?;
+        let locking = (!env.source.transaction()?.is_optimistic()).then_some(LOCKING);
+        let input = scan::open(&target.scan, locking, true, env)?;
         let mut input = sort::sorted(input, &target.order_by, limit)?;
         // A sort has read everything before it gives the first row.
         if !moves_rows || !target.order_by.is_empty() {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map;
 
-use kv::{LockMode, LockOptions, LockWait, Locked, Transaction};
+use kv::{LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
 use types::Result;
 
 use super::image::{Entry, Image, ImageMaker, UniqueKey};
@@ -45,15 +45,20 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
     }
 
-    /// Locks keys in one call and remembers what they hold. Keys that are known are left alone.
+    /// Locks keys in one call and remembers what they hold. Keys that are known are left alone. An optimistic transaction
+    /// only reads them, from its snapshot: who changed them since shows at the commit.
     pub fn lock(&mut self, keys: impl Iterator<Item = Vec<u8>>) -> Result<()> {
         let keys: Vec<Vec<u8>> = keys.filter(|key| !self.known.contains_key(key)).collect();
         if keys.is_empty() {
             return Ok(());
         }
-        let locked = self.txn.lock(&keys, &self.options)?;
-        self.known
-            .extend(keys.into_iter().zip(locked.into_iter().map(Locked::into_value)));
+        let values: Vec<Option<Vec<u8>>> = if self.txn.is_optimistic() {
+            self.txn.batch_get(&keys)?
+        } else {
+            let locked = self.txn.lock(&keys, &self.options)?;
+            locked.into_iter().map(Locked::into_value).collect()
+        };
+        self.known.extend(keys.into_iter().zip(values));
         Ok(())
     }
 
