@@ -12,9 +12,9 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// What is needed above the scan. Columns that are shown come first and in their order, so that a plain query needs no
+    /// What is needed above the scan; `sorts`: rows still have to be brought into order. Columns that are shown come first and in their order, so that a plain query needs no
     /// projection.
-    pub fn of(select: &BoundSelect<'_>, upper: &Upper) -> Self {
+    pub fn of(select: &BoundSelect<'_>, upper: &Upper, sorts: bool) -> Self {
         let mut columns = Self::default();
         if select.grouped {
             select.keys.iter().for_each(|key| columns.add_all(key));
@@ -30,7 +30,9 @@ impl Columns {
         }
         upper.items.iter().for_each(|item| columns.add_all(item));
         upper.having.iter().for_each(|having| columns.add_all(having));
-        upper.order_by.iter().for_each(|key| columns.add_all(&key.expr));
+        if sorts {
+            upper.order_by.iter().for_each(|key| columns.add_all(&key.expr));
+        }
         columns
     }
 

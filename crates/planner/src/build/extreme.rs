@@ -70,7 +70,7 @@ impl Binder<'_> {
             .replace(std::mem::take(&mut chosen.possible_keys));
         let mut source = self.scan(
             table,
-            Columns::of(select, upper),
+            Columns::of(select, upper, false),
             chosen,
             Vec::new(),
             false,

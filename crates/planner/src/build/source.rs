@@ -67,7 +67,7 @@ impl Binder<'_> {
         free: bool,
     ) -> Result<Source> {
         let gate = Gate::of(select.filter.as_ref());
-        let columns = Columns::of(select, upper);
+        let columns = Columns::of(select, upper, true);
         let order = if select.distinct {
             Vec::new()
         } else {
@@ -101,8 +101,8 @@ impl Binder<'_> {
             chosen = access::full(&request);
             chosen.ordered = upper.order_by.is_empty();
         }
-        let request_columns = columns;
-        self.scan(table, request_columns, chosen, gate.constant, gate.closed, route)
+        let columns = Columns::of(select, upper, !chosen.ordered);
+        self.scan(table, columns, chosen, gate.constant, gate.closed, route)
     }
 
     /// The scan of what has been chosen, its expressions over its own output.
