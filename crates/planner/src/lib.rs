@@ -1,6 +1,6 @@
 //! From the text of MySQL's dialect to a bound, typed plan.
 //!
-//! A statement's way: [`parse`] (or [`normalize`] and [`PlanCache`], which spare it) -> [`ast`] -> [`bind`]: names, types, access paths
+//! A statement's way: [`parse`] (or [`normalize()`] and [`PlanCache`], which spare it) -> [`ast`] -> [`bind()`]: names, types, access paths
 //! -> [`plan`], a definition for `catalog`, or a [`command`].
 //!
 //! - `syntax`: lexer and parser, MySQL's grammar. `bind`: what names mean. `access`: which index serves. `build`: the operators.

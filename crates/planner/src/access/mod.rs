@@ -1,8 +1,8 @@
 //! Access paths: which index of a table, and which ranges of it, a statement reads.
 //!
 //! - [`sarg`]: which conditions an index can serve ("search arguments"), and what exactly they say about it.
-//! - [`like`]: prefixes of LIKE. [`tuple`]: several columns at once. [`paths`]: conditions put together to ranges, index by index.
-//! - [`order`]: which orders an index gives for nothing. [`cost`]: what a path costs. [`choose`]: the cheapest.
+//! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions put together to ranges, index by index.
+//! - [`order`]: which orders an index gives for nothing. [`cost`]: what a path costs. [`mod@choose`]: the cheapest.
 //!
 //! A condition that a path does not guarantee by itself stays a filter. When in doubt it stays.
 

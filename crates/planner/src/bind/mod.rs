@@ -4,7 +4,7 @@
 //! - [`scope`]: what a name can mean where it stands.
 //! - [`select`], [`grouping`], [`output`]: queries; [`crate::access`] then chooses how the table is read and [`crate::build`]
 //!   puts the operators together.
-//! - [`write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
+//! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
 
 mod alter;
 mod collation;

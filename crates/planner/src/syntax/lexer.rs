@@ -1,4 +1,4 @@
-//! The one lexer: the parser, the splitter of multiple statements and [`crate::normalize`] all use it, so that they can
+//! The one lexer: the parser, which also splits multiple statements, and [`crate::normalize()`] use it, so that they can
 //! never see the same text differently.
 //!
 //! Source: MySQL 8.0 manual, 9 "Language Structure". The text is UTF-8; every token begins and ends at a character's
