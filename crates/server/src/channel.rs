@@ -95,6 +95,7 @@ impl Channel {
         let mut decompressor = Decompressor::new(algorithm);
         // Bytes of a client that does not wait for its login to be answered.
         decompressor.feed(&self.input.frames.take_pending());
+        self.input.frames.ignore_sequence();
         self.input.compressed = Some((decompressor, vec![0; READ_BYTES]));
         self.output.compressor = Some((Compressor::new(algorithm), Vec::new()));
     }

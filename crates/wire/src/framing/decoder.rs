@@ -28,6 +28,7 @@ pub struct FrameDecoder {
     /// Within a payload of several frames.
     continues: bool,
     sequence: u8,
+    checks_sequence: bool,
     payload_bytes_max: usize,
 }
 
@@ -43,12 +44,19 @@ impl FrameDecoder {
             is_assembled: false,
             continues: false,
             sequence: 0,
+            checks_sequence: true,
             payload_bytes_max,
         }
     }
 
     pub fn set_payload_bytes_max(&mut self, bytes: usize) {
         self.payload_bytes_max = bytes;
+    }
+
+    /// Takes frames whatever their numbers. Inside a compressed stream, where the compressed packets are numbered too,
+    /// clients do not agree on how they count the frames: Connector/C goes on from the compressed packets' numbers.
+    pub fn ignore_sequence(&mut self) {
+        self.checks_sequence = false;
     }
 
     /// The sequence number expected next: a command starts at 0.
@@ -143,7 +151,7 @@ impl FrameDecoder {
                 return Ok(false);
             };
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-            if sequence != self.sequence {
+            if self.checks_sequence && sequence != self.sequence {
                 return Err(Error::new(
                     errno::ER_NET_PACKETS_OUT_OF_ORDER,
                     "Got packets out of order",
@@ -189,6 +197,15 @@ impl FrameDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sequence_is_ignored_where_asked() {
+        let mut decoder = FrameDecoder::new(1000);
+        decoder.ignore_sequence();
+        decoder.feed(b"\x01\x00\x00\x05x");
+        assert!(decoder.advance().unwrap());
+        assert_eq!(decoder.payload(), b"x");
+    }
 
     #[test]
     fn sequence_is_checked() {
