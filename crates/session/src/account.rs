@@ -37,7 +37,9 @@ impl Session {
         if self.account.privileges.everything {
             return Ok(());
         }
-        plan_tables(plan).iter().try_for_each(|table| self.account.check_database(&table.database))
+        plan_tables(plan)
+            .iter()
+            .try_for_each(|table| self.account.check_database(&table.database))
     }
 
     /// The same for what a definition changes.
@@ -47,9 +49,9 @@ impl Session {
         }
         let check = |name: &String| self.account.check_database(name);
         match ddl {
-            Ddl::CreateDatabase { name, .. } | Ddl::AlterDatabase { name, .. } | Ddl::DropDatabase { name, .. } => {
-                check(name)
-            }
+            Ddl::CreateDatabase { name, .. }
+            | Ddl::AlterDatabase { name, .. }
+            | Ddl::DropDatabase { name, .. } => check(name),
             Ddl::CreateTable { name, .. } | Ddl::TruncateTable { name } => check(&name.database),
             Ddl::CreateTableLike { name, source, .. } => {
                 check(&name.database)?;
@@ -77,7 +79,9 @@ impl Session {
         }
         Err(Error::new(
             errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
-            format!("Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"),
+            format!(
+                "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"
+            ),
         ))
     }
 
@@ -93,11 +97,17 @@ impl Session {
         self.commit_transaction()?;
         let warnings = match command {
             Command::CreateUser { users, if_not_exists } => {
-                let changes = users.iter().map(|u| change(u, true)).collect::<Result<Vec<_>>>()?;
+                let changes = users
+                    .iter()
+                    .map(|u| change(u, true))
+                    .collect::<Result<Vec<_>>>()?;
                 catalog.create_users(&changes, *if_not_exists, now_us)?
             }
             Command::AlterUser { users, if_exists } => {
-                let changes = users.iter().map(|u| change(u, false)).collect::<Result<Vec<_>>>()?;
+                let changes = users
+                    .iter()
+                    .map(|u| change(u, false))
+                    .collect::<Result<Vec<_>>>()?;
                 catalog.alter_users(&changes, *if_exists, now_us)?
             }
             Command::DropUser { users, if_exists } => catalog.drop_users(users, *if_exists)?,
@@ -134,10 +144,18 @@ impl Session {
         if !is_own && !own.may_manage_accounts() {
             return Err(Error::new(
                 errno::ER_DBACCESS_DENIED_ERROR,
-                format!("Access denied for user '{}'@'{}' to database 'mysql'", own.user, own.host),
+                format!(
+                    "Access denied for user '{}'@'{}' to database 'mysql'",
+                    own.user, own.host
+                ),
             ));
         }
-        let plugin = self.shared.catalog.accounts().get(&name, &host).map(|a| a.plugin.clone());
+        let plugin = self
+            .shared
+            .catalog
+            .accounts()
+            .get(&name, &host)
+            .map(|a| a.plugin.clone());
         let spec = UserSpec {
             user: name,
             host,
@@ -145,7 +163,9 @@ impl Session {
             password: Some(password.to_owned()),
             ..UserSpec::default()
         };
-        self.shared.catalog.alter_users(&[change(&spec, false)?], false, now_us)
+        self.shared
+            .catalog
+            .alter_users(&[change(&spec, false)?], false, now_us)
     }
 }
 
@@ -153,7 +173,10 @@ impl Session {
 fn change(spec: &UserSpec, new: bool) -> Result<AccountChange> {
     let plugin = spec.plugin.as_deref().unwrap_or(CACHING_SHA2_PASSWORD);
     if plugin != CACHING_SHA2_PASSWORD && plugin != MYSQL_NATIVE_PASSWORD {
-        return Err(Error::new(errno::ER_PLUGIN_IS_NOT_LOADED, format!("Plugin '{plugin}' is not loaded")));
+        return Err(Error::new(
+            errno::ER_PLUGIN_IS_NOT_LOADED,
+            format!("Plugin '{plugin}' is not loaded"),
+        ));
     }
     let stored = match (&spec.password, &spec.hash) {
         (_, Some(hash)) => Some(checked_hash(plugin, hash)?),
@@ -188,5 +211,8 @@ fn checked_hash(plugin: &str, hash: &str) -> Result<String> {
     if good {
         return Ok(hash.to_owned());
     }
-    Err(Error::new(1827, "The password hash doesn't have the expected format."))
+    Err(Error::new(
+        1827,
+        "The password hash doesn't have the expected format.",
+    ))
 }

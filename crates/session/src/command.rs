@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use types::{Error, Result, Value, errno};
+use types::{Charset, Error, Result, Value, errno};
 use wire::capability;
 use wire::command::Command;
 use wire::connection::{Flow, PacketSink};
@@ -28,7 +28,11 @@ impl Session {
         match command {
             Command::Quit => return Ok(Flow::Close),
             Command::StmtClose(id) => self.close_prepared(id),
-            Command::StmtSendLongData { statement_id, parameter, data } => {
+            Command::StmtSendLongData {
+                statement_id,
+                parameter,
+                data,
+            } => {
                 self.long_data(statement_id, parameter, data);
             }
             Command::Query(query) => {
@@ -88,9 +92,7 @@ impl Session {
                 Ok(Ok(None))
             }
             Command::StmtReset(id) => Ok(self.reset_prepared(id).map(|()| Some(Done::default()))),
-            Command::ProcessKill(id) => {
-                Ok(self.kill(u64::from(id), false).map(|()| Some(Done::default())))
-            }
+            Command::ProcessKill(id) => Ok(self.kill(u64::from(id), false).map(|()| Some(Done::default()))),
             Command::Statistics => {
                 let line = self.shared.one_line();
                 out.send(line.as_bytes())?;
@@ -140,16 +142,35 @@ impl Session {
             let shown: String = bytes.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
             Error::new(
                 errno::ER_INVALID_CHARACTER_STRING,
-                format!("Invalid {} character string: '{shown}'", self.settings.charset_client.name()),
+                format!(
+                    "Invalid {} character string: '{shown}'",
+                    self.settings.charset_client.name()
+                ),
             )
         })
     }
 
+    /// A statement's text as UTF-8. BLOBs in `_binary'...'` literals are no text, so bytes that are no UTF-8 are carried
+    /// along for the planner, which gives them back or refuses them where they stand.
+    pub(crate) fn decode_statement(&self, bytes: &[u8]) -> Result<String> {
+        match self.settings.charset_client {
+            Charset::Utf8mb4 | Charset::Binary => Ok(planner::carry_bytes(bytes).into_owned()),
+            _ => self.decode_text(bytes),
+        }
+    }
+
     /// KILL [QUERY].
     pub(crate) fn kill(&mut self, id: u64, query_only: bool) -> Result<()> {
-        let process = self.shared.processes.find(id).ok_or_else(|| errors::unknown_thread(id))?;
+        let process = self
+            .shared
+            .processes
+            .find(id)
+            .ok_or_else(|| errors::unknown_thread(id))?;
         if !self.account.may_administer() && process.user() != self.client.user {
-            return Err(Error::new(errno::ER_KILL_DENIED_ERROR, format!("You are not owner of thread {id}")));
+            return Err(Error::new(
+                errno::ER_KILL_DENIED_ERROR,
+                format!("You are not owner of thread {id}"),
+            ));
         }
         if query_only {
             process.kill_query();
@@ -157,7 +178,10 @@ impl Session {
             process.kill();
         }
         if id == self.process.id {
-            return Err(Error::new(errno::ER_QUERY_INTERRUPTED, "Query execution was interrupted"));
+            return Err(Error::new(
+                errno::ER_QUERY_INTERRUPTED,
+                "Query execution was interrupted",
+            ));
         }
         Ok(())
     }
@@ -189,13 +213,17 @@ impl Session {
         let crate::compile::Compiled::Plan(plan) = &compiled else {
             return Err(Error::internal("a SELECT that is no plan"));
         };
+        self.check_plan(&plan.plan)?;
         let columns = Self::plan_columns(&plan.plan).iter();
-        Ok(columns.filter(|c| wildcard.is_empty() || functions::like(wildcard, &c.name)).cloned().collect())
+        Ok(columns
+            .filter(|c| wildcard.is_empty() || functions::like(wildcard, &c.name))
+            .cloned()
+            .collect())
     }
 
     /// COM_QUERY: one statement, or several where the client may send several.
     fn query_command(&mut self, text: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
-        let text: Arc<str> = match self.decode_text(text) {
+        let text: Arc<str> = match self.decode_statement(text) {
             Ok(text) => text.into(),
             Err(error) => {
                 self.fail(&error, out)?;

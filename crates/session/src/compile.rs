@@ -21,7 +21,12 @@ pub enum Compiled {
 
 impl Session {
     fn key<'a>(&'a self, text: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {
-        PlanKey { text, database: self.database.as_deref(), params, environment: self.settings.plan_environment }
+        PlanKey {
+            text,
+            database: self.database.as_deref(),
+            params,
+            environment: self.settings.plan_environment,
+        }
     }
 
     /// Finds the shared plan of a text statement whose literals have become parameters. `None`: the text is not of a
@@ -35,11 +40,18 @@ impl Session {
             return Ok(None);
         }
         // An error would quote the text with its literals taken out: let the original give it.
-        let Ok(parsed) = planner::parse(&normalized.text, &self.settings.sql_mode) else { return Ok(None) };
-        let [parsed] = parsed.as_slice() else { return Ok(None) };
+        let Ok(parsed) = planner::parse(&normalized.text, &self.settings.sql_mode) else {
+            return Ok(None);
+        };
+        let [parsed] = parsed.as_slice() else {
+            return Ok(None);
+        };
         let schema = self.shared.catalog.schema();
         match self.bind(&schema, parsed, Some(&normalized.types)) {
-            Ok(Bound::Plan { plan, cacheable: true }) => {
+            Ok(Bound::Plan {
+                plan,
+                cacheable: true,
+            }) => {
                 let plan = Arc::new(planned(plan, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
@@ -107,17 +119,15 @@ impl Session {
         good
     }
 
-    fn bind(
-        &self,
-        schema: &Arc<Schema>,
-        parsed: &Parsed,
-        params: Option<&[SqlType]>,
-    ) -> Result<Bound> {
+    fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Bound> {
         let catalog = &self.shared.catalog;
         let row_estimate = |table: i64| catalog.row_estimate(table);
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
-        planner::bind(parsed, &self.bind_env(schema, params, &row_estimate, &system_variable))
+        planner::bind(
+            parsed,
+            &self.bind_env(schema, params, &row_estimate, &system_variable),
+        )
     }
 
     fn bind_env<'a>(
@@ -154,7 +164,16 @@ impl Session {
         let row_estimate = |_| 0;
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
-        planner::bind_filter(condition, columns, &self.bind_env(&self.shared.catalog.schema(), None, &row_estimate, &system_variable))
+        planner::bind_filter(
+            condition,
+            columns,
+            &self.bind_env(
+                &self.shared.catalog.schema(),
+                None,
+                &row_estimate,
+                &system_variable,
+            ),
+        )
     }
 }
 

@@ -8,7 +8,10 @@ pub fn unknown_database(name: &str) -> Error {
 }
 
 pub fn no_such_table(name: &TableName) -> Error {
-    Error::new(errno::ER_NO_SUCH_TABLE, format!("Table '{}.{}' doesn't exist", name.database, name.name))
+    Error::new(
+        errno::ER_NO_SUCH_TABLE,
+        format!("Table '{}.{}' doesn't exist", name.database, name.name),
+    )
 }
 
 pub fn unknown_thread(id: u64) -> Error {
@@ -23,7 +26,10 @@ pub fn unknown_statement(id: u32, function: &str) -> Error {
 }
 
 pub fn no_savepoint(name: &str) -> Error {
-    Error::new(errno::ER_SP_DOES_NOT_EXIST, format!("SAVEPOINT {name} does not exist"))
+    Error::new(
+        errno::ER_SP_DOES_NOT_EXIST,
+        format!("SAVEPOINT {name} does not exist"),
+    )
 }
 
 pub fn read_only_transaction() -> Error {
@@ -34,5 +40,8 @@ pub fn read_only_transaction() -> Error {
 }
 
 pub fn unknown_variable(name: &str) -> Error {
-    Error::new(errno::ER_UNKNOWN_SYSTEM_VARIABLE, format!("Unknown system variable '{name}'"))
+    Error::new(
+        errno::ER_UNKNOWN_SYSTEM_VARIABLE,
+        format!("Unknown system variable '{name}'"),
+    )
 }

@@ -17,13 +17,24 @@ pub struct Listing {
 
 impl Listing {
     pub fn new(columns: &[(&str, SqlType)]) -> Self {
-        let columns = columns.iter().map(|(name, ty)| ((*name).to_owned(), *ty)).collect();
-        Self { columns, rows: Vec::new() }
+        let columns = columns
+            .iter()
+            .map(|(name, ty)| ((*name).to_owned(), *ty))
+            .collect();
+        Self {
+            columns,
+            rows: Vec::new(),
+        }
     }
 
     /// A listing whose columns are all text.
     pub fn texts(names: &[&str]) -> Self {
-        Self::new(&names.iter().map(|name| (*name, text_type(256))).collect::<Vec<_>>())
+        Self::new(
+            &names
+                .iter()
+                .map(|name| (*name, text_type(256)))
+                .collect::<Vec<_>>(),
+        )
     }
 
     pub fn push(&mut self, row: Vec<Value>) {

@@ -17,11 +17,15 @@ use crate::session::Session;
 impl Session {
     /// The point select that a plan comes to, compiled with its first run and kept beside it.
     pub(crate) fn point_of<'a>(&self, plan: &'a CachedPlan) -> Option<&'a PointSelect> {
-        let Plan::Query(query) = &plan.plan else { return None };
+        let Plan::Query(query) = &plan.plan else {
+            return None;
+        };
         if query.route == Route::Analytical || self.settings.select_limit == 0 {
             return None;
         }
-        let attachment = plan.attachment.get_or_init(|| Box::new(PointSelect::compile(query)));
+        let attachment = plan
+            .attachment
+            .get_or_init(|| Box::new(PointSelect::compile(query)));
         attachment.downcast_ref::<Option<PointSelect>>()?.as_ref()
     }
 
@@ -44,9 +48,15 @@ impl Session {
             let eval = session.eval_context(params, Strictness::Warn);
             let store = session.shared.store.clone();
             let transaction =
-                session.transaction.for_read(&store, &session.settings, &session.process.interrupt)?;
+                session
+                    .transaction
+                    .for_read(&store, &session.settings, &session.process.interrupt)?;
             let found = match transaction {
-                Some(transaction) => point.run(&*transaction, &eval, &encoder, &mut row),
+                Some(transaction) => {
+                    // A snapshot older than the table's definition cannot be read by it: 1412.
+                    point.table().check_readable_at(transaction.snapshot_ts())?;
+                    point.run(&*transaction, &eval, &encoder, &mut row)
+                }
                 None if point.reads_one_moment() => point.run(&store.latest(), &eval, &encoder, &mut row),
                 None => point.run(&store.snapshot_now()?, &eval, &encoder, &mut row),
             };

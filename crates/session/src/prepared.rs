@@ -26,6 +26,8 @@ use crate::statistics::Kind;
 pub struct Prepared {
     text: Arc<str>,
     parsed: Arc<Parsed>,
+    /// The database that names without one are looked up in: the one of the moment of preparing.
+    database: Option<Arc<str>>,
     /// Types of the parameters, which a client sends once.
     bound: Vec<BoundType>,
     long_data: LongData,
@@ -46,14 +48,29 @@ struct Cursor {
 pub struct NamedStatement {
     text: Arc<str>,
     parsed: Arc<Parsed>,
+    database: Option<Arc<str>>,
+}
+
+/// What one execution of a prepared statement is made of.
+struct Execution {
+    text: Arc<str>,
+    parsed: Arc<Parsed>,
+    database: Option<Arc<str>>,
+    values: Vec<Value>,
+    types: Vec<SqlType>,
+    cursor: bool,
 }
 
 impl Session {
     /// COM_STMT_PREPARE.
-    pub(crate) fn prepare_command(&mut self, text: &[u8], out: &mut dyn PacketSink) -> io::Result<Result<()>> {
+    pub(crate) fn prepare_command(
+        &mut self,
+        text: &[u8],
+        out: &mut dyn PacketSink,
+    ) -> io::Result<Result<()>> {
         let started = Instant::now();
         self.begin_statement();
-        let prepared = self.decode_text(text).and_then(|text| self.prepare(&text));
+        let prepared = self.decode_statement(text).and_then(|text| self.prepare(&text));
         self.count(Kind::Prepare, started, prepared.is_err());
         let (text, parsed, columns) = match prepared {
             Ok(prepared) => prepared,
@@ -70,6 +87,7 @@ impl Session {
             Prepared {
                 text,
                 parsed: Arc::new(parsed),
+                database: self.database.clone(),
                 bound: Vec::new(),
                 long_data: LongData::new(),
                 long_data_error: None,
@@ -104,10 +122,10 @@ impl Session {
             ));
         }
         let columns = match self.compile(&parsed, None)? {
-            Compiled::Plan(plan) => match &plan.plan {
-                Plan::Query(query) => query.columns.clone(),
-                _ => Vec::new(),
-            },
+            Compiled::Plan(plan) => {
+                self.check_plan(&plan.plan)?;
+                Self::plan_columns(&plan.plan).to_vec()
+            }
             Compiled::Ddl(_) => Vec::new(),
             Compiled::Command(command) => {
                 refuse_unpreparable(&command)?;
@@ -117,11 +135,19 @@ impl Session {
         Ok((text, parsed, columns))
     }
 
-    /// Result columns of a SHOW, found by running it: they do not depend on its rows.
+    /// Result columns of a SHOW or EXPLAIN, found by running it: they do not depend on its rows.
     fn command_columns(&mut self, command: &planner::command::Command) -> Vec<ResultColumn> {
-        let planner::command::Command::Show(show) = command else { return Vec::new() };
-        let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
-        self.show(show, &eval).map(|listing| listing.result_columns()).unwrap_or_default()
+        let listing = match command {
+            planner::command::Command::Show(show) => {
+                let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+                self.show(show, &eval)
+            }
+            planner::command::Command::Explain(explained) => self.explain(explained),
+            _ => return Vec::new(),
+        };
+        listing
+            .map(|listing| listing.result_columns())
+            .unwrap_or_default()
     }
 
     fn parse_single(&self, text: &str) -> Result<(Arc<str>, Parsed)> {
@@ -129,7 +155,9 @@ impl Session {
         if parsed.len() > 1 {
             return Err(planner::syntax_error(text, parsed[1].text.start));
         }
-        let parsed = parsed.pop().ok_or_else(|| Error::new(errno::ER_EMPTY_QUERY, "Query was empty"))?;
+        let parsed = parsed
+            .pop()
+            .ok_or_else(|| Error::new(errno::ER_EMPTY_QUERY, "Query was empty"))?;
         Ok((text.into(), parsed))
     }
 
@@ -152,7 +180,9 @@ impl Session {
     }
 
     pub(crate) fn close_all_prepared(&mut self) {
-        self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
+        self.shared
+            .prepared_count
+            .fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared.clear();
     }
 
@@ -168,11 +198,15 @@ impl Session {
     /// COM_STMT_SEND_LONG_DATA: has no answer, so what goes wrong is told by the execution.
     pub(crate) fn long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
         let most = self.settings.max_allowed_packet;
-        let Some(prepared) = self.prepared.get_mut(&id) else { return };
+        let Some(prepared) = self.prepared.get_mut(&id) else {
+            return;
+        };
         let parameter = usize::from(parameter);
         if parameter >= prepared.parsed.parameters {
-            prepared.long_data_error =
-                Some(Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to mysqld_stmt_send_long_data"));
+            prepared.long_data_error = Some(Error::new(
+                errno::ER_WRONG_ARGUMENTS,
+                "Incorrect arguments to mysqld_stmt_send_long_data",
+            ));
             return;
         }
         if prepared.long_data.len() <= parameter {
@@ -202,31 +236,59 @@ impl Session {
             client: self.settings.charset_client,
             collation: self.settings.collation_connection,
         };
-        let read = self.read_execution(execute, &context);
-        let (text, parsed, values, types, cursor) = match read {
-            Ok(read) => read,
+        let execution = match self.read_execution(execute, &context) {
+            Ok(execution) => execution,
             Err(error) => {
                 self.count(Kind::Other, started, true);
                 return Ok(Err(error));
             }
         };
-        self.process.begin("Execute", Some(text.clone()));
-        let compiled = match self.compile_prepared(&parsed, &text, &types) {
-            Ok(compiled) => compiled,
-            Err(error) => {
-                self.count(Kind::Other, started, true);
-                return Ok(Err(error));
-            }
-        };
-        if cursor && let Compiled::Plan(plan) = &compiled && matches!(plan.plan, Plan::Query(_)) {
-            let opened = self.open_cursor(execute.statement_id, &compiled, values, out)?;
-            self.count(Kind::Select, started, opened.is_err());
-            return Ok(opened.map(|()| None));
-        }
-        let replan = |session: &mut Self| session.compile_prepared(&parsed, &text, &types);
-        let (kind, result) = self.run_compiled(compiled, &values, Format::Binary, &replan, out)?;
+        self.process.begin("Execute", Some(execution.text.clone()));
+        let current = std::mem::replace(&mut self.database, execution.database.clone());
+        let result = self.run_execution(execute.statement_id, &execution, out);
+        self.restore_database(current, &execution.database);
+        let (kind, result) = result?;
         self.count(kind, started, result.is_err());
         Ok(self.executed(result))
+    }
+
+    fn run_execution(
+        &mut self,
+        id: u32,
+        execution: &Execution,
+        out: &mut dyn PacketSink,
+    ) -> io::Result<(Kind, Result<Outcome>)> {
+        let Execution {
+            text,
+            parsed,
+            values,
+            types,
+            ..
+        } = execution;
+        let compiled = match self.compile_prepared(parsed, text, types) {
+            Ok(compiled) => compiled,
+            Err(error) => return Ok((Kind::Other, Err(error))),
+        };
+        let replan = |session: &mut Self| session.compile_prepared(parsed, text, types);
+        if execution.cursor
+            && let Compiled::Plan(plan) = &compiled
+            && matches!(plan.plan, Plan::Query(_))
+        {
+            let opened = self.open_cursor(id, compiled, values, &replan, out)?;
+            return Ok((Kind::Select, opened.map(|()| Outcome::Sent)));
+        }
+        self.run_compiled(compiled, values, Format::Binary, &replan, out)
+    }
+
+    /// Selects the database again that was selected before a prepared statement ran in its own; unless the statement
+    /// has dropped it.
+    fn restore_database(&mut self, current: Option<Arc<str>>, of_statement: &Option<Arc<str>>) {
+        let dropped = self.database.is_none() && of_statement.is_some() && *of_statement == current;
+        if !dropped {
+            self.database = current;
+        }
+        self.process
+            .set_database(self.database.as_deref().map(str::to_owned));
     }
 
     fn executed(&mut self, result: Result<Outcome>) -> Result<Option<Done>> {
@@ -245,12 +307,7 @@ impl Session {
         })
     }
 
-    #[allow(clippy::type_complexity)]
-    fn read_execution(
-        &mut self,
-        execute: &StmtExecute,
-        context: &ParameterContext,
-    ) -> Result<(Arc<str>, Arc<Parsed>, Vec<Value>, Vec<SqlType>, bool)> {
+    fn read_execution(&mut self, execute: &StmtExecute, context: &ParameterContext) -> Result<Execution> {
         let id = execute.statement_id;
         let prepared = self.prepared.get_mut(&id);
         let prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
@@ -260,35 +317,41 @@ impl Session {
             return Err(error);
         }
         let count = prepared.parsed.parameters;
-        let execution =
-            execute.parameters(count, &mut prepared.bound, &mut prepared.long_data, context)?;
-        let cursor = execute.wants_cursor()?;
-        Ok((prepared.text.clone(), prepared.parsed.clone(), execution.values, execution.types, cursor))
+        let bound = execute.parameters(count, &mut prepared.bound, &mut prepared.long_data, context)?;
+        Ok(Execution {
+            text: prepared.text.clone(),
+            parsed: prepared.parsed.clone(),
+            database: prepared.database.clone(),
+            values: bound.values,
+            types: bound.types,
+            cursor: execute.wants_cursor()?,
+        })
     }
 
     /// Runs a query whose rows the client will fetch, and sends the columns.
     fn open_cursor(
         &mut self,
         id: u32,
-        compiled: &Compiled,
-        params: Vec<Value>,
+        compiled: Compiled,
+        params: &[Value],
+        replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<()>> {
-        let Compiled::Plan(plan) = compiled else {
-            return Ok(Err(Error::internal("a cursor over no query")));
+        let plan = match self.lock_current(compiled, replan) {
+            Ok(Compiled::Plan(plan)) => plan,
+            Ok(_) => return Ok(Err(Error::internal("a cursor over no query"))),
+            Err(error) => return Ok(Err(error)),
         };
         let Plan::Query(query) = &plan.plan else {
             return Ok(Err(Error::internal("a cursor over no query")));
         };
-        let mut rows = Collected::default();
-        let run = self.lock_tables(&plan.plan, plan.schema_version).and_then(|_| {
-            self.start_deadline(&plan.plan);
-            self.as_statement(|session| {
-                let eval = session.eval_context(params, functions::Strictness::Warn);
-                session.query_to_sink(query, &eval, &mut rows)?;
-                session.end_of_evaluation(&eval);
-                Ok(())
-            })
+        self.start_deadline(&plan.plan);
+        let mut rows = Collected::limited(self.settings.memory_limit_bytes);
+        let run = self.as_statement(|session| {
+            let eval = session.eval_context(params.to_vec(), functions::Strictness::Warn);
+            session.query_to_sink(query, &eval, &mut rows)?;
+            session.end_of_evaluation(&eval);
+            Ok(())
         });
         if let Err(error) = run {
             return Ok(Err(error));
@@ -301,7 +364,11 @@ impl Session {
         }
         if let Some(prepared) = self.prepared.get_mut(&id) {
             let batches = rows.batches.into_iter();
-            prepared.cursor = Some(Cursor { columns: query.columns.clone(), batches, current: None });
+            prepared.cursor = Some(Cursor {
+                columns: query.columns.clone(),
+                batches,
+                current: None,
+            });
         }
         Ok(Ok(()))
     }
@@ -312,12 +379,17 @@ impl Session {
             return Ok(Err(errors::unknown_statement(id, "mysqld_stmt_fetch")));
         };
         let Some(mut cursor) = prepared.cursor.take() else {
-            return Ok(Err(Error::new(1421, format!("The statement ({id}) has no open cursor."))));
+            return Ok(Err(Error::new(
+                1421,
+                format!("The statement ({id}) has no open cursor."),
+            )));
         };
         let encoder = self.row_encoder(&cursor.columns, Format::Binary);
         let mut left = count;
         while left > 0 {
-            let Some((batch, first)) = cursor.take_current() else { break };
+            let Some((batch, first)) = cursor.take_current() else {
+                break;
+            };
             let last = batch.num_rows().min(first + left as usize);
             let rows = match encoder.batch(&batch) {
                 Ok(rows) => rows,
@@ -342,20 +414,25 @@ impl Session {
     pub(crate) fn prepare_named(&mut self, name: &str, source: &PrepareSource) -> Result<()> {
         let text = match source {
             PrepareSource::Text(text) => text.clone(),
-            PrepareSource::Variable(variable) => {
-                match self.user_variables.get(&variable.to_lowercase()) {
-                    Some(Value::String(text)) => text.clone(),
-                    Some(Value::Bytes(bytes)) => self.decode_text(bytes)?,
-                    Some(Value::Int(i)) => i.to_string(),
-                    _ => "NULL".to_owned(),
-                }
-            }
+            PrepareSource::Variable(variable) => match self.user_variables.get(&variable.to_lowercase()) {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Bytes(bytes)) => self.decode_text(bytes)?,
+                Some(Value::Int(i)) => i.to_string(),
+                _ => "NULL".to_owned(),
+            },
         };
         self.named.remove(&name.to_lowercase());
         let (text, parsed, _) = self.prepare(&text)?;
         self.reserve_prepared()?;
         self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
-        self.named.insert(name.to_lowercase(), NamedStatement { text, parsed: Arc::new(parsed) });
+        self.named.insert(
+            name.to_lowercase(),
+            NamedStatement {
+                text,
+                parsed: Arc::new(parsed),
+                database: self.database.clone(),
+            },
+        );
         Ok(())
     }
 
@@ -373,18 +450,27 @@ impl Session {
             let error = Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to EXECUTE");
             return Ok((Kind::Other, Err(error)));
         }
-        let value = |name: &String| self.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null);
+        let value = |name: &String| {
+            self.user_variables
+                .get(&name.to_lowercase())
+                .cloned()
+                .unwrap_or(Value::Null)
+        };
         let values: Vec<Value> = using.iter().map(value).collect();
         let collation = self.settings.collation_connection;
-        let types: Vec<SqlType> =
-            values.iter().map(|v| functions::bind::type_of_value(v, collation)).collect();
-        let compiled = match self.compile_prepared(&statement.parsed, &statement.text, &types) {
-            Ok(compiled) => compiled,
-            Err(error) => return Ok((Kind::Other, Err(error))),
-        };
+        let types: Vec<SqlType> = values
+            .iter()
+            .map(|v| functions::bind::type_of_value(v, collation))
+            .collect();
+        let current = std::mem::replace(&mut self.database, statement.database.clone());
         let replan =
             |session: &mut Self| session.compile_prepared(&statement.parsed, &statement.text, &types);
-        self.run_compiled(compiled, &values, Format::Text, &replan, out)
+        let result = match replan(self) {
+            Ok(compiled) => self.run_compiled(compiled, &values, Format::Text, &replan, out),
+            Err(error) => Ok((Kind::Other, Err(error))),
+        };
+        self.restore_database(current, &statement.database);
+        result
     }
 
     /// DEALLOCATE PREPARE
@@ -436,8 +522,16 @@ fn parameter_column() -> ResultColumn {
 fn refuse_unpreparable(command: &planner::command::Command) -> Result<()> {
     use planner::command::Command::*;
     match command {
-        Begin { .. } | Savepoint { .. } | RollbackTo { .. } | ReleaseSavepoint { .. } | Use { .. } | Prepare { .. }
-        | Execute { .. } | Deallocate { .. } | LockTables { .. } | UnlockTables => Err(Error::new(
+        Begin { .. }
+        | Savepoint { .. }
+        | RollbackTo { .. }
+        | ReleaseSavepoint { .. }
+        | Use { .. }
+        | Prepare { .. }
+        | Execute { .. }
+        | Deallocate { .. }
+        | LockTables { .. }
+        | UnlockTables => Err(Error::new(
             errno::ER_UNSUPPORTED_PS,
             "This command is not supported in the prepared statement protocol yet",
         )),

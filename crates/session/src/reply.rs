@@ -6,11 +6,11 @@ use arrow::record_batch::RecordBatch;
 use executor::RowSink;
 use planner::plan::ResultColumn;
 use types::{Error, Result, SqlType, errno};
+use wire::capability;
 use wire::column_definition::ColumnDefinition;
 use wire::column_type::flag;
 use wire::connection::PacketSink;
 use wire::row::{Format, RowEncoder};
-use wire::capability;
 use wire::status;
 use wire::writer::Writer;
 
@@ -27,7 +27,10 @@ pub struct Done {
 
 /// A client that went away while rows were sent: told to the executor as an error, and found again by the caller.
 fn gone(error: io::Error) -> Error {
-    Error::new(errno::ER_QUERY_INTERRUPTED, format!("the client is gone: {error}"))
+    Error::new(
+        errno::ER_QUERY_INTERRUPTED,
+        format!("the client is gone: {error}"),
+    )
 }
 
 impl Session {
@@ -42,7 +45,10 @@ impl Session {
             status::IN_TRANSACTION_READ_ONLY,
         );
         set(self.more_results, status::MORE_RESULTS_EXISTS);
-        set(self.settings.sql_mode.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES);
+        set(
+            self.settings.sql_mode.no_backslash_escapes,
+            status::NO_BACKSLASH_ESCAPES,
+        );
         flags
     }
 
@@ -82,7 +88,10 @@ impl Session {
         if self.has(capability::DEPRECATE_EOF) {
             return Ok(());
         }
-        let eof = wire::eof::Eof { warnings: self.warning_count(), status: self.status_flags() | extra };
+        let eof = wire::eof::Eof {
+            warnings: self.warning_count(),
+            status: self.status_flags() | extra,
+        };
         out.send_with(&mut |packet| eof.encode(packet))
     }
 
@@ -90,7 +99,13 @@ impl Session {
     pub(crate) fn send_rows_end(&self, extra: u16, out: &mut dyn PacketSink) -> io::Result<()> {
         let (warnings, flags) = (self.warning_count(), self.status_flags() | extra);
         if !self.has(capability::DEPRECATE_EOF) {
-            return out.send_with(&mut |packet| wire::eof::Eof { warnings, status: flags }.encode(packet));
+            return out.send_with(&mut |packet| {
+                wire::eof::Eof {
+                    warnings,
+                    status: flags,
+                }
+                .encode(packet)
+            });
         }
         let capabilities = self.client.capabilities;
         let end = wire::ok::Ok {
@@ -171,7 +186,10 @@ fn definition(column: &ResultColumn, results: Option<types::Collation>) -> Colum
     set(column.auto_increment, flag::AUTO_INCREMENT);
     set(column.no_default, flag::NO_DEFAULT_VALUE);
     set(column.on_update_now, flag::ON_UPDATE_NOW);
-    set(column.on_update_now && column.ty.kind == types::TypeKind::Timestamp, flag::TIMESTAMP);
+    set(
+        column.on_update_now && column.ty.kind == types::TypeKind::Timestamp,
+        flag::TIMESTAMP,
+    );
     definition
 }
 
@@ -196,7 +214,15 @@ impl<'a> ClientRows<'a> {
         out: &'a mut dyn PacketSink,
     ) -> Self {
         let encoder = session.row_encoder(columns, format);
-        Self { session, columns, encoder, out, started: false, rows: 0, failure: None }
+        Self {
+            session,
+            columns,
+            encoder,
+            out,
+            started: false,
+            rows: 0,
+            failure: None,
+        }
     }
 
     /// Takes over from another sink of the same result set, which has sent `rows` rows.
@@ -215,7 +241,9 @@ impl<'a> ClientRows<'a> {
 
     /// Sends what ends the result set.
     pub fn finish(&mut self) -> Result<()> {
-        let sent = self.start().and_then(|()| self.session.send_rows_end(0, self.out));
+        let sent = self
+            .start()
+            .and_then(|()| self.session.send_rows_end(0, self.out));
         self.note(sent)
     }
 

@@ -11,7 +11,7 @@ use catalog::model::Table;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::plan::{Access, InsertSource, Plan, QueryPlan, Rel, Route, TableScan};
-use types::{Error, Result, SqlType, Value, Warning, errno};
+use types::{Error, Result, Value, Warning, errno};
 use wire::capability;
 use wire::connection::PacketSink;
 use wire::row::Format;
@@ -179,7 +179,11 @@ impl Session {
     ) -> Result<()> {
         let (store, settings, interrupt) = (&self.shared.store, &self.settings, &self.process.interrupt);
         // A LIMIT of the statement's own goes before sql_select_limit.
-        let limit = if has_limit(&query.root) { u64::MAX } else { settings.select_limit };
+        let limit = if has_limit(&query.root) {
+            u64::MAX
+        } else {
+            settings.select_limit
+        };
         let mut sink = Limited::new(sink, limit);
         let result = if query.locking.is_some() {
             let transaction = transaction.for_locking_read(store, settings, interrupt)?;
@@ -195,7 +199,11 @@ impl Session {
                 }
                 None => {
                     let one_key = executor::reads_one_moment(query);
-                    let snapshot = if one_key { store.latest() } else { store.snapshot_now()? };
+                    let snapshot = if one_key {
+                        store.latest()
+                    } else {
+                        store.snapshot_now()?
+                    };
                     self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink)
                 }
             }
@@ -276,7 +284,14 @@ impl Session {
             Plan::Query(_) => false,
         };
         let strict = self.settings.sql_mode.strict && !ignore;
-        let eval = self.eval_context(params, if strict { Strictness::Error } else { Strictness::Warn });
+        let eval = self.eval_context(
+            params,
+            if strict {
+                Strictness::Error
+            } else {
+                Strictness::Warn
+            },
+        );
         let mut state = std::mem::take(&mut self.transaction);
         let run = self.write_with(&mut state, plan, &eval);
         self.transaction = state;
@@ -345,7 +360,10 @@ impl Session {
                 }
             }
             Plan::Update(_) => {
-                format!("Rows matched: {}  Changed: {}  Warnings: {warnings}", result.matched, result.affected)
+                format!(
+                    "Rows matched: {}  Changed: {}  Warnings: {warnings}",
+                    result.matched, result.affected
+                )
             }
             _ => String::new(),
         };
@@ -355,8 +373,16 @@ impl Session {
             Plan::Insert(insert) => matches!(insert.mode, planner::plan::InsertMode::Update(_)),
             _ => false,
         };
-        let affected = if found_rows && counts_matches { result.matched } else { result.affected };
-        Done { affected, insert_id: result.ok_insert_id, info }
+        let affected = if found_rows && counts_matches {
+            result.matched
+        } else {
+            result.affected
+        };
+        Done {
+            affected,
+            insert_id: result.ok_insert_id,
+            info,
+        }
     }
 
     /// Moves the statement's warnings to the diagnostics area.
@@ -377,13 +403,20 @@ impl Session {
             .collect();
         let dropped = count.saturating_sub(kept.len() as u64);
         self.diagnostics.count += kept.len() as u64 + if notes { dropped } else { 0 };
-        let room = self.settings.max_error_count.saturating_sub(self.diagnostics.warnings.len());
+        let room = self
+            .settings
+            .max_error_count
+            .saturating_sub(self.diagnostics.warnings.len());
         self.diagnostics.warnings.extend(kept.into_iter().take(room));
     }
 
     /// Keeps what functions left for the session: LAST_INSERT_ID(expr).
     pub(crate) fn end_of_evaluation(&mut self, eval: &EvalContext) {
-        let set = eval.set_last_insert_id.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let set = eval
+            .set_last_insert_id
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .take();
         if let Some(id) = set {
             self.last_insert_id = id;
         }
@@ -451,7 +484,11 @@ struct Limited<'a> {
 
 impl<'a> Limited<'a> {
     fn new(sink: &'a mut dyn RowSink, limit: u64) -> Self {
-        Self { sink, left: limit, ended: false }
+        Self {
+            sink,
+            left: limit,
+            ended: false,
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -470,38 +507,42 @@ impl RowSink for Limited<'_> {
         self.left = 0;
         self.sink.batch(&part)?;
         self.ended = true;
-        Err(Error::new(errno::ER_QUERY_INTERRUPTED, "sql_select_limit is reached"))
+        Err(Error::new(
+            errno::ER_QUERY_INTERRUPTED,
+            "sql_select_limit is reached",
+        ))
     }
 }
 
-/// Keeps a query's rows.
-#[derive(Default)]
+/// Keeps a query's rows, up to a number of bytes.
 pub struct Collected {
     pub batches: Vec<RecordBatch>,
     pub rows: usize,
+    bytes_left: usize,
+}
+
+impl Collected {
+    /// Keeps at most `bytes`; a query with more fails with 8175.
+    pub fn limited(bytes: usize) -> Self {
+        Self {
+            batches: Vec::new(),
+            rows: 0,
+            bytes_left: bytes,
+        }
+    }
 }
 
 impl RowSink for Collected {
     fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let bytes = batch.get_array_memory_size();
+        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or_else(|| {
+            Error::new(
+                errno::ER_MEMORY_EXCEEDED,
+                "The rows of a cursor take more memory than stemdb_memory_limit; fetch without a cursor, or use LIMIT",
+            )
+        })?;
         self.rows += batch.num_rows();
         self.batches.push(batch.clone());
         Ok(())
-    }
-}
-
-impl Collected {
-    /// One row's values.
-    pub fn row(&self, index: usize, types: &[SqlType]) -> Option<Vec<Value>> {
-        let mut index = index;
-        for batch in &self.batches {
-            if index < batch.num_rows() {
-                let value = |(column, ty): (&arrow::array::ArrayRef, &SqlType)| {
-                    types::array::value_at(column, index, ty)
-                };
-                return Some(batch.columns().iter().zip(types).map(value).collect());
-            }
-            index -= batch.num_rows();
-        }
-        None
     }
 }

@@ -90,7 +90,10 @@ impl Diagnostics {
     }
 
     pub fn error_count(&self) -> u64 {
-        self.warnings.iter().filter(|w| w.level == WarningLevel::Error).count() as u64
+        self.warnings
+            .iter()
+            .filter(|w| w.level == WarningLevel::Error)
+            .count() as u64
     }
 }
 
@@ -180,9 +183,13 @@ impl Session {
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
         self.account.check_database(name)?;
         let schema = self.shared.catalog.schema();
-        let database = schema.database(name).ok_or_else(|| errors::unknown_database(name))?;
-        self.variables.put("character_set_database", database.collation.charset().name());
-        self.variables.put("collation_database", database.collation.name());
+        let database = schema
+            .database(name)
+            .ok_or_else(|| errors::unknown_database(name))?;
+        self.variables
+            .put("character_set_database", database.collation.charset().name());
+        self.variables
+            .put("collation_database", database.collation.name());
         self.settings_changed();
         self.database = Some(database.name.as_str().into());
         self.process.set_database(Some(database.name.clone()));
@@ -215,7 +222,9 @@ impl Session {
     /// Microseconds since 1970 that NOW() gives.
     pub(crate) fn now_us(&self) -> i64 {
         self.settings.timestamp_us.unwrap_or_else(|| {
-            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let since = std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap_or_default();
             i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
         })
     }

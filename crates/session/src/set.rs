@@ -36,9 +36,7 @@ impl Session {
                 Arc::make_mut(&mut self.user_variables).insert(name.to_lowercase(), value);
                 Ok(())
             }
-            SetItem::Names { charset, collation } => {
-                self.set_names(charset.as_deref(), collation.as_deref())
-            }
+            SetItem::Names { charset, collation } => self.set_names(charset.as_deref(), collation.as_deref()),
             SetItem::CharacterSet { charset } => {
                 let charset = self.charset_or_default(charset.as_deref())?;
                 self.put_tracked("character_set_client", charset.name());
@@ -49,9 +47,11 @@ impl Session {
                 self.settings_changed();
                 Ok(())
             }
-            SetItem::Transaction { scope, isolation, read_only } => {
-                self.set_transaction(*scope, isolation.as_deref(), *read_only)
-            }
+            SetItem::Transaction {
+                scope,
+                isolation,
+                read_only,
+            } => self.set_transaction(*scope, isolation.as_deref(), *read_only),
         }
     }
 
@@ -75,8 +75,11 @@ impl Session {
         if name == "last_insert_id" {
             let warning = self.variables.set(definition, value, &self.shared.variables)?;
             self.adjusted(warning);
-            self.last_insert_id =
-                self.variables.text(definition).and_then(|t| t.parse().ok()).unwrap_or_default();
+            self.last_insert_id = self
+                .variables
+                .text(definition)
+                .and_then(|t| t.parse().ok())
+                .unwrap_or_default();
             return Ok(());
         }
         let was_autocommit = self.settings.autocommit;
@@ -99,7 +102,11 @@ impl Session {
     fn keep_pairs(&mut self, name: &str) {
         for place in ["connection", "database", "server"] {
             let (charset, collation) = (format!("character_set_{place}"), format!("collation_{place}"));
-            let text = |n: &str| lookup(n).and_then(|d| self.variables.text(d)).unwrap_or_else(|| "".into());
+            let text = |n: &str| {
+                lookup(n)
+                    .and_then(|d| self.variables.text(d))
+                    .unwrap_or_else(|| "".into())
+            };
             if name == charset {
                 let chosen = Charset::from_name(&text(&charset)).unwrap_or(Charset::Utf8mb4);
                 self.variables.put(&collation, chosen.default_collation().name());
@@ -125,7 +132,8 @@ impl Session {
 
     fn adjusted(&mut self, warning: Option<String>) {
         if let Some(message) = warning {
-            self.diagnostics.add(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
+            self.diagnostics
+                .add(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
         }
     }
 
@@ -134,7 +142,10 @@ impl Session {
         let collation = match collation {
             None => charset.default_collation(),
             Some(name) => Collation::from_name(name).ok_or_else(|| {
-                Error::new(errno::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{name}'"))
+                Error::new(
+                    errno::ER_UNKNOWN_COLLATION,
+                    format!("Unknown collation: '{name}'"),
+                )
             })?,
         };
         if collation.charset() != charset {
@@ -152,15 +163,21 @@ impl Session {
     }
 
     fn charset_or_default(&self, name: Option<&str>) -> Result<Charset> {
-        let Some(name) = name else { return Ok(self.shared_default_collation().charset()) };
+        let Some(name) = name else {
+            return Ok(self.shared_default_collation().charset());
+        };
         Charset::from_name(name).ok_or_else(|| {
-            Error::new(errno::ER_UNKNOWN_CHARACTER_SET, format!("Unknown character set: '{name}'"))
+            Error::new(
+                errno::ER_UNKNOWN_CHARACTER_SET,
+                format!("Unknown character set: '{name}'"),
+            )
         })
     }
 
     fn shared_default_collation(&self) -> Collation {
         let text = lookup("collation_connection").and_then(|d| self.shared.variables.get(d));
-        text.and_then(|t| Collation::from_name(&t)).unwrap_or(Collation::DEFAULT)
+        text.and_then(|t| Collation::from_name(&t))
+            .unwrap_or(Collation::DEFAULT)
     }
 
     /// What the handshake asked for, by number. One that StemDB does not have is answered as MySQL answers it: with
@@ -195,7 +212,9 @@ impl Session {
     fn track(&mut self, name: &str) {
         let listed = &self.settings.track_variables;
         if listed == "*" || listed.split(',').any(|n| n.trim().eq_ignore_ascii_case(name)) {
-            let value = lookup(name).and_then(|d| self.variables.text(d)).unwrap_or_else(|| "".into());
+            let value = lookup(name)
+                .and_then(|d| self.variables.text(d))
+                .unwrap_or_else(|| "".into());
             self.changes.system_variable(name, &value);
         }
         if self.settings.track_state {
@@ -217,7 +236,9 @@ impl Session {
         if let Some(read_only) = read_only {
             items.push(("transaction_read_only", Value::Int(i64::from(read_only))));
         }
-        items.into_iter().try_for_each(|(name, value)| self.set_variable(scope, name, Some(value)))
+        items
+            .into_iter()
+            .try_for_each(|(name, value)| self.set_variable(scope, name, Some(value)))
     }
 
     fn set_next_transaction(&mut self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
@@ -253,7 +274,10 @@ impl Session {
             (Some(VariableScope::Global), _) | (_, Scope::Global) => self.shared.variables.get(definition),
             _ => self.variable_text(definition),
         };
-        Ok(crate::variables::values::typed(definition.canonical(), text.as_deref()))
+        Ok(crate::variables::values::typed(
+            definition.canonical(),
+            text.as_deref(),
+        ))
     }
 }
 

@@ -59,9 +59,12 @@ impl Shared {
 
     /// Brings what the server reads often in line with the global variables.
     pub(crate) fn globals_changed(&self) {
-        self.durability
-            .store(self.variables.integer("innodb_flush_log_at_trx_commit"), Ordering::Relaxed);
-        self.store.set_gc_age(Duration::from_secs(self.variables.integer("stemdb_gc_age")));
+        self.durability.store(
+            self.variables.integer("innodb_flush_log_at_trx_commit"),
+            Ordering::Relaxed,
+        );
+        self.store
+            .set_gc_age(Duration::from_secs(self.variables.integer("stemdb_gc_age")));
     }
 
     /// When commits are acknowledged.
@@ -79,24 +82,45 @@ impl Shared {
             .statistics
             .counters()
             .map(|(name, value)| (name.to_owned(), value.to_string()))
-            .chain(self.store.stats().into_iter().map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())))
+            .chain(
+                self.store
+                    .stats()
+                    .into_iter()
+                    .map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())),
+            )
             .collect();
         let connections = self.processes.count().to_string();
         rows.push(("Threads_connected".into(), connections.clone()));
         rows.push(("Threads_running".into(), self.running().to_string()));
         rows.push(("Uptime".into(), self.started.elapsed().as_secs().to_string()));
-        rows.push(("Prepared_stmt_count".into(), self.prepared_count.load(Ordering::Relaxed).to_string()));
-        rows.push(("Ssl_cipher".into(), session.tls().map(|t| t.cipher.clone()).unwrap_or_default()));
-        rows.push(("Ssl_version".into(), session.tls().map(|t| t.version.clone()).unwrap_or_default()));
+        rows.push((
+            "Prepared_stmt_count".into(),
+            self.prepared_count.load(Ordering::Relaxed).to_string(),
+        ));
+        rows.push((
+            "Ssl_cipher".into(),
+            session.tls().map(|t| t.cipher.clone()).unwrap_or_default(),
+        ));
+        rows.push((
+            "Ssl_version".into(),
+            session.tls().map(|t| t.version.clone()).unwrap_or_default(),
+        ));
         let compression = session.client.compression;
-        rows.push(("Compression".into(), if compression.is_some() { "ON" } else { "OFF" }.into()));
+        rows.push((
+            "Compression".into(),
+            if compression.is_some() { "ON" } else { "OFF" }.into(),
+        ));
         rows.push(("Compression_algorithm".into(), compression.unwrap_or("").into()));
         rows.sort();
         rows
     }
 
     fn running(&self) -> usize {
-        self.processes.all().iter().filter(|p| p.running_for().is_some()).count()
+        self.processes
+            .all()
+            .iter()
+            .filter(|p| p.running_for().is_some())
+            .count()
     }
 
     /// COM_STATISTICS' line.

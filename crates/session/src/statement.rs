@@ -3,8 +3,8 @@
 
 use std::io;
 
-use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::DdlContext;
+use catalog::definition::{AlterChange, Ddl, TableName};
 use planner::command::{Command, Explained, Show};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;
@@ -31,8 +31,12 @@ impl Session {
             return self.execute_named(name, using, out);
         }
         let answer = match command {
-            Command::Commit { chain, release } => Answer::of_end(self.end_transaction(true, *chain), *release),
-            Command::Rollback { chain, release } => Answer::of_end(self.end_transaction(false, *chain), *release),
+            Command::Commit { chain, release } => {
+                Answer::of_end(self.end_transaction(true, *chain), *release)
+            }
+            Command::Rollback { chain, release } => {
+                Answer::of_end(self.end_transaction(false, *chain), *release)
+            }
             Command::Show(show) => {
                 let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
                 Answer::Listing(self.show(show, &eval))
@@ -42,7 +46,10 @@ impl Session {
             Command::CheckTable { tables } => Answer::Listing(self.check_tables(tables)),
             Command::AnalyzeTable { tables } => Answer::Listing(self.analyze_tables(tables)),
             Command::Prepare { name, source } => {
-                let done = Done { info: "Statement prepared".to_owned(), ..Done::default() };
+                let done = Done {
+                    info: "Statement prepared".to_owned(),
+                    ..Done::default()
+                };
                 Answer::Outcome(self.prepare_named(name, source).map(|()| Outcome::Ok(done)))
             }
             other => Answer::of(self.plain_command(other)),
@@ -52,8 +59,10 @@ impl Session {
             Answer::Outcome(outcome) => outcome,
             Answer::Listing(Ok(listing)) => {
                 self.found_rows = listing.rows.len() as u64;
-                self.hide_warning_count =
-                    matches!(command, Command::Show(Show::Warnings { .. } | Show::CountWarnings { .. }));
+                self.hide_warning_count = matches!(
+                    command,
+                    Command::Show(Show::Warnings { .. } | Show::CountWarnings { .. })
+                );
                 let sent = self.send_listing(&listing, format, out);
                 self.hide_warning_count = false;
                 sent?.map(|()| Outcome::Sent)
@@ -66,7 +75,11 @@ impl Session {
     /// Statements whose whole answer is OK.
     fn plain_command(&mut self, command: &Command) -> Result<()> {
         match command {
-            Command::Begin { read_only, consistent_snapshot, optimistic } => {
+            Command::Begin {
+                read_only,
+                consistent_snapshot,
+                optimistic,
+            } => {
                 self.commit_transaction()?;
                 let options = BeginOptions {
                     read_only: *read_only,
@@ -74,17 +87,22 @@ impl Session {
                     optimistic: *optimistic,
                 };
                 let interrupt = self.process.interrupt.clone();
-                self.transaction.begin(&self.shared.store, &self.settings, &interrupt, options)
+                self.transaction
+                    .begin(&self.shared.store, &self.settings, &interrupt, options)
             }
             Command::Savepoint { name } => {
-                self.transaction.savepoint(name);
-                Ok(())
+                let interrupt = self.process.interrupt.clone();
+                self.transaction
+                    .savepoint(name, &self.shared.store, &self.settings, &interrupt)
             }
             Command::RollbackTo { name } => self.transaction.rollback_to(name),
             Command::ReleaseSavepoint { name } => self.transaction.release(name),
             Command::Use { database } => self.use_database(database),
             Command::Set(items) => self.set(items),
-            Command::Kill { connection, query_only } => {
+            Command::Kill {
+                connection,
+                query_only,
+            } => {
                 let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
                 let id = connection_number(&functions::eval_value(connection, &eval)?)?;
                 self.kill(id, *query_only)
@@ -92,12 +110,17 @@ impl Session {
             Command::Deallocate { name } => self.deallocate_named(name),
             Command::DoNothing(exprs) => {
                 let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
-                exprs.iter().try_for_each(|e| functions::eval_value(e, &eval).map(drop))?;
+                exprs
+                    .iter()
+                    .try_for_each(|e| functions::eval_value(e, &eval).map(drop))?;
                 self.end_of_evaluation(&eval);
                 self.collect_warnings(&eval);
                 Ok(())
             }
-            Command::Flush { .. } => self.commit_transaction(),
+            Command::Flush { .. } => {
+                self.check_administer("RELOAD")?;
+                self.commit_transaction()
+            }
             Command::LockTables { .. } => Err(Error::not_supported(
                 "LOCK TABLES",
                 "use a transaction with SELECT ... FOR UPDATE; mysqldump takes --single-transaction or --skip-lock-tables",
@@ -108,14 +131,21 @@ impl Session {
     }
 
     fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<()> {
+        let characteristics = self.transaction.chained();
         if commit {
             self.commit_transaction()?;
         } else {
             self.rollback_transaction();
         }
         if chain {
+            self.transaction.next = characteristics;
             let interrupt = self.process.interrupt.clone();
-            self.transaction.begin(&self.shared.store, &self.settings, &interrupt, BeginOptions::default())?;
+            self.transaction.begin(
+                &self.shared.store,
+                &self.settings,
+                &interrupt,
+                BeginOptions::default(),
+            )?;
         }
         Ok(())
     }
@@ -153,7 +183,9 @@ impl Session {
             }
             Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } => done.affected = 1,
             Ddl::AlterTable { changes, .. }
-                if changes.iter().any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
+                if changes
+                    .iter()
+                    .any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
             {
                 done.info = format!("Records: 0  Duplicates: 0  Warnings: {}", self.diagnostics.count);
             }
@@ -164,8 +196,14 @@ impl Session {
 
     /// DROP DATABASE answers with the number of tables that went.
     fn tables_of_dropped(&self, ddl: &Ddl) -> u64 {
-        let Ddl::DropDatabase { name, .. } = ddl else { return 0 };
-        self.shared.catalog.schema().database(name).map_or(0, |d| d.tables.len() as u64)
+        let Ddl::DropDatabase { name, .. } = ddl else {
+            return 0;
+        };
+        self.shared
+            .catalog
+            .schema()
+            .database(name)
+            .map_or(0, |d| d.tables.len() as u64)
     }
 
     fn admin_check(&mut self, tables: &[TableName]) -> Result<()> {
@@ -178,6 +216,7 @@ impl Session {
 
     /// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer.
     fn check_tables(&mut self, tables: &[TableName]) -> Result<Listing> {
+        self.commit_transaction()?;
         let mut listing = maintenance_listing();
         for name in tables {
             let (kind, message) = match self.admin_check(std::slice::from_ref(name)) {
@@ -205,11 +244,13 @@ impl Session {
         Ok(listing)
     }
 
-    fn explain(&mut self, explained: &Explained) -> Result<Listing> {
+    pub(crate) fn explain(&mut self, explained: &Explained) -> Result<Listing> {
+        self.check_plan(&explained.plan)?;
         if explained.analyze {
             return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
         }
-        let (columns, rows) = planner::explain::explain(explained, &|table| self.shared.catalog.row_estimate(table))?;
+        let (columns, rows) =
+            planner::explain::explain(explained, &|table| self.shared.catalog.row_estimate(table))?;
         Ok(Listing { columns, rows })
     }
 }
@@ -226,7 +267,11 @@ impl Answer {
 
     fn of_end(result: Result<()>, release: bool) -> Self {
         Self::Outcome(result.map(|()| {
-            if release { Outcome::Close(Done::default()) } else { Outcome::Ok(Done::default()) }
+            if release {
+                Outcome::Close(Done::default())
+            } else {
+                Outcome::Ok(Done::default())
+            }
         }))
     }
 }
@@ -241,7 +286,12 @@ fn maintenance_listing() -> Listing {
 }
 
 fn maintenance_row(name: &TableName, operation: &str, kind: &str, message: &str) -> Vec<Value> {
-    vec![text(format!("{}.{}", name.database, name.name)), text(operation), text(kind), text(message)]
+    vec![
+        text(format!("{}.{}", name.database, name.name)),
+        text(operation),
+        text(kind),
+        text(message),
+    ]
 }
 
 fn kind_of(command: &Command) -> Kind {

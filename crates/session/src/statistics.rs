@@ -89,13 +89,24 @@ impl Statistics {
 
     /// For SHOW STATUS.
     pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        let kinds = Kind::ALL.iter().map(|&(kind, name, _)| (name, self.of(kind).count.load(Ordering::Relaxed)));
+        let kinds = Kind::ALL
+            .iter()
+            .map(|&(kind, name, _)| (name, self.of(kind).count.load(Ordering::Relaxed)));
         let more = [
             ("Questions", self.questions()),
             ("Queries", self.questions()),
-            ("Stemdb_analytical_queries", self.analytical.load(Ordering::Relaxed)),
-            ("Stemdb_plan_cache_hits", self.plan_cache_hits.load(Ordering::Relaxed)),
-            ("Stemdb_plan_cache_misses", self.plan_cache_misses.load(Ordering::Relaxed)),
+            (
+                "Stemdb_analytical_queries",
+                self.analytical.load(Ordering::Relaxed),
+            ),
+            (
+                "Stemdb_plan_cache_hits",
+                self.plan_cache_hits.load(Ordering::Relaxed),
+            ),
+            (
+                "Stemdb_plan_cache_misses",
+                self.plan_cache_misses.load(Ordering::Relaxed),
+            ),
         ];
         kinds.chain(more)
     }
@@ -113,7 +124,10 @@ mod tests {
         statistics.record(Kind::Select, Duration::from_secs(60), false);
         let select = statistics.of(Kind::Select);
         let buckets: Vec<u64> = select.buckets.iter().map(|b| b.load(Ordering::Relaxed)).collect();
-        assert_eq!((buckets[0], buckets[1], buckets[LATENCY_BOUNDS_US.len()]), (1, 1, 1));
+        assert_eq!(
+            (buckets[0], buckets[1], buckets[LATENCY_BOUNDS_US.len()]),
+            (1, 1, 1)
+        );
         assert_eq!(select.errors.load(Ordering::Relaxed), 1);
     }
 

@@ -23,7 +23,9 @@ impl Session {
     /// Runs the statements of a COM_QUERY and sends an answer for each; the first that fails is the last.
     pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let started = Instant::now();
-        if let Some(normalized) = planner::normalize(text, &self.settings.sql_mode, self.settings.collation_connection) {
+        if let Some(normalized) =
+            planner::normalize(text, &self.settings.sql_mode, self.settings.collation_connection)
+        {
             match self.find_normalized(&normalized) {
                 Ok(Some(plan)) => {
                     self.begin_statement();
@@ -31,8 +33,13 @@ impl Session {
                         let found = session.find_normalized(&normalized)?;
                         found.map(Compiled::Plan).ok_or_else(schema_moves)
                     };
-                    let result =
-                        self.run_compiled(Compiled::Plan(plan), &normalized.params, Format::Text, &replan, out)?;
+                    let result = self.run_compiled(
+                        Compiled::Plan(plan),
+                        &normalized.params,
+                        Format::Text,
+                        &replan,
+                        out,
+                    )?;
                     return self.finish_statement(result, started, out);
                 }
                 Ok(None) => {}
@@ -103,7 +110,7 @@ impl Session {
         self.refresh_account();
     }
 
-    /// Runs a compiled statement, planning it again while the schema moves between plan and metadata lock.
+    /// Runs a compiled statement. `replan` compiles it again, for when the schema moves between plan and metadata lock.
     pub(crate) fn run_compiled(
         &mut self,
         mut compiled: Compiled,
@@ -112,40 +119,55 @@ impl Session {
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
+        if let Compiled::Plan(plan) = &compiled {
+            let kind = kind_of(&plan.plan);
+            compiled = match self.lock_current(compiled, replan) {
+                Ok(compiled) => compiled,
+                Err(error) => return Ok((kind, Err(error))),
+            };
+        } else {
+            self.collect_planning_warnings();
+        }
+        match &compiled {
+            Compiled::Plan(plan) => {
+                let kind = kind_of(&plan.plan);
+                self.start_deadline(&plan.plan);
+                let result = match self.point_of(plan) {
+                    Some(point) => self.run_point(plan, point, params.to_vec(), format, out)?,
+                    None => self.run_plan(&plan.plan, params.to_vec(), format, out)?,
+                };
+                Ok((kind, result))
+            }
+            Compiled::Ddl(ddl) => Ok((Kind::Definition, self.run_ddl(ddl).map(Outcome::Ok))),
+            Compiled::Command(command) => {
+                self.command_params = params.to_vec();
+                self.run_command(command, format, out)
+            }
+        }
+    }
+
+    /// Takes the metadata locks of a plan the account may run, planning it again while the schema moves between plan
+    /// and lock. On an error, locks that no transaction keeps are released by whoever ends the statement.
+    pub(crate) fn lock_current(
+        &mut self,
+        mut compiled: Compiled,
+        replan: &dyn Fn(&mut Self) -> Result<Compiled>,
+    ) -> Result<Compiled> {
         for _ in 0..REPLANS_MAX {
             self.collect_planning_warnings();
-            let plan = match &compiled {
-                Compiled::Plan(plan) => plan.clone(),
-                Compiled::Ddl(ddl) => return Ok((Kind::Definition, self.run_ddl(ddl).map(Outcome::Ok))),
-                Compiled::Command(command) => {
-                    self.command_params = params.to_vec();
-                    return self.run_command(command, format, out);
-                }
+            let Compiled::Plan(plan) = &compiled else {
+                return Ok(compiled);
             };
-            let kind = kind_of(&plan.plan);
-            if let Err(error) = self.check_plan(&plan.plan) {
-                return Ok((kind, Err(error)));
-            }
-            match self.lock_tables(&plan.plan, plan.schema_version) {
-                Ok(true) => {
-                    self.start_deadline(&plan.plan);
-                    if let Some(point) = self.point_of(&plan) {
-                        return Ok((kind, self.run_point(&plan, point, params.to_vec(), format, out)?));
-                    }
-                    return Ok((kind, self.run_plan(&plan.plan, params.to_vec(), format, out)?));
-                }
-                Ok(false) => {}
-                Err(error) => return Ok((kind, Err(error))),
+            self.check_plan(&plan.plan)?;
+            if self.lock_tables(&plan.plan, plan.schema_version)? {
+                return Ok(compiled);
             }
             if !self.transaction.in_transaction() {
                 self.table_locks.release_all();
             }
-            match replan(self) {
-                Ok(again) => compiled = again,
-                Err(error) => return Ok((kind, Err(error))),
-            }
+            compiled = replan(self)?;
         }
-        Ok((Kind::Other, Err(schema_moves())))
+        Err(schema_moves())
     }
 
     /// Answers, counts, and keeps what ROW_COUNT() gives.
@@ -179,7 +201,10 @@ impl Session {
 fn shows_diagnostics(statement: &Statement) -> bool {
     use planner::ast::ShowStatement::Plain;
     use planner::command::Show;
-    matches!(statement, Statement::Show(Plain(Show::Warnings { .. } | Show::CountWarnings { .. })))
+    matches!(
+        statement,
+        Statement::Show(Plain(Show::Warnings { .. } | Show::CountWarnings { .. }))
+    )
 }
 
 fn kind_of(plan: &Plan) -> Kind {
@@ -193,5 +218,8 @@ fn kind_of(plan: &Plan) -> Kind {
 }
 
 fn schema_moves() -> Error {
-    Error::new(errno::ER_SCHEMA_CHANGED, "Information schema is changed during the execution of the statement; try again")
+    Error::new(
+        errno::ER_SCHEMA_CHANGED,
+        "Information schema is changed during the execution of the statement; try again",
+    )
 }

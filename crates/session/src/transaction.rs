@@ -56,9 +56,14 @@ impl TransactionState {
         self.open.as_ref().is_some_and(|o| o.read_only)
     }
 
-    /// Whether the open transaction has written anything.
-    pub fn is_dirty(&self) -> bool {
-        self.open.as_ref().is_some_and(|o| o.transaction.is_dirty())
+    /// What COMMIT or ROLLBACK AND CHAIN give to the next transaction: this one's characteristics.
+    pub fn chained(&self) -> Characteristics {
+        self.open
+            .as_ref()
+            .map_or_else(Characteristics::default, |open| Characteristics {
+                isolation: Some(open.isolation),
+                read_only: Some(open.read_only),
+            })
     }
 
     /// BEGIN. The caller has committed what was open.
@@ -147,7 +152,9 @@ impl TransactionState {
     }
 
     fn opened(&mut self) -> Result<&mut Open> {
-        self.open.as_mut().ok_or_else(|| types::Error::internal("no transaction is open"))
+        self.open
+            .as_mut()
+            .ok_or_else(|| types::Error::internal("no transaction is open"))
     }
 
     /// Whether what is open ends with the statement.
@@ -157,16 +164,24 @@ impl TransactionState {
 
     /// Marks the start of a statement that may have to be undone alone.
     pub fn statement_savepoint(&mut self) -> Option<Savepoint> {
-        self.open.as_mut().filter(|o| o.lasting).map(|o| o.transaction.savepoint())
+        self.open
+            .as_mut()
+            .filter(|o| o.lasting)
+            .map(|o| o.transaction.savepoint())
     }
 
-    /// Ends a statement's savepoint: keeps its writes, or undoes them.
+    /// Ends a statement: keeps its writes, or undoes them. Without a savepoint it is the statement that has opened the
+    /// transaction (autocommit is off), and all there is to undo is its own.
     pub fn end_statement(&mut self, savepoint: Option<Savepoint>, keep: bool) {
-        if let (Some(open), Some(savepoint)) = (self.open.as_mut(), savepoint) {
-            if !keep {
-                open.transaction.rollback_to(savepoint);
+        match (self.open.as_mut(), savepoint) {
+            (Some(open), Some(savepoint)) => {
+                if !keep {
+                    open.transaction.rollback_to(savepoint);
+                }
+                open.transaction.release(savepoint);
             }
-            open.transaction.release(savepoint);
+            (Some(_), None) if !keep => self.rollback(),
+            _ => {}
         }
     }
 
@@ -185,13 +200,24 @@ impl TransactionState {
         }
     }
 
-    /// SAVEPOINT: a name used again moves. Without a lasting transaction it has no effect.
-    pub fn savepoint(&mut self, name: &str) {
+    /// SAVEPOINT: a name used again moves. With autocommit off it opens the transaction; with autocommit on and no
+    /// transaction it has no effect.
+    pub fn savepoint(
+        &mut self,
+        name: &str,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+    ) -> Result<()> {
+        if !settings.autocommit {
+            self.ensure(store, settings, interrupt)?;
+        }
         if let Some(open) = self.open.as_mut().filter(|o| o.lasting) {
             open.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
             let savepoint = open.transaction.savepoint();
             open.savepoints.push((name.to_owned(), savepoint));
         }
+        Ok(())
     }
 
     /// ROLLBACK TO SAVEPOINT: those set after it are gone, it stays.
@@ -212,8 +238,15 @@ impl TransactionState {
     }
 
     fn find_savepoint(&mut self, name: &str) -> Result<(&mut Open, usize)> {
-        let open = self.open.as_mut().filter(|o| o.lasting).ok_or_else(|| errors::no_savepoint(name))?;
-        let position = open.savepoints.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
+        let open = self
+            .open
+            .as_mut()
+            .filter(|o| o.lasting)
+            .ok_or_else(|| errors::no_savepoint(name))?;
+        let position = open
+            .savepoints
+            .iter()
+            .position(|(n, _)| n.eq_ignore_ascii_case(name));
         let position = position.ok_or_else(|| errors::no_savepoint(name))?;
         Ok((open, position))
     }

@@ -56,7 +56,10 @@ impl Surroundings for ServerTables<'_> {
                 (true, _) | (_, Scope::Global) => session.shared.variables.get(definition),
                 (false, _) => session.variable_text(definition),
             };
-            rows.push((definition.name.to_owned(), value.map(|t| t.to_string()).unwrap_or_default()));
+            rows.push((
+                definition.name.to_owned(),
+                value.map(|t| t.to_string()).unwrap_or_default(),
+            ));
         }
         rows
     }

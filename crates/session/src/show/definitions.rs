@@ -21,8 +21,11 @@ impl Session {
     }
 
     pub(super) fn show_create_database(&self, name: &str, if_not_exists: bool) -> Result<Listing> {
+        self.account.check_database(name)?;
         let schema = self.shared.catalog.schema();
-        let database = schema.database(name).ok_or_else(|| crate::errors::unknown_database(name))?;
+        let database = schema
+            .database(name)
+            .ok_or_else(|| crate::errors::unknown_database(name))?;
         let create = catalog::show_create::database(database, if_not_exists);
         let mut listing = Listing::texts(&["Database", "Create Database"]);
         listing.push(vec![text(&database.name), Value::String(create)]);

@@ -19,9 +19,11 @@ impl Session {
     pub(crate) fn show(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
         match show {
             Show::Databases(filter) => self.filtered(self.show_databases(filter), filter, eval),
-            Show::Tables { database, full, filter } => {
-                self.filtered(self.show_tables(database, *full, filter)?, filter, eval)
-            }
+            Show::Tables {
+                database,
+                full,
+                filter,
+            } => self.filtered(self.show_tables(database, *full, filter)?, filter, eval),
             Show::TableStatus { database, filter } => {
                 self.filtered(self.show_table_status(database)?, filter, eval)
             }
@@ -34,9 +36,11 @@ impl Session {
             Show::Variables { global, filter } => self.filtered(self.show_variables(*global), filter, eval),
             Show::Status { global: _, filter } => self.filtered(self.show_status(), filter, eval),
             Show::ProcessList { full } => Ok(self.show_process_list(*full)),
-            Show::Warnings { errors_only, offset, count } => {
-                Ok(self.show_warnings(*errors_only, *offset, *count))
-            }
+            Show::Warnings {
+                errors_only,
+                offset,
+                count,
+            } => Ok(self.show_warnings(*errors_only, *offset, *count)),
             Show::CountWarnings { errors_only } => Ok(self.show_count_warnings(*errors_only)),
             Show::Engines => Ok(server::engines()),
             Show::Collation(filter) => self.filtered(server::collations(), filter, eval),
@@ -47,7 +51,12 @@ impl Session {
     }
 
     /// Keeps the rows that satisfy LIKE (on the first column) or WHERE (over all of them).
-    fn filtered(&self, mut listing: Listing, filter: &ShowFilter, eval: &Arc<EvalContext>) -> Result<Listing> {
+    fn filtered(
+        &self,
+        mut listing: Listing,
+        filter: &ShowFilter,
+        eval: &Arc<EvalContext>,
+    ) -> Result<Listing> {
         let keep = match filter {
             ShowFilter::None => return Ok(listing),
             ShowFilter::Like(pattern) => {
@@ -60,7 +69,9 @@ impl Session {
             ShowFilter::Where(condition) => {
                 let condition = self.bind_show_filter(condition, &listing.columns)?;
                 let truth: BooleanArray = functions::eval_predicate(&condition, &listing.batch()?, eval)?;
-                (0..truth.len()).map(|i| truth.is_valid(i) && truth.value(i)).collect()
+                (0..truth.len())
+                    .map(|i| truth.is_valid(i) && truth.value(i))
+                    .collect()
             }
         };
         let mut keep = keep.into_iter();

@@ -19,13 +19,19 @@ impl Session {
         if schema.database(&name.database).is_none() {
             return Err(errors::unknown_database(&name.database));
         }
-        schema.table(&name.database, &name.name).cloned().ok_or_else(|| errors::no_such_table(name))
+        schema
+            .table(&name.database, &name.name)
+            .cloned()
+            .ok_or_else(|| errors::no_such_table(name))
     }
 
     fn database(&self, name: &str) -> Result<Arc<Database>> {
         self.account.check_database(name)?;
         let schema = self.shared.catalog.schema();
-        schema.database(name).cloned().ok_or_else(|| errors::unknown_database(name))
+        schema
+            .database(name)
+            .cloned()
+            .ok_or_else(|| errors::unknown_database(name))
     }
 
     pub(super) fn show_databases(&self, filter: &ShowFilter) -> Listing {
@@ -52,7 +58,11 @@ impl Session {
             columns.push(("Table_type", text_type(11)));
         }
         let mut listing = Listing::new(&columns);
-        let kind = if database.is_system() { "SYSTEM VIEW" } else { "BASE TABLE" };
+        let kind = if database.is_system() {
+            "SYSTEM VIEW"
+        } else {
+            "BASE TABLE"
+        };
         for table in sorted(&database) {
             let mut row = vec![text(&table.name)];
             if full {
@@ -98,7 +108,10 @@ impl Session {
         } else {
             Value::Null
         };
-        let created = self.settings.time_zone.from_unix_us(table.created_us / 1_000_000 * 1_000_000);
+        let created = self
+            .settings
+            .time_zone
+            .from_unix_us(table.created_us / 1_000_000 * 1_000_000);
         Ok(vec![
             text(&table.name),
             text("InnoDB"),
@@ -137,7 +150,11 @@ impl Session {
             let mut row = vec![text(&column.name), text(column.ty.column_type())];
             if full {
                 let collated = column.ty.is_string() && !column.ty.is_binary();
-                row.push(if collated { text(column.ty.collation.name()) } else { Value::Null });
+                row.push(if collated {
+                    text(column.ty.collation.name())
+                } else {
+                    Value::Null
+                });
             }
             row.extend([
                 text(if column.nullable { "YES" } else { "NO" }),
@@ -194,7 +211,11 @@ fn sorted(database: &Database) -> Vec<Arc<Table>> {
 fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
     for (position, part) in index.parts.iter().enumerate() {
         let column = &table.columns[part.column];
-        let cardinality = if index.unique && position + 1 == index.parts.len() { rows } else { rows / 10 };
+        let cardinality = if index.unique && position + 1 == index.parts.len() {
+            rows
+        } else {
+            rows / 10
+        };
         listing.push(vec![
             text(&table.name),
             Value::Int(i64::from(!index.unique)),

@@ -45,7 +45,11 @@ impl Session {
                 continue;
             }
             let info = activity.statement.as_deref().map(|s| {
-                if full { s.to_owned() } else { s.chars().take(100).collect::<String>() }
+                if full {
+                    s.to_owned()
+                } else {
+                    s.chars().take(100).collect::<String>()
+                }
             });
             listing.push(vec![
                 Value::UInt(process.id),
@@ -64,13 +68,22 @@ impl Session {
     pub(super) fn show_warnings(&self, errors_only: bool, offset: u64, count: Option<u64>) -> Listing {
         let mut listing = Listing::new(&[
             ("Level", text_type(7)),
-            ("Code", SqlType { length: 4, ..SqlType::BIGINT_UNSIGNED }),
+            (
+                "Code",
+                SqlType {
+                    length: 4,
+                    ..SqlType::BIGINT_UNSIGNED
+                },
+            ),
             ("Message", text_type(512)),
         ]);
         let shown = self.diagnostics.warnings.iter();
         let shown = shown.filter(|w| !errors_only || w.level == WarningLevel::Error);
         let count = count.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
-        for warning in shown.skip(usize::try_from(offset).unwrap_or(usize::MAX)).take(count) {
+        for warning in shown
+            .skip(usize::try_from(offset).unwrap_or(usize::MAX))
+            .take(count)
+        {
             listing.push(vec![
                 text(warning.level.name()),
                 Value::UInt(u64::from(warning.code)),
@@ -96,9 +109,16 @@ impl Session {
             Some((name, host)) => (name.clone(), host.clone()),
             None => self.account_parts(),
         };
+        if (&name, &host) != (&self.account.user, &self.account.host) {
+            // The grants of others are in the `mysql` database, which is for administrators.
+            self.account.check_database("mysql")?;
+        }
         let accounts = self.shared.catalog.accounts();
         let account = accounts.get(&name, &host).ok_or_else(|| {
-            types::Error::new(1141, format!("There is no such grant defined for user '{name}' on host '{host}'"))
+            types::Error::new(
+                1141,
+                format!("There is no such grant defined for user '{name}' on host '{host}'"),
+            )
         })?;
         let heading = format!("Grants for {name}@{host}");
         let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
@@ -112,7 +132,14 @@ impl Session {
 pub fn engines() -> Listing {
     let mut listing = Listing::texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
     let comment = "StemDB's transactional store, under the name applications ask for";
-    listing.push(vec![text("InnoDB"), text("DEFAULT"), text(comment), text("YES"), text("NO"), text("YES")]);
+    listing.push(vec![
+        text("InnoDB"),
+        text("DEFAULT"),
+        text(comment),
+        text("YES"),
+        text("NO"),
+        text("YES"),
+    ]);
     listing
 }
 
@@ -134,10 +161,22 @@ pub fn collations() -> Listing {
             text(collation.name()),
             text(charset.name()),
             Value::UInt(u64::from(collation.id())),
-            text(if charset.default_collation() == collation { "Yes" } else { "" }),
+            text(if charset.default_collation() == collation {
+                "Yes"
+            } else {
+                ""
+            }),
             text("Yes"),
-            Value::UInt(if collation == Collation::Utf8mb40900AiCi { 0 } else { 1 }),
-            text(if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }),
+            Value::UInt(if collation == Collation::Utf8mb40900AiCi {
+                0
+            } else {
+                1
+            }),
+            text(if collation.pads_space() {
+                "PAD SPACE"
+            } else {
+                "NO PAD"
+            }),
         ]);
     }
     listing
@@ -174,24 +213,58 @@ pub fn empty(what: &str) -> Listing {
     let what = what.to_ascii_uppercase();
     let names: &[&str] = match what.as_str() {
         "TRIGGERS" => &[
-            "Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode", "Definer",
-            "character_set_client", "collation_connection", "Database Collation",
+            "Trigger",
+            "Event",
+            "Table",
+            "Statement",
+            "Timing",
+            "Created",
+            "sql_mode",
+            "Definer",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
         ],
         "EVENTS" => &[
-            "Db", "Name", "Definer", "Time zone", "Type", "Execute at", "Interval value", "Interval field",
-            "Starts", "Ends", "Status", "Originator", "character_set_client", "collation_connection",
+            "Db",
+            "Name",
+            "Definer",
+            "Time zone",
+            "Type",
+            "Execute at",
+            "Interval value",
+            "Interval field",
+            "Starts",
+            "Ends",
+            "Status",
+            "Originator",
+            "character_set_client",
+            "collation_connection",
             "Database Collation",
         ],
         "PROCEDURE STATUS" | "FUNCTION STATUS" => &[
-            "Db", "Name", "Type", "Definer", "Modified", "Created", "Security_type", "Comment",
-            "character_set_client", "collation_connection", "Database Collation",
+            "Db",
+            "Name",
+            "Type",
+            "Definer",
+            "Modified",
+            "Created",
+            "Security_type",
+            "Comment",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
         ],
         "PLUGINS" => &["Name", "Status", "Type", "Library", "License"],
         "OPEN TABLES" => &["Database", "Table", "In_use", "Name_locked"],
         "PRIVILEGES" => &["Privilege", "Context", "Comment"],
-        "MASTER STATUS" | "BINARY LOG STATUS" => {
-            &["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"]
-        }
+        "MASTER STATUS" | "BINARY LOG STATUS" => &[
+            "File",
+            "Position",
+            "Binlog_Do_DB",
+            "Binlog_Ignore_DB",
+            "Executed_Gtid_Set",
+        ],
         "BINARY LOGS" | "MASTER LOGS" => &["Log_name", "File_size", "Encrypted"],
         "PROFILES" => &["Query_ID", "Duration", "Query"],
         _ => &["Name"],

@@ -90,7 +90,9 @@ pub fn all() -> &'static [Definition] {
 pub fn lookup(name: &str) -> Option<&'static Definition> {
     let all = all();
     let lower = name.to_ascii_lowercase();
-    all.binary_search_by(|d| d.name.cmp(lower.as_str())).ok().map(|i| &all[i])
+    all.binary_search_by(|d| d.name.cmp(lower.as_str()))
+        .ok()
+        .map(|i| &all[i])
 }
 
 type Row = (&'static str, Scope, Kind, &'static str, Effect);
@@ -310,7 +312,12 @@ mod tests {
     #[test]
     fn names_are_sorted_so_that_lookup_finds_each() {
         for definition in all() {
-            assert_eq!(lookup(definition.name).map(|d| d.index), Some(definition.index), "{}", definition.name);
+            assert_eq!(
+                lookup(definition.name).map(|d| d.index),
+                Some(definition.index),
+                "{}",
+                definition.name
+            );
         }
         assert!(lookup("WAIT_TIMEOUT").is_some());
         assert!(lookup("no_such_variable").is_none());

@@ -70,7 +70,12 @@ impl Settings {
         let charset = |name: &str| Charset::from_name(&text(name));
         let collation = |name: &str| Collation::from_name(&text(name)).unwrap_or(Collation::DEFAULT);
         let plan_environment = {
-            let names = ["sql_mode", "collation_connection", "stemdb_route", "div_precision_increment"];
+            let names = [
+                "sql_mode",
+                "collation_connection",
+                "stemdb_route",
+                "div_precision_increment",
+            ];
             let mut hasher = DefaultHasher::new();
             names.map(text).hash(&mut hasher);
             hasher.finish()
@@ -91,7 +96,10 @@ impl Settings {
             collation_connection: collation("collation_connection"),
             collation_database: collation("collation_database"),
             collation_server: collation("collation_server"),
-            auto_increment: (integer("auto_increment_increment"), integer("auto_increment_offset")),
+            auto_increment: (
+                integer("auto_increment_increment"),
+                integer("auto_increment_offset"),
+            ),
             div_precision_increment: integer("div_precision_increment") as u8,
             innodb_lock_wait: seconds("innodb_lock_wait_timeout"),
             metadata_lock_wait: seconds("lock_wait_timeout"),
@@ -153,7 +161,9 @@ pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
     let mut on = [false; 21];
     let mut add = |name: &str| -> Result<(), String> {
         let position = MODES.iter().position(|m| m.eq_ignore_ascii_case(name));
-        let position = position.filter(|&p| !MISSING.contains(&MODES[p])).ok_or_else(|| name.to_owned())?;
+        let position = position
+            .filter(|&p| !MISSING.contains(&MODES[p]))
+            .ok_or_else(|| name.to_owned())?;
         on[position] = true;
         Ok(())
     };
@@ -161,7 +171,12 @@ pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
         add(name)?;
         let parts: &[&str] = match name.to_ascii_uppercase().as_str() {
             // ANSI stands for REAL_AS_FLOAT too; there it is left out, since REAL columns are named DOUBLE explicitly.
-            "ANSI" => &["PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"],
+            "ANSI" => &[
+                "PIPES_AS_CONCAT",
+                "ANSI_QUOTES",
+                "IGNORE_SPACE",
+                "ONLY_FULL_GROUP_BY",
+            ],
             "TRADITIONAL" => &[
                 "STRICT_TRANS_TABLES",
                 "STRICT_ALL_TABLES",
@@ -174,7 +189,12 @@ pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
         };
         parts.iter().try_for_each(|part| add(part))?;
     }
-    let names: Vec<&str> = MODES.iter().zip(on).filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+    let names: Vec<&str> = MODES
+        .iter()
+        .zip(on)
+        .filter(|(_, on)| *on)
+        .map(|(name, _)| *name)
+        .collect();
     Ok(names.join(","))
 }
 
@@ -199,7 +219,10 @@ fn parse_sql_mode(text: &str) -> SqlMode {
 /// `SYSTEM`, `+05:30`, or a named zone.
 pub fn parse_time_zone(text: &str) -> Result<TimeZone> {
     TimeZone::parse(text).ok_or_else(|| {
-        Error::new(errno::ER_UNKNOWN_TIME_ZONE, format!("Unknown or incorrect time zone: '{text}'"))
+        Error::new(
+            errno::ER_UNKNOWN_TIME_ZONE,
+            format!("Unknown or incorrect time zone: '{text}'"),
+        )
     })
 }
 
@@ -209,7 +232,10 @@ mod tests {
 
     #[test]
     fn sql_mode_is_sorted_and_combinations_are_spelled_out() {
-        assert_eq!(normalize_sql_mode("no_zero_date, ansi_quotes").as_deref(), Ok("ANSI_QUOTES,NO_ZERO_DATE"));
+        assert_eq!(
+            normalize_sql_mode("no_zero_date, ansi_quotes").as_deref(),
+            Ok("ANSI_QUOTES,NO_ZERO_DATE")
+        );
         assert_eq!(normalize_sql_mode(""), Ok(String::new()));
         assert!(normalize_sql_mode("TRADITIONAL").is_ok_and(|m| m.contains("STRICT_ALL_TABLES")));
         assert_eq!(normalize_sql_mode("SILLY"), Err("SILLY".to_owned()));

@@ -26,7 +26,9 @@ impl GlobalVariables {
                 texts[definition.index] = Some(value.as_str().into());
             }
         }
-        Self { texts: RwLock::new(Arc::new(texts)) }
+        Self {
+            texts: RwLock::new(Arc::new(texts)),
+        }
     }
 
     pub fn get(&self, definition: &Definition) -> Option<Arc<str>> {
@@ -43,7 +45,10 @@ impl GlobalVariables {
         if definition.scope == Scope::Session {
             return Err(Error::new(
                 errno::ER_LOCAL_VARIABLE,
-                format!("Variable '{}' is a SESSION variable and can't be used with SET GLOBAL", definition.name),
+                format!(
+                    "Variable '{}' is a SESSION variable and can't be used with SET GLOBAL",
+                    definition.name
+                ),
             ));
         }
         let current = self.get(definition);
@@ -59,8 +64,14 @@ impl GlobalVariables {
     pub fn configure(&self, name: &str, text: &str) -> Result<()> {
         let definition = super::lookup(name).ok_or_else(|| crate::errors::unknown_variable(name))?;
         let value = match definition.kind {
-            Kind::Int(..) => text.parse().map(Value::UInt).map_err(|_| wrong_type(definition.name))?,
-            Kind::Double => text.parse().map(Value::Double).map_err(|_| wrong_type(definition.name))?,
+            Kind::Int(..) => text
+                .parse()
+                .map(Value::UInt)
+                .map_err(|_| wrong_type(definition.name))?,
+            Kind::Double => text
+                .parse()
+                .map(Value::Double)
+                .map_err(|_| wrong_type(definition.name))?,
             _ => Value::String(text.to_owned()),
         };
         self.set(definition, Some(value)).map(drop)
@@ -73,7 +84,9 @@ impl GlobalVariables {
     }
 
     pub fn boolean(&self, name: &str) -> bool {
-        super::lookup(name).and_then(|d| self.get(d)).is_some_and(|t| &*t == "ON")
+        super::lookup(name)
+            .and_then(|d| self.get(d))
+            .is_some_and(|t| &*t == "ON")
     }
 }
 
@@ -85,7 +98,10 @@ pub struct SessionVariables {
 
 impl SessionVariables {
     pub fn new(global: &GlobalVariables) -> Self {
-        Self { base: global.all_texts(), own: BTreeMap::new() }
+        Self {
+            base: global.all_texts(),
+            own: BTreeMap::new(),
+        }
     }
 
     pub fn text(&self, definition: &Definition) -> Option<Arc<str>> {
@@ -126,7 +142,11 @@ impl SessionVariables {
 }
 
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
-    if definition.name == "secure_file_priv" { None } else { Some(definition.default.into()) }
+    if definition.name == "secure_file_priv" {
+        None
+    } else {
+        Some(definition.default.into())
+    }
 }
 
 /// The value as `SELECT @@name` gives it.
@@ -154,7 +174,9 @@ fn assign(
             format!("Variable '{}' is a read only variable", definition.name),
         ));
     }
-    let Some(value) = value else { return Ok((default, None)) };
+    let Some(value) = value else {
+        return Ok((default, None));
+    };
     let (text, warning) = normalize(definition, value)?;
     let unchanged = match (&text, current) {
         (Some(new), Some(old)) => new.eq_ignore_ascii_case(old),
@@ -187,31 +209,47 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
         Kind::Enum(choices) => {
             let text = string(name, &value)?;
             let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
-            Ok((Some(found.ok_or_else(|| wrong_value(name, &text))?.to_string()), None))
+            Ok((
+                Some(found.ok_or_else(|| wrong_value(name, &text))?.to_string()),
+                None,
+            ))
         }
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
         Kind::Charset | Kind::CharsetOrNull => {
             let text = string(name, &value)?;
             let charset = Charset::from_name(&text).ok_or_else(|| {
-                Error::new(errno::ER_UNKNOWN_CHARACTER_SET, format!("Unknown character set: '{text}'"))
+                Error::new(
+                    errno::ER_UNKNOWN_CHARACTER_SET,
+                    format!("Unknown character set: '{text}'"),
+                )
             })?;
             Ok((Some(charset.name().to_owned()), None))
         }
         Kind::Collation => {
             let text = string(name, &value)?;
             let collation = Collation::from_name(&text).ok_or_else(|| {
-                Error::new(errno::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{text}'"))
+                Error::new(
+                    errno::ER_UNKNOWN_COLLATION,
+                    format!("Unknown collation: '{text}'"),
+                )
             })?;
             Ok((Some(collation.name().to_owned()), None))
         }
         Kind::SqlMode => {
             let text = string(name, &value)?;
-            Ok((Some(normalize_sql_mode(&text).map_err(|bad| wrong_value(name, &bad))?), None))
+            Ok((
+                Some(normalize_sql_mode(&text).map_err(|bad| wrong_value(name, &bad))?),
+                None,
+            ))
         }
         Kind::TimeZone => {
             let text = string(name, &value)?;
             parse_time_zone(&text)?;
-            let shown = if text.eq_ignore_ascii_case("system") { "SYSTEM".to_owned() } else { text };
+            let shown = if text.eq_ignore_ascii_case("system") {
+                "SYSTEM".to_owned()
+            } else {
+                text
+            };
             Ok((Some(shown), None))
         }
         Kind::Isolation => Ok((Some(isolation(name, &string(name, &value)?)?), None)),
@@ -276,5 +314,8 @@ fn wrong_value(name: &str, value: &str) -> Error {
 }
 
 fn wrong_type(name: &str) -> Error {
-    Error::new(errno::ER_WRONG_TYPE_FOR_VAR, format!("Incorrect argument type to variable '{name}'"))
+    Error::new(
+        errno::ER_WRONG_TYPE_FOR_VAR,
+        format!("Incorrect argument type to variable '{name}'"),
+    )
 }
