@@ -1,8 +1,7 @@
 //! Checks of a MySQL server through the `mysql` crate, the same as the programs under `tests/clients/` make.
-//! No TLS: this crate is built without it here; the other clients have it.
 
 use mysql::prelude::Queryable;
-use mysql::{ChangeUserOpts, Compression, Conn, OptsBuilder, Params, TxOpts, Value, params};
+use mysql::{ChangeUserOpts, Compression, Conn, OptsBuilder, Params, SslOpts, TxOpts, Value, params};
 
 use crate::report::Report;
 use crate::server::Address;
@@ -21,9 +20,10 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 13] = [
+    let checks: [(&str, Check); 14] = [
         ("set up", set_up),
         ("connect over the socket", socket),
+        ("caching_sha2_password over TLS", tls),
         ("caching_sha2_password by RSA", |a| login(a, "rust_rsa")),
         ("caching_sha2_password, the fast way", |a| login(a, "rust_rsa")),
         ("mysql_native_password", |a| login(a, "rust_native")),
@@ -65,6 +65,7 @@ fn set_up(address: &Address) -> Result<(), Failure> {
     conn.query_drop("DROP DATABASE IF EXISTS client_rust")?;
     conn.query_drop("CREATE DATABASE client_rust")?;
     for (user, plugin) in [
+        ("rust_tls", "caching_sha2_password"),
         ("rust_rsa", "caching_sha2_password"),
         ("rust_native", "mysql_native_password"),
     ] {
@@ -105,6 +106,26 @@ fn whoami(conn: &mut Conn) -> mysql::Result<Option<String>> {
 fn login(address: &Address, user: &str) -> Result<(), Failure> {
     let mut conn = as_user(address, user, "sesame")?;
     equal("user", whoami(&mut conn)?.as_deref(), Some(user))
+}
+
+fn tls(address: &Address) -> Result<(), Failure> {
+    // The server's certificate is its own.
+    let ssl = SslOpts::default()
+        .with_danger_accept_invalid_certs(true)
+        .with_danger_skip_domain_validation(true);
+    let opts = address
+        .builder()
+        .user(Some("rust_tls"))
+        .pass(Some("sesame"))
+        .ssl_opts(ssl);
+    let mut conn = Conn::new(opts)?;
+    equal("user", whoami(&mut conn)?.as_deref(), Some("rust_tls"))?;
+    let cipher: Option<(String, String)> = conn.query_first("SHOW STATUS LIKE 'Ssl_cipher'")?;
+    equal(
+        "encrypted",
+        cipher.is_some_and(|(_, cipher)| !cipher.is_empty()),
+        true,
+    )
 }
 
 fn wrong_password(address: &Address) -> Result<(), Failure> {
