@@ -18,6 +18,7 @@ impl Session {
     pub(crate) fn command(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         self.more_results = false;
         self.deadline = None;
+        self.process.clear_interrupt();
         let command = match Command::decode(packet, self.client.capabilities) {
             Ok(command) => command,
             Err(error) => {
@@ -36,11 +37,9 @@ impl Session {
                 self.long_data(statement_id, parameter, data);
             }
             Command::Query(query) => {
-                self.process.interrupt.clear();
                 return self.query_command(query.text, out);
             }
             Command::StmtExecute(execute) => {
-                self.process.interrupt.clear();
                 let result = self.execute_prepared(&execute, out)?;
                 self.answer(result, out)?;
             }
@@ -74,6 +73,7 @@ impl Session {
         match command {
             Command::Ping => done,
             Command::InitDb(name) => {
+                self.begin_statement();
                 let used = self.decode_text(name).and_then(|name| self.use_database(&name));
                 Ok(used.map(|()| Some(Done::default())))
             }
@@ -103,6 +103,7 @@ impl Session {
                 Ok(self.send_listing(&listing, Format::Text, out)?.map(|()| None))
             }
             Command::FieldList { table, wildcard } => {
+                self.begin_statement();
                 Ok(self.field_list(table, wildcard, out)?.map(|()| None))
             }
             // FLUSH: nothing is cached that could be stale.
@@ -172,12 +173,13 @@ impl Session {
                 format!("You are not owner of thread {id}"),
             ));
         }
-        if query_only {
-            process.kill_query();
-        } else {
-            process.kill();
+        let own = id == self.process.id;
+        match (query_only, own) {
+            (true, _) => process.kill_query(),
+            (false, true) => process.kill_self(),
+            (false, false) => process.kill(),
         }
-        if id == self.process.id {
+        if own {
             return Err(Error::new(
                 errno::ER_QUERY_INTERRUPTED,
                 "Query execution was interrupted",

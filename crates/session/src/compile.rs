@@ -46,7 +46,7 @@ impl Session {
         let [parsed] = parsed.as_slice() else {
             return Ok(None);
         };
-        let schema = self.shared.catalog.schema();
+        let schema = self.visible_schema();
         match self.bind(&schema, parsed, Some(&normalized.types)) {
             Ok(Bound::Plan {
                 plan,
@@ -66,7 +66,7 @@ impl Session {
 
     /// Compiles a statement as it stands. `params` are the types of its parameters, `None` where they are not known.
     pub(crate) fn compile(&self, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Compiled> {
-        let schema = self.shared.catalog.schema();
+        let schema = self.visible_schema();
         Ok(match self.bind(&schema, parsed, params)? {
             Bound::Plan { plan, .. } => Compiled::Plan(Arc::new(planned(plan, &schema, parsed))),
             Bound::Ddl(ddl) => Compiled::Ddl(ddl),
@@ -85,7 +85,7 @@ impl Session {
         if let Some(found) = self.cached(&key) {
             return Ok(Compiled::Plan(found));
         }
-        let schema = self.shared.catalog.schema();
+        let schema = self.visible_schema();
         match self.bind(&schema, parsed, Some(params))? {
             Bound::Plan { plan, cacheable } => {
                 let plan = Arc::new(planned(plan, &schema, parsed));
@@ -119,6 +119,34 @@ impl Session {
         good
     }
 
+    /// The databases the account may use: names in others are not told apart from names that do not exist.
+    fn visible_schema(&self) -> Arc<Schema> {
+        let schema = self.shared.catalog.schema();
+        if self.account.privileges.everything {
+            return schema;
+        }
+        let visible = schema
+            .databases
+            .iter()
+            .filter(|(name, _)| self.account.may_use(name));
+        let databases = visible
+            .map(|(name, database)| (name.clone(), database.clone()))
+            .collect();
+        Arc::new(Schema {
+            version: schema.version,
+            databases,
+        })
+    }
+
+    /// Error 1044 in place of 1049 where the database may be there, but is not for this account.
+    fn hide_database(&self, error: types::Error) -> types::Error {
+        if error.code != types::errno::ER_BAD_DB_ERROR {
+            return error;
+        }
+        let name = error.message.split('\'').nth(1).unwrap_or_default();
+        self.account.check_database(name).err().unwrap_or(error)
+    }
+
     fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Bound> {
         let catalog = &self.shared.catalog;
         let row_estimate = |table: i64| catalog.row_estimate(table);
@@ -128,6 +156,7 @@ impl Session {
             parsed,
             &self.bind_env(schema, params, &row_estimate, &system_variable),
         )
+        .map_err(|error| self.hide_database(error))
     }
 
     fn bind_env<'a>(

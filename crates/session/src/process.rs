@@ -79,6 +79,19 @@ impl Process {
         self.interrupt.raise();
     }
 
+    /// KILL CONNECTION of one's own: the connection ends once the statement has been answered.
+    pub(crate) fn kill_self(&self) {
+        self.killed.store(true, Ordering::Relaxed);
+    }
+
+    /// A command begins: what was meant to end the one before is over. KILL CONNECTION stays.
+    pub(crate) fn clear_interrupt(&self) {
+        self.interrupt.clear();
+        if self.is_killed() {
+            self.interrupt.raise();
+        }
+    }
+
     /// KILL CONNECTION.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);

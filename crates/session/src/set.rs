@@ -10,29 +10,63 @@ use crate::errors;
 use crate::session::Session;
 use crate::variables::definitions::Scope;
 use crate::variables::settings::Isolation;
+use crate::variables::values::paired;
 use crate::variables::{Definition, lookup};
 
 impl Session {
-    /// SET. Items are carried out from left to right; the first that fails ends the statement.
+    /// SET. All values are found before the first item is set, and if one item fails, none is (manual 13.7.6.1).
     pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
-        for item in items {
-            // Each item sees what the ones before it set.
-            let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
-            self.set_item(item, &eval)?;
-            self.end_of_evaluation(&eval);
-            self.collect_warnings(&eval);
+        let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Warn);
+        let values = items
+            .iter()
+            .map(|item| item_value(item, &eval))
+            .collect::<Result<Vec<_>>>()?;
+        self.end_of_evaluation(&eval);
+        self.collect_warnings(&eval);
+        let pairs: Vec<(&SetItem, Option<Value>)> = items.iter().zip(values).collect();
+        let (global, own): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(item, _)| is_global(item));
+        for (item, value) in &global {
+            self.check_global(item, value.clone())?;
+        }
+        let was_autocommit = self.settings.autocommit;
+        let before = (self.variables.clone(), self.user_variables.clone());
+        let (last_insert_id, next) = (self.last_insert_id, self.transaction.next);
+        let done = own
+            .into_iter()
+            .try_for_each(|(item, value)| self.set_item(item, value));
+        if let Err(error) = done {
+            (self.variables, self.user_variables) = before;
+            (self.last_insert_id, self.transaction.next) = (last_insert_id, next);
+            self.changes.clear();
+            self.settings_changed();
+            return Err(error);
+        }
+        // What is global cannot fail any more: it has been checked.
+        global
+            .into_iter()
+            .try_for_each(|(item, value)| self.set_item(item, value))?;
+        // Turning autocommit on commits what is open (manual 13.3.1); setting it again does not.
+        if self.settings.autocommit && !was_autocommit {
+            self.commit_transaction()?;
         }
         Ok(())
     }
 
-    fn set_item(&mut self, item: &SetItem, eval: &Arc<EvalContext>) -> Result<()> {
+    /// Whether the server would take the value of a global item.
+    fn check_global(&self, item: &SetItem, value: Option<Value>) -> Result<()> {
+        self.check_administer("SUPER or SYSTEM_VARIABLES_ADMIN")?;
+        let SetItem::Variable { name, .. } = item else {
+            return Ok(());
+        };
+        let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+        self.shared.variables.check(definition, value)
+    }
+
+    fn set_item(&mut self, item: &SetItem, value: Option<Value>) -> Result<()> {
         match item {
-            SetItem::Variable { scope, name, value } => {
-                let value = value.as_ref().map(|v| evaluate(v, eval)).transpose()?;
-                self.set_variable(*scope, name, value)
-            }
-            SetItem::User { name, value } => {
-                let value = evaluate(value, eval)?;
+            SetItem::Variable { scope, name, .. } => self.set_variable(*scope, name, value),
+            SetItem::User { name, .. } => {
+                let value = value.unwrap_or(Value::Null);
                 Arc::make_mut(&mut self.user_variables).insert(name.to_lowercase(), value);
                 Ok(())
             }
@@ -82,39 +116,18 @@ impl Session {
                 .unwrap_or_default();
             return Ok(());
         }
-        let was_autocommit = self.settings.autocommit;
         let warning = self.variables.set(definition, value, &self.shared.variables)?;
         self.adjusted(warning);
-        self.keep_pairs(name);
+        let text = self.variables.text(definition).unwrap_or_default();
+        if let Some((name, text)) = paired(name, &text) {
+            self.variables.put(&name, text);
+        }
         self.settings_changed();
         self.track(name);
         if name == "sql_mode" {
             self.warn_of_lone_modes();
         }
-        // Turning autocommit on commits what is open (manual 13.3.1); setting it again does not.
-        if name == "autocommit" && self.settings.autocommit && !was_autocommit {
-            self.commit_transaction()?;
-        }
         Ok(())
-    }
-
-    /// A collation and its character set are two variables of one choice.
-    fn keep_pairs(&mut self, name: &str) {
-        for place in ["connection", "database", "server"] {
-            let (charset, collation) = (format!("character_set_{place}"), format!("collation_{place}"));
-            let text = |n: &str| {
-                lookup(n)
-                    .and_then(|d| self.variables.text(d))
-                    .unwrap_or_else(|| "".into())
-            };
-            if name == charset {
-                let chosen = Charset::from_name(&text(&charset)).unwrap_or(Charset::Utf8mb4);
-                self.variables.put(&collation, chosen.default_collation().name());
-            } else if name == collation {
-                let chosen = Collation::from_name(&text(&collation)).unwrap_or(Collation::DEFAULT);
-                self.variables.put(&charset, chosen.charset().name());
-            }
-        }
     }
 
     /// Strict mode and the modes about dates and division are meant to go together; MySQL says so on every SET.
@@ -278,6 +291,22 @@ impl Session {
             definition.canonical(),
             text.as_deref(),
         ))
+    }
+}
+
+fn is_global(item: &SetItem) -> bool {
+    let (SetItem::Variable { scope, .. } | SetItem::Transaction { scope, .. }) = item else {
+        return false;
+    };
+    *scope == VariableScope::Global
+}
+
+/// The value an item sets; `None` is DEFAULT, or an item without an expression.
+fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> {
+    match item {
+        SetItem::Variable { value, .. } => value.as_ref().map(|v| evaluate(v, eval)).transpose(),
+        SetItem::User { value, .. } => evaluate(value, eval).map(Some),
+        _ => Ok(None),
     }
 }
 

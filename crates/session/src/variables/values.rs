@@ -42,6 +42,24 @@ impl GlobalVariables {
     /// `SET GLOBAL`. Returns a warning's text when the value was adjusted.
     pub fn set(&self, definition: &'static Definition, value: Option<Value>) -> Result<Option<String>> {
         let definition = definition.canonical();
+        let (text, warning) = self.assigned(definition, value)?;
+        let mut texts = self.texts.write();
+        let mut copy = Texts::clone(&texts);
+        let other = text.as_deref().and_then(|text| paired(definition.name, text));
+        if let Some((other, text)) = other.and_then(|(name, text)| Some((super::lookup(&name)?, text))) {
+            copy[other.index] = Some(text.into());
+        }
+        copy[definition.index] = text;
+        *texts = Arc::new(copy);
+        Ok(warning)
+    }
+
+    /// Fails as [`Self::set`] would, and sets nothing.
+    pub fn check(&self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
+        self.assigned(definition.canonical(), value).map(drop)
+    }
+
+    fn assigned(&self, definition: &'static Definition, value: Option<Value>) -> Result<Assigned> {
         if definition.scope == Scope::Session {
             return Err(Error::new(
                 errno::ER_LOCAL_VARIABLE,
@@ -52,12 +70,7 @@ impl GlobalVariables {
             ));
         }
         let current = self.get(definition);
-        let (text, warning) = assign(definition, value, default_text(definition), current.as_deref())?;
-        let mut texts = self.texts.write();
-        let mut copy = Texts::clone(&texts);
-        copy[definition.index] = text;
-        *texts = Arc::new(copy);
-        Ok(warning)
+        assign(definition, value, default_text(definition), current.as_deref())
     }
 
     /// Sets a variable from the server's configuration file, where values are texts.
@@ -90,7 +103,23 @@ impl GlobalVariables {
     }
 }
 
+/// A value in printed form, and the text of the warning that it was adjusted.
+type Assigned = (Option<Arc<str>>, Option<String>);
+
+/// A character set and its collation are two variables of one choice: what the other one becomes when this one is set.
+pub fn paired(name: &str, text: &str) -> Option<(String, &'static str)> {
+    let has_both = |place: &&str| matches!(*place, "connection" | "database" | "server");
+    if let Some(place) = name.strip_prefix("character_set_").filter(has_both) {
+        let charset = Charset::from_name(text)?;
+        return Some((format!("collation_{place}"), charset.default_collation().name()));
+    }
+    let place = name.strip_prefix("collation_").filter(has_both)?;
+    let collation = Collation::from_name(text)?;
+    Some((format!("character_set_{place}"), collation.charset().name()))
+}
+
 /// One session's values: the server's as they were when it connected, and what it has set since.
+#[derive(Clone)]
 pub struct SessionVariables {
     base: Arc<Texts>,
     own: BTreeMap<usize, Option<Arc<str>>>,
@@ -167,7 +196,7 @@ fn assign(
     value: Option<Value>,
     default: Option<Arc<str>>,
     current: Option<&str>,
-) -> Result<(Option<Arc<str>>, Option<String>)> {
+) -> Result<Assigned> {
     if definition.effect == Effect::Fixed {
         return Err(Error::new(
             errno::ER_INCORRECT_GLOBAL_LOCAL_VAR,
@@ -318,4 +347,91 @@ fn wrong_type(name: &str) -> Error {
         errno::ER_WRONG_TYPE_FOR_VAR,
         format!("Incorrect argument type to variable '{name}'"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variables::lookup;
+
+    fn set(name: &str, value: Value) -> Result<(String, Option<String>)> {
+        let global = GlobalVariables::new(&[]);
+        let mut session = SessionVariables::new(&global);
+        let definition = lookup(name).ok_or_else(|| crate::errors::unknown_variable(name))?;
+        let warning = session.set(definition, Some(value), &global)?;
+        Ok((session.text(definition).unwrap_or_default().to_string(), warning))
+    }
+
+    fn code(name: &str, value: Value) -> u16 {
+        set(name, value).map_or_else(|error| error.code, |_| 0)
+    }
+
+    #[test]
+    fn values_outside_a_range_are_brought_inside_with_a_warning() {
+        let (text, warning) = set("innodb_lock_wait_timeout", Value::Int(0)).unwrap();
+        assert_eq!(text, "1");
+        assert_eq!(
+            warning.as_deref(),
+            Some("Truncated incorrect innodb_lock_wait_timeout value: '0'")
+        );
+        assert_eq!(
+            set("wait_timeout", Value::Int(7)).unwrap(),
+            ("7".to_owned(), None)
+        );
+    }
+
+    #[test]
+    fn errors_are_those_of_mysql() {
+        assert_eq!(
+            code("wait_timeout", Value::String("x".into())),
+            errno::ER_WRONG_TYPE_FOR_VAR
+        );
+        assert_eq!(code("autocommit", Value::Int(7)), errno::ER_WRONG_VALUE_FOR_VAR);
+        assert_eq!(code("max_connections", Value::Int(7)), errno::ER_GLOBAL_VARIABLE);
+        assert_eq!(
+            code("version", Value::String("1".into())),
+            errno::ER_INCORRECT_GLOBAL_LOCAL_VAR
+        );
+        assert_eq!(
+            code("sql_mode", Value::String("SILLY".into())),
+            errno::ER_WRONG_VALUE_FOR_VAR
+        );
+        assert_eq!(code("no_such", Value::Int(1)), errno::ER_UNKNOWN_SYSTEM_VARIABLE);
+        let global = GlobalVariables::new(&[]);
+        let timestamp = lookup("timestamp").unwrap();
+        assert_eq!(
+            global.set(timestamp, Some(Value::Int(3))).unwrap_err().code,
+            errno::ER_LOCAL_VARIABLE
+        );
+    }
+
+    #[test]
+    fn a_character_set_and_its_collation_follow_each_other() {
+        let global = GlobalVariables::new(&[]);
+        let text = |name| global.get(lookup(name).unwrap()).unwrap_or_default().to_string();
+        global
+            .set(
+                lookup("character_set_server").unwrap(),
+                Some(Value::String("latin1".into())),
+            )
+            .unwrap();
+        assert_eq!(text("collation_server"), "latin1_swedish_ci");
+        global
+            .set(
+                lookup("collation_server").unwrap(),
+                Some(Value::String("utf8mb4_bin".into())),
+            )
+            .unwrap();
+        assert_eq!(text("character_set_server"), "utf8mb4");
+        assert_eq!(paired("character_set_client", "latin1"), None);
+    }
+
+    #[test]
+    fn checking_sets_nothing() {
+        let global = GlobalVariables::new(&[]);
+        let definition = lookup("wait_timeout").unwrap();
+        global.check(definition, Some(Value::Int(5))).unwrap();
+        assert_eq!(global.integer("wait_timeout"), 28800);
+        assert!(global.check(definition, Some(Value::Null)).is_err());
+    }
 }
