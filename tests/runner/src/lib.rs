@@ -3,10 +3,12 @@
 //! - [`sql`]: the corpus of scripts with the answers of real MySQL 8.0.
 //! - [`rust_client`] and [`clients`]: what real clients find.
 //! - [`protocol`]: packets that no client sends.
+//! - [`agree`]: random queries, which both executors must answer alike.
 //! - [`concurrency`]: what holds while many write; [`crash`]: what holds after `kill -9`.
 //! - [`lifecycle`]: starting, stopping, configuration.
 //! - [`server`]: starts, kills and finds servers; [`report`] counts what passed.
 
+pub mod agree;
 pub mod clients;
 pub mod concurrency;
 pub mod crash;

@@ -11,7 +11,7 @@ use stemdb_tests::report::Report;
 use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
-use stemdb_tests::{clients, concurrency, crash, lifecycle, protocol, rust_client};
+use stemdb_tests::{agree, clients, concurrency, crash, lifecycle, protocol, rust_client};
 
 #[derive(Parser)]
 #[command(about = "StemDB's black-box tests")]
@@ -51,6 +51,8 @@ enum Command {
     Sql(SqlArgs),
     /// Lost updates, the bank's sum, deadlocks, races for unique keys, snapshots.
     Concurrency,
+    /// Random queries, which both executors must answer alike.
+    Agree,
     /// Commands and packets that clients rarely or never send.
     Protocol,
     /// The `mysql` crate.
@@ -108,6 +110,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
     match command {
         Command::Sql(args) => sql(args, &target.server()?.address, report),
         Command::Concurrency => concurrency::check(&target.server()?.address, report),
+        Command::Agree => agree::check(&target.server()?.address, report),
         Command::Protocol => protocol::check(&target.server()?.address, report),
         Command::RustClient => rust_client::check(&target.server()?.address, report),
         Command::Clients(args) => clients(&args.names, &target.server()?.address, report)?,

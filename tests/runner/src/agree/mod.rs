@@ -1,0 +1,154 @@
+//! Both executors agree: random queries over one table, each answered by the transactional and by the analytical
+//! executor, which must give the same rows, or the same error.
+//!
+//! Random, but the same at every run: the seed is fixed. What the answers should be is the SQL corpus' business
+//! ([`crate::sql`]); [`generate`] makes the queries, [`table`] the rows, [`compare`] says what counts as the same.
+
+mod compare;
+mod generate;
+mod random;
+mod special;
+mod table;
+
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+
+use crate::report::Report;
+use crate::server::Address;
+use compare::Answer;
+use random::Random;
+
+const DATABASE: &str = "agree";
+const QUERIES: usize = 600;
+const SEED: u64 = 0x5eed;
+
+/// Differences told in full; the rest is only counted.
+const DIFFERENCES_SHOWN: usize = 10;
+
+/// A query on these few rows that takes longer hangs.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+
+/// Runs all queries on a running server. MySQL has one executor, and nothing to compare.
+pub fn check(address: &Address, report: &mut Report) {
+    if !address.stemdb {
+        report.skip("agree", "only StemDB has two executors");
+        return;
+    }
+    let mut both = match Both::connect(address) {
+        Ok(both) => both,
+        Err(why) => return report.fail("agree: set up", &why),
+    };
+    let special: Vec<String> = special::queries();
+    report.check("agree: special queries", both.compare_all(&special));
+    let mut random = Random::new(SEED);
+    let queries: Vec<String> = (0..QUERIES).map(|_| generate::query(&mut random)).collect();
+    report.check("agree: random queries", both.compare_all(&queries));
+    report.check("agree: little memory", both.little_memory());
+}
+
+/// A connection to each executor.
+struct Both {
+    transactional: Conn,
+    analytical: Conn,
+}
+
+impl Both {
+    fn connect(address: &Address) -> Result<Self, String> {
+        let mut admin = address.connect().map_err(text)?;
+        for statement in [
+            format!("DROP DATABASE IF EXISTS {DATABASE}"),
+            format!("CREATE DATABASE {DATABASE}"),
+        ] {
+            admin.query_drop(statement).map_err(text)?;
+        }
+        let mut writer = address.connect_to(DATABASE).map_err(text)?;
+        writer
+            .query_drop("SET NAMES utf8mb4, time_zone = '+00:00'")
+            .map_err(text)?;
+        for statement in table::statements(&mut Random::new(SEED)) {
+            writer
+                .query_drop(&statement)
+                .map_err(|e| format!("{e} in {statement:.300}"))?;
+        }
+        Ok(Self {
+            transactional: connect_to(address, "transactional")?,
+            analytical: connect_to(address, "analytical")?,
+        })
+    }
+
+    fn compare_all(&mut self, queries: &[String]) -> Result<(), String> {
+        let mut differences = Vec::new();
+        for query in queries {
+            if let Err(difference) = self.compare(query)? {
+                differences.push(format!("{query}\n  {difference}"));
+            }
+        }
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let count = differences.len();
+        differences.truncate(DIFFERENCES_SHOWN);
+        Err(format!(
+            "{count} of {} queries differ:\n{}",
+            queries.len(),
+            differences.join("\n")
+        ))
+    }
+
+    /// The outer error is a lost connection.
+    fn compare(&mut self, query: &str) -> Result<Result<(), String>, String> {
+        let lost = |route: &str, e: String| format!("{route}: {e} in {query}");
+        let expected = Answer::of(&mut self.transactional, query).map_err(|e| lost("transactional", e))?;
+        let got = Answer::of(&mut self.analytical, query).map_err(|e| lost("analytical", e))?;
+        Ok(compare::same(&expected, &got, generate::is_ordered(query)))
+    }
+
+    /// A query that cannot have the memory it needs spills or fails, and does no harm to those after it.
+    fn little_memory(&mut self) -> Result<(), String> {
+        let queries = [
+            "SELECT v, c, l, COUNT(*), MAX(tx) FROM t GROUP BY id, v, c, l",
+            "SELECT * FROM t ORDER BY tx, v, id",
+            "SELECT COUNT(DISTINCT id, v, tx) FROM t",
+        ];
+        self.analytical
+            .query_drop("SET stemdb_memory_limit = 65536")
+            .map_err(text)?;
+        for query in queries {
+            let expected = Answer::of(&mut self.transactional, query)?;
+            let got = Answer::of(&mut self.analytical, query)?;
+            if got.error_code() != Some(OUT_OF_MEMORY) {
+                compare::same(&expected, &got, generate::is_ordered(query))
+                    .map_err(|d| format!("{query}\n  {d}"))?;
+            }
+        }
+        self.analytical
+            .query_drop("SET stemdb_memory_limit = DEFAULT")
+            .map_err(text)?;
+        self.compare("SELECT COUNT(*), SUM(i) FROM t")?
+    }
+}
+
+/// ER_MEMORY_EXCEEDED of StemDB.
+const OUT_OF_MEMORY: u16 = 8175;
+
+fn connect_to(address: &Address, route: &str) -> Result<Conn, String> {
+    let opts: OptsBuilder = address
+        .builder()
+        .db_name(Some(DATABASE))
+        .read_timeout(Some(ANSWER_MAX));
+    let mut conn = Conn::new(opts).map_err(text)?;
+    for statement in [
+        "SET NAMES utf8mb4".to_string(),
+        "SET time_zone = '+00:00'".to_string(),
+        format!("SET stemdb_route = '{route}'"),
+    ] {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    Ok(conn)
+}
+
+fn text(error: mysql::Error) -> String {
+    error.to_string()
+}
