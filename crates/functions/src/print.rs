@@ -46,6 +46,7 @@ pub(crate) fn expr(expr: &Expr, ctx: Option<&EvalContext>) -> String {
 pub(crate) fn call(name: &str, args: &[Expr], ctx: Option<&EvalContext>) -> String {
     let printed: Vec<String> = args.iter().map(|a| expr(a, ctx)).collect();
     match (name, printed.as_slice()) {
+        ("aggregate result", [a]) => a.clone(),
         ("unary -", [a]) => format!("-({a})"),
         ("~", [a]) => format!("~({a})"),
         ("not", [a]) => format!("(not({a}))"),

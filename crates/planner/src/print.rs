@@ -45,6 +45,8 @@ fn call(name: &str, args: &[Expr], names: &[String]) -> String {
         [only] if name == "not" => format!("(not {})", expr(only, names)),
         [only] if name == "unary -" => format!("(-{})", expr(only, names)),
         [_, _, ..] if is_operator => format!("({})", list(args, names, &format!(" {name} "))),
+        // The digits it takes away are nothing to show.
+        [value] if name == "aggregate result" => expr(value, names),
         [value, low, high] if name == "between" => format!(
             "({} between {} and {})",
             expr(value, names),

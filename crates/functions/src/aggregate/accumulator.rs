@@ -19,8 +19,6 @@ pub struct GroupedAccumulator {
     function: AggregateFunction,
     ty: SqlType,
     arg_types: Vec<SqlType>,
-    /// Digits that AVG's division adds: the difference between its scale and its argument's.
-    increment: u8,
     text: String,
     groups: usize,
     /// Rows counted: COUNT's answer, AVG's divisor, and whether SUM has seen any.
@@ -54,7 +52,6 @@ impl GroupedAccumulator {
         Self {
             function: call.function,
             ty: call.ty,
-            increment: call.ty.decimals.saturating_sub(first.decimals),
             arg_types,
             text: call.text(),
             groups: 0,
@@ -170,7 +167,7 @@ impl GroupedAccumulator {
             State::Exact(sums) => {
                 let sum = sums.get(group);
                 if average {
-                    let value = average_value(&Datum::Decimal(sum), count, &self.ty, self.increment);
+                    let value = average_value(&Datum::Decimal(sum), count, &self.ty);
                     match value.ok_or_else(|| self.out_of_range("DECIMAL"))? {
                         Value::Decimal(d) => Value::Decimal(fit_decimal(d, &self.ty)),
                         other => other,

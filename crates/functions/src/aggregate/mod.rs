@@ -18,7 +18,7 @@ use crate::bind::arguments::{digits, implicit_cast, numeric_type};
 use crate::bind::{TypeEnv, compare::resolve_converted};
 use crate::datum::Datum;
 use crate::eval::Call;
-use crate::ops::arithmetic::{inner_scale, quotient};
+use crate::ops::arithmetic::{cut_quotient, inner_scale, quotient_scale};
 use crate::ops::comparison::{to_decimal, to_double};
 use crate::registry::{self, Family, FunctionDef, Nullability, function};
 
@@ -68,7 +68,10 @@ pub struct AggregateCall {
     pub function: AggregateFunction,
     pub args: Vec<Expr>,
     pub distinct: bool,
+    /// What the aggregation puts out. A quotient's hidden digits are in it, so that `AVG(x) * 100` is MySQL's.
     pub ty: SqlType,
+    /// What the call's value is shown as; see [`result`].
+    pub shown: SqlType,
 }
 
 impl AggregateCall {
@@ -90,20 +93,26 @@ impl AggregateCall {
                 ),
             ));
         }
-        let ty = match function {
-            AggregateFunction::Count => SqlType {
-                length: 21,
-                ..SqlType::BIGINT
-            },
+        let (ty, shown) = match function {
+            AggregateFunction::Count => {
+                let ty = SqlType {
+                    length: 21,
+                    ..SqlType::BIGINT
+                };
+                (ty, ty)
+            }
             AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
-                args.first().map_or(SqlType::NULL, Expr::ty)
+                let ty = args.first().map_or(SqlType::NULL, Expr::ty);
+                (ty, ty)
             }
             AggregateFunction::Sum | AggregateFunction::Avg => {
                 let arg = args.pop().unwrap_or_else(Expr::null);
                 let arg = as_number(arg);
-                let ty = sum_type(function, &arg, env);
-                args.push(with_hidden_digits(arg, env.div_precision_increment));
-                ty
+                let shown = sum_type(function, &arg, env);
+                let arg = with_hidden_digits(arg, env.div_precision_increment);
+                let ty = inner_type(function, &shown, arg.ty().decimals, env);
+                args.push(arg);
+                (ty, shown)
             }
         };
         // What DISTINCT does to these changes nothing.
@@ -116,6 +125,7 @@ impl AggregateCall {
             args,
             distinct: distinct && !idempotent,
             ty,
+            shown,
         })
     }
 
@@ -154,6 +164,32 @@ fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
     SqlType::decimal((precision + increment).clamp(wide.max(1), 65), wide as u8)
 }
 
+/// The type of a sum or an average with all its digits, where its argument has `scale` of them after the point.
+fn inner_type(function: AggregateFunction, shown: &SqlType, scale: u8, env: &TypeEnv) -> SqlType {
+    if !shown.is_decimal() {
+        return *shown;
+    }
+    let inner = match function {
+        AggregateFunction::Avg => quotient_scale(scale, 0, env.div_precision_increment),
+        _ => scale,
+    };
+    let scale = inner.max(shown.decimals);
+    let whole = shown.length.saturating_sub(u32::from(shown.decimals));
+    SqlType::decimal((whole + u32::from(scale)).min(65), scale)
+}
+
+/// The value of a call in the query above the aggregation, of which `column` is the call's output.
+pub fn result(column: Expr, call: &AggregateCall) -> Expr {
+    match registry::find("aggregate result") {
+        Some(function) if call.ty != call.shown => Expr::Call {
+            function,
+            args: vec![column],
+            ty: call.shown,
+        },
+        _ => column,
+    }
+}
+
 /// A quotient in an argument keeps the digits that its own type does not show.
 fn with_hidden_digits(arg: Expr, increment: u8) -> Expr {
     let scale = inner_scale(&arg, increment);
@@ -170,8 +206,8 @@ fn with_hidden_digits(arg: Expr, increment: u8) -> Expr {
     }
 }
 
-/// AVG of a SUM and a COUNT that were computed apart: an expression of type `ty`, the AVG's. `sum` is of the type that
-/// SUM over AVG's argument has.
+/// AVG of a SUM and a COUNT that were computed apart: an expression of type `ty`, the AVG's [`AggregateCall::ty`]. `sum` is
+/// of the type that SUM over AVG's argument has.
 pub fn average_of(sum: Expr, count: Expr, ty: &SqlType) -> Result<Expr> {
     let function = registry::find("average").ok_or_else(|| Error::internal("no function average"))?;
     Ok(Expr::Call {
@@ -186,26 +222,31 @@ pub(crate) static FAMILY: Family = Family {
     aliases: &[],
 };
 
-static FUNCTIONS: &[FunctionDef] =
-    &[function("average", 2, 2, resolve_converted, average).nullability(Nullability::Always)];
+static FUNCTIONS: &[FunctionDef] = &[
+    function("average", 2, 2, resolve_converted, average).nullability(Nullability::Always),
+    function("aggregate result", 1, 1, resolve_converted, |_, args| {
+        Ok(args.first().map_or(Value::Null, |d| d.to_value()))
+    })
+    .infallible()
+    .vector(|_, args, _| Ok(args.first().cloned())),
+];
 
 fn average(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [sum, count] = args else {
         return Ok(Value::Null);
     };
-    average_value(sum, count.int(), &call.ty, call.ctx.div_precision_increment)
-        .ok_or_else(|| call.out_of_range("DECIMAL"))
+    average_value(sum, count.int(), &call.ty).ok_or_else(|| call.out_of_range("DECIMAL"))
 }
 
 /// `sum / count`; NULL for no rows. `None` if it has too many digits.
-fn average_value(sum: &Datum<'_>, count: i64, ty: &SqlType, increment: u8) -> Option<Value> {
+fn average_value(sum: &Datum<'_>, count: i64, ty: &SqlType) -> Option<Value> {
     if count == 0 || sum.is_null() {
         return Some(Value::Null);
     }
     if ty.kind == TypeKind::Double {
         return Some(Value::Double(to_double(sum) / count as f64));
     }
-    quotient(&to_decimal(sum), &Decimal::from_i64(count), increment).map(Value::Decimal)
+    cut_quotient(&to_decimal(sum), &Decimal::from_i64(count), ty.decimals).map(Value::Decimal)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Conversions to text and to binary data.
 
-use types::{Charset, Result, TypeKind, Value, errno};
+use std::borrow::Cow;
+
+use types::{Charset, Error, Result, TypeKind, Value, errno};
 
 use super::Conversion;
 use crate::charset;
@@ -21,7 +23,10 @@ fn to_characters(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value>
     let to = &conversion.to;
     let target = to.collation.charset();
     let text = match value {
-        Datum::String(text) => charset::restrict(text, target).into_owned(),
+        Datum::String(text) => match charset::restrict(text, target) {
+            Cow::Owned(_) if conversion.implicit => return Err(does_not_fit(conversion)),
+            restricted => restricted.into_owned(),
+        },
         Datum::Bytes(bytes) => match charset::decode(bytes, target) {
             Some(text) => text,
             None => {
@@ -82,6 +87,19 @@ fn is_limited(conversion: &Conversion<'_>) -> bool {
 /// The text of a value that is none.
 fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     value.to_value().display_text(&conversion.from)
+}
+
+/// 1267: a constant met text of a character set that has not all of its characters. Literals are refused when they are
+/// bound; this is for parameters.
+fn does_not_fit(conversion: &Conversion<'_>) -> Error {
+    Error::new(
+        errno::ER_CANT_AGGREGATE_2COLLATIONS,
+        format!(
+            "Illegal mix of collations ({},IMPLICIT) and ({},COERCIBLE) for operation '='",
+            conversion.to.collation.name(),
+            conversion.from.collation.name()
+        ),
+    )
 }
 
 /// Warning 1300, an error in strict DML.

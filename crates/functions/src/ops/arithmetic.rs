@@ -276,7 +276,7 @@ pub(crate) fn quotient(a: &Decimal, b: &Decimal, increment: u8) -> Option<Decima
 }
 
 /// The quotient cut, not rounded, to `scale` digits: rounding comes when it leaves the expression.
-fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decimal> {
+pub(crate) fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decimal> {
     let shift = i32::from(scale) + i32::from(b.scale) - i32::from(a.scale);
     let power = |n: i32| 10i128.checked_pow(u32::try_from(n.max(0)).ok()?);
     let narrow = || {
@@ -362,7 +362,7 @@ pub(crate) fn inner_scale(expr: &Expr, increment: u8) -> u8 {
         "+" | "-" | "%" => of(0).max(of(1)),
         "*" => of(0).saturating_add(of(1)),
         "/" => quotient_scale(of(0), of(1), increment),
-        "unary -" | "unary +" => of(0),
+        "unary -" | "unary +" | "aggregate result" => of(0),
         _ => own,
     };
     scale.min(Decimal::MAX_SCALE)

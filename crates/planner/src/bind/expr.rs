@@ -402,16 +402,16 @@ impl Binder<'_> {
         };
         let nullable = name != "count";
         let call = bind::aggregate(name, args, distinct, &self.types)?;
-        let ty = call.ty;
         let mut aggregates = aggregates.borrow_mut();
         let position = aggregates
             .iter()
             .position(|other| *other == call)
             .unwrap_or_else(|| {
-                aggregates.push(call);
+                aggregates.push(call.clone());
                 aggregates.len() - 1
             });
-        Ok(Expr::column(AGGREGATE_BASE + position, ty, nullable))
+        let column = Expr::column(AGGREGATE_BASE + position, call.ty, nullable);
+        Ok(functions::aggregate::result(column, &call))
     }
 }
 
