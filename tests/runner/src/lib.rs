@@ -5,7 +5,7 @@
 //! - [`protocol`]: packets that no client sends.
 //! - [`agree`]: random queries, which both executors must answer alike.
 //! - [`concurrency`]: what holds while many write; [`crash`]: what holds after `kill -9`.
-//! - [`lifecycle`]: starting, stopping, configuration.
+//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory.
 //! - [`server`]: starts, kills and finds servers; [`report`] counts what passed.
 
 pub mod agree;
@@ -13,6 +13,7 @@ pub mod clients;
 pub mod concurrency;
 pub mod crash;
 pub mod lifecycle;
+pub mod limits;
 pub mod literal;
 pub mod protocol;
 pub mod raw;

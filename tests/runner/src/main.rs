@@ -11,7 +11,7 @@ use stemdb_tests::report::Report;
 use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
-use stemdb_tests::{agree, clients, concurrency, crash, lifecycle, protocol, rust_client};
+use stemdb_tests::{agree, clients, concurrency, crash, lifecycle, limits, protocol, rust_client};
 
 #[derive(Parser)]
 #[command(about = "StemDB's black-box tests")]
@@ -61,6 +61,8 @@ enum Command {
     Clients(ClientsArgs),
     /// Starting, stopping, configuration, status. Only for StemDB.
     Lifecycle,
+    /// More data than memory. Only for StemDB.
+    Limits,
     /// kill -9 under load.
     Crash(CrashArgs),
     /// All of it.
@@ -115,6 +117,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         Command::RustClient => rust_client::check(&target.server()?.address, report),
         Command::Clients(args) => clients(&args.names, &target.server()?.address, report)?,
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
+        Command::Limits => limits::check(&target.program()?, report),
         Command::Crash(args) => crash::check(target.program()?, args.rounds, args.seed, report),
         Command::All(args) => {
             let server = target.server()?;
@@ -125,6 +128,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             clients(&[], &server.address, report)?;
             drop(server);
             lifecycle::check(&target.program()?, report);
+            limits::check(&target.program()?, report);
             crash::check(target.program()?, args.rounds, args.seed, report);
         }
     }

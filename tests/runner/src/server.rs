@@ -250,6 +250,17 @@ impl Server {
         }
     }
 
+    /// Memory the process has now.
+    pub fn resident_bytes(&self) -> Result<u64, String> {
+        let child = self.child.as_ref().ok_or("the server does not run")?;
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).map_err(|e| e.to_string())?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kilobytes
+            .map(|kb| kb * 1024)
+            .ok_or_else(|| "no VmRSS".to_string())
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

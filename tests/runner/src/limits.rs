@@ -1,0 +1,165 @@
+//! More data than memory: results stream, and a statement that wants too much fails alone. Only for StemDB.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use crate::report::Report;
+use crate::server::{Program, Server};
+
+/// Rows of about 1 kB each.
+const ROWS: u64 = 150_000;
+const BATCH: u64 = 1_000;
+/// What the server may grow by while it sends all of them: a small part of the 150 MB they are.
+const GROWTH_MAX: u64 = 64 << 20;
+/// Too little to sort or group all rows in.
+const MEMORY_LIMIT: u64 = 8 << 20;
+
+/// Caches small enough that they are not mistaken for a result kept in memory.
+const CONFIGURATION: &str = "[storage]\nblock_cache_bytes = 16777216\nwrite_buffer_bytes = 16777216\n";
+
+pub fn check(program: &Program, report: &mut Report) {
+    let server = match start(program.clone()) {
+        Ok(server) => server,
+        Err(e) => return report.fail("limits: set up", &e),
+    };
+    type Check = fn(&Server) -> Result<(), String>;
+    let checks: [(&str, Check); 3] = [
+        ("a result larger than memory streams", streams),
+        ("a statement over its memory limit fails alone", fails_alone),
+        ("a transaction over its limit fails alone", large_transaction),
+    ];
+    for (name, check) in checks {
+        report.check(&format!("limits: {name}"), check(&server));
+    }
+}
+
+fn start(program: Program) -> Result<Server, String> {
+    let mut server = Server::prepare(program, &[])?;
+    let file = server.path("small.toml");
+    fs::write(&file, CONFIGURATION).map_err(|e| e.to_string())?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    conn.query_drop("CREATE DATABASE limits").map_err(text)?;
+    conn.query_drop("USE limits").map_err(text)?;
+    conn.query_drop("CREATE TABLE big (id INT PRIMARY KEY, pad VARCHAR(1100) NOT NULL)")
+        .map_err(text)?;
+    for id in 1..=BATCH {
+        conn.exec_drop(
+            "INSERT INTO big VALUES (?, CONCAT(?, REPEAT(MD5(?), 31)))",
+            (id, id, id),
+        )
+        .map_err(text)?;
+    }
+    for batch in 1..ROWS / BATCH {
+        conn.query_drop(format!(
+            "INSERT INTO big SELECT id + {}, pad FROM big WHERE id <= {BATCH}",
+            batch * BATCH
+        ))
+        .map_err(text)?;
+    }
+    Ok(server)
+}
+
+fn connect(server: &Server) -> Result<Conn, String> {
+    server.address.connect_to("limits").map_err(text)
+}
+
+fn streams(server: &Server) -> Result<(), String> {
+    for route in ["transactional", "analytical"] {
+        let mut conn = connect(server)?;
+        conn.query_drop(format!("SET stemdb_route = '{route}'"))
+            .map_err(text)?;
+        // Once to warm up what stays warm.
+        count(&mut conn, 0)?;
+        let before = server.resident_bytes()?;
+        // A client that stops reading for a while holds the server back, it does not fill its memory.
+        let largest = count(&mut conn, 3).and_then(|()| server.resident_bytes())?;
+        let growth = largest.saturating_sub(before);
+        if growth > GROWTH_MAX {
+            return Err(format!("{route}: {before} bytes before, {largest} after"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads all rows, stopping `pauses` times on the way.
+fn count(conn: &mut Conn, pauses: u64) -> Result<(), String> {
+    let mut rows = 0;
+    for row in conn.query_iter("SELECT * FROM big").map_err(text)? {
+        let (id, pad): (u64, String) = mysql::from_row(row.map_err(text)?);
+        if pad.len() < 992 || id == 0 {
+            return Err(format!("row {id} has {} bytes", pad.len()));
+        }
+        rows += 1;
+        if pauses > 0 && rows % (ROWS / (pauses + 1)) == 0 {
+            thread::sleep(Duration::from_millis(700));
+        }
+    }
+    if rows == ROWS {
+        return Ok(());
+    }
+    Err(format!("{rows} rows of {ROWS}"))
+}
+
+fn fails_alone(server: &Server) -> Result<(), String> {
+    let mut refused = 0;
+    for route in ["transactional", "analytical"] {
+        for query in [
+            "SELECT id FROM big ORDER BY CONCAT(pad, id) LIMIT 5 OFFSET 100000",
+            "SELECT CONCAT(pad, id) AS k, COUNT(*) FROM big GROUP BY k ORDER BY k LIMIT 5 OFFSET 100000",
+            "SELECT DISTINCT CONCAT(pad, id) AS k FROM big ORDER BY k LIMIT 5 OFFSET 100000",
+        ] {
+            let mut conn = connect(server)?;
+            conn.query_drop(format!(
+                "SET stemdb_route = '{route}', stemdb_memory_limit = {MEMORY_LIMIT}"
+            ))
+            .map_err(text)?;
+            match conn.query::<mysql::Row, _>(query) {
+                // It may have spilled to disk instead.
+                Ok(_) => {}
+                Err(mysql::Error::MySqlError(e)) if matches!(e.code, 1038 | 8175) => refused += 1,
+                Err(e) => return Err(format!("{route}: {query}: {e}")),
+            }
+            // The connection goes on, and so do others.
+            for conn in [&mut conn, &mut connect(server)?] {
+                match conn.query_first::<u64, _>("SELECT COUNT(*) FROM big WHERE id < 10") {
+                    Ok(Some(9)) => {}
+                    other => return Err(format!("{route}: after {query}: {other:?}")),
+                }
+            }
+        }
+    }
+    if refused == 0 {
+        return Err(format!(
+            "{MEMORY_LIMIT} bytes were enough to sort 150 MB in memory"
+        ));
+    }
+    Ok(())
+}
+
+fn large_transaction(server: &Server) -> Result<(), String> {
+    let mut conn = connect(server)?;
+    conn.query_drop("CREATE TABLE copy LIKE big").map_err(text)?;
+    match conn.query_drop("INSERT INTO copy SELECT * FROM big") {
+        Ok(()) => {}
+        Err(mysql::Error::MySqlError(e)) if matches!(e.code, 8004 | 8175 | 1038) => {}
+        Err(e) => return Err(text(e)),
+    }
+    // All of it or nothing.
+    match conn
+        .query_first::<u64, _>("SELECT COUNT(*) FROM copy")
+        .map_err(text)?
+    {
+        Some(0 | ROWS) => Ok(()),
+        other => Err(format!("{other:?} rows of {ROWS}")),
+    }
+}
+
+fn text(error: mysql::Error) -> String {
+    error.to_string()
+}
