@@ -138,8 +138,19 @@ impl Session {
         })
     }
 
-    /// Error 1044 in place of 1049 where the database may be there, but is not for this account.
+    /// Error 1044 in place of 1049 where the database may be there, but is not for this account; and with the account's
+    /// name where the planner, which does not know it, refuses to write to a system database.
     fn hide_database(&self, error: types::Error) -> types::Error {
+        if error.code == types::errno::ER_DBACCESS_DENIED_ERROR
+            && error.message.starts_with("Access denied to")
+        {
+            let name = error.message.split('\'').nth(1).unwrap_or_default();
+            let message = format!(
+                "Access denied for user {} to database '{name}'",
+                self.account.name()
+            );
+            return types::Error::new(error.code, message);
+        }
         if error.code != types::errno::ER_BAD_DB_ERROR {
             return error;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use functions::{EvalContext, Expr};
 use planner::command::{SetItem, VariableScope};
-use types::{Charset, Collation, Error, Result, Value, Warning, errno};
+use types::{Charset, Collation, Error, Result, SqlType, Value, Warning, errno};
 
 use crate::errors;
 use crate::session::Session;
@@ -305,11 +305,35 @@ fn is_global(item: &SetItem) -> bool {
 fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> {
     match item {
         SetItem::Variable { value, .. } => value.as_ref().map(|v| evaluate(v, eval)).transpose(),
-        SetItem::User { value, .. } => evaluate(value, eval).map(Some),
+        SetItem::User { value, .. } => Ok(Some(kept(evaluate(value, eval)?, &value.ty()))),
         _ => Ok(None),
     }
 }
 
+/// A value as a user variable keeps it, which has no type but its value's: dates and times are text there.
+fn kept(value: Value, ty: &SqlType) -> Value {
+    if !ty.is_temporal() || value.is_null() {
+        return value;
+    }
+    Value::String(value.display_text(ty))
+}
+
 fn evaluate(expr: &Expr, eval: &Arc<EvalContext>) -> Result<Value> {
     functions::eval_value(expr, eval)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_variables_keep_dates_as_text() {
+        let day = functions::TimeZone::UTC.from_unix_us(86_400_000_000).pack();
+        assert_eq!(
+            kept(Value::UInt(day), &SqlType::datetime(0)),
+            Value::String("1970-01-02 00:00:00".to_owned())
+        );
+        assert_eq!(kept(Value::Int(5), &SqlType::BIGINT), Value::Int(5));
+        assert_eq!(kept(Value::Null, &SqlType::datetime(0)), Value::Null);
+    }
 }
