@@ -16,7 +16,7 @@ use super::scope::TableBinding;
 use super::select::BoundSelect;
 
 impl Binder<'_> {
-    /// Fails with 1055, 1140 or 3065.
+    /// Fails with 1055, 1140, 3065 or 3066.
     pub fn check_grouping(&self, select: &BoundSelect<'_>) -> Result<()> {
         if !self.env.sql_mode.only_full_group_by {
             return Ok(());
@@ -84,6 +84,16 @@ fn check_distinct(select: &BoundSelect<'_>, table: &TableBinding) -> Result<()> 
     for (position, key) in select.order_by.iter().enumerate() {
         if shown(&key.expr) {
             continue;
+        }
+        if super::select::refers_to_aggregate(&key.expr) {
+            return Err(Error::new(
+                crate::errno::ER_AGGREGATE_IN_ORDER_NOT_SELECT,
+                format!(
+                    "Expression #{} of ORDER BY clause is not in SELECT list, contains aggregate function; this is \
+                     incompatible with DISTINCT",
+                    position + 1
+                ),
+            ));
         }
         let is_shown = |column: usize| select.items.iter().any(|item| item.column == Some(column));
         if let Some(column) = first_column(&key.expr, &|column| !is_shown(column)) {

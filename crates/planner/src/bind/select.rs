@@ -14,7 +14,7 @@ use super::output::Item;
 use super::scope::{
     FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE,
 };
-use crate::ast::{self, IndexHint, NumberText, OrderItem, Select};
+use crate::ast::{self, IndexHint, NumberText, Select};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::plan::{Locking, QueryPlan, SortKey};
 
@@ -89,14 +89,7 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let order_by = self.order_by(
-            &select.order_by,
-            &items,
-            names(ORDER_CLAUSE),
-            &aggregates,
-            grouped,
-        )?;
-        self.check_order_of_plain_query(select, grouped)?;
+        let order_by = self.order_by(select, &items, names(ORDER_CLAUSE), &aggregates, grouped)?;
         let locking = self.locking(select, table.as_ref())?;
         Ok(BoundSelect {
             hints: select.from.as_ref().map_or(&[], |from| &from.hints),
@@ -112,27 +105,6 @@ impl Binder<'_> {
             keys,
             table,
         })
-    }
-
-    /// Error 3029: under ONLY_FULL_GROUP_BY an aggregate in ORDER BY alone does not make a query one with groups.
-    fn check_order_of_plain_query(&self, select: &Select, grouped: bool) -> Result<()> {
-        let elsewhere = !select.group_by.is_empty() || has_aggregates_to_show(select);
-        if !grouped || elsewhere || !self.env.sql_mode.only_full_group_by {
-            return Ok(());
-        }
-        let position = select
-            .order_by
-            .iter()
-            .position(|o| o.expr.has_aggregate())
-            .unwrap_or(0)
-            + 1;
-        Err(Error::new(
-            ER_AGGREGATE_ORDER_NON_AGG_QUERY,
-            format!(
-                "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated \
-                 query"
-            ),
-        ))
     }
 
     fn group_by(&self, select: &Select, items: &[Item], tables: TableNames<'_>) -> Result<Vec<Expr>> {
@@ -184,7 +156,7 @@ impl Binder<'_> {
 
     fn order_by(
         &self,
-        order_by: &[OrderItem],
+        select: &Select,
         items: &[Item],
         tables: TableNames<'_>,
         aggregates: &RefCell<Vec<AggregateCall>>,
@@ -197,8 +169,13 @@ impl Binder<'_> {
             aggregates: grouped.then_some(aggregates),
             grouped,
         };
-        let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
-        for item in order_by {
+        // An aggregate in ORDER BY alone does not make a query one with groups.
+        let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
+        let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
+        for (position, item) in select.order_by.iter().enumerate() {
+            if plain && self.env.sql_mode.only_full_group_by && item.expr.has_aggregate() {
+                return Err(aggregate_in_plain_order(position + 1));
+            }
             let expr = match &item.expr {
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     ordinal(digits, items, ORDER_CLAUSE)?.expr.clone()
@@ -274,6 +251,17 @@ fn ordinal<'i>(digits: &str, items: &'i [Item], clause: &str) -> Result<&'i Item
             format!("Unknown column '{digits}' in '{clause}'"),
         )
     })
+}
+
+/// Error 3029.
+fn aggregate_in_plain_order(position: usize) -> Error {
+    Error::new(
+        ER_AGGREGATE_ORDER_NON_AGG_QUERY,
+        format!(
+            "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated \
+             query"
+        ),
+    )
 }
 
 /// Error 1056.

@@ -12,8 +12,9 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// What is needed above the scan; `sorts`: rows still have to be brought into order. Columns that are shown come first and in their order, so that a plain query needs no
-    /// projection.
+    /// What is needed above the scan; `sorts`: rows still have to be brought into order.
+    ///
+    /// Columns that are shown come first and in their order, so that a plain query needs no projection.
     pub fn of(select: &BoundSelect<'_>, upper: &Upper, sorts: bool) -> Self {
         let mut columns = Self::default();
         if select.grouped {
