@@ -74,19 +74,20 @@ pub fn push_unstamped_version(out: &mut Vec<u8>, value: Option<&[u8]>) {
     }
 }
 
-/// Appends a key so that escaped keys order as the keys do and none is a prefix of another: groups of eight bytes, the
-/// last one padded with zeros, each followed by a byte that says how many of the eight count, 9 meaning "eight, and
-/// more follow".
+/// Appends a key so that escaped keys order as the keys do and none is a prefix of another: groups of eight bytes, each
+/// followed by a marker. Full groups have 255; the last group, which is never full, is padded with zeros and has 255
+/// less the number of zeros. TiKV escapes keys the same way.
 pub fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
     let mut groups = key.chunks_exact(GROUP);
     for group in &mut groups {
         out.extend_from_slice(group);
-        out.push(9);
+        out.push(u8::MAX);
     }
     let rest = groups.remainder();
+    let padding = GROUP - rest.len();
     out.extend_from_slice(rest);
-    out.resize(out.len() + GROUP - rest.len(), 0);
-    out.push(u8::try_from(rest.len()).unwrap_or(0));
+    out.resize(out.len() + padding, 0);
+    out.push(u8::MAX - u8::try_from(padding).unwrap_or(0));
 }
 
 /// Appends where in `history` the version of `key` committed at `commit_ts` lies. Seeking there from any timestamp
@@ -139,6 +140,21 @@ mod tests {
         let mut sorted = expected.clone();
         sorted.sort();
         assert_eq!(sorted, expected);
+    }
+
+    #[test]
+    fn escaped_keys_are_those_of_tikv() {
+        let escaped = |key: &[u8]| {
+            let mut out = Vec::new();
+            push_escaped(&mut out, key);
+            out
+        };
+        assert_eq!(escaped(b""), [0, 0, 0, 0, 0, 0, 0, 0, 247]);
+        assert_eq!(escaped(b"\x01\x02\x03"), [1, 2, 3, 0, 0, 0, 0, 0, 250]);
+        assert_eq!(
+            escaped(b"\x01\x02\x03\x04\x05\x06\x07\x08"),
+            [1, 2, 3, 4, 5, 6, 7, 8, 255, 0, 0, 0, 0, 0, 0, 0, 0, 247]
+        );
     }
 
     #[test]

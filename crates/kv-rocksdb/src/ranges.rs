@@ -186,6 +186,41 @@ fn spread(first: &[u8], last: &[u8], count: u64) -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RocksOptions;
+    use kv::{KnownVersions, LATEST as NEWEST, Storage, WriteBuffer};
+
+    /// RocksDB counts the end of a range of files as part of it; the contract does not.
+    #[test]
+    fn the_end_of_a_destroyed_range_stays_even_if_a_file_ends_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let storage =
+            RocksStorage::open(dir.path(), &RocksOptions::small(), &std::sync::Arc::default()).unwrap();
+        for commit_ts in [10, 20] {
+            let mut writes = WriteBuffer::new();
+            for key in ["b1", "b2", "c"] {
+                writes.put(key.into(), commit_ts.to_string().into());
+            }
+            let prepared = storage.prepare(&writes, &KnownVersions::default()).unwrap();
+            storage.apply(vec![prepared], commit_ts, false).unwrap();
+        }
+        Storage::flush(&storage).unwrap();
+        for name in [LATEST, HISTORY] {
+            // Files of the first level are never dropped whole.
+            let family = storage.family(name).unwrap();
+            storage.db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);
+        }
+        storage.destroy(&KeyRange::new("b", "c")).unwrap();
+        let read = |key: &str, ts| {
+            let mut value = None;
+            storage
+                .get_with(key.as_bytes(), ts, &mut |bytes| value = Some(bytes.to_vec()))
+                .unwrap();
+            value
+        };
+        assert_eq!((read("b1", NEWEST), read("b2", 15)), (None, None));
+        assert_eq!(read("c", NEWEST), Some(b"20".to_vec()));
+        assert_eq!(read("c", 15), Some(b"10".to_vec()));
+    }
 
     #[test]
     fn candidates_lie_in_order_between_the_ends() {

@@ -151,7 +151,7 @@ impl RocksStorage {
         })
     }
 
-    fn batch_of(&self, mut group: Vec<Prepared>, commit_ts: Timestamp) -> Result<WriteBatch> {
+    fn batch_of(&self, group: Vec<Prepared>, commit_ts: Timestamp) -> Result<WriteBatch> {
         let (latest, history, deletions) = (
             self.family(LATEST)?,
             self.family(HISTORY)?,
@@ -159,7 +159,7 @@ impl RocksStorage {
         );
         let bytes = group.iter().map(Prepared::batch_bytes).sum::<usize>();
         let mut batch = WriteBatch::with_capacity_bytes(bytes + 64);
-        for prepared in &mut group {
+        for mut prepared in group {
             prepared.stamp(commit_ts);
             for put in &prepared.puts {
                 let (Some(key), Some(value)) = (

@@ -1,7 +1,7 @@
 //! The write buffer of a transaction: what it has written and not yet committed. One for all engines.
 //!
 //! Nested savepoints undo writes: while one is open, each write logs what it replaced. Reading through the buffer to
-//! what lies below it: [`crate::merge`].
+//! what lies below it: `merge`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::{Entry, Range};

@@ -4,7 +4,7 @@
 //! - [`Reader`] is what snapshots and transactions have in common: get, batch get, scan.
 //! - [`Transaction`] = a start timestamp, our own write buffer ([`buffer`]) and row locks ([`LockOptions`]).
 //! - [`Engine`] is what a store runs on. Engines within this process are a [`Storage`] inside an [`EmbeddedEngine`],
-//!   which brings timestamps ([`oracle`]), locks, group commit and garbage collection. [`memory`] is the smallest.
+//!   which brings timestamps (`oracle`), locks (`lock_table`), group commit and garbage collection. [`memory`] is the smallest.
 //!
 //! Everything blocks: a connection has its own thread. Nothing here knows SQL.
 
@@ -15,6 +15,8 @@ mod embedded_transaction;
 mod group_commit;
 mod lock_table;
 mod merge;
+mod oracle;
+mod pins;
 
 pub mod buffer;
 pub mod engine;
@@ -23,8 +25,6 @@ pub mod interrupt;
 pub mod limits;
 pub mod lock;
 pub mod memory;
-pub mod oracle;
-pub mod pins;
 pub mod reader;
 pub mod snapshot;
 pub mod storage;

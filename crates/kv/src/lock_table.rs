@@ -29,6 +29,9 @@ const COLLECTOR_WAIT: Duration = Duration::from_secs(10);
 
 const SHARDS: usize = 128;
 
+/// Room that a shard keeps although it is empty.
+const SHARD_KEYS_KEPT: usize = 1 << 10;
+
 /// States of a [`Waiter`]. Whoever moves it out of `WAITING` decides its fate.
 const WAITING: u8 = 0;
 const GRANTED: u8 = 1;
@@ -424,6 +427,11 @@ impl LockTable {
         entry.grant();
         if entry.is_unused() {
             occupied.remove();
+            // A transaction that locked millions of rows should not leave its room behind for ever.
+            if shard.capacity() > SHARD_KEYS_KEPT && shard.len() < shard.capacity() / 8 {
+                let keys = shard.len() * 2;
+                shard.shrink_to(keys, |entry| entry.hash);
+            }
         }
     }
 

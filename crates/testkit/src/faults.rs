@@ -262,6 +262,30 @@ mod tests {
         assert_eq!(store.lock_stats().held, 0);
     }
 
+    #[test]
+    fn a_bad_clock_disturbs_nobody() {
+        for seed in 0..20 {
+            let options = EmbeddedOptions {
+                clock: Arc::new(crate::SeededClock::new(seed, 1_700_000_000_000)),
+                gc_age: Duration::from_millis(100),
+                ..quiet()
+            };
+            let store = faulty_memory_store(&Faults::new(), options);
+            let mut last = 0;
+            for n in 0..200 {
+                let snapshot = store.snapshot_now().unwrap();
+                let key = format!("k{}", n % 7);
+                let before = snapshot.get(key.as_bytes()).unwrap();
+                let commit_ts = writing(&store, &key).commit(Durability::Os).unwrap();
+                assert!(last < snapshot.ts() && snapshot.ts() < commit_ts, "seed {seed}");
+                last = commit_ts;
+                store.run_gc().unwrap();
+                assert_eq!(snapshot.get(key.as_bytes()).unwrap(), before, "seed {seed}");
+                assert!(store.snapshot(commit_ts).is_ok(), "seed {seed}");
+            }
+        }
+    }
+
     /// The oracle's promise, where it is hardest to keep: slow commits, readers in between.
     #[test]
     fn readers_do_not_wait_for_a_slow_commit() {
