@@ -4,20 +4,36 @@ use kv::{
     Durability, KeyRange, Limits, LockOptions, Locked, Reader, Result, Store, Timestamp, Transaction,
     TxnOptions,
 };
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 use std::time::{Duration, Instant};
 
-use crate::Factory;
+use crate::{Factory, Subject};
 
 /// Longer than any wait that is meant to succeed.
 pub const LONG: Duration = Duration::from_secs(20);
 /// Long enough that a thread that was not blocked would have gone on.
 pub const SHORT: Duration = Duration::from_millis(100);
 
-pub fn open(new_subject: Factory) -> Store {
-    // Keeps the subject (a temporary directory) for as long as the process: the store's files must outlive it.
-    let subject = Box::leak(new_subject());
-    subject.open(Limits::default())
+/// An open store, and what it is the store of (a temporary directory, say), which goes away after it.
+pub struct Opened {
+    store: Store,
+    _subject: Box<dyn Subject>,
+}
+
+impl Deref for Opened {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+pub fn open(new_subject: Factory) -> Opened {
+    let subject = new_subject();
+    Opened {
+        store: subject.open(Limits::default()),
+        _subject: subject,
+    }
 }
 
 pub fn begin(store: &Store) -> Transaction {
