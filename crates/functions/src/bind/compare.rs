@@ -13,6 +13,7 @@ use crate::Expr;
 pub(crate) const DATETIME_OPERAND: &str = "datetime operand";
 pub(crate) const DATETIME_CONSTANT: &str = "datetime constant";
 pub(crate) const DATETIME_LIST_ITEM: &str = "datetime list item";
+pub(crate) const DATETIME_NUMBER: &str = "datetime number";
 pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
 
@@ -91,7 +92,7 @@ fn date_side(expr: Expr, other: &Expr, place: Place) -> Result<Expr> {
         }
         return match literal_date(&expr, &other_ty) {
             Some(date) => Ok(date),
-            None => internal(DATETIME_LIST_ITEM, expr, SqlType::datetime(6), &other_ty),
+            None => internal(DATETIME_NUMBER, expr, SqlType::datetime(6), &other_ty),
         };
     }
     let function = match place {

@@ -3,6 +3,7 @@
 use types::{SqlType, Value};
 
 use super::arguments::implicit_cast;
+use super::compare::DATETIME_NUMBER;
 use crate::{Expr, registry};
 
 /// Which key a constant that lies between two values of the column's type becomes.
@@ -24,7 +25,9 @@ pub enum KeyRounding {
 /// An out of range constant becomes the nearest end of the column's range on the side where rows can still match, else NULL.
 pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Expr> {
     let from = expr.ty();
-    if from == column {
+    // A number's place among dates need not be a date.
+    let place = matches!(&expr, Expr::Call { function, .. } if function.0.name == DATETIME_NUMBER);
+    if from == column && !place {
         return Some(expr);
     }
     if from.kind == types::TypeKind::Null {

@@ -2,20 +2,20 @@
 //!
 //! They have names that no statement can call. Who makes them: [`crate::bind::compare`] and [`crate::bind::key`].
 
-use types::temporal::Time;
+use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, TypeKind, Value, errno};
 
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
 use crate::bind::compare::{
-    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_OPERAND, TIME_CONSTANT, YEAR_CONSTANT,
+    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_NUMBER, DATETIME_OPERAND, TIME_CONSTANT, YEAR_CONSTANT,
 };
 use crate::cast::number::full_year;
 use crate::datum::Datum;
 use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, function};
 use crate::temporal::parse::{self, DateRules};
-use crate::temporal::{self};
+use crate::temporal::{self, date_place};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -25,6 +25,7 @@ pub(crate) static FAMILY: Family = Family {
 static FUNCTIONS: &[FunctionDef] = &[
     function(DATETIME_CONSTANT, 2, 2, resolve_converted, datetime_constant),
     function(DATETIME_LIST_ITEM, 2, 2, resolve_converted, datetime_list_item),
+    function(DATETIME_NUMBER, 2, 2, resolve_converted, datetime_number),
     function(DATETIME_OPERAND, 2, 2, resolve_converted, datetime_operand),
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
     function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
@@ -90,6 +91,24 @@ fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
+/// A number beside a column of dates: the date it spells, or, since it is then compared as a number, its place among them.
+fn datetime_number(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
+    let split = temporal::split_number(datum);
+    let found = split.and_then(|(whole, nano)| temporal::number_to_datetime(whole, nano, DateRules::ANY));
+    let place = match (found, split) {
+        (Some(found), _) => found,
+        (None, Some((whole, nano))) => date_place::of_number(whole, nano, target(args) == "DATE"),
+        (None, None) => {
+            let negative = crate::ops::comparison::to_decimal(datum).is_negative();
+            date_place::of_number(if negative { -1 } else { i64::MAX }, 0, false)
+        }
+    };
+    Ok(Value::UInt(place.pack()))
+}
+
 fn shown(call: &Call<'_>, datum: &Datum<'_>) -> String {
     datum.to_value().display_text(&call.arg_type(0))
 }
@@ -99,11 +118,6 @@ fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
     let Some(datum) = args.first() else {
         return Ok(None);
     };
-    if !matches!(datum, Datum::String(_) | Datum::Bytes(_)) {
-        let split = temporal::split_number(datum);
-        let found = split.and_then(|(whole, nano)| temporal::number_to_datetime(whole, nano, DateRules::ANY));
-        return Ok(found.map(|d| d.pack()));
-    }
     let text = datum.bytes();
     let Some(parsed) = parse::datetime(text, DateRules::ANY) else {
         return Ok(None);
@@ -314,7 +328,17 @@ fn datetime_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Value 
     let Datum::UInt(packed) = datum else {
         return Value::Null;
     };
-    let value = types::temporal::DateTime::unpack(*packed);
+    let value = DateTime::unpack(*packed);
+    let zeros = ty.kind != TypeKind::Timestamp;
+    let value = match direction {
+        _ if date_place::is_stored(&value, zeros) => Some(value),
+        0 => None,
+        -1 => Some(date_place::below(&value, zeros)),
+        _ => date_place::above(&value, zeros),
+    };
+    let Some(value) = value else {
+        return Value::Null;
+    };
     let cut = if ty.kind == TypeKind::Date {
         value.date()
     } else {
@@ -326,16 +350,8 @@ fn datetime_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Value 
     match direction {
         0 => Value::Null,
         -1 => Value::UInt(cut.pack()),
-        // The next value of the column after `cut`; its exact form matters only for being above, so any later packed
-        // value of the column's precision does.
-        _ => {
-            let next = if ty.kind == TypeKind::Date {
-                cut.add_days(1)
-            } else {
-                cut.add_us(i64::from(types::temporal::fsp_unit(ty.decimals)))
-            };
-            next.map_or(Value::Null, |n| Value::UInt(n.pack()))
-        }
+        _ => date_place::next(&cut, ty.kind == TypeKind::Date, ty.decimals, zeros)
+            .map_or(Value::Null, |next| Value::UInt(next.pack())),
     }
 }
 

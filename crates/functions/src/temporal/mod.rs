@@ -4,6 +4,7 @@
 //!
 //! Fields, calendar and text out are in `types::temporal`; functions over dates in [`crate::date`].
 
+pub(crate) mod date_place;
 pub(crate) mod parse;
 
 use types::temporal::{DateTime, MICROS_PER_DAY, Time};
