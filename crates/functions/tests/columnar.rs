@@ -43,7 +43,7 @@ impl Random {
             TinyInt | Int => Value::Int(small),
             Year => Value::UInt(self.pick(&[0, 1999, 2024])),
             Decimal => Value::Decimal(types::Decimal::from_i128(
-                self.pick(&[0, 650, -150, 300, 99_999_999_99]),
+                self.pick(&[0, 650, -150, 300, 9_999_999_999]),
                 2,
             )),
             Float | Double => Value::Double(self.pick(&[0.0, -0.0, 1.5, 7.5, -2.0, 1e300])),

@@ -188,6 +188,5 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
     } else if parsed.date.is_some() {
         target.note_part_left_out(&value)?;
     }
-    let up = i64::from(parsed.round_up) * if parsed.us < 0 { -1 } else { 1 };
-    Ok(Some(parsed.us + up))
+    Ok(Some(parsed.us + parsed.rounding))
 }

@@ -57,8 +57,9 @@ pub(crate) struct Binding<'a> {
 /// `not regexp` are understood too. An interval is two arguments, the amount and its unit as a string literal:
 /// `date_add(d, INTERVAL 1 DAY)` is `call("date_add", [d, 1, 'day'])`; so are the units of `extract('year', d)`,
 /// `timestampdiff('day', a, b)`, `timestampadd` and `get_format('date', 'usa')`. `trim(LEADING x FROM s)` is
-/// `call("trim leading", [s, x])`, likewise `trim trailing` and `trim both`; `char(n USING cs)` is `char` with a last string
-/// literal argument; `position(a IN b)` is `locate(a, b)`.
+/// `call("trim leading", [s, x])`, likewise `trim trailing` and `trim both`; `char(n, ... USING cs)` is `char`
+/// with the character set's name (`binary` if there is none) as its last argument; `weight_string(s AS CHAR(n))` is
+/// `weight_string(s, 'char', n)`; `position(a IN b)` is `locate(a, b)`.
 ///
 /// Fails with 1582 on a wrong number of arguments, 1305 on an unknown name, 1267 where collations do not mix.
 pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {

@@ -89,7 +89,7 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
         && let Some(parsed) = parse::time(datum.bytes())
         && let Some(date) = parsed.date
     {
-        let date = if parsed.round_up {
+        let date = if parsed.rounding != 0 {
             date.add_us(1).unwrap_or(date)
         } else {
             date

@@ -71,7 +71,10 @@ const FEW_ROWS: usize = 8;
 /// Evaluates over a batch. The array, if it is one, has the expression's type.
 pub fn eval(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<ColumnarValue> {
     match expr {
-        Expr::Column { .. } => columnar::evaluate(expr, batch, ctx),
+        Expr::Column { .. } => match columnar::evaluate(expr, batch, ctx)? {
+            ColumnarValue::Array(array) => Ok(ColumnarValue::Array(finish_array(array, &expr.ty())?)),
+            scalar => Ok(scalar),
+        },
         Expr::Literal { .. } | Expr::Param { .. } => {
             Ok(ColumnarValue::Scalar(eval_row_of(expr, Row::None, ctx)?))
         }

@@ -2,6 +2,8 @@
 //!
 //! Source: manual 12.18.3 "Functions That Search JSON Values", "JSON Path Syntax".
 
+use std::collections::HashSet;
+
 use types::{Error, Result};
 
 use super::Json;
@@ -200,67 +202,57 @@ impl Path {
             .any(|leg| !matches!(leg, Leg::Member(_) | Leg::Cell(_)))
     }
 
-    /// The values it leads to, in document order.
+    /// The values it leads to, in document order, each once. Takes time proportional to the document, whatever the path.
     pub fn find<'a>(&self, root: &'a Json) -> Vec<&'a Json> {
-        let mut found = Vec::new();
-        seek(root, &self.0, &mut found);
+        let mut found = vec![root];
+        for leg in &self.0 {
+            let mut next = Vec::new();
+            for value in found {
+                follow(value, leg, &mut next);
+            }
+            // `**` comes by the same value from several above it.
+            let mut seen = HashSet::with_capacity(next.len());
+            next.retain(|value| seen.insert(std::ptr::from_ref::<Json>(value)));
+            found = next;
+        }
         found
     }
 }
 
-fn seek<'a>(value: &'a Json, legs: &[Leg], found: &mut Vec<&'a Json>) {
-    let Some((leg, rest)) = legs.split_first() else {
-        // `**` may come by the same value twice.
-        if !found.iter().any(|f| std::ptr::eq(*f, value)) {
-            found.push(value);
-        }
-        return;
-    };
+/// The values one leg leads to.
+fn follow<'a>(value: &'a Json, leg: &Leg, found: &mut Vec<&'a Json>) {
     match (leg, value) {
-        (Leg::Member(key), object) => {
-            if let Some(member) = object.get(key) {
-                seek(member, rest, found);
-            }
-        }
-        (Leg::AnyMember, Json::Object(members)) => members.iter().for_each(|(_, v)| seek(v, rest, found)),
+        (Leg::Member(key), object) => found.extend(object.get(key)),
+        (Leg::AnyMember, Json::Object(members)) => found.extend(members.iter().map(|(_, v)| v)),
         (Leg::Cell(index), Json::Array(items)) => {
-            if let Some(item) = index.resolve(items.len()).and_then(|i| items.get(i)) {
-                seek(item, rest, found);
-            }
+            found.extend(index.resolve(items.len()).and_then(|i| items.get(i)));
         }
         // Any other value is an array of itself.
-        (Leg::Cell(index), scalar) => {
-            if index.resolve(1) == Some(0) {
-                seek(scalar, rest, found);
-            }
-        }
+        (Leg::Cell(index), scalar) => found.extend((index.resolve(1) == Some(0)).then_some(scalar)),
         (Leg::Range(from, to), Json::Array(items)) => {
             let from = from.resolve(items.len()).unwrap_or(0);
             if let Some(to) = to.resolve(items.len()) {
-                let count = (to + 1).saturating_sub(from);
-                items
-                    .iter()
-                    .skip(from)
-                    .take(count)
-                    .for_each(|v| seek(v, rest, found));
+                let count = to.saturating_add(1).saturating_sub(from);
+                found.extend(items.iter().skip(from).take(count));
             }
         }
         (Leg::Range(from, to), scalar) => {
             let starts = from.resolve(1).is_none_or(|i| i == 0);
-            if starts && to.resolve(1).is_some() {
-                seek(scalar, rest, found);
-            }
+            found.extend((starts && to.resolve(1).is_some()).then_some(scalar));
         }
-        (Leg::AnyCell, Json::Array(items)) => items.iter().for_each(|v| seek(v, rest, found)),
-        (Leg::Ellipsis, value) => {
-            seek(value, rest, found);
-            match value {
-                Json::Array(items) => items.iter().for_each(|v| seek(v, legs, found)),
-                Json::Object(members) => members.iter().for_each(|(_, v)| seek(v, legs, found)),
-                _ => {}
-            }
-        }
+        (Leg::AnyCell, Json::Array(items)) => found.extend(items),
+        (Leg::Ellipsis, value) => everything(value, found),
         (Leg::AnyMember | Leg::AnyCell, _) => {}
+    }
+}
+
+/// A value and all below it. No deeper than documents are.
+fn everything<'a>(value: &'a Json, found: &mut Vec<&'a Json>) {
+    found.push(value);
+    match value {
+        Json::Array(items) => items.iter().for_each(|v| everything(v, found)),
+        Json::Object(members) => members.iter().for_each(|(_, v)| everything(v, found)),
+        _ => {}
     }
 }
 
@@ -289,6 +281,9 @@ mod tests {
         assert_eq!(find(document, "$.a[0 to 1]"), ["1", "2"]);
         assert_eq!(find(document, r#"$."a b""#), ["4"]);
         assert_eq!(find("5", "$[0]"), ["5"]);
+        assert_eq!(find(r#"{"a": {"a": {"a": 1}}}"#, "$**.a**.a").len(), 2);
+        let deep = format!("{}1{}", "[".repeat(90), "]".repeat(90));
+        assert_eq!(find(&deep, &format!("${}[0]", "**[0]".repeat(50))).len(), 40);
         assert!(find(document, "$.x").is_empty());
     }
 

@@ -137,9 +137,7 @@ fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     match temporal::time_of_text(datum.bytes()) {
-        Some(parsed) => Ok(Value::Int(
-            Time(parsed.us + i64::from(parsed.round_up)).clamped().0,
-        )),
+        Some(parsed) => Ok(Value::Int(Time(parsed.us + parsed.rounding).clamped().0)),
         None => {
             let message = format!("Incorrect time value: '{}'", shown(call, datum));
             call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;

@@ -220,8 +220,7 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
                 if parsed.truncated || parsed.clamped {
                     lost()?;
                 }
-                let up = i64::from(parsed.round_up) * if parsed.us < 0 { -1 } else { 1 };
-                return Ok(Some(Time(parsed.us + up).clamped().0));
+                return Ok(Some(Time(parsed.us + parsed.rounding).clamped().0));
             }
             None => None,
         },

@@ -357,7 +357,8 @@ fn parse_displacement(text: &[u8]) -> Option<i32> {
 pub(crate) struct ParsedTime {
     /// Microseconds, within the range of TIME.
     pub us: i64,
-    pub round_up: bool,
+    /// What the seventh fractional digit adds: 0, or a microsecond away from zero.
+    pub rounding: i64,
     pub fraction_digits: u8,
     /// Something that is no part of it followed.
     pub truncated: bool,
@@ -379,7 +380,7 @@ pub(crate) fn time(text: &[u8]) -> Option<ParsedTime> {
     {
         return Some(ParsedTime {
             us: parsed.value.time_of_day_us(),
-            round_up: parsed.round_up,
+            rounding: i64::from(parsed.round_up),
             fraction_digits: parsed.fraction_digits,
             truncated: parsed.truncated,
             clamped: false,
@@ -451,7 +452,11 @@ fn parse_time(text: &[u8], negative: bool) -> Option<ParsedTime> {
     let us = if clamped { max } else { us as i64 };
     Some(ParsedTime {
         us: if negative { -us } else { us },
-        round_up: round_up && !clamped,
+        rounding: if round_up && !clamped {
+            if negative { -1 } else { 1 }
+        } else {
+            0
+        },
         fraction_digits,
         truncated: text
             .get(at..)
@@ -553,6 +558,13 @@ mod tests {
         assert_eq!(parse("2024-01-01 10:11:12").delimiter, None);
     }
 
+    #[test]
+    fn times_round_away_from_zero() {
+        assert_eq!(time(b"-00:00:00.0000005").unwrap().rounding, -1);
+        assert_eq!(time(b"10:11:12.9999999").unwrap().rounding, 1);
+        assert_eq!(time(b"10:11:12.1234564").unwrap().rounding, 0);
+    }
+
     /// As MySQL 8.0.33 answers `CAST(... AS TIME)`.
     #[test]
     fn times_as_mysql_reads_them() {
@@ -584,6 +596,7 @@ mod tests {
             ("101112.5", "10:11:12.500000"),
             ("2024-01-01", "00:20:24 truncated"),
             ("2024-01-01 10", "10:00:00"),
+            ("-00:00:00.0000005", "00:00:00.000000"),
             ("abc", "none"),
         ] {
             assert_eq!(text(input), expected, "{input}");

@@ -60,7 +60,7 @@ pub fn context(sql_mode: SqlMode, time_zone: TimeZone) -> EvalContext {
         connection_id: 8,
         user: "root@localhost".into(),
         current_user: "root@localhost".into(),
-        database: Some("ask_functions".into()),
+        database: Some("shop".into()),
         found_rows: 1,
         version: "8.0.33".into(),
         ..EvalContext::default()
@@ -104,7 +104,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
     };
     let env = BindEnv {
         schema: Arc::default(),
-        database: Some("ask_functions"),
+        database: Some("shop"),
         params: &[],
         params_known: true,
         sql_mode,
