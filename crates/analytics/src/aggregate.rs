@@ -14,10 +14,13 @@ use types::{SqlType, TypeKind};
 
 use crate::error::carry;
 use crate::translate::{Translated, Translator, column_name};
-use crate::{collated_extreme, expression, grouping_key};
+use crate::{collated_extreme, expression, finite, grouping_key};
 
 /// Most digits of an argument whose sum DataFusion keeps in 128 bits (it adds ten).
-const DIGITS_SUMMED_IN_128_BITS: u32 = 28;
+const DIGITS_SUMMED_IN_128_BITS: u32 = DIGITS_IN_128_BITS - 10;
+
+/// Most digits of a DECIMAL held in 128 bits.
+const DIGITS_IN_128_BITS: u32 = 38;
 
 pub fn aggregate(
     translator: &Translator,
@@ -26,7 +29,9 @@ pub fn aggregate(
     calls: &[AggregateCall],
 ) -> Result<Translated> {
     let ordered = keys.iter().any(|k| grouping_key::needs_key(&k.ty()))
-        || calls.iter().any(|c| c.function == AggregateFunction::AnyValue);
+        || calls
+            .iter()
+            .any(|c| c.function == AggregateFunction::AnyValue || is_collated_extreme(c));
     let input = translator.rel(input, ordered)?;
     let mut steps = Steps::default();
     let position = (ordered && input.positions).then(|| {
@@ -41,7 +46,11 @@ pub fn aggregate(
     }
     let width = keys.len() + calls.len();
     // DataFusion wants at least one expression: a DISTINCT of nothing cannot be, a lone COUNT(*) has one.
-    let types: Vec<SqlType> = keys.iter().map(Expr::ty).chain(calls.iter().map(|c| c.ty)).collect();
+    let types: Vec<SqlType> = keys
+        .iter()
+        .map(Expr::ty)
+        .chain(calls.iter().map(|c| c.ty))
+        .collect();
     let plan = LogicalPlanBuilder::from(input.plan)
         .project(steps.before)?
         .aggregate(steps.groups, steps.aggregates)?
@@ -49,7 +58,11 @@ pub fn aggregate(
         .project(steps.last)?
         .build()?;
     debug_assert_eq!(plan.schema().fields().len(), width);
-    Ok(Translated { plan, types, positions: false })
+    Ok(Translated {
+        plan,
+        types,
+        positions: false,
+    })
 }
 
 #[derive(Default)]
@@ -76,10 +89,15 @@ impl Steps {
         name
     }
 
-    /// A column of the middle step as input of the last one.
+    /// A column of the aggregation as input of the last step.
     fn result(&mut self, name: &str, ty: SqlType) -> Expr {
+        self.middle(ident(name), ty)
+    }
+
+    /// The same of an expression over columns of the aggregation.
+    fn middle(&mut self, expr: DfExpr, ty: SqlType) -> Expr {
         let index = self.after.len();
-        self.after.push(ident(name).alias(column_name(index)));
+        self.after.push(expr.alias(column_name(index)));
         Expr::column(index, ty, true)
     }
 
@@ -93,9 +111,12 @@ impl Steps {
         let value = expression::value(key, translator.eval);
         let comparable = self.before(grouping_key::key(value.clone(), &ty));
         self.groups.push(ident(&comparable));
-        let name = if ty.is_string() && grouping_key::needs_key(&ty) {
+        let name = if grouping_key::needs_key(&ty) {
             let shown = self.before(value);
-            let order = position.map(|p| SortExpr::new(ident(p), true, true)).into_iter().collect();
+            let order = position
+                .map(|p| SortExpr::new(ident(p), true, true))
+                .into_iter()
+                .collect();
             self.aggregate(first_value(ident(shown), order))
         } else {
             comparable
@@ -109,14 +130,17 @@ impl Steps {
             AggregateFunction::Count => self.count(translator, call)?,
             AggregateFunction::Sum => self.sum(translator, call)?.0,
             AggregateFunction::Avg => self.average(translator, call)?,
-            AggregateFunction::Min => self.extreme(translator, call, false),
-            AggregateFunction::Max => self.extreme(translator, call, true),
+            AggregateFunction::Min | AggregateFunction::Max => self.extreme(translator, call, position),
             AggregateFunction::AnyValue => self.any_value(translator, call, position),
         };
         let result = if result.ty().arrow_type() == call.ty.arrow_type() {
             result
         } else {
-            Expr::Cast { input: Box::new(result), ty: call.ty, implicit: true }
+            Expr::Cast {
+                input: Box::new(result),
+                ty: call.ty,
+                implicit: true,
+            }
         };
         self.output(expression::value(&result, translator.eval));
         Ok(())
@@ -125,7 +149,7 @@ impl Steps {
     fn count(&mut self, translator: &Translator, call: &AggregateCall) -> Result<Expr> {
         let counted = match call.args.as_slice() {
             [] => count(lit(1i64)),
-            [arg] => {
+            [arg] if arg.ty().kind != TypeKind::Null => {
                 let mut value = expression::value(arg, translator.eval);
                 if call.distinct {
                     value = grouping_key::key(value, &arg.ty());
@@ -157,7 +181,11 @@ impl Steps {
             ty if ty.is_decimal() => SqlType::decimal((ty.length + 10).min(76), ty.decimals),
             ty => ty,
         };
-        Ok((self.result(&name, ty), addend))
+        if !ty.is_float() {
+            return Ok((self.result(&name, ty), addend));
+        }
+        let column = self.middle(finite::finite(ident(name), call.function.name()), ty);
+        Ok((column, addend))
     }
 
     /// Sum divided by count, by MySQL's rules for `/`.
@@ -173,16 +201,23 @@ impl Steps {
         functions::aggregate::average_of(sum, count, &call.ty).map_err(carry)
     }
 
-    fn extreme(&mut self, translator: &Translator, call: &AggregateCall, largest: bool) -> Expr {
+    /// MIN or MAX. Of strings that the collation does not tell apart, the first one met.
+    fn extreme(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
         let ty = call.args[0].ty();
+        let largest = call.function == AggregateFunction::Max;
         let value = expression::value(&call.args[0], translator.eval);
-        let found = if ty.is_string() && !ty.is_binary() {
+        let found = if is_collated_extreme(call) {
             let key = self.before(grouping_key::key(value.clone(), &ty));
             let value = self.before(value);
-            collated_extreme::extreme(ident(key), ident(value), largest)
+            let position = position.map_or_else(|| lit(0u64), ident);
+            collated_extreme::extreme(ident(key), ident(value), position, largest)
         } else {
             let value = self.before(value);
-            if largest { max(ident(value)) } else { min(ident(value)) }
+            if largest {
+                max(ident(value))
+            } else {
+                min(ident(value))
+            }
         };
         let name = self.aggregate(found);
         self.result(&name, ty)
@@ -191,7 +226,10 @@ impl Steps {
     /// The value of the group's first row.
     fn any_value(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
         let value = self.before(expression::value(&call.args[0], translator.eval));
-        let order = position.map(|p| SortExpr::new(ident(p), true, true)).into_iter().collect();
+        let order = position
+            .map(|p| SortExpr::new(ident(p), true, true))
+            .into_iter()
+            .collect();
         let name = self.aggregate(first_value(ident(value), order));
         self.result(&name, call.args[0].ty())
     }
@@ -200,19 +238,39 @@ impl Steps {
     fn distinct(&mut self, function: fn(DfExpr) -> DfExpr, value: DfExpr, distinct: bool) -> Result<DfExpr> {
         let name = self.before(value);
         let call = function(ident(name));
-        if distinct { call.distinct().build() } else { Ok(call) }
+        if distinct {
+            call.distinct().build()
+        } else {
+            Ok(call)
+        }
     }
 }
 
-/// The argument of SUM and AVG as it is added: DECIMAL or DOUBLE.
+/// Whether a call is a MIN or MAX that compares by sort key.
+fn is_collated_extreme(call: &AggregateCall) -> bool {
+    let extreme = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);
+    extreme
+        && call
+            .args
+            .first()
+            .is_some_and(|arg| arg.ty().is_string() && !arg.ty().is_binary())
+}
+
+/// The argument of SUM and AVG as it is added: DECIMAL, held in 256 bits where the sum needs them, or DOUBLE.
 fn addend(arg: &Expr) -> Expr {
     let ty = arg.ty();
     let target = if ty.is_integer() {
         SqlType::decimal(20, 0)
+    } else if ty.is_decimal() && (DIGITS_SUMMED_IN_128_BITS + 1..=DIGITS_IN_128_BITS).contains(&ty.length) {
+        SqlType::decimal(DIGITS_IN_128_BITS + 1, ty.decimals)
     } else if ty.is_decimal() || ty.kind == TypeKind::Double {
         return arg.clone();
     } else {
         SqlType::DOUBLE
     };
-    Expr::Cast { input: Box::new(arg.clone()), ty: target, implicit: true }
+    Expr::Cast {
+        input: Box::new(arg.clone()),
+        ty: target,
+        implicit: true,
+    }
 }

@@ -45,9 +45,15 @@ fn wrap(expr: &Expr, eval: &Arc<EvalContext>, output: Output) -> DfExpr {
     let mut local = expr.clone();
     // Each index is in the list, which was just made from the same expression.
     local.map_columns(&|index| columns.iter().position(|(i, _)| *i == index).unwrap_or(0));
-    let volatility =
-        if functions::is_deterministic(expr) { Volatility::Immutable } else { Volatility::Volatile };
-    let arguments = columns.iter().map(|(index, _)| ident(column_name(*index))).collect();
+    let volatility = if functions::is_deterministic(expr) {
+        Volatility::Immutable
+    } else {
+        Volatility::Volatile
+    };
+    let arguments = columns
+        .iter()
+        .map(|(index, _)| ident(column_name(*index)))
+        .collect();
     let function = Wrapped {
         id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         schema: schema_of(columns.iter().map(|(_, ty)| *ty)),
@@ -109,7 +115,11 @@ impl ScalarUDFImpl for Wrapped {
     }
 
     fn signature(&self) -> &Signature {
-        if self.schema.fields().is_empty() { &self.nullary } else { &self.signature }
+        if self.schema.fields().is_empty() {
+            &self.nullary
+        } else {
+            &self.signature
+        }
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
@@ -120,11 +130,17 @@ impl ScalarUDFImpl for Wrapped {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let columns = args.args.iter().map(|a| a.to_array(args.number_rows)).collect::<Result<Vec<_>>>()?;
+        let columns = args
+            .args
+            .iter()
+            .map(|a| a.to_array(args.number_rows))
+            .collect::<Result<Vec<_>>>()?;
         let rows = RecordBatchOptions::new().with_row_count(Some(args.number_rows));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &rows)?;
         let array: ArrayRef = match self.output {
-            Output::Truth => Arc::new(truth(functions::eval_predicate(&self.expr, &batch, &self.eval).map_err(carry)?)),
+            Output::Truth => Arc::new(truth(
+                functions::eval_predicate(&self.expr, &batch, &self.eval).map_err(carry)?,
+            )),
             Output::Value => functions::eval_array(&self.expr, &batch, &self.eval).map_err(carry)?,
         };
         if columns_are_constant(&args) && array.len() == 1 {
@@ -140,5 +156,9 @@ fn columns_are_constant(args: &ScalarFunctionArgs) -> bool {
 
 /// NULL counts as false, here rather than in each operator.
 fn truth(array: BooleanArray) -> BooleanArray {
-    if array.null_count() == 0 { array } else { array.iter().map(|v| Some(v.unwrap_or(false))).collect() }
+    if array.null_count() == 0 {
+        array
+    } else {
+        array.iter().map(|v| Some(v.unwrap_or(false))).collect()
+    }
 }

@@ -49,7 +49,11 @@ impl ScalarUDFImpl for GroupingKey {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(if self.collation.is_some() { DataType::Binary } else { DataType::Float64 })
+        Ok(if self.collation.is_some() {
+            DataType::Binary
+        } else {
+            DataType::Float64
+        })
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

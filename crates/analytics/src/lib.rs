@@ -10,6 +10,7 @@ mod aggregate;
 mod collated_extreme;
 mod error;
 mod expression;
+mod finite;
 mod grouping_key;
 mod runtime;
 mod scan;
@@ -53,7 +54,12 @@ pub fn supports(plan: &QueryPlan) -> bool {
 }
 
 /// Runs a query and hands its rows to `sink` as they come.
-pub fn query(plan: &QueryPlan, source: &Source, eval: &Arc<EvalContext>, sink: &mut dyn RowSink) -> Result<()> {
+pub fn query(
+    plan: &QueryPlan,
+    source: &Source,
+    eval: &Arc<EvalContext>,
+    sink: &mut dyn RowSink,
+) -> Result<()> {
     let runtime = runtime::runtime()?;
     let result = runtime.block_on(async {
         let state = runtime::session_state(&source.limits)?;
@@ -86,5 +92,8 @@ async fn next_batch(
 /// Gives a batch the schema that the plan's result columns call for.
 fn to_output(batch: RecordBatch, plan: &QueryPlan) -> datafusion::error::Result<RecordBatch> {
     let schema = translate::schema_of(plan.columns.iter().map(|c| c.ty));
-    Ok(RecordBatch::try_new(schema, batch.columns()[..plan.columns.len()].to_vec())?)
+    Ok(RecordBatch::try_new(
+        schema,
+        batch.columns()[..plan.columns.len()].to_vec(),
+    )?)
 }

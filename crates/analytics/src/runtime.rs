@@ -34,7 +34,8 @@ pub fn runtime() -> Result<&'static Runtime> {
             .enable_time()
             .build()
     });
-    made.as_ref().map_err(|e| Error::internal(format_args!("cannot start the analytics threads: {e}")))
+    made.as_ref()
+        .map_err(|e| Error::internal(format_args!("cannot start the analytics threads: {e}")))
 }
 
 /// How many pieces a query is cut into.
@@ -51,6 +52,11 @@ pub fn session_state(limits: &Limits) -> datafusion::error::Result<SessionState>
         .with_memory_pool(Arc::new(pool))
         .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
         .build_arc()?;
-    let config = SessionConfig::new().with_target_partitions(partitions()).with_batch_size(BATCH_ROWS);
-    Ok(SessionStateBuilder::new().with_config(config).with_runtime_env(environment).build())
+    let config = SessionConfig::new()
+        .with_target_partitions(partitions())
+        .with_batch_size(BATCH_ROWS);
+    Ok(SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(environment)
+        .build())
 }

@@ -45,7 +45,9 @@ pub fn table(
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
     let range = catalog::layout::table_range(&scan.table);
-    let pieces = source.store.split_range(&range, partitions() * PIECES_PER_PARTITION)?;
+    let pieces = source
+        .store
+        .split_range(&range, partitions() * PIECES_PER_PARTITION)?;
     let shared = Arc::new(Shared {
         scan: scan.clone(),
         snapshot: source.snapshot.clone(),
@@ -117,7 +119,9 @@ impl Batches {
     fn next(&mut self) -> types::Result<Option<RecordBatch>> {
         loop {
             self.shared.eval.check_interrupted()?;
-            let Some(mut piece) = self.piece.take().or_else(|| self.take_piece()) else { return Ok(None) };
+            let Some(mut piece) = self.piece.take().or_else(|| self.take_piece()) else {
+                return Ok(None);
+            };
             let first_position = (piece.index as u64) << POSITION_ROW_BITS | piece.rows_read;
             let (columns, rows, ended) = self.read(&mut piece)?;
             if !ended {
@@ -133,7 +137,11 @@ impl Batches {
     fn take_piece(&self) -> Option<Piece> {
         let index = self.shared.next_piece.fetch_add(1, Ordering::Relaxed);
         let rest = self.shared.pieces.get(index)?.clone();
-        Some(Piece { index, rest, rows_read: 0 })
+        Some(Piece {
+            index,
+            rest,
+            rows_read: 0,
+        })
     }
 
     /// Reads up to a batch of rows; says how many, and whether the piece has ended.
@@ -166,7 +174,12 @@ impl Batches {
         Ok((decoder.finish(), rows, ended))
     }
 
-    fn finish(&self, mut columns: Vec<ArrayRef>, rows: usize, first_position: u64) -> types::Result<RecordBatch> {
+    fn finish(
+        &self,
+        mut columns: Vec<ArrayRef>,
+        rows: usize,
+        first_position: u64,
+    ) -> types::Result<RecordBatch> {
         let keep = match &self.shared.scan.filter {
             Some(filter) => Some(self.keep(filter, &columns, rows)?),
             None => None,

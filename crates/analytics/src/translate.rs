@@ -13,6 +13,9 @@ use types::{Error, SqlType, Value};
 use crate::error::carry;
 use crate::{Source, aggregate, expression, grouping_key, scan};
 
+/// More rows than there can be. DataFusion counts them in an `i64`, and adds a LIMIT to its OFFSET.
+const ROWS_MAX: usize = 1 << 62;
+
 /// The name of an operator's output column.
 pub fn column_name(index: usize) -> String {
     format!("c{index}")
@@ -21,7 +24,9 @@ pub fn column_name(index: usize) -> String {
 /// A schema of nullable columns, named by position.
 pub fn schema_of(types: impl IntoIterator<Item = SqlType>) -> SchemaRef {
     let field = |(i, ty): (usize, SqlType)| Field::new(column_name(i), ty.arrow_type(), true);
-    Arc::new(Schema::new(types.into_iter().enumerate().map(field).collect::<Vec<_>>()))
+    Arc::new(Schema::new(
+        types.into_iter().enumerate().map(field).collect::<Vec<_>>(),
+    ))
 }
 
 pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>) -> Result<LogicalPlan> {
@@ -47,12 +52,21 @@ impl Translator<'_> {
     pub fn rel(&self, rel: &Rel, positions: bool) -> Result<Translated> {
         match rel {
             Rel::Scan(scan) => {
-                let types = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect::<Vec<_>>();
+                let types = scan
+                    .columns
+                    .iter()
+                    .map(|&c| scan.table.columns[c].ty)
+                    .collect::<Vec<_>>();
                 let table = scan::table(scan, positions, self.source, self.eval).map_err(carry)?;
                 let builder = LogicalPlanBuilder::scan("t", provider_as_source(Arc::new(table)), None)?;
                 let width = types.len() + usize::from(positions);
-                let plan = builder.project((0..width).map(|i| ident(column_name(i)).alias(column_name(i))))?;
-                Ok(Translated { plan: plan.build()?, types, positions })
+                let plan =
+                    builder.project((0..width).map(|i| ident(column_name(i)).alias(column_name(i))))?;
+                Ok(Translated {
+                    plan: plan.build()?,
+                    types,
+                    positions,
+                })
             }
             Rel::Filter { input, predicate } => {
                 let input = self.rel(input, positions)?;
@@ -61,19 +75,27 @@ impl Translator<'_> {
                 Ok(Translated { plan, ..input })
             }
             Rel::Project { input, exprs } => self.project(self.rel(input, positions)?, exprs),
-            Rel::Aggregate { input, keys, aggregates } => aggregate::aggregate(self, input, keys, aggregates),
+            Rel::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => aggregate::aggregate(self, input, keys, aggregates),
             Rel::Distinct { input } => self.distinct(input),
             Rel::Sort { input, keys, limit } => self.sort(self.rel(input, false)?, keys, limit.as_ref()),
             Rel::Limit { input, offset, count } => {
                 let input = self.rel(input, false)?;
                 let skip = self.row_count(offset.as_ref())?.unwrap_or(0);
-                let fetch = self.row_count(count.as_ref())?;
+                let fetch = self.row_count(count.as_ref())?.filter(|&n| n < ROWS_MAX);
                 let plan = LogicalPlanBuilder::from(input.plan).limit(skip, fetch)?.build()?;
-                Ok(Translated { plan, positions: false, ..input })
+                Ok(Translated {
+                    plan,
+                    positions: false,
+                    ..input
+                })
             }
-            Rel::OneRow | Rel::Virtual(_) => {
-                Err(carry(Error::internal("a relation without stored rows was sent to analytics")))
-            }
+            Rel::OneRow | Rel::Virtual(_) => Err(carry(Error::internal(
+                "a relation without stored rows was sent to analytics",
+            ))),
         }
     }
 
@@ -86,7 +108,11 @@ impl Translator<'_> {
             columns.push(ident(column_name(input.types.len())).alias(column_name(exprs.len())));
         }
         let plan = LogicalPlanBuilder::from(input.plan).project(columns)?.build()?;
-        Ok(Translated { plan, types: exprs.iter().map(Expr::ty).collect(), positions: input.positions })
+        Ok(Translated {
+            plan,
+            types: exprs.iter().map(Expr::ty).collect(),
+            positions: input.positions,
+        })
     }
 
     /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without aggregates.
@@ -102,20 +128,26 @@ impl Translator<'_> {
             let value = grouping_key::key(expression::value(&key.expr, self.eval), &key.expr.ty());
             SortExpr::new(value, !key.descending, !key.descending)
         };
-        let fetch = self.row_count(limit)?;
-        let sorted =
-            LogicalPlanBuilder::from(input.plan).sort_with_limit(keys.iter().map(key).collect::<Vec<_>>(), fetch)?;
+        let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
+        let sorted = LogicalPlanBuilder::from(input.plan)
+            .sort_with_limit(keys.iter().map(key).collect::<Vec<_>>(), fetch)?;
         // Sorting by an expression may add columns below; the names above stay.
-        let plan = sorted.project((0..input.types.len()).map(|i| ident(column_name(i))))?.build()?;
-        Ok(Translated { plan, types: input.types, positions: false })
+        let plan = sorted
+            .project((0..input.types.len()).map(|i| ident(column_name(i))))?
+            .build()?;
+        Ok(Translated {
+            plan,
+            types: input.types,
+            positions: false,
+        })
     }
 
-    /// The value of a LIMIT or OFFSET.
+    /// The value of a LIMIT or OFFSET, [`ROWS_MAX`] where it is more.
     fn row_count(&self, expr: Option<&Expr>) -> Result<Option<usize>> {
         let Some(expr) = expr else { return Ok(None) };
         match functions::eval_value(expr, self.eval).map_err(carry)? {
-            Value::UInt(n) => Ok(Some(usize::try_from(n).unwrap_or(usize::MAX))),
-            Value::Int(n) if n >= 0 => Ok(Some(n as usize)),
+            Value::UInt(n) => Ok(Some(usize::try_from(n).unwrap_or(ROWS_MAX).min(ROWS_MAX))),
+            Value::Int(n) if n >= 0 => Ok(Some((n as usize).min(ROWS_MAX))),
             other => Err(carry(Error::internal(format_args!("LIMIT of {other:?}")))),
         }
     }

@@ -70,7 +70,8 @@ pub struct Shutdown {
 impl Configuration {
     /// Reads a file; the message of an error names the file and the key.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
         toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
     }
 
@@ -81,7 +82,9 @@ impl Configuration {
             toml::Value::Integer(i) => Ok((name.clone(), i.to_string())),
             toml::Value::Float(f) => Ok((name.clone(), f.to_string())),
             toml::Value::Boolean(b) => Ok((name.clone(), if *b { "ON" } else { "OFF" }.to_owned())),
-            _ => Err(format!("variables.{name}: a string, a number or a boolean is expected")),
+            _ => Err(format!(
+                "variables.{name}: a string, a number or a boolean is expected"
+            )),
         };
         self.variables.iter().map(text).collect()
     }
@@ -93,17 +96,28 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_named() {
-        let error = toml::from_str::<Configuration>("stroe = 'memory:'").unwrap_err().to_string();
+        let error = toml::from_str::<Configuration>("stroe = 'memory:'")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("stroe"), "{error}");
-        let error = toml::from_str::<Configuration>("[tls]\ncertficate = 'x'").unwrap_err().to_string();
+        let error = toml::from_str::<Configuration>("[tls]\ncertficate = 'x'")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("certficate"), "{error}");
     }
 
     #[test]
     fn variables_become_texts() {
         let file = "[variables]\nmax_connections = 5\nautocommit = false\nsql_mode = 'ANSI_QUOTES'";
-        let texts = toml::from_str::<Configuration>(file).unwrap().variable_texts().unwrap();
-        let expected = [("autocommit", "OFF"), ("max_connections", "5"), ("sql_mode", "ANSI_QUOTES")];
+        let texts = toml::from_str::<Configuration>(file)
+            .unwrap()
+            .variable_texts()
+            .unwrap();
+        let expected = [
+            ("autocommit", "OFF"),
+            ("max_connections", "5"),
+            ("sql_mode", "ANSI_QUOTES"),
+        ];
         assert_eq!(texts, expected.map(|(n, v)| (n.to_owned(), v.to_owned())));
     }
 }

@@ -15,13 +15,19 @@ pub fn append(shared: &Shared, out: &mut String) {
 }
 
 fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "# HELP stemdb_statements_total Statements that have ended, by kind.")?;
+    writeln!(
+        out,
+        "# HELP stemdb_statements_total Statements that have ended, by kind."
+    )?;
     writeln!(out, "# TYPE stemdb_statements_total counter")?;
     for (kind, _, label) in Kind::ALL {
         let count = shared.statistics.of(kind).count.load(Ordering::Relaxed);
         writeln!(out, "stemdb_statements_total{{kind=\"{label}\"}} {count}")?;
     }
-    writeln!(out, "# HELP stemdb_statement_errors_total Statements that failed, by kind.")?;
+    writeln!(
+        out,
+        "# HELP stemdb_statement_errors_total Statements that failed, by kind."
+    )?;
     writeln!(out, "# TYPE stemdb_statement_errors_total counter")?;
     for (kind, _, label) in Kind::ALL {
         let errors = shared.statistics.of(kind).errors.load(Ordering::Relaxed);
@@ -30,15 +36,25 @@ fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
     for (name, value) in [
         ("stemdb_analytical_queries_total", &shared.statistics.analytical),
         ("stemdb_plan_cache_hits_total", &shared.statistics.plan_cache_hits),
-        ("stemdb_plan_cache_misses_total", &shared.statistics.plan_cache_misses),
+        (
+            "stemdb_plan_cache_misses_total",
+            &shared.statistics.plan_cache_misses,
+        ),
     ] {
-        writeln!(out, "# TYPE {name} counter\n{name} {}", value.load(Ordering::Relaxed))?;
+        writeln!(
+            out,
+            "# TYPE {name} counter\n{name} {}",
+            value.load(Ordering::Relaxed)
+        )?;
     }
     Ok(())
 }
 
 fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "# HELP stemdb_statement_seconds Time from a statement's arrival to its answer, by kind.")?;
+    writeln!(
+        out,
+        "# HELP stemdb_statement_seconds Time from a statement's arrival to its answer, by kind."
+    )?;
     writeln!(out, "# TYPE stemdb_statement_seconds histogram")?;
     for (kind, _, label) in Kind::ALL {
         let entry = shared.statistics.of(kind);
@@ -49,7 +65,10 @@ fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
                 Some(us) => (*us as f64 / 1e6).to_string(),
                 None => "+Inf".to_owned(),
             };
-            writeln!(out, "stemdb_statement_seconds_bucket{{kind=\"{label}\",le=\"{bound}\"}} {below}")?;
+            writeln!(
+                out,
+                "stemdb_statement_seconds_bucket{{kind=\"{label}\",le=\"{bound}\"}} {below}"
+            )?;
         }
         let seconds = entry.total_us.load(Ordering::Relaxed) as f64 / 1e6;
         writeln!(out, "stemdb_statement_seconds_sum{{kind=\"{label}\"}} {seconds}")?;
@@ -61,7 +80,10 @@ fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
 /// The engine's own figures: commits, groups, conflicts, cache, files.
 fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
     for (name, value) in shared.store.stats() {
-        writeln!(out, "# TYPE stemdb_store_{name} gauge\nstemdb_store_{name} {value}")?;
+        writeln!(
+            out,
+            "# TYPE stemdb_store_{name} gauge\nstemdb_store_{name} {value}"
+        )?;
     }
     Ok(())
 }

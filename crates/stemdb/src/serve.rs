@@ -51,38 +51,66 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot wait for signals: {e}"))?;
     let started = Instant::now();
 
-    let place = arguments.store.or(configuration.store.clone()).unwrap_or_else(|| DEFAULT_STORE.to_owned());
+    let place = arguments
+        .store
+        .or(configuration.store.clone())
+        .unwrap_or_else(|| DEFAULT_STORE.to_owned());
     let (store, data_directory) = open_store(&place, &configuration)?;
     let catalog = Catalog::open(store.clone()).map_err(|e| format!("{place}: {}", e.message))?;
     catalog.start_background().map_err(|e| e.message)?;
-    let listen = arguments.listen.or(configuration.listen.clone()).unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
+    let listen = arguments
+        .listen
+        .or(configuration.listen.clone())
+        .unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
     let socket = arguments.socket.or(configuration.socket.clone());
-    let variables = global_variables(&configuration, &listen, socket.as_deref(), data_directory.as_deref())?;
-    let spill = data_directory.as_ref().map_or_else(std::env::temp_dir, |dir| dir.join("spill"));
+    let variables = global_variables(
+        &configuration,
+        &listen,
+        socket.as_deref(),
+        data_directory.as_deref(),
+    )?;
+    let spill = data_directory
+        .as_ref()
+        .map_or_else(std::env::temp_dir, |dir| dir.join("spill"));
     std::fs::create_dir_all(&spill).map_err(|e| format!("{}: {e}", spill.display()))?;
     let shared = Shared::new(store.clone(), catalog.clone(), variables, spill);
 
-    let status = arguments.status.or(configuration.status.clone()).unwrap_or_else(|| DEFAULT_STATUS.to_owned());
+    let status = arguments
+        .status
+        .or(configuration.status.clone())
+        .unwrap_or_else(|| DEFAULT_STATUS.to_owned());
     let config = ServerConfig {
         listen: addresses(&listen)?,
         socket: socket.clone(),
-        status: if status == "off" { None } else { addresses(&status)?.into_iter().next() },
+        status: if status == "off" {
+            None
+        } else {
+            addresses(&status)?.into_iter().next()
+        },
         data_directory,
         tls: tls(&configuration)?,
         proxy_protocol_networks: networks(&configuration)?,
         ..ServerConfig::default()
     };
-    let sessions = Arc::new(Adapter { shared: shared.clone(), require_tls: configuration.tls.required });
+    let sessions = Arc::new(Adapter {
+        shared: shared.clone(),
+        require_tls: configuration.tls.required,
+    });
     let metrics = shared.clone();
     let figures = Figures {
-        append: vec![Arc::new(move |out: &mut String| crate::metrics::append(&metrics, out))],
+        append: vec![Arc::new(move |out: &mut String| {
+            crate::metrics::append(&metrics, out)
+        })],
         ..Figures::default()
     };
     let server = Server::start(config, sessions, figures).map_err(|e| e.to_string())?;
     announce(&server, &place, started);
 
     signals.forever().next();
-    let drain = configuration.shutdown.drain_seconds.map_or(DEFAULT_DRAIN, Duration::from_secs);
+    let drain = configuration
+        .shutdown
+        .drain_seconds
+        .map_or(DEFAULT_DRAIN, Duration::from_secs);
     server.drain(drain);
     catalog.close().map_err(|e| e.message)?;
     store.flush().map_err(|e| e.to_string())
@@ -111,8 +139,12 @@ fn open_store(place: &str, configuration: &Configuration) -> Result<(Store, Opti
     let defaults = kv_rocksdb::RocksOptions::default();
     let storage = &configuration.storage;
     let options = kv_rocksdb::RocksOptions {
-        block_cache_bytes: storage.block_cache_bytes.map_or(defaults.block_cache_bytes, |n| n as u64),
-        write_buffer_bytes: storage.write_buffer_bytes.map_or(defaults.write_buffer_bytes, |n| n as u64),
+        block_cache_bytes: storage
+            .block_cache_bytes
+            .map_or(defaults.block_cache_bytes, |n| n as u64),
+        write_buffer_bytes: storage
+            .write_buffer_bytes
+            .map_or(defaults.write_buffer_bytes, |n| n as u64),
         max_open_files: storage.max_open_files.unwrap_or(defaults.max_open_files),
         ..defaults
     };
@@ -132,29 +164,53 @@ fn global_variables(
     let variables = GlobalVariables::new(&[
         ("version", session::VERSION.to_owned()),
         ("port", port.to_owned()),
-        ("bind_address", listen.rsplit_once(':').map_or(listen, |(host, _)| host).to_owned()),
+        (
+            "bind_address",
+            listen
+                .rsplit_once(':')
+                .map_or(listen, |(host, _)| host)
+                .to_owned(),
+        ),
         ("socket", shown(socket)),
         ("datadir", shown(data_directory)),
-        ("require_secure_transport", if configuration.tls.required { "ON" } else { "OFF" }.to_owned()),
-        ("hostname", std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned()),
+        (
+            "require_secure_transport",
+            if configuration.tls.required { "ON" } else { "OFF" }.to_owned(),
+        ),
+        (
+            "hostname",
+            std::fs::read_to_string("/etc/hostname")
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
+        ),
     ]);
     for (name, text) in configuration.variable_texts()? {
-        variables.configure(&name, &text).map_err(|e| format!("variables.{name}: {}", e.message))?;
+        variables
+            .configure(&name, &text)
+            .map_err(|e| format!("variables.{name}: {}", e.message))?;
     }
     Ok(variables)
 }
 
 fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
-    let found: Vec<SocketAddr> =
-        text.to_socket_addrs().map_err(|e| format!("{text}: {e} (HOST:PORT is expected)"))?.collect();
-    if found.is_empty() { Err(format!("{text}: no such address")) } else { Ok(found) }
+    let found: Vec<SocketAddr> = text
+        .to_socket_addrs()
+        .map_err(|e| format!("{text}: {e} (HOST:PORT is expected)"))?
+        .collect();
+    if found.is_empty() {
+        Err(format!("{text}: no such address"))
+    } else {
+        Ok(found)
+    }
 }
 
 fn tls(configuration: &Configuration) -> Result<TlsConfig, String> {
     match (&configuration.tls.certificate, &configuration.tls.key) {
-        (Some(certificate), Some(key)) => {
-            Ok(TlsConfig::Files { certificate: certificate.clone(), key: key.clone() })
-        }
+        (Some(certificate), Some(key)) => Ok(TlsConfig::Files {
+            certificate: certificate.clone(),
+            key: key.clone(),
+        }),
         (None, None) => Ok(TlsConfig::SelfMade),
         _ => Err("tls.certificate and tls.key go together".to_owned()),
     }
@@ -162,7 +218,8 @@ fn tls(configuration: &Configuration) -> Result<TlsConfig, String> {
 
 fn networks(configuration: &Configuration) -> Result<Vec<server::Network>, String> {
     let parse = |text: &String| {
-        text.parse().map_err(|_| format!("proxy_protocol.networks: '{text}' is no network (10.0.0.0/8)"))
+        text.parse()
+            .map_err(|_| format!("proxy_protocol.networks: '{text}' is no network (10.0.0.0/8)"))
     };
     configuration.proxy_protocol.networks.iter().map(parse).collect()
 }
