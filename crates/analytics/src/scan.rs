@@ -24,6 +24,7 @@ use types::SqlType;
 
 use crate::Source;
 use crate::error::carry;
+use crate::expression::hoist;
 use crate::runtime::{BATCH_ROWS, partitions};
 use crate::translate::schema_of;
 
@@ -49,7 +50,10 @@ pub fn table(
         .store
         .split_range(&range, partitions() * PIECES_PER_PARTITION)?;
     let shared = Arc::new(Shared {
-        scan: scan.clone(),
+        scan: TableScan {
+            filter: scan.filter.as_ref().map(|filter| hoist(filter, eval)),
+            ..scan.clone()
+        },
         snapshot: source.snapshot.clone(),
         eval: eval.clone(),
         pieces,

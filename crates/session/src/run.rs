@@ -79,12 +79,21 @@ impl Session {
     }
 
     pub(crate) fn commit_transaction(&mut self) -> Result<()> {
+        let open = self.transaction.is_open();
         let result = self.transaction.commit(self.shared.durability());
+        if open {
+            let statistics = &self.shared.statistics;
+            let counter = if result.is_ok() { &statistics.committed } else { &statistics.rolled_back };
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
         self.table_locks.release_all();
         result
     }
 
     pub(crate) fn rollback_transaction(&mut self) {
+        if self.transaction.is_open() {
+            self.shared.statistics.rolled_back.fetch_add(1, Ordering::Relaxed);
+        }
         self.transaction.rollback();
         self.table_locks.release_all();
     }

@@ -60,6 +60,9 @@ pub struct PerKind {
 pub struct Statistics {
     kinds: [PerKind; Kind::ALL.len()],
     pub analytical: AtomicU64,
+    /// Transactions that ended, those of single statements included.
+    pub committed: AtomicU64,
+    pub rolled_back: AtomicU64,
     pub plan_cache_hits: AtomicU64,
     pub plan_cache_misses: AtomicU64,
 }

@@ -46,6 +46,11 @@ pub struct BeginOptions {
 }
 
 impl TransactionState {
+    /// Whether any transaction is open, a single statement's own included.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Whether a transaction is open that outlives the statement: SERVER_STATUS_IN_TRANS.
     pub fn in_transaction(&self) -> bool {
         self.open.as_ref().is_some_and(|o| o.lasting)

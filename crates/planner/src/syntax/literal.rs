@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use functions::SqlMode;
-use types::{Error, Result, errno};
+use types::{Charset, Error, Result, errno};
 
 use super::ast::{Expr, NumberText};
 use super::lexer::Lexer;
@@ -46,7 +46,7 @@ pub fn unquote(token: &str, backslash_escapes: bool) -> String {
     text
 }
 
-/// A literal's text, once it is known to be text: bytes that are not are for `_binary'...'`.
+/// The text of a literal that stands where only text can: a comment, a name, a password.
 pub fn text_of_bytes(text: String) -> Result<String> {
     if !has_carried(&text) {
         return Ok(text);
@@ -60,6 +60,18 @@ pub fn text_of_bytes(text: String) -> Result<String> {
             format!("Invalid utf8mb4 character string: '{shown}'"),
         )
     })
+}
+
+/// A literal's text. One whose bytes are no text is binary: dumps and drivers write BLOBs that way, without `_binary`,
+/// and a column of text refuses it when it is assigned (1366), as in MySQL.
+pub fn text_or_bytes(text: String) -> Expr {
+    if !has_carried(&text) {
+        return Expr::Text(text);
+    }
+    match String::from_utf8(bytes_of(text)) {
+        Ok(text) => Expr::Text(text),
+        Err(error) => Expr::Introduced { charset: Charset::Binary.name().into(), bytes: error.into_bytes() },
+    }
 }
 
 /// The name in a quoted word.

@@ -4,7 +4,7 @@
 use types::{Charset, Error, Result};
 
 use super::ast::{BinaryOp, ColumnName, Expr, NumberText, TemporalKind, UnaryOp};
-use super::literal::{bit_bytes, hex_bytes, text_of_bytes, unquote, unquote_name};
+use super::literal::{bit_bytes, hex_bytes, text_or_bytes, unquote, unquote_name};
 use super::parser::Parser;
 use super::raw_bytes::bytes_of;
 use super::token::Kind;
@@ -97,7 +97,7 @@ impl Parser<'_> {
             text.push_str(&unquote(token, self.backslash_escapes()));
             self.advance();
             if self.kind() != Kind::Text {
-                return text_of_bytes(text).map(Expr::Text);
+                return Ok(text_or_bytes(text));
             }
         }
     }
