@@ -37,7 +37,7 @@ impl Address {
             .user(Some("root"))
             .prefer_socket(false)
             .tcp_connect_timeout(Some(Duration::from_secs(10)))
-            .read_timeout(Some(Duration::from_secs(60)))
+            .read_timeout(Some(Duration::from_secs(600)))
     }
 
     pub fn connect(&self) -> Result<Conn, mysql::Error> {
