@@ -69,7 +69,10 @@ fn wrap(expr: &Expr, eval: &Arc<EvalContext>, output: Output) -> DfExpr {
 /// Computes what is the same for all rows once, and not once a batch, so that its warnings come once. What fails is left
 /// where it is: it may never be reached.
 pub fn hoist(expr: &Expr, eval: &Arc<EvalContext>) -> Expr {
-    let leaf = matches!(expr, Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Case { .. });
+    let leaf = matches!(
+        expr,
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Case { .. }
+    );
     if leaf {
         return expr.clone();
     }
@@ -79,10 +82,16 @@ pub fn hoist(expr: &Expr, eval: &Arc<EvalContext>) -> Expr {
         return Expr::Literal { value, ty: expr.ty() };
     }
     match expr.clone() {
-        Expr::Call { function, args, ty } => {
-            Expr::Call { function, args: args.iter().map(|arg| hoist(arg, eval)).collect(), ty }
-        }
-        Expr::Cast { input, ty, implicit } => Expr::Cast { input: Box::new(hoist(&input, eval)), ty, implicit },
+        Expr::Call { function, args, ty } => Expr::Call {
+            function,
+            args: args.iter().map(|arg| hoist(arg, eval)).collect(),
+            ty,
+        },
+        Expr::Cast { input, ty, implicit } => Expr::Cast {
+            input: Box::new(hoist(&input, eval)),
+            ty,
+            implicit,
+        },
         other => other,
     }
 }

@@ -83,7 +83,11 @@ impl Session {
         let result = self.transaction.commit(self.shared.durability());
         if open {
             let statistics = &self.shared.statistics;
-            let counter = if result.is_ok() { &statistics.committed } else { &statistics.rolled_back };
+            let counter = if result.is_ok() {
+                &statistics.committed
+            } else {
+                &statistics.rolled_back
+            };
             counter.fetch_add(1, Ordering::Relaxed);
         }
         self.table_locks.release_all();

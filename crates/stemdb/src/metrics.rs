@@ -35,8 +35,14 @@ fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
     }
     for (name, value) in [
         ("stemdb_analytical_queries_total", &shared.statistics.analytical),
-        ("stemdb_transactions_committed_total", &shared.statistics.committed),
-        ("stemdb_transactions_rolled_back_total", &shared.statistics.rolled_back),
+        (
+            "stemdb_transactions_committed_total",
+            &shared.statistics.committed,
+        ),
+        (
+            "stemdb_transactions_rolled_back_total",
+            &shared.statistics.rolled_back,
+        ),
         ("stemdb_plan_cache_hits_total", &shared.statistics.plan_cache_hits),
         (
             "stemdb_plan_cache_misses_total",
@@ -82,8 +88,15 @@ fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
 /// The engine's own figures: commits, groups, conflicts, cache, files.
 fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
     for (name, value) in shared.store.stats() {
-        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
-        writeln!(out, "# TYPE stemdb_store_{name} {kind}\nstemdb_store_{name} {value}")?;
+        let kind = if name.ends_with("_total") {
+            "counter"
+        } else {
+            "gauge"
+        };
+        writeln!(
+            out,
+            "# TYPE stemdb_store_{name} {kind}\nstemdb_store_{name} {value}"
+        )?;
     }
     Ok(())
 }

@@ -70,7 +70,10 @@ pub fn text_or_bytes(text: String) -> Expr {
     }
     match String::from_utf8(bytes_of(text)) {
         Ok(text) => Expr::Text(text),
-        Err(error) => Expr::Introduced { charset: Charset::Binary.name().into(), bytes: error.into_bytes() },
+        Err(error) => Expr::Introduced {
+            charset: Charset::Binary.name().into(),
+            bytes: error.into_bytes(),
+        },
     }
 }
 
