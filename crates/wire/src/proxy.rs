@@ -2,7 +2,7 @@
 //!
 //! Only the header is read here. From whom one is believed is `server`'s to say; version 1, which is text, is refused.
 //!
-//! <https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt>
+//! Source: "The PROXY protocol, Versions 1 & 2", section 2.2, in the documentation of HAProxy.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
