@@ -9,6 +9,7 @@ use datafusion::functions_aggregate::expr_fn::{count, first_value, max, min, sum
 use datafusion::logical_expr::{Expr as DfExpr, ExprFunctionExt, LogicalPlanBuilder, SortExpr, ident, lit};
 use functions::Expr;
 use functions::aggregate::{AggregateCall, AggregateFunction};
+use functions::comparable;
 use planner::plan::Rel;
 use types::{SqlType, TypeKind};
 
@@ -28,7 +29,7 @@ pub fn aggregate(
     keys: &[Expr],
     calls: &[AggregateCall],
 ) -> Result<Translated> {
-    let ordered = keys.iter().any(|k| grouping_key::needs_key(&k.ty()))
+    let ordered = keys.iter().any(|k| comparable::differs(&k.ty()))
         || calls
             .iter()
             .any(|c| c.function == AggregateFunction::AnyValue || is_collated_extreme(c));
@@ -111,7 +112,7 @@ impl Steps {
         let value = expression::value(key, translator.eval);
         let comparable = self.before(grouping_key::key(value.clone(), &ty));
         self.groups.push(ident(&comparable));
-        let name = if grouping_key::needs_key(&ty) {
+        let name = if comparable::differs(&ty) {
             let shown = self.before(value);
             let order = position
                 .map(|p| SortExpr::new(ident(p), true, true))
@@ -136,11 +137,7 @@ impl Steps {
         let result = if result.ty().arrow_type() == call.ty.arrow_type() {
             result
         } else {
-            Expr::Cast {
-                input: Box::new(result),
-                ty: call.ty,
-                implicit: true,
-            }
+            functions::aggregate::in_type(result, call.ty)
         };
         self.output(expression::value(&result, translator.eval));
         Ok(())
@@ -201,7 +198,7 @@ impl Steps {
         functions::aggregate::average_of(sum, count, &call.ty).map_err(carry)
     }
 
-    /// MIN or MAX. Of strings that the collation does not tell apart, the first one met.
+    /// MIN or MAX. Of strings that the collation does not tell apart, the first one met; so with JSON.
     fn extreme(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
         let ty = call.args[0].ty();
         let largest = call.function == AggregateFunction::Max;
@@ -246,14 +243,11 @@ impl Steps {
     }
 }
 
-/// Whether a call is a MIN or MAX that compares by sort key.
+/// Whether a call is a MIN or MAX that compares by keys.
 fn is_collated_extreme(call: &AggregateCall) -> bool {
     let extreme = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);
-    extreme
-        && call
-            .args
-            .first()
-            .is_some_and(|arg| arg.ty().is_string() && !arg.ty().is_binary())
+    let keyed = |ty: SqlType| comparable::data_type(&ty) != ty.arrow_type();
+    extreme && call.args.first().is_some_and(|arg| keyed(arg.ty()))
 }
 
 /// The argument of SUM and AVG as it is added: DECIMAL, held in 256 bits where the sum needs them, or DOUBLE.

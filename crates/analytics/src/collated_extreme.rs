@@ -1,4 +1,5 @@
-//! MIN and MAX of strings under a collation: by sort key, answering with the string. Of strings with one key, the first.
+//! MIN and MAX of strings under a collation, and of JSON: by key, answering with the value. Of values with one key, the
+//! first.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::datasource::provider_as_source;
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr as DfExpr, LogicalPlan, LogicalPlanBuilder, SortExpr, ident};
+use datafusion::logical_expr::{Expr as DfExpr, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, ident};
 use functions::{EvalContext, Expr};
 use planner::plan::{Rel, SortKey};
 use types::{Error, SqlType, Value};
@@ -125,16 +125,15 @@ impl Translator<'_> {
 
     fn sort(&self, input: Translated, keys: &[SortKey], limit: Option<&Expr>) -> Result<Translated> {
         let key = |key: &SortKey| {
-            let value = grouping_key::key(expression::value(&key.expr, self.eval), &key.expr.ty());
+            let value = grouping_key::order(expression::value(&key.expr, self.eval), &key.expr.ty());
             SortExpr::new(value, !key.descending, !key.descending)
         };
-        let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
-        let sorted = LogicalPlanBuilder::from(input.plan)
-            .sort_with_limit(keys.iter().map(key).collect::<Vec<_>>(), fetch)?;
-        // Sorting by an expression may add columns below; the names above stay.
-        let plan = sorted
-            .project((0..input.types.len()).map(|i| ident(column_name(i))))?
-            .build()?;
+        // Not by the builder, which looks for the keys' names below the projection too, where they name other columns.
+        let plan = LogicalPlan::Sort(Sort {
+            expr: keys.iter().map(key).collect(),
+            input: Arc::new(input.plan),
+            fetch: self.row_count(limit)?.filter(|&n| n < ROWS_MAX),
+        });
         Ok(Translated {
             plan,
             types: input.types,

@@ -2,32 +2,34 @@
 //!
 //! Not here: keys in the store (`catalog::layout`).
 
-use std::sync::Arc;
-
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder};
+use arrow::array::ArrayRef;
 use arrow::compute::SortOptions;
-use arrow::datatypes::{DataType, Float64Type};
 use arrow::row::{RowConverter, Rows, SortField};
-use types::{Collation, Result, SqlType};
+use functions::comparable::{self, Purpose};
+use types::{Result, SqlType};
 
 use crate::batch::arrow_error;
 
-/// Turns columns of fixed types into one key per row. Text goes in as its collation's sort key, so that equality and
-/// order are the collation's; -0.0 as 0.0.
+/// Turns columns of fixed types into one key per row, of their values' comparable forms ([`functions::comparable`]).
 pub(crate) struct KeyEncoder {
     types: Vec<SqlType>,
+    purpose: Purpose,
     converter: RowConverter,
 }
 
 impl KeyEncoder {
-    /// Keys for equality and ascending order.
+    /// Keys for equality.
     pub fn new(types: Vec<SqlType>) -> Result<Self> {
         let columns = types.into_iter().map(|ty| (ty, false)).collect();
-        Self::with_order(columns)
+        Self::with(columns, Purpose::Value)
     }
 
     /// Keys for an ORDER BY; `true` stands for descending. NULL is the smallest value.
     pub fn with_order(columns: Vec<(SqlType, bool)>) -> Result<Self> {
+        Self::with(columns, Purpose::Order)
+    }
+
+    fn with(columns: Vec<(SqlType, bool)>, purpose: Purpose) -> Result<Self> {
         let fields = columns
             .iter()
             .map(|(ty, descending)| {
@@ -35,11 +37,12 @@ impl KeyEncoder {
                     descending: *descending,
                     nulls_first: !*descending,
                 };
-                SortField::new_with_options(key_type(ty), options)
+                SortField::new_with_options(comparable::data_type(ty), options)
             })
             .collect();
         Ok(Self {
             types: columns.into_iter().map(|(ty, _)| ty).collect(),
+            purpose,
             converter: RowConverter::new(fields).map_err(arrow_error)?,
         })
     }
@@ -50,7 +53,7 @@ impl KeyEncoder {
             .types
             .iter()
             .zip(columns)
-            .map(|(ty, array)| comparable(ty, array))
+            .map(|(ty, array)| comparable::array(array, ty, self.purpose))
             .collect();
         self.converter.convert_columns(&columns).map_err(arrow_error)
     }
@@ -61,51 +64,12 @@ impl KeyEncoder {
     }
 }
 
-fn is_collated(ty: &SqlType) -> bool {
-    ty.arrow_type() == DataType::Utf8 && ty.collation != Collation::Binary
-}
-
-fn key_type(ty: &SqlType) -> DataType {
-    if is_collated(ty) {
-        DataType::Binary
-    } else {
-        ty.arrow_type()
-    }
-}
-
-fn comparable(ty: &SqlType, array: &ArrayRef) -> ArrayRef {
-    if is_collated(ty) {
-        return sort_keys(ty.collation, array);
-    }
-    if *array.data_type() == DataType::Float64 {
-        let floats = array.as_primitive::<Float64Type>();
-        return Arc::new(floats.unary::<_, Float64Type>(|v| v + 0.0));
-    }
-    Arc::clone(array)
-}
-
-fn sort_keys(collation: Collation, array: &ArrayRef) -> ArrayRef {
-    let Some(text) = array.as_string_opt::<i32>() else {
-        return Arc::clone(array);
-    };
-    let mut keys = BinaryBuilder::with_capacity(text.len(), text.value_data().len());
-    let mut key = Vec::new();
-    for value in text {
-        match value {
-            None => keys.append_null(),
-            Some(value) => {
-                key.clear();
-                collation.sort_key(value.as_bytes(), &mut key);
-                keys.append_value(&key);
-            }
-        }
-    }
-    Arc::new(keys.finish())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use arrow::array::{Float64Array, Int64Array, StringArray};
+    use types::Collation;
 
     use super::*;
 

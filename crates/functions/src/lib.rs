@@ -11,6 +11,7 @@ pub mod assign;
 pub mod bind;
 mod cast;
 mod charset;
+pub mod comparable;
 pub mod context;
 mod date;
 pub mod datum;

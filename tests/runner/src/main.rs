@@ -125,6 +125,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             rust_client::check(&server.address, report);
             protocol::check(&server.address, report);
             concurrency::check(&server.address, report);
+            agree::check(&server.address, report);
             clients(&[], &server.address, report)?;
             drop(server);
             lifecycle::check(&target.program()?, report);

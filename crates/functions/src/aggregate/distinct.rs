@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use arrow::array::ArrayRef;
 use types::{Result, SqlType};
 
+use crate::comparable;
 use crate::datum::Datum;
 
 /// Values seen, by group. Equal means equal under the arguments' collations.
@@ -24,7 +25,7 @@ impl Seen {
             if datum.is_null() {
                 return Ok(false);
             }
-            write_key(&datum, ty, &mut self.scratch);
+            comparable::write(&datum, ty, &mut self.scratch);
         }
         let key: Box<[u8]> = self.scratch.as_slice().into();
         let len = key.len();
@@ -37,30 +38,5 @@ impl Seen {
 
     pub fn size_bytes(&self) -> usize {
         self.bytes
-    }
-}
-
-/// Bytes that are equal for equal values of a type, and that no other value's bytes begin with.
-fn write_key(datum: &Datum<'_>, ty: &SqlType, out: &mut Vec<u8>) {
-    match datum {
-        Datum::Null => {}
-        Datum::Int(v) => out.extend_from_slice(&v.to_le_bytes()),
-        Datum::UInt(v) => out.extend_from_slice(&v.to_le_bytes()),
-        // 0 and -0 are equal.
-        Datum::Double(v) => out.extend_from_slice(&(v + 0.0).to_bits().to_le_bytes()),
-        Datum::Decimal(d) => {
-            let normal = d.normalized();
-            out.push(normal.scale);
-            out.extend_from_slice(&normal.unscaled.to_le_bytes());
-        }
-        Datum::String(_) | Datum::Bytes(_) => {
-            let start = out.len();
-            out.extend_from_slice(&[0; 8]);
-            ty.collation.sort_key(datum.bytes(), out);
-            let len = (out.len() - start - 8) as u64;
-            if let Some(slot) = out.get_mut(start..start + 8) {
-                slot.copy_from_slice(&len.to_le_bytes());
-            }
-        }
     }
 }

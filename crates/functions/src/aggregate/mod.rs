@@ -180,13 +180,19 @@ fn inner_type(function: AggregateFunction, shown: &SqlType, scale: u8, env: &Typ
 
 /// The value of a call in the query above the aggregation, of which `column` is the call's output.
 pub fn result(column: Expr, call: &AggregateCall) -> Expr {
+    in_type(column, call.shown)
+}
+
+/// A sum or a quotient in another DECIMAL type that has room for it. Not a cast, which would cut what goes beyond 65
+/// digits: MySQL's sums do, and show it.
+pub fn in_type(value: Expr, ty: SqlType) -> Expr {
     match registry::find("aggregate result") {
-        Some(function) if call.ty != call.shown => Expr::Call {
+        Some(function) if value.ty() != ty => Expr::Call {
             function,
-            args: vec![column],
-            ty: call.shown,
+            args: vec![value],
+            ty,
         },
-        _ => column,
+        _ => value,
     }
 }
 

@@ -4,9 +4,11 @@
 //! are parsed when a function looks into them.
 //!
 //! - [`parse`]: text in, with MySQL's error messages and positions.
+//! - [`key`]: bytes that compare as values do.
 //! - [`path`]: `$.a[0]`, `$**.b`.
 //! - [`read`], [`write`]: the functions.
 
+pub(crate) mod key;
 pub(crate) mod parse;
 pub(crate) mod path;
 pub(crate) mod read;
