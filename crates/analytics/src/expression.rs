@@ -28,9 +28,9 @@ pub fn value(expr: &Expr, eval: &Arc<EvalContext>) -> DfExpr {
     }
 }
 
-/// The truth of an expression: false where it is NULL.
-pub fn predicate(expr: &Expr, eval: &Arc<EvalContext>) -> DfExpr {
-    wrap(expr, eval, Output::Truth)
+/// The truth of a condition: false where it is NULL.
+pub fn predicate(condition: &Expr, eval: &Arc<EvalContext>) -> DfExpr {
+    wrap(&functions::hoist(condition, eval), eval, Output::Truth)
 }
 
 fn wrap(expr: &Expr, eval: &Arc<EvalContext>, output: Output) -> DfExpr {
@@ -45,7 +45,9 @@ fn wrap(expr: &Expr, eval: &Arc<EvalContext>, output: Output) -> DfExpr {
     let mut local = expr.clone();
     // Each index is in the list, which was just made from the same expression.
     local.map_columns(&|index| columns.iter().position(|(i, _)| *i == index).unwrap_or(0));
-    let volatility = if functions::is_deterministic(expr) {
+    // What warns for each row must not be made one value for all.
+    let silent = !columns.is_empty() || functions::is_silent(expr, eval);
+    let volatility = if silent && functions::is_deterministic(expr) {
         Volatility::Immutable
     } else {
         Volatility::Volatile
@@ -64,36 +66,6 @@ fn wrap(expr: &Expr, eval: &Arc<EvalContext>, output: Output) -> DfExpr {
         nullary: Signature::nullary(volatility),
     };
     ScalarUDF::from(function).call(arguments)
-}
-
-/// Computes what is the same for all rows once, and not once a batch, so that its warnings come once. What fails is left
-/// where it is: it may never be reached.
-pub fn hoist(expr: &Expr, eval: &Arc<EvalContext>) -> Expr {
-    let leaf = matches!(
-        expr,
-        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Case { .. }
-    );
-    if leaf {
-        return expr.clone();
-    }
-    if expr.is_constant()
-        && let Ok(value) = functions::eval_value(expr, eval)
-    {
-        return Expr::Literal { value, ty: expr.ty() };
-    }
-    match expr.clone() {
-        Expr::Call { function, args, ty } => Expr::Call {
-            function,
-            args: args.iter().map(|arg| hoist(arg, eval)).collect(),
-            ty,
-        },
-        Expr::Cast { input, ty, implicit } => Expr::Cast {
-            input: Box::new(hoist(&input, eval)),
-            ty,
-            implicit,
-        },
-        other => other,
-    }
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);

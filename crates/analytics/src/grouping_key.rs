@@ -45,7 +45,10 @@ impl ScalarUDFImpl for Comparable {
 
     fn schema_name(&self, args: &[DfExpr]) -> Result<String> {
         let Self { ty, purpose, .. } = self;
-        Ok(format!("comparable({}, {ty:?}, {purpose:?})", args[0].schema_name()))
+        Ok(format!(
+            "comparable({}, {ty:?}, {purpose:?})",
+            args[0].schema_name()
+        ))
     }
 
     fn signature(&self) -> &Signature {
@@ -58,6 +61,10 @@ impl ScalarUDFImpl for Comparable {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let values = args.args[0].to_array(args.number_rows)?;
-        Ok(ColumnarValue::Array(comparable::array(&values, &self.ty, self.purpose)))
+        Ok(ColumnarValue::Array(comparable::array(
+            &values,
+            &self.ty,
+            self.purpose,
+        )))
     }
 }

@@ -24,7 +24,6 @@ use types::SqlType;
 
 use crate::Source;
 use crate::error::carry;
-use crate::expression::hoist;
 use crate::runtime::{BATCH_ROWS, partitions};
 use crate::translate::schema_of;
 
@@ -51,7 +50,10 @@ pub fn table(
         .split_range(&range, partitions() * PIECES_PER_PARTITION)?;
     let shared = Arc::new(Shared {
         scan: TableScan {
-            filter: scan.filter.as_ref().map(|filter| hoist(filter, eval)),
+            filter: scan
+                .filter
+                .as_ref()
+                .map(|filter| functions::hoist(filter, eval).into_owned()),
             ..scan.clone()
         },
         snapshot: source.snapshot.clone(),

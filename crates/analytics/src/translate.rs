@@ -123,17 +123,38 @@ impl Translator<'_> {
         aggregate::aggregate(self, input, &keys, &[])
     }
 
+    /// Keys that are computed become columns first: a sort computes its keys more than once.
     fn sort(&self, input: Translated, keys: &[SortKey], limit: Option<&Expr>) -> Result<Translated> {
-        let key = |key: &SortKey| {
-            let value = grouping_key::order(expression::value(&key.expr, self.eval), &key.expr.ty());
-            SortExpr::new(value, !key.descending, !key.descending)
+        let width = input.types.len();
+        let mut columns: Vec<DfExpr> = (0..width).map(|i| ident(column_name(i))).collect();
+        let mut order = Vec::with_capacity(keys.len());
+        for key in keys {
+            let mut value = expression::value(&key.expr, self.eval);
+            if !matches!(key.expr, Expr::Column { .. }) {
+                let name = column_name(columns.len());
+                columns.push(value.alias(&name));
+                value = ident(name);
+            }
+            let value = grouping_key::order(value, &key.expr.ty());
+            order.push(SortExpr::new(value, !key.descending, !key.descending));
+        }
+        let keyed = columns.len() > width;
+        let rows = match keyed {
+            true => LogicalPlanBuilder::from(input.plan).project(columns)?.build()?,
+            false => input.plan,
         };
         // Not by the builder, which looks for the keys' names below the projection too, where they name other columns.
-        let plan = LogicalPlan::Sort(Sort {
-            expr: keys.iter().map(key).collect(),
-            input: Arc::new(input.plan),
+        let sorted = LogicalPlan::Sort(Sort {
+            expr: order,
+            input: Arc::new(rows),
             fetch: self.row_count(limit)?.filter(|&n| n < ROWS_MAX),
         });
+        let plan = match keyed {
+            true => LogicalPlanBuilder::from(sorted)
+                .project((0..width).map(|i| ident(column_name(i))))?
+                .build()?,
+            false => sorted,
+        };
         Ok(Translated {
             plan,
             types: input.types,

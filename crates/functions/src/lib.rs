@@ -32,8 +32,8 @@ pub mod timezone;
 pub use bind::common_type;
 pub use context::{EvalContext, SqlMode, Strictness, Warnings};
 pub use eval::{
-    ColumnarValue, eval, eval_array, eval_predicate, eval_row, eval_row_predicate, eval_value, fold,
-    is_deterministic,
+    ColumnarValue, eval, eval_array, eval_predicate, eval_row, eval_row_predicate, eval_value, fold, hoist,
+    is_deterministic, is_silent,
 };
 pub use expr::Expr;
 pub use pattern::operators::like_any_case as like;

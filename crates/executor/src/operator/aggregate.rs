@@ -3,14 +3,13 @@
 //! Groups are equal under the collations of their keys and come out in the order they were first seen. Without keys
 //! there is one row, of no input too. Not here: what each aggregate computes ([`functions::aggregate`]).
 
-use std::collections::HashMap;
-
 use arrow::array::{ArrayRef, BooleanArray, new_empty_array};
 use arrow::compute;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
 use functions::aggregate::{AggregateCall, GroupedAccumulator};
+use hashbrown::HashMap;
 use types::{Error, Result};
 
 use super::project::evaluate;

@@ -1,9 +1,8 @@
 //! The first of rows that are equal under the collations of their columns.
 
-use std::collections::HashSet;
-
 use arrow::array::BooleanArray;
 use arrow::record_batch::RecordBatch;
+use hashbrown::HashSet;
 use types::{Result, SqlType};
 
 use super::{BoxOperator, Operator};
@@ -41,10 +40,11 @@ impl<'p> Distinct<'p> {
             .iter()
             .map(|key| {
                 let key = key.data();
-                let new = !self.seen.contains(key);
+                let before = self.seen.len();
+                self.seen.get_or_insert_with(key, |key| key.into());
+                let new = self.seen.len() > before;
                 if new {
                     bytes += key.len() + ENTRY_BYTES;
-                    self.seen.insert(key.into());
                 }
                 Some(new)
             })

@@ -1,7 +1,9 @@
 //! Rows for which a predicate is true (not false, not NULL).
 
+use std::borrow::Cow;
+
 use arrow::record_batch::RecordBatch;
-use functions::{Expr, eval_predicate};
+use functions::{EvalContext, Expr, eval_predicate};
 use types::Result;
 
 use super::{BoxOperator, Operator};
@@ -10,7 +12,8 @@ use crate::env::Env;
 
 pub(super) struct Filter<'p> {
     input: BoxOperator<'p>,
-    predicate: &'p Expr,
+    /// With its constants computed.
+    predicate: Cow<'p, Expr>,
     /// How many rows to ask for: grows while few of them pass.
     ask: usize,
     /// Rows that passed beyond what was wanted.
@@ -18,10 +21,10 @@ pub(super) struct Filter<'p> {
 }
 
 impl<'p> Filter<'p> {
-    pub fn new(input: BoxOperator<'p>, predicate: &'p Expr) -> Self {
+    pub fn new(input: BoxOperator<'p>, predicate: &'p Expr, eval: &EvalContext) -> Self {
         Self {
             input,
-            predicate,
+            predicate: functions::hoist(predicate, eval),
             ask: 1,
             rest: None,
         }
@@ -41,7 +44,7 @@ impl Operator for Filter<'_> {
                 return Ok(None);
             };
             self.ask = (self.ask * 4).min(BATCH_ROWS);
-            let passed = keep(&batch, &eval_predicate(self.predicate, &batch, env.eval())?)?;
+            let passed = keep(&batch, &eval_predicate(&self.predicate, &batch, env.eval())?)?;
             if passed.num_rows() > 0 {
                 self.rest = Some(passed);
             }

@@ -39,7 +39,8 @@ pub(crate) fn build<'p>(
         Rel::Scan(scan) => scan::open(scan, locking, false, env)?,
         Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
         Rel::Filter { input, predicate } => {
-            Box::new(filter::Filter::new(build(input, locking, env)?, predicate))
+            let input = build(input, locking, env)?;
+            Box::new(filter::Filter::new(input, predicate, env.eval()))
         }
         Rel::Project { input, exprs } => Box::new(project::Project::new(build(input, locking, env)?, exprs)),
         Rel::Aggregate {

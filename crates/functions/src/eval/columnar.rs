@@ -5,8 +5,8 @@ use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value};
 
-use super::{Call, ColumnarValue, Row, append, branches, row};
-use crate::datum::Datum;
+use super::{Call, ColumnarValue, Row, append, branches, row, speculate};
+use crate::datum::{Cell, Datum};
 use crate::registry::{Eval, ScalarFn};
 use crate::{EvalContext, Expr, cast};
 
@@ -33,12 +33,10 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
         Expr::Cast { input, ty, implicit } => {
             let from = input.ty();
             match evaluate(input, batch, ctx)? {
-                ColumnarValue::Scalar(value) => {
-                    let cell = crate::datum::Cell::Own(value);
-                    Ok(ColumnarValue::Scalar(
-                        cast::cell(cell, &from, ty, *implicit, ctx, input)?.into_value(),
-                    ))
-                }
+                ColumnarValue::Scalar(value) => for_all(batch.num_rows(), || {
+                    let cell = Cell::Ref(Datum::of(&value));
+                    Ok(cast::cell(cell, &from, ty, *implicit, ctx, input)?.into_value())
+                }),
                 ColumnarValue::Array(array) => {
                     cast::array(&array, &from, ty, *implicit, ctx, input).map(ColumnarValue::Array)
                 }
@@ -68,7 +66,7 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     }
     let constant = !call.def.volatile && args.iter().all(|a| matches!(a, ColumnarValue::Scalar(_)));
     if constant && rows > 0 {
-        return scalar_call(call, eval, &args, 0).map(ColumnarValue::Scalar);
+        return for_all(rows, || scalar_call(call, eval, &args, 0));
     }
     let mut out = builder(&call.ty, rows);
     let mut values = Vec::with_capacity(rows);
@@ -86,6 +84,18 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
         Some(mut out) => Ok(ColumnarValue::Array(out.finish())),
         None => decimals(&values).map(ColumnarValue::Array),
     }
+}
+
+/// One value for all rows: computed once, but if it warns for each of them, as MySQL does.
+fn for_all(rows: usize, mut evaluate: impl FnMut() -> Result<Value>) -> Result<ColumnarValue> {
+    if let Ok(value) = speculate::attempt(&mut evaluate) {
+        return Ok(ColumnarValue::Scalar(value));
+    }
+    let mut value = Value::Null;
+    for _ in 0..rows {
+        value = evaluate()?;
+    }
+    Ok(ColumnarValue::Scalar(value))
 }
 
 /// The builder for a result; none for decimals, whose scale inside an expression is their own.

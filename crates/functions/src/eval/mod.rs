@@ -11,6 +11,7 @@
 
 pub(crate) mod branches;
 pub(crate) mod columnar;
+mod hoist;
 pub(crate) mod row;
 pub(crate) mod speculate;
 
@@ -25,6 +26,7 @@ use crate::ops::logic::truth;
 use crate::registry::FunctionDef;
 use crate::{EvalContext, Expr};
 
+pub use hoist::hoist;
 pub use row::Row;
 
 /// What an expression over a batch comes to.
@@ -168,20 +170,20 @@ pub(crate) fn append(out: &mut ColumnBuilder, datum: Datum<'_>, ty: &SqlType) ->
     }
 }
 
-/// A decimal at its type's scale, kept within its precision. Sums and products of 65 digits may have a few more, as in
-/// MySQL.
+/// A decimal at its type's scale, within what the type's Arrow type holds. Sums, products and what is made of them may have
+/// a few more digits than their type says, as in MySQL; casts and assignments are what cuts them.
 pub(crate) fn fit_decimal(value: types::Decimal, ty: &SqlType) -> types::Decimal {
     if ty.kind != TypeKind::Decimal {
         return value;
     }
-    let precision = u8::try_from(ty.length).unwrap_or(u8::MAX);
-    let limit = || {
-        let max = types::Decimal::max_value(precision, ty.decimals);
-        if value.is_negative() { max.neg() } else { max }
-    };
+    let wide = matches!(ty.arrow_type(), DataType::Decimal256(..));
     match value.rescale(ty.decimals) {
-        Some(fitted) if fitted.digits() <= precision || precision == types::Decimal::MAX_DIGITS => fitted,
-        _ => limit(),
+        Some(fitted) if wide || fitted.unscaled.to_i128().is_some() => fitted,
+        _ => {
+            let precision = u8::try_from(ty.length).unwrap_or(u8::MAX);
+            let max = types::Decimal::max_value(precision, ty.decimals);
+            if value.is_negative() { max.neg() } else { max }
+        }
     }
 }
 
@@ -280,6 +282,11 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
         Ok(value) => Expr::Literal { value, ty: expr.ty() },
         Err(_) => expr,
     }
+}
+
+/// Whether a constant can be computed without an error or a warning: if not, that is done for each row.
+pub fn is_silent(constant: &Expr, ctx: &EvalContext) -> bool {
+    !is_fallible(constant) || speculate::attempt(|| eval_value(constant, ctx)).is_ok()
 }
 
 /// Whether evaluating it can fail, warn or have effects: then it must not be done for rows that do not need it.

@@ -1,12 +1,13 @@
 //! Stored bytes to batches: decoding, the scan's filter, and the check that a row still belongs to the access path.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryBuilder, BooleanArray};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use catalog::layout::{IndexDecoder, RowDecoder, RowEncoder, TableLayout};
-use functions::{EvalContext, TimeZone, eval_predicate};
+use functions::{EvalContext, Expr, TimeZone, eval_predicate};
 use kv::KeyRange;
 use planner::plan::TableScan;
 use types::Result;
@@ -17,6 +18,8 @@ use crate::ranges::contain;
 /// Collects the rows of one batch. Its columns: the scan's, then the row's key where asked for.
 pub(super) struct Rows<'p> {
     scan: &'p TableScan,
+    /// The scan's filter with its constants computed.
+    filter: Option<Cow<'p, Expr>>,
     zone: TimeZone,
     decoder: Decoder,
     keys: Option<BinaryBuilder>,
@@ -52,6 +55,7 @@ impl<'p> Rows<'p> {
             .chain(with_keys.then_some(DataType::Binary));
         Ok(Self {
             scan,
+            filter: scan.filter.as_ref().map(|filter| functions::hoist(filter, eval)),
             zone,
             decoder,
             keys: with_keys.then(BinaryBuilder::new),
@@ -86,12 +90,12 @@ impl<'p> Rows<'p> {
     }
 
     pub fn has_filter(&self) -> bool {
-        self.scan.filter.is_some()
+        self.filter.is_some()
     }
 
     /// Which rows of a batch satisfy the scan's filter.
     pub fn filter(&self, batch: &RecordBatch, eval: &EvalContext) -> Result<BooleanArray> {
-        match &self.scan.filter {
+        match &self.filter {
             Some(filter) => eval_predicate(filter, batch, eval),
             None => Ok(BooleanArray::from(vec![true; batch.num_rows()])),
         }

@@ -1,0 +1,138 @@
+//! What a condition computes the same for all rows, computed once a statement, as MySQL caches it: it costs nothing for
+//! each row, and warns once.
+//!
+//! Not here: what can be computed when a statement is planned ([`super::fold`]); the constants of a SELECT list, which
+//! MySQL computes, and warns of, for each row.
+
+use std::borrow::Cow;
+
+use super::{Row, row};
+use crate::{EvalContext, Expr};
+
+/// The condition with its constants computed. What fails is left where it is: it may never be reached.
+pub fn hoist<'e>(condition: &'e Expr, ctx: &EvalContext) -> Cow<'e, Expr> {
+    let mut any = false;
+    condition.walk(&mut |e| any = any || (!is_leaf(e) && e.is_constant()));
+    if !any {
+        return Cow::Borrowed(condition);
+    }
+    let mut hoisted = condition.clone();
+    compute(&mut hoisted, true, ctx);
+    Cow::Owned(hoisted)
+}
+
+/// `once`: where MySQL converts a literal once. In arithmetic and as arguments of functions it does so for each row.
+fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
+    if is_leaf(expr) {
+        return;
+    }
+    if expr.is_constant() {
+        // With all digits that a quotient has, more than its type shows.
+        if (once || !is_converted_literal(expr))
+            && let Ok(cell) = row::evaluate(expr, &Row::None, ctx)
+        {
+            let (value, ty) = (cell.into_value(), expr.ty());
+            *expr = Expr::Literal { value, ty };
+        }
+        return;
+    }
+    match expr {
+        Expr::Call { function, args, .. } => {
+            let once = is_condition(function.0.name);
+            args.iter_mut().for_each(|arg| compute(arg, once, ctx));
+        }
+        Expr::Cast { input, .. } => compute(input, false, ctx),
+        Expr::Case {
+            branches, otherwise, ..
+        } => {
+            for (condition, value) in branches {
+                compute(condition, true, ctx);
+                compute(value, false, ctx);
+            }
+            if let Some(otherwise) = otherwise {
+                compute(otherwise, false, ctx);
+            }
+        }
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } => {}
+    }
+}
+
+fn is_leaf(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. }
+    )
+}
+
+fn is_converted_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Cast { input, implicit: true, .. } if is_leaf(input))
+}
+
+/// Comparisons and what combines them.
+fn is_condition(name: &str) -> bool {
+    matches!(
+        name,
+        "=" | "<>"
+            | "<"
+            | "<="
+            | ">"
+            | ">="
+            | "<=>"
+            | "in"
+            | "between"
+            | "like"
+            | "and"
+            | "or"
+            | "xor"
+            | "not"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use types::{SqlType, Value};
+
+    use super::*;
+    use crate::bind::TypeEnv;
+
+    fn column() -> Expr {
+        Expr::column(0, SqlType::BIGINT, true)
+    }
+
+    fn text(text: &str) -> Expr {
+        Expr::Literal {
+            value: Value::from(text),
+            ty: SqlType::varchar(4, types::Collation::Utf8mb40900AiCi),
+        }
+    }
+
+    fn call(name: &str, args: Vec<Expr>) -> Expr {
+        crate::bind::call(name, args, &TypeEnv::default()).unwrap()
+    }
+
+    /// How many warnings the condition leaves over `rows` rows once it has been hoisted.
+    fn warnings(condition: &Expr, rows: usize) -> u64 {
+        let ctx = EvalContext::default();
+        let hoisted = hoist(condition, &ctx);
+        for row in 0..rows {
+            crate::eval_row(&hoisted, &[Value::Int(row as i64)], &ctx).unwrap();
+        }
+        ctx.warnings.count()
+    }
+
+    #[test]
+    fn a_compared_literal_warns_once_and_an_added_one_for_each_row() {
+        assert_eq!(warnings(&call("=", vec![column(), text("1x")]), 5), 1);
+        let sum = call("+", vec![column(), text("1x")]);
+        assert_eq!(warnings(&call("=", vec![sum, column()]), 5), 5);
+    }
+
+    #[test]
+    fn what_has_no_constants_is_not_copied() {
+        let condition = call("=", vec![column(), column()]);
+        assert!(matches!(
+            hoist(&condition, &EvalContext::default()),
+            Cow::Borrowed(_)
+        ));
+    }
+}
