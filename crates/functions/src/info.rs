@@ -35,27 +35,18 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    known(
-        "version",
-        |_| Ok(text(60)),
-        |c, _| Ok(Value::from(c.ctx.version.as_str())),
-    )
-    .nullability(Nullability::Never),
+    known("version", |_| Ok(text(60)), |c, _| Ok(Value::from(c.ctx.version))).nullability(Nullability::Never),
     known(
         "database",
         |_| Ok(text(34)),
         |c, _| Ok(c.ctx.database.as_deref().map_or(Value::Null, Value::from)),
     )
     .nullability(Nullability::Always),
-    known(
-        "user",
-        |_| Ok(text(288)),
-        |c, _| Ok(Value::from(c.ctx.user.as_str())),
-    ),
+    known("user", |_| Ok(text(288)), |c, _| Ok(Value::from(&*c.ctx.user))),
     known(
         "current_user",
         |_| Ok(text(288)),
-        |c, _| Ok(Value::from(c.ctx.current_user.as_str())),
+        |c, _| Ok(Value::from(&*c.ctx.current_user)),
     ),
     known("current_role", |_| Ok(text(288)), |_, _| Ok(Value::from("NONE"))),
     known(

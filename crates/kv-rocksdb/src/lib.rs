@@ -13,6 +13,7 @@ mod scan;
 mod space;
 mod stats;
 mod storage;
+mod wakeful;
 mod write;
 
 pub mod layout;

@@ -8,6 +8,7 @@ use crate::failure::{from_open, from_rocksdb};
 use crate::layout::{FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::options::RocksOptions;
 use crate::space::FreeSpace;
+use crate::wakeful::Wakeful;
 use crate::write::Prepared;
 use kv::{
     ApplyError, Error, KeyGuard, KeyRange, KnownVersions, Result, ScanRequest, Seen, Storage, Timestamp,
@@ -31,6 +32,7 @@ pub struct RocksStorage {
     /// Versions dropped while compacting.
     pub(crate) dropped: Arc<AtomicU64>,
     pub(crate) deletions_cursor: Mutex<DeletionsCursor>,
+    pub(crate) wakeful: Wakeful,
     newest_commit_ts: Timestamp,
 }
 
@@ -55,6 +57,7 @@ impl RocksStorage {
             write_unsynced: WriteOptions::default(),
             dropped,
             deletions_cursor: Mutex::default(),
+            wakeful: Wakeful::start(),
             newest_commit_ts,
         })
     }

@@ -1,7 +1,7 @@
 //! Plans that all connections share.
 //!
 //! A plan is found by its text, the database its names were resolved in, the types of its parameters, and a hash of
-//! whatever else decides it. Whether it still fits the schema is for the caller to see ([`CachedPlan::schema_version`]).
+//! whatever else decides it. Whether it still fits is for the caller to see ([`CachedPlan::is_current`]).
 //! Plans that were chosen by how many rows a table has are made anew now and then, as tables grow.
 //! The cache is cut into shards, each with a lock of its own that is held for a lookup; when a shard is full, what was
 //! not used since the last time goes first (the clock algorithm).
@@ -44,6 +44,8 @@ pub struct CachedPlan {
     /// The version of the schema it was made for.
     pub schema_version: u64,
     pub parameters: usize,
+    /// When it is to be made again, if it depends on row estimates.
+    expires: Option<Instant>,
     /// What whoever runs the plan keeps beside it: made with the first run, gone with the plan.
     pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -51,11 +53,17 @@ pub struct CachedPlan {
 impl CachedPlan {
     pub fn new(plan: Plan, schema_version: u64, parameters: usize) -> Self {
         Self {
+            expires: depends_on_estimates(&plan).then(|| Instant::now() + ESTIMATES_HOLD),
             plan,
             schema_version,
             parameters,
             attachment: OnceLock::new(),
         }
+    }
+
+    /// Whether it still fits the schema, and what is known of how many rows there are.
+    pub fn is_current(&self, schema_version: u64) -> bool {
+        self.schema_version == schema_version && self.expires.is_none_or(|expires| Instant::now() < expires)
     }
 }
 
@@ -80,8 +88,6 @@ struct Entry {
     environment: u64,
     /// `None`: the text cannot share a plan, and is planned as it stands each time.
     plan: Option<Arc<CachedPlan>>,
-    /// When the plan is to be made again, if it depends on row estimates.
-    expires: Option<Instant>,
     used: AtomicBool,
 }
 
@@ -123,9 +129,7 @@ impl PlanCache {
     }
 
     pub fn get(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
-        let is_good = |entry: &Entry| entry.expires.is_none_or(|expires| Instant::now() < expires);
-        self.find(key, |entry| entry.plan.clone().filter(|_| is_good(entry)))
-            .flatten()
+        self.find(key, |entry| entry.plan.clone()).flatten()
     }
 
     /// Keeps a plan in place of the one that was there.
@@ -159,7 +163,6 @@ impl PlanCache {
             .get_mut(&hash)
             .and_then(|l| l.iter_mut().find(|e| e.is(key)))
         {
-            entry.expires = expiry(plan.as_deref());
             entry.plan = plan;
             return;
         }
@@ -174,16 +177,10 @@ impl PlanCache {
             database: key.database.map(Into::into),
             params: key.params.into(),
             environment: key.environment,
-            expires: expiry(plan.as_deref()),
             plan,
             used: AtomicBool::new(true),
         });
     }
-}
-
-fn expiry(plan: Option<&CachedPlan>) -> Option<Instant> {
-    plan.filter(|plan| depends_on_estimates(&plan.plan))
-        .map(|_| Instant::now() + ESTIMATES_HOLD)
 }
 
 /// Points are the best way whatever a table's size is; other ways were weighed against each other.

@@ -1,5 +1,6 @@
 //! Commands: what each packet of the client's asks for. COM_CHANGE_USER is `server`'s.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -153,10 +154,10 @@ impl Session {
 
     /// A statement's text as UTF-8. BLOBs in `_binary'...'` literals are no text, so bytes that are no UTF-8 are carried
     /// along for the planner, which gives them back or refuses them where they stand.
-    pub(crate) fn decode_statement(&self, bytes: &[u8]) -> Result<String> {
+    pub(crate) fn decode_statement<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
         match self.settings.charset_client {
-            Charset::Utf8mb4 | Charset::Binary => Ok(planner::carry_bytes(bytes).into_owned()),
-            _ => self.decode_text(bytes),
+            Charset::Utf8mb4 | Charset::Binary => Ok(planner::carry_bytes(bytes)),
+            _ => self.decode_text(bytes).map(Cow::Owned),
         }
     }
 

@@ -110,13 +110,22 @@ impl Session {
 
     fn cached(&self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let found = self.shared.plans.get(key);
-        let good = found.filter(|p| p.schema_version == self.shared.catalog.schema_version());
-        let statistics = &self.shared.statistics;
-        match &good {
-            Some(_) => statistics.plan_cache_hits.fetch_add(1, Ordering::Relaxed),
-            None => statistics.plan_cache_misses.fetch_add(1, Ordering::Relaxed),
-        };
-        good
+        let current = found.filter(|plan| self.is_current(plan));
+        if current.is_none() {
+            let misses = &self.shared.statistics.plan_cache_misses;
+            misses.fetch_add(1, Ordering::Relaxed);
+        }
+        current
+    }
+
+    /// Whether a plan that was kept may be used; counts the hit.
+    pub(crate) fn is_current(&self, plan: &CachedPlan) -> bool {
+        let current = plan.is_current(self.shared.catalog.schema_version());
+        if current {
+            let hits = &self.shared.statistics.plan_cache_hits;
+            hits.fetch_add(1, Ordering::Relaxed);
+        }
+        current
     }
 
     /// The databases the account may use: names in others are not told apart from names that do not exist.

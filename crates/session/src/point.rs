@@ -14,6 +14,9 @@ use wire::row::Format;
 use crate::run::Outcome;
 use crate::session::Session;
 
+/// Room for most rows.
+const ROW_BYTES: usize = 512;
+
 impl Session {
     /// The point select that a plan comes to, compiled with its first run and kept beside it.
     pub(crate) fn point_of<'a>(&self, plan: &'a CachedPlan) -> Option<&'a PointSelect> {
@@ -43,7 +46,7 @@ impl Session {
     ) -> io::Result<Result<Outcome>> {
         let columns = Self::plan_columns(&plan.plan);
         let encoder = self.row_encoder(columns, format);
-        let mut row = Vec::new();
+        let mut row = Vec::with_capacity(ROW_BYTES);
         let found = self.as_statement(|session| {
             let eval = session.eval_context(params, Strictness::Warn);
             let store = session.shared.store.clone();

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use arrow::record_batch::RecordBatch;
-use planner::Parsed;
 use planner::command::PrepareSource;
 use planner::plan::{Plan, ResultColumn};
+use planner::{CachedPlan, Parsed};
 use types::{Collation, Error, Result, SqlType, Value, errno};
 use wire::command::{BoundType, LongData, ParameterContext, StmtExecute};
 use wire::connection::PacketSink;
@@ -28,12 +28,22 @@ pub struct Prepared {
     parsed: Arc<Parsed>,
     /// The database that names without one are looked up in: the one of the moment of preparing.
     database: Option<Arc<str>>,
+    /// The plan of the last execution.
+    plan: Option<KeptPlan>,
     /// Types of the parameters, which a client sends once.
     bound: Vec<BoundType>,
     long_data: LongData,
     /// Long data that did not fit: told by the next execution.
     long_data_error: Option<Error>,
     cursor: Option<Cursor>,
+}
+
+/// A plan of the plan cache's, kept so that it need not be looked up by the statement's text each time.
+struct KeptPlan {
+    plan: Arc<CachedPlan>,
+    /// What it was planned for, beside what cannot change while the statement is prepared.
+    types: Vec<SqlType>,
+    environment: u64,
 }
 
 /// Rows that the client fetches in portions.
@@ -58,6 +68,8 @@ struct Execution {
     database: Option<Arc<str>>,
     values: Vec<Value>,
     types: Vec<SqlType>,
+    /// The plan of the execution before, if it was for the same types in the same environment.
+    kept: Option<Arc<CachedPlan>>,
     cursor: bool,
 }
 
@@ -88,6 +100,7 @@ impl Session {
                 text,
                 parsed: Arc::new(parsed),
                 database: self.database.clone(),
+                plan: None,
                 bound: Vec::new(),
                 long_data: LongData::new(),
                 long_data_error: None,
@@ -236,7 +249,7 @@ impl Session {
             client: self.settings.charset_client,
             collation: self.settings.collation_connection,
         };
-        let execution = match self.read_execution(execute, &context) {
+        let mut execution = match self.read_execution(execute, &context) {
             Ok(execution) => execution,
             Err(error) => {
                 self.count(Kind::Other, started, true);
@@ -245,7 +258,7 @@ impl Session {
         };
         self.process.begin("Execute", Some(execution.text.clone()));
         let current = std::mem::replace(&mut self.database, execution.database.clone());
-        let result = self.run_execution(execute.statement_id, &execution, out);
+        let result = self.run_execution(execute.statement_id, &mut execution, out);
         self.restore_database(current, &execution.database);
         let (kind, result) = result?;
         self.count(kind, started, result.is_err());
@@ -255,20 +268,17 @@ impl Session {
     fn run_execution(
         &mut self,
         id: u32,
-        execution: &Execution,
+        execution: &mut Execution,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
-        let Execution {
-            text,
-            parsed,
-            values,
-            types,
-            ..
-        } = execution;
-        let compiled = match self.compile_prepared(parsed, text, types) {
+        let values = std::mem::take(&mut execution.values);
+        let compiled = match self.compile_execution(id, execution) {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
+        let Execution {
+            text, parsed, types, ..
+        } = execution;
         let replan = |session: &mut Self| session.compile_prepared(parsed, text, types);
         if execution.cursor
             && let Compiled::Plan(plan) = &compiled
@@ -280,6 +290,22 @@ impl Session {
         self.run_compiled(compiled, values, Format::Binary, &replan, out)
     }
 
+    /// The plan kept of the execution before, or one of the plan cache's, which is kept then.
+    fn compile_execution(&mut self, id: u32, execution: &mut Execution) -> Result<Compiled> {
+        if let Some(kept) = execution.kept.take().filter(|plan| self.is_current(plan)) {
+            return Ok(Compiled::Plan(kept));
+        }
+        let compiled = self.compile_prepared(&execution.parsed, &execution.text, &execution.types)?;
+        if let (Compiled::Plan(plan), Some(prepared)) = (&compiled, self.prepared.get_mut(&id)) {
+            prepared.plan = Some(KeptPlan {
+                plan: plan.clone(),
+                types: execution.types.clone(),
+                environment: self.settings.plan_environment,
+            });
+        }
+        Ok(compiled)
+    }
+
     /// Selects the database again that was selected before a prepared statement ran in its own; unless the statement
     /// has dropped it.
     fn restore_database(&mut self, current: Option<Arc<str>>, of_statement: &Option<Arc<str>>) {
@@ -287,8 +313,9 @@ impl Session {
         if !dropped {
             self.database = current;
         }
-        self.process
-            .set_database(self.database.as_deref().map(str::to_owned));
+        if self.database != *of_statement {
+            self.process.set_database(self.database.clone());
+        }
     }
 
     fn executed(&mut self, result: Result<Outcome>) -> Result<Option<Done>> {
@@ -318,7 +345,11 @@ impl Session {
         }
         let count = prepared.parsed.parameters;
         let bound = execute.parameters(count, &mut prepared.bound, &mut prepared.long_data, context)?;
+        let environment = self.settings.plan_environment;
+        let kept = prepared.plan.as_ref();
+        let kept = kept.filter(|kept| kept.environment == environment && kept.types == bound.types);
         Ok(Execution {
+            kept: kept.map(|kept| kept.plan.clone()),
             text: prepared.text.clone(),
             parsed: prepared.parsed.clone(),
             database: prepared.database.clone(),
@@ -333,7 +364,7 @@ impl Session {
         &mut self,
         id: u32,
         compiled: Compiled,
-        params: &[Value],
+        params: Vec<Value>,
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<()>> {
@@ -348,7 +379,7 @@ impl Session {
         self.start_deadline(&plan.plan);
         let mut rows = Collected::limited(self.settings.memory_limit_bytes);
         let run = self.as_statement(|session| {
-            let eval = session.eval_context(params.to_vec(), functions::Strictness::Warn);
+            let eval = session.eval_context(params, functions::Strictness::Warn);
             session.query_to_sink(query, &eval, &mut rows)?;
             session.end_of_evaluation(&eval);
             Ok(())
@@ -466,7 +497,7 @@ impl Session {
         let replan =
             |session: &mut Self| session.compile_prepared(&statement.parsed, &statement.text, &types);
         let result = match replan(self) {
-            Ok(compiled) => self.run_compiled(compiled, &values, Format::Text, &replan, out),
+            Ok(compiled) => self.run_compiled(compiled, values, Format::Text, &replan, out),
             Err(error) => Ok((Kind::Other, Err(error))),
         };
         self.restore_database(current, &statement.database);

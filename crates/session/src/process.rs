@@ -23,7 +23,7 @@ pub struct Process {
 pub struct Activity {
     pub user: String,
     pub host: String,
-    pub database: Option<String>,
+    pub database: Option<Arc<str>>,
     /// `Query`, `Execute`, `Sleep` ...
     pub command: &'static str,
     pub state: &'static str,
@@ -41,7 +41,7 @@ impl Process {
         self.activity.lock().user.clone()
     }
 
-    pub(crate) fn set_database(&self, database: Option<String>) {
+    pub(crate) fn set_database(&self, database: Option<Arc<str>>) {
         self.activity.lock().database = database;
     }
 

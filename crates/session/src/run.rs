@@ -33,10 +33,7 @@ pub enum Outcome {
 impl Session {
     /// What expressions of the statement that starts now know.
     pub(crate) fn eval_context(&self, params: Vec<Value>, strictness: Strictness) -> Arc<EvalContext> {
-        let interrupt = self.process.interrupt.clone();
-        let deadline = self.deadline;
-        let interrupted =
-            move || interrupt.is_raised() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        // All fields are named: defaults would be allocated first, and this runs for every statement.
         Arc::new(EvalContext {
             params,
             sql_mode: self.settings.sql_mode,
@@ -44,19 +41,30 @@ impl Session {
             time_zone: self.settings.time_zone,
             now_us: self.now_us(),
             connection_id: self.process.id,
-            user: format!("{}@{}", self.client.user, self.client.host),
-            current_user: self.client.account.clone(),
-            database: self.database.as_deref().map(str::to_owned),
+            user: self.user.clone(),
+            current_user: self.current_user.clone(),
+            database: self.database.clone(),
             last_insert_id: self.last_insert_id,
             row_count: self.row_count,
             found_rows: self.found_rows,
             div_precision_increment: self.settings.div_precision_increment,
             max_allowed_packet: self.settings.max_allowed_packet,
-            version: crate::shared::VERSION.to_owned(),
-            interrupted: Arc::new(interrupted),
+            version: crate::shared::VERSION,
+            interrupted: self.interrupted(),
             user_variables: self.user_variables.clone(),
-            ..EvalContext::default()
+            warnings: Default::default(),
+            set_last_insert_id: Default::default(),
+            state: Default::default(),
         })
+    }
+
+    /// Tells whether the running statement is to end: by KILL, or by its time limit.
+    fn interrupted(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
+        let Some(deadline) = self.deadline else {
+            return self.interrupted.clone();
+        };
+        let interrupt = self.process.interrupt.clone();
+        Arc::new(move || interrupt.is_raised() || Instant::now() >= deadline)
     }
 
     /// Runs `body` as one statement's work on the transaction: what it wrote is kept if it succeeds, undone if it
@@ -460,11 +468,11 @@ fn has_limit(rel: &Rel) -> bool {
 }
 
 /// The stored tables a plan touches.
-pub(crate) fn plan_tables(plan: &Plan) -> Vec<Arc<Table>> {
-    fn of_rel(rel: &Rel, tables: &mut Vec<Arc<Table>>) {
+pub(crate) fn plan_tables(plan: &Plan) -> Vec<&Arc<Table>> {
+    fn of_rel<'p>(rel: &'p Rel, tables: &mut Vec<&'p Arc<Table>>) {
         match rel {
             Rel::OneRow | Rel::Virtual(_) => {}
-            Rel::Scan(TableScan { table, .. }) => tables.push(table.clone()),
+            Rel::Scan(TableScan { table, .. }) => tables.push(table),
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
@@ -477,13 +485,13 @@ pub(crate) fn plan_tables(plan: &Plan) -> Vec<Arc<Table>> {
     match plan {
         Plan::Query(query) => of_rel(&query.root, &mut tables),
         Plan::Insert(insert) => {
-            tables.push(insert.table.clone());
+            tables.push(&insert.table);
             if let InsertSource::Query(query) = &insert.source {
                 of_rel(&query.root, &mut tables);
             }
         }
-        Plan::Update(update) => tables.push(update.target.scan.table.clone()),
-        Plan::Delete(delete) => tables.push(delete.target.scan.table.clone()),
+        Plan::Update(update) => tables.push(&update.target.scan.table),
+        Plan::Delete(delete) => tables.push(&delete.target.scan.table),
     }
     tables
 }

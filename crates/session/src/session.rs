@@ -28,6 +28,11 @@ pub struct Session {
     pub(crate) shared: Arc<Shared>,
     pub(crate) process: Arc<Process>,
     pub(crate) client: ClientInfo,
+    /// USER() and CURRENT_USER().
+    pub(crate) user: Arc<str>,
+    pub(crate) current_user: Arc<str>,
+    /// Whether the process's interrupt is raised.
+    pub(crate) interrupted: Arc<dyn Fn() -> bool + Send + Sync>,
     /// The account the client works under, and the list of accounts it was found in.
     pub(crate) account: Arc<Account>,
     pub(crate) accounts: Arc<Accounts>,
@@ -107,12 +112,16 @@ impl Session {
         let variables = SessionVariables::new(&shared.variables);
         let settings = Arc::new(Settings::read(&variables));
         let table_locks = TransactionLocks::new(shared.catalog.metadata_locks());
+        let interrupt = process.interrupt.clone();
         let mut session = Self {
+            interrupted: Arc::new(move || interrupt.is_raised()),
             process,
             variables,
             settings,
             table_locks,
             client: ClientInfo::default(),
+            user: Arc::default(),
+            current_user: Arc::default(),
             account: Arc::new(no_account()),
             accounts: Arc::default(),
             database: None,
@@ -150,6 +159,8 @@ impl Session {
 
     fn start(&mut self, client: ClientInfo) -> Result<()> {
         let database = client.database.clone();
+        self.user = format!("{}@{}", client.user, client.host).into();
+        self.current_user = client.account.as_str().into();
         self.client = client;
         self.accounts = Arc::default();
         self.refresh_account();
@@ -192,7 +203,7 @@ impl Session {
             .put("collation_database", database.collation.name());
         self.settings_changed();
         self.database = Some(database.name.as_str().into());
-        self.process.set_database(Some(database.name.clone()));
+        self.process.set_database(self.database.clone());
         if self.settings.track_schema {
             self.changes.schema(&database.name);
         }

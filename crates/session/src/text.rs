@@ -23,23 +23,19 @@ impl Session {
     /// Runs the statements of a COM_QUERY and sends an answer for each; the first that fails is the last.
     pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let started = Instant::now();
-        if let Some(normalized) =
+        if let Some(mut normalized) =
             planner::normalize(text, &self.settings.sql_mode, self.settings.collation_connection)
         {
             match self.find_normalized(&normalized) {
                 Ok(Some(plan)) => {
                     self.begin_statement();
+                    let params = std::mem::take(&mut normalized.params);
                     let replan = |session: &mut Self| {
                         let found = session.find_normalized(&normalized)?;
                         found.map(Compiled::Plan).ok_or_else(schema_moves)
                     };
-                    let result = self.run_compiled(
-                        Compiled::Plan(plan),
-                        &normalized.params,
-                        Format::Text,
-                        &replan,
-                        out,
-                    )?;
+                    let result =
+                        self.run_compiled(Compiled::Plan(plan), params, Format::Text, &replan, out)?;
                     return self.finish_statement(result, started, out);
                 }
                 Ok(None) => {}
@@ -100,7 +96,7 @@ impl Session {
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
         let replan = |session: &mut Self| session.compile(parsed, None);
-        self.run_compiled(compiled, &[], Format::Text, &replan, out)
+        self.run_compiled(compiled, Vec::new(), Format::Text, &replan, out)
     }
 
     /// Clears what the last statement left for SHOW WARNINGS.
@@ -114,7 +110,7 @@ impl Session {
     pub(crate) fn run_compiled(
         &mut self,
         mut compiled: Compiled,
-        params: &[Value],
+        params: Vec<Value>,
         format: Format,
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
@@ -133,14 +129,14 @@ impl Session {
                 let kind = kind_of(&plan.plan);
                 self.start_deadline(&plan.plan);
                 let result = match self.point_of(plan) {
-                    Some(point) => self.run_point(plan, point, params.to_vec(), format, out)?,
-                    None => self.run_plan(&plan.plan, params.to_vec(), format, out)?,
+                    Some(point) => self.run_point(plan, point, params, format, out)?,
+                    None => self.run_plan(&plan.plan, params, format, out)?,
                 };
                 Ok((kind, result))
             }
             Compiled::Ddl(ddl) => Ok((Kind::Definition, self.run_ddl(ddl).map(Outcome::Ok))),
             Compiled::Command(command) => {
-                self.command_params = params.to_vec();
+                self.command_params = params;
                 self.run_command(command, format, out)
             }
         }

@@ -37,7 +37,7 @@ impl Surroundings for ServerTables<'_> {
                 id: process.id,
                 user: activity.user,
                 host: activity.host,
-                database: activity.database,
+                database: activity.database.as_deref().map(str::to_owned),
                 command: activity.command.to_owned(),
                 time_s: i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX),
                 state: Some(activity.state.to_owned()),

@@ -62,7 +62,7 @@ pub fn context(sql_mode: SqlMode, time_zone: TimeZone) -> EvalContext {
         current_user: "root@localhost".into(),
         database: Some("shop".into()),
         found_rows: 1,
-        version: "8.0.33".into(),
+        version: "8.0.33",
         ..EvalContext::default()
     }
 }

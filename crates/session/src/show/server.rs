@@ -55,7 +55,7 @@ impl Session {
                 Value::UInt(process.id),
                 text(activity.user),
                 text(activity.host),
-                activity.database.map_or(Value::Null, Value::String),
+                activity.database.as_deref().map_or(Value::Null, Value::from),
                 text(activity.command),
                 Value::Int(i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX)),
                 text(activity.state),
