@@ -177,7 +177,7 @@ impl Batches {
         if let Some(key) = resume {
             piece.rest.start = key;
         }
-        Ok((decoder.finish(), rows, ended))
+        Ok((decoder.finish()?, rows, ended))
     }
 
     fn finish(

@@ -3,12 +3,11 @@
 use arrow::array::ArrayRef;
 use codec::RowHandle;
 use codec::index::{HandleRef, IndexValue};
-use codec::row::ColumnSource;
+use codec::row::{ColumnBuffer, ColumnSource};
 use functions::TimeZone;
-use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, Value};
 
-use super::row::{builder, integer_value};
+use super::row::{buffer, integer_value};
 use super::stored::{clustered_parts, column, index_at, key_gives_back, restored_columns, whole_part};
 use super::zone::{from_stored, to_local};
 use crate::model::{Handle, Table};
@@ -53,7 +52,7 @@ fn find(table: &Table, position: usize, offset: usize) -> Result<Option<Place>> 
 pub struct IndexLayout {
     types: Vec<SqlType>,
     integer_handle: bool,
-    /// The type of each part, and the builders that want it.
+    /// The type of each part, and the columns that want it.
     parts: Vec<(SqlType, Vec<usize>)>,
     /// The same for the parts of a clustered handle, up to the last one that is wanted.
     handle_parts: Vec<(SqlType, Vec<usize>)>,
@@ -118,27 +117,24 @@ impl IndexLayout {
         &self.types
     }
 
-    /// A builder per chosen column.
-    pub fn builders(&self, capacity: usize) -> Vec<ColumnBuilder> {
-        self.types
-            .iter()
-            .map(|ty| ColumnBuilder::new(ty, capacity))
-            .collect()
+    /// An empty buffer per chosen column.
+    pub fn buffers(&self) -> Vec<ColumnBuffer> {
+        self.types.iter().map(ColumnBuffer::new).collect()
     }
 
-    /// Appends an entry to the builders, one per chosen column. After an error the builders' lengths may differ.
+    /// Appends an entry to the buffers, one per chosen column. After an error the buffers' lengths may differ.
     pub fn decode_entry(
         &self,
         key: &[u8],
         value: &[u8],
         zone: TimeZone,
-        builders: &mut [ColumnBuilder],
+        buffers: &mut [ColumnBuffer],
     ) -> Result<()> {
-        let mut give = |position: usize, value: &Value| builder(builders, position)?.append(value);
+        let mut give = |position: usize, value: &Value| buffer(buffers, position)?.push(value);
         let value = self.decode_keys(key, value, zone, &mut give)?;
         if let Some(decoder) = &self.restored {
             let row = restored_row(&value)?;
-            decoder.decode_view(&row, |packed| to_local(packed, zone), builders)?;
+            decoder.decode_view(&row, |packed| to_local(packed, zone), buffers)?;
         }
         Ok(())
     }
@@ -255,7 +251,7 @@ fn restored_row<'v>(value: &IndexValue<'v>) -> Result<codec::row::RowView<'v>> {
 pub struct IndexDecoder {
     layout: IndexLayout,
     zone: TimeZone,
-    builders: Vec<ColumnBuilder>,
+    buffers: Vec<ColumnBuffer>,
     rows: usize,
 }
 
@@ -268,7 +264,7 @@ impl IndexDecoder {
 
     pub fn with_layout(layout: IndexLayout, zone: TimeZone) -> Self {
         Self {
-            builders: layout.builders(0),
+            buffers: layout.buffers(),
             layout,
             zone,
             rows: 0,
@@ -278,7 +274,7 @@ impl IndexDecoder {
     /// After an error the entries so far are lost.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.layout
-            .decode_entry(key, value, self.zone, &mut self.builders)?;
+            .decode_entry(key, value, self.zone, &mut self.buffers)?;
         self.rows += 1;
         Ok(())
     }
@@ -294,12 +290,15 @@ impl IndexDecoder {
 
     /// Bytes of strings so far.
     pub fn data_bytes(&self) -> usize {
-        self.builders.iter().map(ColumnBuilder::data_bytes).sum()
+        self.buffers.iter().map(ColumnBuffer::data_bytes).sum()
     }
 
     /// The arrays; the decoder is empty again.
-    pub fn finish(&mut self) -> Vec<ArrayRef> {
+    ///
+    /// # Errors
+    /// 1034 where stored text is damaged.
+    pub fn finish(&mut self) -> Result<Vec<ArrayRef>> {
         self.rows = 0;
-        self.builders.iter_mut().map(ColumnBuilder::finish).collect()
+        self.buffers.iter_mut().map(ColumnBuffer::finish).collect()
     }
 }

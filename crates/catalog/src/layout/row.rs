@@ -2,9 +2,8 @@
 
 use arrow::array::ArrayRef;
 use codec::RowHandle;
-use codec::row::ColumnSource;
+use codec::row::{ColumnBuffer, ColumnSource};
 use functions::TimeZone;
-use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value};
 
 use super::defaults::original_default;
@@ -26,9 +25,9 @@ pub struct TableLayout {
 enum RowKey {
     /// Nothing; and whether handles are integers.
     Unused { integer: bool },
-    /// The integer handle, by these builders.
+    /// The integer handle, for these columns.
     Integer(Vec<usize>),
-    /// Parts: the type of each, up to the last one asked for, and the builders that want it.
+    /// Parts: the type of each, up to the last one asked for, and the columns that want it.
     Parts(Vec<(SqlType, Vec<usize>)>),
 }
 
@@ -82,35 +81,32 @@ impl TableLayout {
         &self.types
     }
 
-    /// A builder per chosen column.
-    pub fn builders(&self, capacity: usize) -> Vec<ColumnBuilder> {
-        self.types
-            .iter()
-            .map(|ty| ColumnBuilder::new(ty, capacity))
-            .collect()
+    /// An empty buffer per chosen column.
+    pub fn buffers(&self) -> Vec<ColumnBuffer> {
+        self.types.iter().map(ColumnBuffer::new).collect()
     }
 
-    /// Appends a row to the builders, one per chosen column. After an error the builders' lengths may differ.
+    /// Appends a row to the buffers, one per chosen column. After an error the buffers' lengths may differ.
     pub fn decode_row(
         &self,
         key: &[u8],
         value: &[u8],
         zone: TimeZone,
-        builders: &mut [ColumnBuilder],
+        buffers: &mut [ColumnBuffer],
     ) -> Result<()> {
         self.row
-            .decode(value, |packed| to_local(packed, zone), builders)?;
+            .decode(value, |packed| to_local(packed, zone), buffers)?;
         match &self.key {
             RowKey::Unused { .. } => {}
             RowKey::Integer(wanted) => {
                 let handle = codec::key::int_handle(key)?;
                 for &position in wanted {
-                    builder(builders, position)?.append_i64(handle)?;
+                    buffer(buffers, position)?.push(&Value::Int(handle))?;
                 }
             }
             RowKey::Parts(parts) => {
                 each_part(parts, key, zone, &mut |position, value| {
-                    builder(builders, position)?.append(value)
+                    buffer(buffers, position)?.push(value)
                 })?;
             }
         }
@@ -170,10 +166,10 @@ fn each_part(
     Ok(())
 }
 
-pub(super) fn builder(builders: &mut [ColumnBuilder], position: usize) -> Result<&mut ColumnBuilder> {
-    builders
+pub(super) fn buffer(buffers: &mut [ColumnBuffer], position: usize) -> Result<&mut ColumnBuffer> {
+    buffers
         .get_mut(position)
-        .ok_or_else(|| Error::internal("fewer builders than chosen columns"))
+        .ok_or_else(|| Error::internal("fewer buffers than chosen columns"))
 }
 
 /// An integer handle as a value of its column's type.
@@ -194,8 +190,10 @@ pub(super) fn integer_value(handle: i64, ty: &SqlType) -> Result<Value> {
 pub struct RowDecoder {
     layout: TableLayout,
     zone: TimeZone,
-    builders: Vec<ColumnBuilder>,
+    buffers: Vec<ColumnBuffer>,
     rows: usize,
+    /// Rows that the next batch probably has: as many as the last one.
+    expected_rows: usize,
 }
 
 impl RowDecoder {
@@ -209,17 +207,22 @@ impl RowDecoder {
 
     pub fn with_layout(layout: TableLayout, zone: TimeZone) -> Self {
         Self {
-            builders: layout.builders(0),
+            buffers: layout.buffers(),
             layout,
             zone,
             rows: 0,
+            expected_rows: 0,
         }
     }
 
     /// After an error the rows so far are lost.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.rows == 0 && self.expected_rows > 0 {
+            let rows = self.expected_rows;
+            self.buffers.iter_mut().for_each(|buffer| buffer.reserve(rows));
+        }
         self.layout
-            .decode_row(key, value, self.zone, &mut self.builders)?;
+            .decode_row(key, value, self.zone, &mut self.buffers)?;
         self.rows += 1;
         Ok(())
     }
@@ -235,12 +238,15 @@ impl RowDecoder {
 
     /// Bytes of strings so far.
     pub fn data_bytes(&self) -> usize {
-        self.builders.iter().map(ColumnBuilder::data_bytes).sum()
+        self.buffers.iter().map(ColumnBuffer::data_bytes).sum()
     }
 
     /// The arrays; the decoder is empty again.
-    pub fn finish(&mut self) -> Vec<ArrayRef> {
-        self.rows = 0;
-        self.builders.iter_mut().map(ColumnBuilder::finish).collect()
+    ///
+    /// # Errors
+    /// 1034 where stored text is damaged.
+    pub fn finish(&mut self) -> Result<Vec<ArrayRef>> {
+        self.expected_rows = std::mem::take(&mut self.rows);
+        self.buffers.iter_mut().map(ColumnBuffer::finish).collect()
     }
 }

@@ -146,7 +146,7 @@ fn rows_come_back_whatever_the_handle() {
             let mut decoder = RowDecoder::new(&table, &chosen, ZONE).unwrap();
             decoder.push(&key, &value).unwrap();
             assert_eq!(decoder.len(), 1);
-            for (array, offset) in decoder.finish().iter().zip(chosen) {
+            for (array, offset) in decoder.finish().unwrap().iter().zip(chosen) {
                 assert_eq!(value_at(array, 0, &table.columns[offset].ty), row[offset]);
             }
         }
@@ -280,7 +280,7 @@ fn entries_come_back_whatever_index_and_handle() {
                 assert_eq!(values, expected);
                 let mut decoder = IndexDecoder::with_layout(layout.clone(), ZONE);
                 decoder.push(&entry.key, &entry.value).unwrap();
-                for ((array, value), ty) in decoder.finish().iter().zip(&expected).zip(layout.types()) {
+                for ((array, value), ty) in decoder.finish().unwrap().iter().zip(&expected).zip(layout.types()) {
                     assert_eq!(&value_at(array, 0, ty), value);
                 }
                 damage_is_an_error(&layout, &entry);

@@ -84,6 +84,7 @@ pub(crate) fn encode_unsigned(value: u64, out: &mut Vec<u8>) {
     }
 }
 
+#[inline]
 pub fn decode_signed(bytes: &[u8]) -> Result<i64> {
     match bytes {
         [b] => Ok(i64::from(*b as i8)),
@@ -98,6 +99,7 @@ pub fn decode_signed(bytes: &[u8]) -> Result<i64> {
     }
 }
 
+#[inline]
 pub fn decode_unsigned(bytes: &[u8]) -> Result<u64> {
     match bytes {
         [b] => Ok(u64::from(*b)),
@@ -113,10 +115,12 @@ pub fn decode_unsigned(bytes: &[u8]) -> Result<u64> {
 }
 
 /// Microseconds of a TIME.
+#[inline]
 pub fn decode_time(bytes: &[u8]) -> Result<i64> {
     Ok(decode_signed(bytes)? / NANOS_PER_MICRO)
 }
 
+#[inline]
 pub fn decode_double(mut bytes: &[u8]) -> Result<f64> {
     let value = decode_f64(&mut bytes)?;
     match bytes.len() {

@@ -1,9 +1,8 @@
-//! Chosen columns of rows, straight into Arrow builders.
+//! Chosen columns of rows, straight into the buffers of Arrow arrays.
 
-use types::array::ColumnBuilder;
 use types::{SqlType, TypeKind, Value};
 
-use super::{RowView, cell};
+use super::{Cell, ColumnBuffer, RowView, cell};
 use crate::Result;
 
 /// A column to decode.
@@ -15,68 +14,40 @@ pub struct ColumnSource {
     pub default: Value,
 }
 
-/// How a cell's bytes become a builder's next value.
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    Signed,
-    Unsigned,
-    /// In UTC; converted.
-    Timestamp,
-    Time,
-    Double,
-    Decimal,
-    Text,
-    Bytes,
-}
-
-impl Form {
-    fn of(ty: &SqlType) -> Self {
-        match ty.kind {
-            TypeKind::Timestamp => Self::Timestamp,
-            TypeKind::Date | TypeKind::DateTime | TypeKind::Year => Self::Unsigned,
-            TypeKind::Time => Self::Time,
-            TypeKind::Float | TypeKind::Double => Self::Double,
-            TypeKind::Decimal => Self::Decimal,
-            _ if ty.is_integer() && ty.unsigned => Self::Unsigned,
-            _ if ty.is_integer() => Self::Signed,
-            _ if ty.is_binary() => Self::Bytes,
-            _ => Self::Text,
-        }
-    }
-}
-
 /// Decodes the same columns out of many rows. Made once per scan.
 #[derive(Debug, Clone)]
 pub struct RowDecoder {
     /// Ascending by id, as rows have them; each with its place among the wanted columns.
-    columns: Vec<(usize, ColumnSource, Form)>,
+    columns: Vec<(usize, ColumnSource)>,
 }
 
 impl RowDecoder {
-    /// Columns that come from elsewhere (a row's key) are simply not named; `columns[i].0` is the builder's position.
+    /// Columns that come from elsewhere (a row's key) are simply not named; `columns[i].0` is the buffer's position.
     pub fn new(columns: impl IntoIterator<Item = (usize, ColumnSource)>) -> Self {
-        let mut columns: Vec<_> = columns
-            .into_iter()
-            .map(|(position, source)| {
-                let form = Form::of(&source.ty);
-                (position, source, form)
-            })
-            .collect();
+        let mut columns: Vec<_> = columns.into_iter().collect();
         columns.sort_by_key(|c| c.1.id);
         Self { columns }
     }
 
-    /// Appends one value to each of the named builders. `utc_to_local` turns a packed TIMESTAMP of the row into one of the
+    /// Whether no column is wanted: then rows need not be looked at.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Appends one value to each of the named buffers. `utc_to_local` turns a packed TIMESTAMP of the row into one of the
     /// session's zone.
     ///
-    /// After an error some builders may have one value more than others: the batch is lost.
+    /// After an error some buffers may have one value more than others: the batch is lost.
     pub fn decode(
         &self,
         row: &[u8],
         utc_to_local: impl Fn(u64) -> u64,
-        builders: &mut [ColumnBuilder],
+        buffers: &mut [ColumnBuffer],
     ) -> Result<(), types::Error> {
-        self.decode_view(&RowView::parse(row)?, utc_to_local, builders)
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        self.decode_view(&RowView::parse(row)?, utc_to_local, buffers)
     }
 
     /// [`RowDecoder::decode`] of a row whose header has been read.
@@ -84,23 +55,17 @@ impl RowDecoder {
         &self,
         view: &RowView<'_>,
         utc_to_local: impl Fn(u64) -> u64,
-        builders: &mut [ColumnBuilder],
+        buffers: &mut [ColumnBuffer],
     ) -> Result<(), types::Error> {
-        let (mut position, count) = (0, view.value_count());
-        for (builder, source, form) in &self.columns {
-            let Some(builder) = builders.get_mut(*builder) else {
-                return Err(types::Error::internal("a row decoder was given too few builders"));
+        let mut cursor = view.cursor();
+        for (position, source) in &self.columns {
+            let Some(buffer) = buffers.get_mut(*position) else {
+                return Err(types::Error::internal("a row decoder was given too few buffers"));
             };
-            // Both lists ascend, so that one pass finds all.
-            while position < count && view.id_at(position) < source.id {
-                position += 1;
-            }
-            if position < count && view.id_at(position) == source.id {
-                append(view.value(position)?, *form, &utc_to_local, builder)?;
-            } else if view.is_null(source.id) {
-                builder.append_null();
-            } else {
-                append_default(source, &utc_to_local, builder)?;
+            match cursor.find(source.id)? {
+                Cell::Bytes(bytes) => buffer.push_cell(bytes, &utc_to_local)?,
+                Cell::Null => buffer.push_null(),
+                Cell::Missing => push_default(source, &utc_to_local, buffer)?,
             }
         }
         Ok(())
@@ -123,14 +88,15 @@ impl RowDecoder {
         utc_to_local: impl Fn(u64) -> u64,
         out: &mut [Value],
     ) -> Result<(), types::Error> {
-        for (position, source, _) in &self.columns {
+        let mut cursor = view.cursor();
+        for (position, source) in &self.columns {
             let Some(slot) = out.get_mut(*position) else {
                 return Err(types::Error::internal("a row decoder was given too few values"));
             };
-            let value = match view.get(source.id)? {
-                super::Cell::Bytes(bytes) => cell::decode(bytes, &source.ty)?,
-                super::Cell::Null => Value::Null,
-                super::Cell::Missing => source.default.clone(),
+            let value = match cursor.find(source.id)? {
+                Cell::Bytes(bytes) => cell::decode(bytes, &source.ty)?,
+                Cell::Null => Value::Null,
+                Cell::Missing => source.default.clone(),
             };
             *slot = match value {
                 Value::UInt(packed) if source.ty.kind == TypeKind::Timestamp => {
@@ -143,34 +109,17 @@ impl RowDecoder {
     }
 }
 
-fn append(
-    bytes: &[u8],
-    form: Form,
-    utc_to_local: &impl Fn(u64) -> u64,
-    builder: &mut ColumnBuilder,
-) -> Result<(), types::Error> {
-    match form {
-        Form::Signed => builder.append_i64(cell::decode_signed(bytes)?),
-        Form::Unsigned => builder.append_u64(cell::decode_unsigned(bytes)?),
-        Form::Timestamp => builder.append_u64(utc_to_local(cell::decode_unsigned(bytes)?)),
-        Form::Time => builder.append_i64(cell::decode_time(bytes)?),
-        Form::Double => builder.append_f64(cell::decode_double(bytes)?),
-        Form::Decimal => builder.append_decimal(&cell::decode_decimal(bytes)?),
-        Form::Text => builder.append_str(cell::decode_text(bytes)?),
-        Form::Bytes => builder.append_bytes(bytes),
-    }
-}
-
-fn append_default(
+#[cold]
+fn push_default(
     source: &ColumnSource,
     utc_to_local: &impl Fn(u64) -> u64,
-    builder: &mut ColumnBuilder,
+    buffer: &mut ColumnBuffer,
 ) -> Result<(), types::Error> {
     match &source.default {
         Value::UInt(packed) if source.ty.kind == TypeKind::Timestamp => {
-            builder.append_u64(utc_to_local(*packed))
+            buffer.push(&Value::UInt(utc_to_local(*packed)))
         }
-        value => builder.append(value),
+        value => buffer.push(value),
     }
 }
 
@@ -224,7 +173,7 @@ mod tests {
             default: if *id == 4 { Value::Int(42) } else { Value::Null },
         });
         let decoder = RowDecoder::new(sources.enumerate());
-        let mut builders: Vec<_> = wanted.iter().map(|w| ColumnBuilder::new(&w.1, 1)).collect();
+        let mut builders: Vec<_> = wanted.iter().map(|w| ColumnBuffer::new(&w.1)).collect();
         decoder.decode(&row, |packed| packed + 1, &mut builders).unwrap();
         let mut values = vec![Value::Null; wanted.len()];
         decoder
@@ -235,7 +184,7 @@ mod tests {
                 Value::UInt(v) if ty.kind == TypeKind::Timestamp => Value::UInt(v + 1),
                 other => other,
             };
-            assert_eq!(value_at(&builder.finish(), 0, &ty), expected);
+            assert_eq!(value_at(&builder.finish().unwrap(), 0, &ty), expected);
             assert_eq!(value, expected);
         }
     }
@@ -249,7 +198,7 @@ mod tests {
                 (i, ColumnSource { id: i as i64 * 2 + 1, ty: *ty, default: Value::Null })
             });
             let decoder = RowDecoder::new(sources);
-            let mut builders: Vec<_> = types.iter().map(|(ty, _)| ColumnBuilder::new(ty, 1)).collect();
+            let mut builders: Vec<_> = types.iter().map(|(ty, _)| ColumnBuffer::new(ty)).collect();
             let _ = decoder.decode(&bytes, |p| p, &mut builders);
         }
     }

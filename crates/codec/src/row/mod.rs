@@ -10,19 +10,21 @@
 //! that is in neither list was added after the row was written, or is held by the key.
 //!
 //! - [`RowEncoder`] writes rows; [`RowView`] finds a column's bytes in one; [`RowDecoder`] moves chosen columns into
-//!   Arrow builders.
+//!   [`ColumnBuffer`]s, which become Arrow arrays.
 //! - [`cell`]: the bytes of one value.
 //!
 //! Which columns a table stores in its rows is in `catalog::layout`.
 
 pub mod cell;
+mod column;
 mod decode;
 mod encode;
 mod view;
 
+pub use column::ColumnBuffer;
 pub use decode::{ColumnSource, RowDecoder};
 pub use encode::RowEncoder;
-pub use view::{Cell, RowView};
+pub use view::{Cell, Cursor, RowView};
 
 pub const VERSION: u8 = 128;
 const FLAG_LARGE: u8 = 1;

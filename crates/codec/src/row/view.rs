@@ -16,14 +16,16 @@ pub enum Cell<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct RowView<'a> {
     large: bool,
-    /// Ids of the values, then of the NULLs.
+    /// Ids of the values.
     ids: &'a [u8],
+    null_ids: &'a [u8],
     value_count: usize,
     ends: &'a [u8],
     data: &'a [u8],
 }
 
 impl<'a> RowView<'a> {
+    #[inline]
     pub fn parse(row: &'a [u8]) -> Result<Self> {
         const WHAT: &str = "a row";
         let Some((header, rest)) = row.split_first_chunk::<HEADER_LEN>() else {
@@ -47,7 +49,10 @@ impl<'a> RowView<'a> {
         let null_count = usize::from(u16::from_le_bytes([n0, n1]));
         let (id_len, end_len) = if large { (4, 4) } else { (1, 2) };
         let (ids, rest) = rest
-            .split_at_checked((value_count + null_count) * id_len)
+            .split_at_checked(value_count * id_len)
+            .ok_or(Error::Truncated { what: WHAT })?;
+        let (null_ids, rest) = rest
+            .split_at_checked(null_count * id_len)
             .ok_or(Error::Truncated { what: WHAT })?;
         let (ends, data) = rest
             .split_at_checked(value_count * end_len)
@@ -55,6 +60,7 @@ impl<'a> RowView<'a> {
         Ok(Self {
             large,
             ids,
+            null_ids,
             value_count,
             ends,
             data,
@@ -63,10 +69,10 @@ impl<'a> RowView<'a> {
 
     /// What the row holds of a column. A row whose values' ends are out of order or beyond the row is an error.
     pub fn get(&self, id: i64) -> Result<Cell<'a>> {
-        if let Some(position) = self.search(id, 0, self.value_count) {
+        if let Some(position) = self.search(self.ids, id) {
             return self.value(position).map(Cell::Bytes);
         }
-        Ok(match self.search(id, self.value_count, self.id_count()) {
+        Ok(match self.search(self.null_ids, id) {
             Some(_) => Cell::Null,
             None => Cell::Missing,
         })
@@ -77,69 +83,114 @@ impl<'a> RowView<'a> {
         self.value_count
     }
 
-    /// The id of the value at a position below [`RowView::value_count`].
-    pub(super) fn id_at(&self, position: usize) -> i64 {
-        if self.large {
-            let at = position * 4;
-            match self.ids.get(at..at + 4) {
-                Some(&[a, b, c, d]) => i64::from(u32::from_le_bytes([a, b, c, d])),
-                _ => -1,
-            }
-        } else {
-            self.ids.get(position).map_or(-1, |id| i64::from(*id))
+    /// To find several columns, in ascending order of their ids.
+    #[inline]
+    pub fn cursor(&self) -> Cursor<'a> {
+        Cursor {
+            view: *self,
+            values_passed: 0,
+            nulls_passed: 0,
         }
     }
 
     /// The bytes of the value at a position below [`RowView::value_count`].
-    pub(super) fn value(&self, position: usize) -> Result<&'a [u8]> {
+    #[inline]
+    fn value(&self, position: usize) -> Result<&'a [u8]> {
+        const MALFORMED: Error = Error::Malformed {
+            what: "the ends of a row's values",
+        };
+        let (start, end) = if self.large {
+            self.large_ends(position)
+        } else {
+            self.small_ends(position)
+        }
+        .ok_or(MALFORMED)?;
+        self.data.get(start..end).ok_or(MALFORMED)
+    }
+
+    /// Where a value begins and ends: the end of the one before, and its own, which lie side by side.
+    #[inline]
+    fn small_ends(&self, position: usize) -> Option<(usize, usize)> {
+        let end = |bytes: [u8; 2]| usize::from(u16::from_le_bytes(bytes));
+        if position == 0 {
+            return Some((0, end(*self.ends.first_chunk()?)));
+        }
+        let [a, b, c, d] = *self.ends.get(position * 2 - 2..)?.first_chunk()?;
+        Some((end([a, b]), end([c, d])))
+    }
+
+    fn large_ends(&self, position: usize) -> Option<(usize, usize)> {
+        let end = |position: usize| {
+            let bytes = self.ends.get(position * 4..)?.first_chunk()?;
+            Some(u32::from_le_bytes(*bytes) as usize)
+        };
         let start = match position.checked_sub(1) {
-            Some(previous) => self.end(previous)?,
+            Some(previous) => end(previous)?,
             None => 0,
         };
-        self.data.get(start..self.end(position)?).ok_or(Error::Malformed {
-            what: "the ends of a row's values",
+        Some((start, end(position)?))
+    }
+
+    /// Binary search.
+    fn search(&self, ids: &[u8], id: i64) -> Option<usize> {
+        if self.large {
+            let (ids, _) = ids.as_chunks::<4>();
+            let id = u32::try_from(id).ok()?;
+            ids.binary_search_by_key(&id, |bytes| u32::from_le_bytes(*bytes)).ok()
+        } else {
+            ids.binary_search(&u8::try_from(id).ok()?).ok()
+        }
+    }
+}
+
+/// Finds columns one after the other. See [`RowView::cursor`].
+#[derive(Debug, Clone)]
+pub struct Cursor<'a> {
+    view: RowView<'a>,
+    /// How many of the values' ids, and of the NULLs', are below the column that is looked for next.
+    values_passed: usize,
+    nulls_passed: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// As [`RowView::get`], of an id not below the one before.
+    #[inline]
+    pub fn find(&mut self, id: i64) -> Result<Cell<'a>> {
+        if self.view.large {
+            return self.view.get(id);
+        }
+        let Ok(id) = u8::try_from(id) else {
+            return Ok(Cell::Missing);
+        };
+        if seek(self.view.ids, &mut self.values_passed, id) {
+            return self.view.value(self.values_passed).map(Cell::Bytes);
+        }
+        Ok(match seek(self.view.null_ids, &mut self.nulls_passed, id) {
+            true => Cell::Null,
+            false => Cell::Missing,
         })
     }
+}
 
-    pub(super) fn is_null(&self, id: i64) -> bool {
-        self.search(id, self.value_count, self.id_count()).is_some()
+/// Whether `id` is in the rest of the ascending `ids`; leaves `passed` there, or where it would be.
+#[inline]
+fn seek(ids: &[u8], passed: &mut usize, id: u8) -> bool {
+    let Some(&next) = ids.get(*passed) else {
+        return false;
+    };
+    if next >= id {
+        return next == id;
     }
-
-    fn id_count(&self) -> usize {
-        if self.large {
-            self.ids.len() / 4
-        } else {
-            self.ids.len()
-        }
+    // Ids have few gaps: were there none from here, it would be as many places on as it is larger, and it cannot be
+    // further.
+    let furthest = *passed + usize::from(id - next);
+    if ids.get(furthest) == Some(&id) {
+        *passed = furthest;
+        return true;
     }
-
-    fn end(&self, position: usize) -> Result<usize> {
-        let truncated = Error::Truncated { what: "a row" };
-        if self.large {
-            match self.ends.get(position * 4..position * 4 + 4) {
-                Some(&[a, b, c, d]) => Ok(u32::from_le_bytes([a, b, c, d]) as usize),
-                _ => Err(truncated),
-            }
-        } else {
-            match self.ends.get(position * 2..position * 2 + 2) {
-                Some(&[a, b]) => Ok(usize::from(u16::from_le_bytes([a, b]))),
-                _ => Err(truncated),
-            }
-        }
-    }
-
-    /// Binary search in `ids[low..high]`.
-    fn search(&self, id: i64, mut low: usize, mut high: usize) -> Option<usize> {
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.id_at(middle).cmp(&id) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(middle),
-            }
-        }
-        None
-    }
+    let rest = ids.get(*passed..furthest.min(ids.len())).unwrap_or_default();
+    *passed += rest.partition_point(|&other| other < id);
+    ids.get(*passed) == Some(&id)
 }
 
 #[cfg(test)]
@@ -202,12 +253,35 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_cursor_finds_what_get_finds(
+            held: std::collections::BTreeMap<u8, bool>,
+            wanted: std::collections::BTreeSet<u8>,
+            last_id in prop::sample::select(vec![255_i64, 300]),
+        ) {
+            let mut columns: Vec<_> = held
+                .iter()
+                .map(|(&id, &null)| (i64::from(id), (!null).then(|| vec![id; usize::from(id % 5)])))
+                .collect();
+            if !held.contains_key(&255) || last_id > 255 {
+                columns.push((last_id, Some(vec![1])));
+            }
+            let bytes = row(&columns);
+            let view = RowView::parse(&bytes).unwrap();
+            let mut cursor = view.cursor();
+            for id in wanted.iter().map(|&id| i64::from(id)).chain([last_id, 1000]) {
+                prop_assert_eq!(cursor.find(id), view.get(id));
+            }
+        }
+
+        #[test]
         fn any_bytes_parse_or_fail(input: Vec<u8>, large: bool, ids: Vec<i64>) {
             for prefix in [vec![], vec![VERSION, u8::from(large), 2, 0, 1, 0]] {
                 let bytes = [prefix, input.clone()].concat();
                 if let Ok(view) = RowView::parse(&bytes) {
+                    let mut cursor = view.cursor();
                     for id in ids.iter().copied().chain(0..4) {
                         let _ = view.get(id);
+                        let _ = cursor.find(id);
                     }
                 }
             }

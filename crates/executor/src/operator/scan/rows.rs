@@ -80,8 +80,8 @@ impl<'p> Rows<'p> {
     /// The rows pushed since the last call.
     pub fn take(&mut self) -> Result<RecordBatch> {
         let mut columns: Vec<ArrayRef> = match &mut self.decoder {
-            Decoder::Row(decoder) => decoder.finish(),
-            Decoder::Entry(decoder) => decoder.finish(),
+            Decoder::Row(decoder) => decoder.finish()?,
+            Decoder::Entry(decoder) => decoder.finish()?,
         };
         if let Some(keys) = &mut self.keys {
             columns.push(Arc::new(keys.finish()));

@@ -1,0 +1,332 @@
+//! One column's cells, collected into an Arrow array.
+//!
+//! For scans: cells go from the row into the array's own buffers, and text is checked to be UTF-8 once for all rows.
+//! Values that come from elsewhere than rows are collected by [`types::array::ColumnBuilder`].
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryArray, Float64Array, Int64Array, NullArray, StringArray, UInt64Array};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use types::array::ColumnBuilder;
+use types::{SqlType, TypeKind, Value, errno};
+
+use super::cell;
+use crate::Error;
+
+/// Collects the cells of one column.
+#[derive(Debug)]
+pub struct ColumnBuffer {
+    ty: SqlType,
+    values: Values,
+    /// Rows that are NULL, ascending; a value that means nothing stands for them.
+    nulls: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Values {
+    Null(usize),
+    Signed(Vec<i64>),
+    Unsigned(Vec<u64>),
+    /// In the session's zone.
+    Timestamp(Vec<u64>),
+    Time(Vec<i64>),
+    Double(Vec<f64>),
+    Decimal(Box<ColumnBuilder>),
+    Text(Strings),
+    Bytes(Strings),
+}
+
+/// Strings one behind the other.
+#[derive(Debug)]
+struct Strings {
+    /// Where each begins, and where the last one ends.
+    offsets: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl ColumnBuffer {
+    pub fn new(ty: &SqlType) -> Self {
+        let values = match ty.kind {
+            TypeKind::Null => Values::Null(0),
+            TypeKind::Timestamp => Values::Timestamp(Vec::new()),
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Year => Values::Unsigned(Vec::new()),
+            TypeKind::Time => Values::Time(Vec::new()),
+            TypeKind::Float | TypeKind::Double => Values::Double(Vec::new()),
+            TypeKind::Decimal => Values::Decimal(Box::new(ColumnBuilder::new(ty, 0))),
+            _ if ty.is_integer() && ty.unsigned => Values::Unsigned(Vec::new()),
+            _ if ty.is_integer() => Values::Signed(Vec::new()),
+            _ if ty.is_binary() => Values::Bytes(Strings::new()),
+            _ => Values::Text(Strings::new()),
+        };
+        Self {
+            ty: *ty,
+            values,
+            nulls: Vec::new(),
+        }
+    }
+
+    /// Rows so far.
+    pub fn len(&self) -> usize {
+        match &self.values {
+            Values::Null(rows) => *rows,
+            Values::Signed(values) | Values::Time(values) => values.len(),
+            Values::Unsigned(values) | Values::Timestamp(values) => values.len(),
+            Values::Double(values) => values.len(),
+            Values::Decimal(builder) => builder.len(),
+            Values::Text(strings) | Values::Bytes(strings) => strings.offsets.len() - 1,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of strings so far.
+    pub fn data_bytes(&self) -> usize {
+        match &self.values {
+            Values::Text(strings) | Values::Bytes(strings) => strings.bytes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Makes room for so many more rows.
+    pub fn reserve(&mut self, rows: usize) {
+        match &mut self.values {
+            Values::Null(_) | Values::Decimal(_) => {}
+            Values::Signed(values) | Values::Time(values) => values.reserve(rows),
+            Values::Unsigned(values) | Values::Timestamp(values) => values.reserve(rows),
+            Values::Double(values) => values.reserve(rows),
+            Values::Text(strings) | Values::Bytes(strings) => strings.offsets.reserve(rows),
+        }
+    }
+
+    /// Appends a cell that is not NULL.
+    #[inline]
+    pub fn push_cell(
+        &mut self,
+        bytes: &[u8],
+        utc_to_local: &impl Fn(u64) -> u64,
+    ) -> Result<(), types::Error> {
+        match &mut self.values {
+            Values::Signed(values) => values.push(cell::decode_signed(bytes)?),
+            Values::Unsigned(values) => values.push(cell::decode_unsigned(bytes)?),
+            Values::Timestamp(values) => values.push(utc_to_local(cell::decode_unsigned(bytes)?)),
+            Values::Time(values) => values.push(cell::decode_time(bytes)?),
+            Values::Double(values) => values.push(cell::decode_double(bytes)?),
+            Values::Decimal(builder) => builder.append_decimal(&cell::decode_decimal(bytes)?)?,
+            Values::Text(strings) | Values::Bytes(strings) => strings.push(bytes)?,
+            Values::Null(_) => return Err(self.mismatch("a cell")),
+        }
+        Ok(())
+    }
+
+    pub fn push_null(&mut self) {
+        if let Values::Null(_) | Values::Decimal(_) = self.values {
+        } else {
+            // Rows of a batch are far fewer than 2^32: its strings' ends are counted in 32 bits.
+            self.nulls.push(self.len() as u32);
+        }
+        match &mut self.values {
+            Values::Null(rows) => *rows += 1,
+            Values::Signed(values) | Values::Time(values) => values.push(0),
+            Values::Unsigned(values) | Values::Timestamp(values) => values.push(0),
+            Values::Double(values) => values.push(0.0),
+            Values::Decimal(builder) => builder.append_null(),
+            Values::Text(strings) | Values::Bytes(strings) => strings.push_empty(),
+        }
+    }
+
+    /// Appends a value: a TIMESTAMP in the session's zone.
+    ///
+    /// # Errors
+    /// 1105 for a value that is none of the column's type.
+    pub fn push(&mut self, value: &Value) -> Result<(), types::Error> {
+        match (&mut self.values, value) {
+            (_, Value::Null) => self.push_null(),
+            (Values::Signed(values) | Values::Time(values), Value::Int(value)) => values.push(*value),
+            (Values::Unsigned(values) | Values::Timestamp(values), Value::UInt(value)) => values.push(*value),
+            (Values::Double(values), Value::Double(value)) => values.push(*value),
+            (Values::Decimal(builder), value) => builder.append(value)?,
+            (Values::Text(strings), Value::String(text)) => strings.push(text.as_bytes())?,
+            (Values::Bytes(strings), Value::String(text)) => strings.push(text.as_bytes())?,
+            (Values::Text(strings) | Values::Bytes(strings), Value::Bytes(bytes)) => strings.push(bytes)?,
+            (Values::Signed(values) | Values::Time(values), Value::UInt(value)) => {
+                match i64::try_from(*value) {
+                    Ok(value) => values.push(value),
+                    Err(_) => return Err(self.mismatch("an unsigned integer above 2^63")),
+                }
+            }
+            (Values::Unsigned(values) | Values::Timestamp(values), Value::Int(value)) => {
+                match u64::try_from(*value) {
+                    Ok(value) => values.push(value),
+                    Err(_) => return Err(self.mismatch("a negative integer")),
+                }
+            }
+            _ => return Err(self.mismatch("a value of another type")),
+        }
+        Ok(())
+    }
+
+    /// The array; the buffer is empty again.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] where text is not UTF-8.
+    pub fn finish(&mut self) -> Result<ArrayRef, types::Error> {
+        let nulls = self.take_nulls();
+        Ok(match &mut self.values {
+            Values::Null(rows) => Arc::new(NullArray::new(std::mem::take(rows))),
+            Values::Signed(values) | Values::Time(values) => {
+                Arc::new(Int64Array::new(std::mem::take(values).into(), nulls))
+            }
+            Values::Unsigned(values) | Values::Timestamp(values) => {
+                Arc::new(UInt64Array::new(std::mem::take(values).into(), nulls))
+            }
+            Values::Double(values) => Arc::new(Float64Array::new(std::mem::take(values).into(), nulls)),
+            Values::Decimal(builder) => builder.finish(),
+            Values::Text(strings) => {
+                let (offsets, bytes) = strings.take();
+                // Checks that all of it is UTF-8, and that each value begins and ends between two characters.
+                let text = StringArray::try_new(offsets, bytes, nulls).map_err(|_| Error::Malformed {
+                    what: "text in a row",
+                })?;
+                Arc::new(text)
+            }
+            Values::Bytes(strings) => {
+                let (offsets, bytes) = strings.take();
+                Arc::new(BinaryArray::try_new(offsets, bytes, nulls).map_err(types::Error::internal)?)
+            }
+        })
+    }
+
+    fn take_nulls(&mut self) -> Option<NullBuffer> {
+        if self.nulls.is_empty() {
+            return None;
+        }
+        let rows = self.len();
+        let mut valid = vec![u8::MAX; rows.div_ceil(8)];
+        for &row in &self.nulls {
+            if let Some(byte) = valid.get_mut(row as usize / 8) {
+                *byte &= !(1 << (row % 8));
+            }
+        }
+        self.nulls.clear();
+        Some(NullBuffer::new(BooleanBuffer::new(
+            Buffer::from_vec(valid),
+            0,
+            rows,
+        )))
+    }
+
+    #[cold]
+    fn mismatch(&self, what: &str) -> types::Error {
+        types::Error::internal(format_args!("{what} for a column of type {:?}", self.ty.kind))
+    }
+}
+
+impl Strings {
+    fn new() -> Self {
+        Self {
+            offsets: vec![0],
+            bytes: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) -> Result<(), types::Error> {
+        let end = i32::try_from(self.bytes.len() + bytes.len()).map_err(|_| too_much())?;
+        self.bytes.extend_from_slice(bytes);
+        self.offsets.push(end);
+        Ok(())
+    }
+
+    fn push_empty(&mut self) {
+        let end = self.offsets.last().copied().unwrap_or(0);
+        self.offsets.push(end);
+    }
+
+    fn take(&mut self) -> (OffsetBuffer<i32>, Buffer) {
+        let Self { offsets, bytes } = std::mem::replace(self, Self::new());
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        (offsets, Buffer::from_vec(bytes))
+    }
+}
+
+/// Arrow counts a column's bytes with 31 bits.
+#[cold]
+fn too_much() -> types::Error {
+    types::Error::new(
+        errno::ER_MEMORY_EXCEEDED,
+        "more than 2 GiB of strings in one column of a batch",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Array;
+    use types::array::value_at;
+    use types::{Collation, Decimal};
+
+    use super::*;
+
+    #[test]
+    fn nulls_stay_where_they_were() {
+        for (ty, value) in [
+            (SqlType::BIGINT, Value::Int(-7)),
+            (SqlType::BIGINT_UNSIGNED, Value::UInt(u64::MAX)),
+            (SqlType::DOUBLE, Value::Double(0.5)),
+            (
+                SqlType::decimal(10, 2),
+                Value::Decimal(Decimal::from_i128(1234, 2)),
+            ),
+            (SqlType::timestamp(0), Value::UInt(123)),
+            (SqlType::time(6), Value::Int(-123)),
+            (SqlType::varchar(10, Collation::DEFAULT), Value::from("né")),
+            (
+                SqlType::varchar(10, Collation::Binary),
+                Value::Bytes(vec![0, 255]),
+            ),
+        ] {
+            let mut column = ColumnBuffer::new(&ty);
+            for round in 0..2 {
+                // The second time without nulls: those of the first must be gone.
+                let is_null = |row: usize| round == 0 && row % 3 == 1;
+                for row in 0..20 {
+                    let value = if is_null(row) { &Value::Null } else { &value };
+                    column.push(value).unwrap();
+                }
+                assert_eq!(column.len(), 20);
+                let array = column.finish().unwrap();
+                assert_eq!(array.data_type(), &ty.arrow_type());
+                assert_eq!(array.null_count(), if round == 0 { 7 } else { 0 });
+                for row in 0..20 {
+                    let expected = if is_null(row) { Value::Null } else { value.clone() };
+                    assert_eq!(value_at(&array, row, &ty), expected);
+                }
+                assert!(column.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_text_is_an_error() {
+        let same = |packed| packed;
+        for cells in [&[&b"a"[..], b"\xff"][..], &[b"\xc3", b"\xa9"]] {
+            let mut column = ColumnBuffer::new(&SqlType::varchar(10, Collation::DEFAULT));
+            for bytes in cells {
+                column.push_cell(bytes, &same).unwrap();
+            }
+            assert_eq!(column.finish().unwrap_err().code, errno::ER_NOT_KEYFILE);
+        }
+    }
+
+    #[test]
+    fn values_of_other_types_are_refused() {
+        let mut column = ColumnBuffer::new(&SqlType::BIGINT);
+        assert!(column.push(&Value::from("x")).is_err());
+        assert!(column.push(&Value::UInt(u64::MAX)).is_err());
+        let mut column = ColumnBuffer::new(&SqlType::BIGINT_UNSIGNED);
+        assert!(column.push(&Value::Int(-1)).is_err());
+        assert!(column.push_cell(&[1, 2, 3], &|packed| packed).is_err());
+        assert!(column.is_empty());
+    }
+}
