@@ -16,6 +16,7 @@ mod runtime;
 mod scan;
 mod translate;
 mod tuple;
+mod width;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +63,8 @@ pub fn query(
 ) -> Result<()> {
     let runtime = runtime::runtime()?;
     let result = runtime.block_on(async {
-        let state = runtime::session_state(&source.limits)?;
+        let row_bytes = width::row_bytes(&plan.root, source).map_err(error::carry)?;
+        let state = runtime::session_state(&source.limits, row_bytes)?;
         let logical = translate::translate(&plan.root, source, eval)?;
         let physical = state.create_physical_plan(&logical).await?;
         let mut stream = execute_stream(physical, state.task_ctx())?;

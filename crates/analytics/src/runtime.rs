@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -24,8 +25,15 @@ pub struct Limits {
     pub spill_directory: PathBuf,
 }
 
-/// Rows an operator works on at a time.
+/// Most rows that an operator works on at a time.
 pub const BATCH_ROWS: usize = 8192;
+
+/// Fewest: below, what a batch costs by itself outweighs its rows.
+const BATCH_ROWS_MIN: usize = 64;
+
+/// Bytes of rows that an operator should have in hand at a time. A query holds some dozens of batches that no limit
+/// counts: what is being read, computed and passed on.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// Worker threads for all queries of the process: one per core, started when the first query needs them.
 pub fn runtime() -> Result<&'static Runtime> {
@@ -46,8 +54,8 @@ pub fn partitions() -> usize {
     std::thread::available_parallelism().map_or(2, NonZeroUsize::get)
 }
 
-/// A fresh state for one query, so that its memory is its own.
-pub fn session_state(limits: &Limits) -> datafusion::error::Result<SessionState> {
+/// A fresh state for one query, so that its memory is its own. `row_bytes`: how wide the rows it reads are, roughly.
+pub fn session_state(limits: &Limits, row_bytes: usize) -> datafusion::error::Result<SessionState> {
     let consumers_named_in_errors = NonZeroUsize::MIN;
     let pool = TrackConsumersPool::new(FairSpillPool::new(limits.memory_bytes), consumers_named_in_errors);
     let spill = DiskManagerMode::Directories(vec![limits.spill_directory.clone()]);
@@ -55,14 +63,32 @@ pub fn session_state(limits: &Limits) -> datafusion::error::Result<SessionState>
         .with_memory_pool(Arc::new(pool))
         .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
         .build_arc()?;
-    let config = SessionConfig::new()
-        .with_target_partitions(partitions())
-        .with_batch_size(BATCH_ROWS);
     Ok(SessionStateBuilder::new()
-        .with_config(config)
+        .with_config(configuration(limits, row_bytes)?)
         .with_runtime_env(environment)
         .with_physical_optimizer_rules(rules())
         .build())
+}
+
+fn configuration(limits: &Limits, row_bytes: usize) -> datafusion::error::Result<SessionConfig> {
+    let share = limits.memory_bytes / partitions() / SHARES;
+    let mut config = SessionConfig::new()
+        .with_target_partitions(partitions())
+        .with_batch_size(batch_rows(row_bytes, share));
+    let execution = &mut config.options_mut().execution;
+    // Kept free by each sort for merging what it spilled: more than there is and it could not even begin.
+    execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(share);
+    // One batch a file. A repartitioning whose tasks spill at the same time has two files open, and its reader may wait for
+    // one while the batch is in the other, forever (apache/datafusion#24883).
+    execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(1)?;
+    Ok(config)
+}
+
+/// Of the memory that a partition may have, the part that one of its operators' batches may.
+const SHARES: usize = 16;
+
+fn batch_rows(row_bytes: usize, share: usize) -> usize {
+    (BATCH_BYTES.min(share) / row_bytes.max(1)).clamp(BATCH_ROWS_MIN, BATCH_ROWS)
 }
 
 /// DataFusion's rules but for answers from statistics: our scans have none, and a constant's are said to be exact even
@@ -71,4 +97,17 @@ fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     rules.retain(|rule| rule.name() != AggregateStatistics::new().name());
     rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_rows_come_in_small_batches() {
+        assert_eq!(batch_rows(100, 64 << 20), BATCH_ROWS);
+        assert_eq!(batch_rows(20_000, 64 << 20), 209);
+        assert_eq!(batch_rows(1_000, 256 << 10), 262);
+        assert_eq!(batch_rows(500_000, 0), BATCH_ROWS_MIN);
+    }
 }

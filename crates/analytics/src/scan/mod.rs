@@ -1,5 +1,7 @@
 //! Reading a table: its key range cut into pieces, which the partitions take one after the other.
 
+mod rows;
+
 use std::fmt;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -7,13 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-use arrow::array::{ArrayRef, UInt64Array};
-use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
-use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use catalog::layout::RowDecoder;
+use arrow::record_batch::RecordBatch;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::error::Result;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::streaming::PartitionStream;
 use functions::{EvalContext, Expr};
@@ -24,11 +24,20 @@ use types::SqlType;
 
 use crate::Source;
 use crate::error::carry;
-use crate::runtime::{BATCH_ROWS, partitions};
+use crate::runtime::partitions;
 use crate::translate::schema_of;
+use rows::Rows;
 
 /// More pieces than partitions, so that one that is done early takes from the others.
 const PIECES_PER_PARTITION: usize = 8;
+
+/// Rows to read before others on the same thread get their turn, though no batch may have come of it.
+const ROWS_A_TURN: u64 = 65_536;
+
+/// Most bytes of rows in a batch, but for its last one; less where a query may have little memory.
+const BATCH_BYTES: usize = 8 << 20;
+/// The part of a query's memory that a batch may fill.
+const BATCH_MEMORY_SHARE: usize = 16;
 
 /// Bits of a position that count rows within a piece.
 const POSITION_ROW_BITS: u32 = 40;
@@ -41,7 +50,6 @@ pub fn table(
     eval: &Arc<EvalContext>,
 ) -> types::Result<StreamingTable> {
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
-    let scanned = schema_of(types.iter().copied());
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
     let range = catalog::layout::table_range(&scan.table);
@@ -49,20 +57,18 @@ pub fn table(
         .store
         .split_range(&range, partitions() * PIECES_PER_PARTITION)?;
     let shared = Arc::new(Shared {
-        scan: TableScan {
-            filter: scan
-                .filter
-                .as_ref()
-                .map(|filter| functions::hoist(filter, eval).into_owned()),
-            ..scan.clone()
-        },
+        scan: scan.clone(),
+        filter: scan
+            .filter
+            .as_ref()
+            .map(|filter| functions::hoist(filter, eval).into_owned()),
         snapshot: source.snapshot.clone(),
         eval: eval.clone(),
         pieces,
         next_piece: AtomicUsize::new(0),
-        scanned,
         schema: schema.clone(),
         positions,
+        batch_bytes: BATCH_BYTES.min(source.limits.memory_bytes / BATCH_MEMORY_SHARE),
     });
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
     let partitions = (0..partitions()).map(partition).collect();
@@ -72,15 +78,16 @@ pub fn table(
 /// What all partitions of one scan share.
 struct Shared {
     scan: TableScan,
+    /// The scan's filter with its constants computed.
+    filter: Option<Expr>,
     snapshot: kv::Snapshot,
     eval: Arc<EvalContext>,
     pieces: Vec<KeyRange>,
     next_piece: AtomicUsize,
-    /// The scan's own columns, which its filter sees.
-    scanned: SchemaRef,
-    /// Those, and the position where asked for.
+    /// The scan's own columns, and the position where asked for.
     schema: SchemaRef,
     positions: bool,
+    batch_bytes: usize,
 }
 
 struct Partition(Arc<Shared>);
@@ -96,10 +103,18 @@ impl PartitionStream for Partition {
         &self.0.schema
     }
 
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let shared = &self.0;
         Box::pin(Batches {
-            decoder: RowDecoder::new(&self.0.scan.table, &self.0.scan.columns, self.0.eval.time_zone),
-            shared: self.0.clone(),
+            rows: Rows::new(
+                &shared.scan,
+                shared.filter.as_ref(),
+                shared.positions,
+                shared.batch_bytes,
+                &shared.eval,
+            ),
+            memory: MemoryConsumer::new("scan").register(context.memory_pool()),
+            shared: shared.clone(),
             piece: None,
         })
     }
@@ -109,8 +124,18 @@ impl PartitionStream for Partition {
 struct Batches {
     shared: Arc<Shared>,
     /// A layout that cannot be is told with the first batch.
-    decoder: types::Result<RowDecoder>,
+    rows: types::Result<Rows>,
+    /// The batch that was made last, until another is asked for.
+    memory: MemoryReservation,
     piece: Option<Piece>,
+}
+
+/// What a turn of reading comes to.
+enum Turn {
+    Batch(RecordBatch),
+    /// No row satisfied the filter so far.
+    Nothing,
+    End,
 }
 
 /// What is left of the piece being read.
@@ -121,23 +146,22 @@ struct Piece {
 }
 
 impl Batches {
-    /// The next batch with any rows, or `None` when no piece is left.
-    fn next(&mut self) -> types::Result<Option<RecordBatch>> {
-        loop {
-            self.shared.eval.check_interrupted()?;
-            let Some(mut piece) = self.piece.take().or_else(|| self.take_piece()) else {
-                return Ok(None);
-            };
-            let first_position = (piece.index as u64) << POSITION_ROW_BITS | piece.rows_read;
-            let (columns, rows, ended) = self.read(&mut piece)?;
-            if !ended {
-                self.piece = Some(piece);
-            }
-            let batch = self.finish(columns, rows, first_position)?;
-            if batch.num_rows() > 0 {
-                return Ok(Some(batch));
-            }
+    fn turn(&mut self) -> Result<Turn> {
+        self.shared.eval.check_interrupted().map_err(carry)?;
+        let Some(mut piece) = self.piece.take().or_else(|| self.take_piece()) else {
+            return Ok(Turn::End);
+        };
+        let ended = self.read(&mut piece).map_err(carry)?;
+        if !ended {
+            self.piece = Some(piece);
         }
+        let rows = self.rows.as_mut().map_err(|error| carry(error.clone()))?;
+        self.memory.try_resize(rows.bytes())?;
+        let batch = rows.finish().map_err(carry)?;
+        Ok(match batch.num_rows() {
+            0 => Turn::Nothing,
+            _ => Turn::Batch(batch),
+        })
     }
 
     fn take_piece(&self) -> Option<Piece> {
@@ -150,78 +174,51 @@ impl Batches {
         })
     }
 
-    /// Reads up to a batch of rows; says how many, and whether the piece has ended.
-    fn read(&mut self, piece: &mut Piece) -> types::Result<(Vec<ArrayRef>, usize, bool)> {
-        let mut rows = 0;
+    /// Reads until there is a batch; says whether the piece has ended.
+    fn read(&mut self, piece: &mut Piece) -> types::Result<bool> {
         let mut resume = None;
         let mut failure = None;
-        let decoder = self.decoder.as_mut().map_err(|error| error.clone())?;
+        let rows = self.rows.as_mut().map_err(|error| error.clone())?;
+        let first_position = (piece.index as u64) << POSITION_ROW_BITS;
+        let enough = piece.rows_read + ROWS_A_TURN;
         let mut visit = |key: &[u8], value: &[u8]| {
-            if rows == BATCH_ROWS {
+            if rows.is_full() || piece.rows_read == enough {
                 resume = Some(key.to_vec());
                 return ControlFlow::Break(());
             }
-            if let Err(error) = decoder.push(key, value) {
+            if let Err(error) = rows.push(key, value, first_position | piece.rows_read) {
                 failure = Some(error);
                 return ControlFlow::Break(());
             }
-            rows += 1;
+            piece.rows_read += 1;
             ControlFlow::Continue(())
         };
         self.shared.snapshot.scan(&piece.rest, false, &mut visit)?;
         if let Some(error) = failure {
             return Err(error);
         }
-        piece.rows_read += rows as u64;
         let ended = resume.is_none();
         if let Some(key) = resume {
             piece.rest.start = key;
         }
-        Ok((decoder.finish()?, rows, ended))
+        Ok(ended)
     }
-
-    fn finish(
-        &self,
-        mut columns: Vec<ArrayRef>,
-        rows: usize,
-        first_position: u64,
-    ) -> types::Result<RecordBatch> {
-        let keep = match &self.shared.scan.filter {
-            Some(filter) => Some(self.keep(filter, &columns, rows)?),
-            None => None,
-        };
-        if self.shared.positions {
-            let positions = first_position..first_position + rows as u64;
-            columns.push(Arc::new(UInt64Array::from_iter_values(positions)));
-        }
-        let batch = batch_of(self.shared.schema.clone(), columns, rows)?;
-        match keep {
-            Some(keep) => filter_record_batch(&batch, &keep).map_err(types::Error::internal),
-            None => Ok(batch),
-        }
-    }
-
-    fn keep(
-        &self,
-        filter: &Expr,
-        columns: &[ArrayRef],
-        rows: usize,
-    ) -> types::Result<arrow::array::BooleanArray> {
-        let batch = batch_of(self.shared.scanned.clone(), columns.to_vec(), rows)?;
-        functions::eval_predicate(filter, &batch, &self.shared.eval)
-    }
-}
-
-fn batch_of(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> types::Result<RecordBatch> {
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(types::Error::internal)
 }
 
 impl Stream for Batches {
     type Item = Result<RecordBatch>;
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.next().map_err(carry).transpose())
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.turn() {
+            Ok(Turn::Batch(batch)) => Poll::Ready(Some(Ok(batch))),
+            Ok(Turn::End) => Poll::Ready(None),
+            // A task that is no longer wanted ends here.
+            Ok(Turn::Nothing) => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Err(error) => Poll::Ready(Some(Err(error))),
+        }
     }
 }
 

@@ -1,0 +1,333 @@
+//! Stored rows to batches, those that the scan's filter drops decoded as little as possible.
+//!
+//! Rows are handled in one of two ways:
+//!
+//! - *at once*: all columns are decoded, then the filter is evaluated over them and the rows it drops are cut out;
+//! - *late*: the filter's columns alone are decoded while the rows' bytes are kept, the filter is evaluated, and the rows it
+//!   keeps are decoded whole.
+//!
+//! Which of them is cheaper depends on how many columns the filter does not read and on how many rows it keeps, of which
+//! the rows so far tell.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use catalog::layout::RowDecoder;
+use functions::{EvalContext, Expr};
+use planner::plan::TableScan;
+use types::{Result, SqlType};
+
+use crate::runtime::BATCH_ROWS;
+use crate::translate::schema_of;
+
+/// Rows in a scan's first batch. Each further one may have twice as many, up to [`BATCH_ROWS`], so that a LIMIT is reached soon.
+const FIRST_BATCH_ROWS: usize = 64;
+
+/// Bytes of rows kept until the filter is evaluated: so few that they are still in the processor's cache then.
+const KEPT_BYTES: usize = 512 << 10;
+
+/// What keeping a row's bytes costs, in decoded cells.
+const KEEPING_COST: u64 = 4;
+
+/// What a filter is taken to keep before it has seen rows: one of so many.
+const EXPECTED_SELECTIVITY: u64 = 4;
+
+/// Collects the rows of one batch after the other.
+pub struct Rows {
+    /// All columns of the scan.
+    decoder: RowDecoder,
+    /// With the positions, where asked for.
+    schema: SchemaRef,
+    positions: Option<Vec<u64>>,
+    filter: Option<Filter>,
+    eval: Arc<EvalContext>,
+    /// Bytes of the rows decoded whole.
+    bytes: usize,
+    max_bytes: usize,
+    max_rows: usize,
+}
+
+/// The scan's filter.
+struct Filter {
+    /// Over all columns of the scan.
+    whole: Condition,
+    /// Over the columns it reads, where there are others.
+    alone: Option<Alone>,
+    /// Rows so far, and those kept.
+    seen: u64,
+    kept: u64,
+    /// How the batch that is being collected is handled.
+    late: bool,
+}
+
+struct Condition {
+    expr: Expr,
+    schema: SchemaRef,
+}
+
+/// The filter's columns, and the rows whose other columns wait.
+struct Alone {
+    condition: Condition,
+    decoder: RowDecoder,
+    columns: u64,
+    other_columns: u64,
+    waiting: Waiting,
+}
+
+/// Keys and values of rows, one behind the other.
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// Where each key and value end, and the row's position.
+    rows: Vec<(usize, usize, u64)>,
+}
+
+impl Rows {
+    /// `filter`: the scan's with its constants computed. `max_bytes`: of the rows of a batch, which is over once it has more.
+    pub fn new(
+        scan: &TableScan,
+        filter: Option<&Expr>,
+        positions: bool,
+        max_bytes: usize,
+        eval: &Arc<EvalContext>,
+    ) -> Result<Self> {
+        let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
+        let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
+        let filter = filter
+            .map(|expr| Filter::new(scan, &types, expr, eval))
+            .transpose()?;
+        Ok(Self {
+            decoder: RowDecoder::new(&scan.table, &scan.columns, eval.time_zone)?,
+            schema: schema_of(types.into_iter().chain(position)),
+            positions: positions.then(Vec::new),
+            filter,
+            eval: eval.clone(),
+            bytes: 0,
+            max_bytes,
+            max_rows: FIRST_BATCH_ROWS,
+        })
+    }
+
+    /// Bytes of the batch being collected.
+    pub fn bytes(&self) -> usize {
+        let alone = self.filter.as_ref().and_then(|filter| filter.alone.as_ref());
+        self.bytes + alone.map_or(0, |alone| alone.waiting.bytes.capacity())
+    }
+
+    /// Whether the batch has enough rows.
+    pub fn is_full(&self) -> bool {
+        let rows = self.decoder.len();
+        rows >= self.max_rows || (rows > 0 && self.bytes >= self.max_bytes)
+    }
+
+    pub fn push(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<()> {
+        if let Some(Filter {
+            alone: Some(alone),
+            late: true,
+            ..
+        }) = &mut self.filter
+        {
+            alone.decoder.push(key, value)?;
+            alone.waiting.push(key, value, position);
+            return if alone.waiting.is_full() {
+                self.decide()
+            } else {
+                Ok(())
+            };
+        }
+        self.decode(key, value, position)
+    }
+
+    /// The rows so far that satisfy the filter; collects the next batch from here on.
+    pub fn finish(&mut self) -> Result<RecordBatch> {
+        self.decide()?;
+        let rows = self.decoder.len();
+        let mut columns = self.decoder.finish()?;
+        let keep = match &mut self.filter {
+            Some(filter) if !filter.late => Some(filter.evaluate(&columns, rows, &self.eval)?),
+            _ => None,
+        };
+        if let Some(filter) = &mut self.filter {
+            filter.choose();
+        }
+        if let Some(positions) = &mut self.positions {
+            columns.push(Arc::new(UInt64Array::from(std::mem::take(positions))));
+        }
+        self.bytes = 0;
+        if rows > 0 {
+            self.max_rows = (self.max_rows * 2).min(BATCH_ROWS);
+        }
+        let batch = batch_of(&self.schema, columns, rows)?;
+        match keep {
+            Some(keep) if keep.true_count() < rows => {
+                filter_record_batch(&batch, &keep).map_err(types::Error::internal)
+            }
+            _ => Ok(batch),
+        }
+    }
+
+    fn decode(&mut self, key: &[u8], value: &[u8], position: u64) -> Result<()> {
+        self.decoder.push(key, value)?;
+        self.bytes += key.len() + value.len();
+        if let Some(positions) = &mut self.positions {
+            positions.push(position);
+        }
+        Ok(())
+    }
+
+    /// Evaluates the filter for the rows that wait, and decodes those it keeps.
+    fn decide(&mut self) -> Result<()> {
+        let Some(filter) = &mut self.filter else {
+            return Ok(());
+        };
+        let Some(alone) = &mut filter.alone else {
+            return Ok(());
+        };
+        let rows = alone.waiting.rows.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let columns = alone.decoder.finish()?;
+        let keep = alone.condition.evaluate(&columns, rows, &self.eval)?;
+        let waiting = std::mem::take(&mut alone.waiting);
+        filter.count(&keep);
+        for index in keep.values().set_indices() {
+            if let Some((key, value, position)) = waiting.row(index) {
+                self.decode(key, value, position)?;
+            }
+        }
+        if let Some(alone) = self.filter.as_mut().and_then(|filter| filter.alone.as_mut()) {
+            alone.waiting = waiting.emptied();
+        }
+        Ok(())
+    }
+}
+
+impl Filter {
+    fn new(scan: &TableScan, types: &[SqlType], expr: &Expr, eval: &EvalContext) -> Result<Self> {
+        let mut read = Vec::new();
+        expr.walk(&mut |e| {
+            if let Expr::Column { index, .. } = e
+                && !read.contains(index)
+            {
+                read.push(*index);
+            }
+        });
+        let alone = if read.len() < types.len() {
+            Some(Alone::new(scan, types, expr, &read, eval)?)
+        } else {
+            None
+        };
+        let mut filter = Self {
+            whole: Condition {
+                expr: expr.clone(),
+                schema: schema_of(types.iter().copied()),
+            },
+            alone,
+            seen: EXPECTED_SELECTIVITY,
+            kept: 1,
+            late: false,
+        };
+        filter.choose();
+        Ok(filter)
+    }
+
+    /// Decides how the next batch is handled.
+    fn choose(&mut self) {
+        self.late = self.alone.as_ref().is_some_and(|alone| {
+            let at_once = self.seen * alone.other_columns;
+            let late = self.seen * KEEPING_COST + self.kept * (alone.columns + alone.other_columns);
+            late < at_once
+        });
+    }
+
+    /// Over rows with all their columns.
+    fn evaluate(&mut self, columns: &[ArrayRef], rows: usize, eval: &EvalContext) -> Result<BooleanArray> {
+        let keep = self.whole.evaluate(columns, rows, eval)?;
+        self.count(&keep);
+        Ok(keep)
+    }
+
+    fn count(&mut self, keep: &BooleanArray) {
+        self.seen += keep.len() as u64;
+        self.kept += keep.true_count() as u64;
+    }
+}
+
+impl Alone {
+    /// `read`: the positions of the filter's columns among the scan's.
+    fn new(
+        scan: &TableScan,
+        types: &[SqlType],
+        expr: &Expr,
+        read: &[usize],
+        eval: &EvalContext,
+    ) -> Result<Self> {
+        let mut expr = expr.clone();
+        // Each index is in the list, which was made from the same expression.
+        expr.map_columns(&|index| read.iter().position(|&r| r == index).unwrap_or(0));
+        let columns: Vec<usize> = read
+            .iter()
+            .filter_map(|&r| scan.columns.get(r).copied())
+            .collect();
+        Ok(Self {
+            condition: Condition {
+                expr,
+                schema: schema_of(read.iter().filter_map(|&r| types.get(r).copied())),
+            },
+            decoder: RowDecoder::new(&scan.table, &columns, eval.time_zone)?,
+            columns: read.len() as u64,
+            other_columns: (types.len() - read.len()) as u64,
+            waiting: Waiting::default(),
+        })
+    }
+}
+
+impl Condition {
+    fn evaluate(&self, columns: &[ArrayRef], rows: usize, eval: &EvalContext) -> Result<BooleanArray> {
+        let batch = batch_of(&self.schema, columns.to_vec(), rows)?;
+        functions::eval_predicate(&self.expr, &batch, eval)
+    }
+}
+
+impl Waiting {
+    fn push(&mut self, key: &[u8], value: &[u8], position: u64) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.rows.push((key_end, self.bytes.len(), position));
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes.len() >= KEPT_BYTES || self.rows.len() >= BATCH_ROWS
+    }
+
+    fn row(&self, index: usize) -> Option<(&[u8], &[u8], u64)> {
+        let start = match index.checked_sub(1) {
+            Some(previous) => self.rows.get(previous)?.1,
+            None => 0,
+        };
+        let &(key_end, end, position) = self.rows.get(index)?;
+        Some((
+            self.bytes.get(start..key_end)?,
+            self.bytes.get(key_end..end)?,
+            position,
+        ))
+    }
+
+    /// Keeps what was allocated, but for a row that was unusually long.
+    fn emptied(mut self) -> Self {
+        self.bytes.clear();
+        self.bytes.shrink_to(2 * KEPT_BYTES);
+        self.rows.clear();
+        self
+    }
+}
+
+fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(types::Error::internal)
+}
