@@ -71,6 +71,32 @@ impl SqlType {
             _ => 0,
         }
     }
+
+    /// The bytes of a value of any other type by MySQL's count, in rows and keys; 0 for strings and JSON.
+    pub fn fixed_bytes(&self) -> u64 {
+        let fraction = u64::from(self.decimals.div_ceil(2));
+        match self.kind {
+            TypeKind::TinyInt | TypeKind::Year => 1,
+            TypeKind::SmallInt => 2,
+            TypeKind::MediumInt | TypeKind::Date => 3,
+            TypeKind::Int | TypeKind::Float => 4,
+            TypeKind::BigInt | TypeKind::Double => 8,
+            TypeKind::Time => 3 + fraction,
+            TypeKind::Timestamp => 4 + fraction,
+            TypeKind::DateTime => 5 + fraction,
+            TypeKind::Decimal => {
+                let scale = u32::from(self.decimals);
+                decimal_bytes(self.length.saturating_sub(scale)) + decimal_bytes(scale)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Nine digits take four bytes, the rest as few as will do.
+fn decimal_bytes(digits: u32) -> u64 {
+    const REST: [u64; 9] = [0, 1, 1, 2, 2, 3, 3, 4, 4];
+    u64::from(digits / 9) * 4 + REST[(digits % 9) as usize]
 }
 
 #[cfg(test)]

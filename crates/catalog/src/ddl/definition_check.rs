@@ -2,7 +2,7 @@
 //!
 //! Not here: what a single column may say (lengths, defaults), which the planner has checked when it made the column.
 
-use types::{Error, Result, SqlType, TypeKind, Warning, WarningLevel, errno};
+use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
 
 use crate::model::{Column, Index, IndexPart, Table};
 
@@ -227,7 +227,7 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
         return Ok(if ty.is_string() {
             ty.max_bytes()
         } else {
-            fixed_bytes(ty)
+            ty.fixed_bytes()
         });
     };
     if prefix == 0 {
@@ -247,32 +247,6 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Bytes of a value of a type that is no string, as MySQL stores it.
-pub(crate) fn fixed_bytes(ty: &SqlType) -> u64 {
-    let fraction = u64::from(ty.decimals.div_ceil(2));
-    match ty.kind {
-        TypeKind::TinyInt | TypeKind::Year => 1,
-        TypeKind::SmallInt => 2,
-        TypeKind::MediumInt | TypeKind::Date => 3,
-        TypeKind::Int | TypeKind::Float => 4,
-        TypeKind::BigInt | TypeKind::Double => 8,
-        TypeKind::Time => 3 + fraction,
-        TypeKind::Timestamp => 4 + fraction,
-        TypeKind::DateTime => 5 + fraction,
-        TypeKind::Decimal => {
-            let scale = u32::from(ty.decimals);
-            decimal_bytes(ty.length.saturating_sub(scale)) + decimal_bytes(scale)
-        }
-        _ => 0,
-    }
-}
-
-/// Nine digits take four bytes, the rest as few as will do.
-fn decimal_bytes(digits: u32) -> u64 {
-    const REST: [u64; 9] = [0, 1, 1, 2, 2, 3, 3, 4, 4];
-    u64::from(digits / 9) * 4 + REST[(digits % 9) as usize]
-}
-
 /// A row without its BLOBs has at most 65,535 bytes, as MySQL's own row format counts them.
 fn check_row_size(table: &Table) -> Result<()> {
     let mut bytes = 0;
@@ -287,7 +261,7 @@ fn check_row_size(table: &Table) -> Result<()> {
             TypeKind::Text => 10,
             TypeKind::MediumText => 11,
             TypeKind::LongText | TypeKind::Json => 12,
-            _ => fixed_bytes(&column.ty),
+            _ => column.ty.fixed_bytes(),
         };
     }
     if bytes + nullable.div_ceil(8) <= ROW_BYTES_MAX {

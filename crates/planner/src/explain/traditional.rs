@@ -37,7 +37,7 @@ struct Row {
     how: Option<&'static str>,
     possible_keys: Option<String>,
     key: Option<String>,
-    key_len: Option<u32>,
+    key_len: Option<u64>,
     reference: Option<String>,
     rows: Option<u64>,
     filtered: Option<f64>,
