@@ -13,7 +13,6 @@ mod scan;
 mod space;
 mod stats;
 mod storage;
-mod wakeful;
 mod write;
 
 pub mod layout;

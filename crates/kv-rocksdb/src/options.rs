@@ -5,9 +5,10 @@ use crate::machine;
 use kv::EmbeddedOptions;
 use rocksdb::compaction_filter::Decision;
 use rocksdb::{
-    BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DBCompressionType,
+    BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
     DBRecoveryMode, DataBlockIndexType, LogLevel, Options,
 };
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -99,6 +100,22 @@ impl RocksOptions {
         options
     }
 
+    /// What can be set on an open database only.
+    pub(crate) fn tune(&self, db: &DB, dir: &Path) {
+        // A row that is updated again and again leaves its earlier states in the write buffer, each a step for a scan to
+        // pass over; writing the buffer out drops them. So it is written out early once a scan has met many: in all, and
+        // on average for each row it gave.
+        let triggers = [
+            ("memtable_op_scan_flush_trigger", "256"),
+            ("memtable_avg_op_scan_flush_trigger", "2"),
+        ];
+        let latest = db.cf_handle(LATEST);
+        let set = latest.map(|latest| db.set_options_cf(latest, &triggers));
+        if let Some(Err(error)) = set {
+            tracing::warn!(dir = %dir.display(), %error, "scans over rows that change much will be slower");
+        }
+    }
+
     /// All column families, with the filter that drops superseded versions below the safe point.
     pub(crate) fn column_families(
         &self,
@@ -120,6 +137,9 @@ impl RocksOptions {
         table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
         table.set_data_block_hash_ratio(0.75);
         latest.set_block_based_table_factory(&table);
+        // Spares most reads of rows that are not in the write buffer the search through it.
+        latest.set_memtable_whole_key_filtering(true);
+        latest.set_memtable_prefix_bloom_ratio(0.02);
         // Queues: where most of a file has been deleted, compact it before a scan has to wade through.
         latest.add_compact_on_deletion_collector_factory(16_384, 8_192, 0.5);
 

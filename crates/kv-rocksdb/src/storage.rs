@@ -8,7 +8,6 @@ use crate::failure::{from_open, from_rocksdb};
 use crate::layout::{FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::options::RocksOptions;
 use crate::space::FreeSpace;
-use crate::wakeful::Wakeful;
 use crate::write::Prepared;
 use kv::{
     ApplyError, Error, KeyGuard, KeyRange, KnownVersions, Result, ScanRequest, Seen, Storage, Timestamp,
@@ -32,7 +31,6 @@ pub struct RocksStorage {
     /// Versions dropped while compacting.
     pub(crate) dropped: Arc<AtomicU64>,
     pub(crate) deletions_cursor: Mutex<DeletionsCursor>,
-    pub(crate) wakeful: Wakeful,
     newest_commit_ts: Timestamp,
 }
 
@@ -45,6 +43,7 @@ impl RocksStorage {
         let families = options.column_families(safe_point, &dropped);
         let db = DB::open_cf_descriptors(&options.database(), dir, families)
             .map_err(|error| from_open(&error, dir))?;
+        options.tune(&db, dir);
         let mut write_synced = WriteOptions::default();
         write_synced.set_sync(true);
         let newest_commit_ts = check_format(&db, dir, &write_synced)?;
@@ -57,7 +56,6 @@ impl RocksStorage {
             write_unsynced: WriteOptions::default(),
             dropped,
             deletions_cursor: Mutex::default(),
-            wakeful: Wakeful::start(),
             newest_commit_ts,
         })
     }

@@ -141,7 +141,6 @@ impl RocksStorage {
         } else {
             &self.write_unsynced
         };
-        let _syncing = sync.then(|| self.wakeful.begin_sync());
         // RocksDB writes and syncs the log before it makes anything visible. If it fails, the record may have reached
         // the disk all the same, and an operating system that failed to sync once may claim success the next time:
         // neither this group's outcome is known nor can the log be trusted with another one.

@@ -132,7 +132,7 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
             t.kind == TypeKind::Float
                 || matches!(
                     t.kind,
-                    TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt
+                    TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::BigInt
                 )
         };
         return if small(a) && small(b) {

@@ -208,26 +208,32 @@ pub(super) fn sort_key(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The same for text of ASCII only, which is most text: whole pieces at a time, without a branch per character.
-fn sort_key_of_ascii(text: &[u8], out: &mut Vec<u8>) {
-    let (pieces, rest) = text.as_chunks::<16>();
-    for piece in pieces {
-        let keys = piece.map(|byte| ASCII[usize::from(byte & 0x7f)].to_be_bytes());
-        if keys.contains(&[0, 0]) {
-            push_weights(&keys, out);
-        } else {
-            out.extend_from_slice(keys.as_flattened());
-        }
+/// [`ASCII`] as keys have it: the high byte first.
+static ASCII_KEYS: [[u8; 2]; 128] = {
+    let mut keys = [[0; 2]; 128];
+    let mut byte = 0;
+    while byte < keys.len() {
+        keys[byte] = ASCII[byte].to_be_bytes();
+        byte += 1;
     }
-    for byte in rest {
-        push_weights(&[ASCII[usize::from(byte & 0x7f)].to_be_bytes()], out);
-    }
-}
+    keys
+};
 
-/// Leaves out characters that have none.
-fn push_weights(keys: &[[u8; 2]], out: &mut Vec<u8>) {
-    for key in keys.iter().filter(|key| **key != [0, 0]) {
-        out.extend_from_slice(key);
+/// The same for text of ASCII only, which is most text: without a branch per character.
+fn sort_key_of_ascii(text: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + text.len() * 2, 0);
+    let (slots, _) = out[start..].as_chunks_mut::<2>();
+    let mut all_have_weights = true;
+    for (slot, byte) in slots.iter_mut().zip(text) {
+        *slot = ASCII_KEYS[usize::from(byte & 0x7f)];
+        all_have_weights &= *slot != [0, 0];
+    }
+    if !all_have_weights {
+        out.truncate(start);
+        let keys = text.iter().map(|byte| ASCII_KEYS[usize::from(byte & 0x7f)]);
+        // Characters that have no weight are left out.
+        out.extend(keys.filter(|key| *key != [0, 0]).flatten());
     }
 }
 
