@@ -11,7 +11,7 @@ pub(crate) mod text;
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use types::array::ColumnBuilder;
 use types::temporal::{DateTime, Time};
@@ -181,6 +181,11 @@ pub(crate) fn array(
     {
         return Ok(doubles);
     }
+    if from.is_integer()
+        && let Some(decimals) = to_decimals(array, to)
+    {
+        return Ok(decimals);
+    }
     let conversion = Conversion {
         from: *from,
         to: *to,
@@ -214,6 +219,23 @@ fn to_doubles(array: &ArrayRef) -> Option<ArrayRef> {
         _ => return None,
     };
     Some(Arc::new(doubles))
+}
+
+/// Integers as decimals that hold them all.
+fn to_decimals(array: &ArrayRef, to: &SqlType) -> Option<ArrayRef> {
+    const DIGITS_OF_64_BITS: u32 = 20;
+    let DataType::Decimal128(..) = to.arrow_type() else {
+        return None;
+    };
+    if to.decimals != 0 || to.length < DIGITS_OF_64_BITS {
+        return None;
+    }
+    let decimals: Decimal128Array = match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().unary(i128::from),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().unary(i128::from),
+        _ => return None,
+    };
+    Some(Arc::new(decimals.with_data_type(to.arrow_type())))
 }
 
 /// Whether a conversion can fail or warn.

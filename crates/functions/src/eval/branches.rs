@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, Scalar};
 use arrow::compute::kernels::{boolean, zip::zip};
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
@@ -195,18 +195,21 @@ fn choose(
     ty: &SqlType,
     rows: usize,
 ) -> Result<ArrayRef> {
-    let then = whole_array(then, ty, rows)?;
-    let otherwise = whole_array(otherwise, ty, rows)?;
-    zip(condition, &then, &otherwise).map_err(types_error)
+    let (then, otherwise) = (operand(then, ty)?, operand(otherwise, ty)?);
+    let chosen = zip(condition, then.as_ref(), otherwise.as_ref()).map_err(types_error)?;
+    debug_assert_eq!(chosen.len(), rows);
+    Ok(chosen)
 }
 
-fn whole_array(value: &ColumnarValue, ty: &SqlType, rows: usize) -> Result<ArrayRef> {
-    match value {
-        ColumnarValue::Array(array) => finish_array(array.clone(), ty),
+/// An array of the type, or one value of it for all rows.
+fn operand(value: &ColumnarValue, ty: &SqlType) -> Result<Box<dyn arrow::array::Datum>> {
+    Ok(match value {
+        ColumnarValue::Array(array) => Box::new(finish_array(array.clone(), ty)?),
         ColumnarValue::Scalar(value) => {
-            types::array::array_of(&super::finish_value(value.clone(), ty), ty, rows)
+            let value = super::finish_value(value.clone(), ty);
+            Box::new(Scalar::new(types::array::array_of(&value, ty, 1)?))
         }
-    }
+    })
 }
 
 fn truths_of(value: &ColumnarValue, rows: usize) -> Result<BooleanArray> {

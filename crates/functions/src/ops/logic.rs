@@ -68,7 +68,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     lazy("and", 1, MANY, resolve_logic, and),
     lazy("or", 1, MANY, resolve_logic, or),
     function("xor", 2, 2, resolve_logic, xor).infallible(),
-    function("not", 1, 1, resolve_logic, not).infallible(),
+    function("not", 1, 1, resolve_logic, not)
+        .infallible()
+        .vector(not_vector),
     test("is null"),
     test("is not null"),
     test("is true"),
@@ -131,6 +133,15 @@ fn xor(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn not(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(value_of(args.first().and_then(truth).map(|t| !t)))
+}
+
+fn not_vector(_: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<Option<ColumnarValue>> {
+    let [ColumnarValue::Array(array)] = args else {
+        return Ok(None);
+    };
+    let truths = crate::eval::branches::truths(array)?;
+    let negated = arrow::compute::not(&truths).map_err(crate::eval::branches::types_error)?;
+    Ok(Some(ColumnarValue::Array(std::sync::Arc::new(negated))))
 }
 
 /// One of the IS operators. `is null` takes any value as it is; the truth tests take conditions.

@@ -1,7 +1,6 @@
 //! IN and BETWEEN, of values that [`crate::bind::compare`] has made comparable.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, BooleanArray};
@@ -68,31 +67,26 @@ fn is_in_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result
     let has_null = constants.iter().any(|v| v.is_null());
     let found = match array.data_type() {
         DataType::Int64 => {
-            let Some(set) = integers(&constants) else {
+            let Some(set) = integers::<i64>(&constants) else {
                 return Ok(None);
             };
-            let values = array.as_primitive::<Int64Type>();
-            BooleanBuffer::collect_bool(values.len(), |i| set.contains(&i128::from(values.value(i))))
+            let values = array.as_primitive::<Int64Type>().values();
+            BooleanBuffer::collect_bool(values.len(), |i| contains(&set, &values[i]))
         }
         DataType::UInt64 => {
-            let Some(set) = integers(&constants) else {
+            let Some(set) = integers::<u64>(&constants) else {
                 return Ok(None);
             };
-            let values = array.as_primitive::<UInt64Type>();
-            BooleanBuffer::collect_bool(values.len(), |i| set.contains(&i128::from(values.value(i))))
+            let values = array.as_primitive::<UInt64Type>().values();
+            BooleanBuffer::collect_bool(values.len(), |i| contains(&set, &values[i]))
         }
         DataType::Utf8 => {
             let collation = call.arg_type(0).collation;
-            let Some(set) = strings(&constants, collation) else {
+            let Some(mut texts) = Texts::new(&constants, collation) else {
                 return Ok(None);
             };
             let values = array.as_string::<i32>();
-            let mut key = Vec::new();
-            BooleanBuffer::collect_bool(values.len(), |i| {
-                key.clear();
-                collation.sort_key(values.value(i).as_bytes(), &mut key);
-                set.contains(key.as_slice())
-            })
+            BooleanBuffer::collect_bool(values.len(), |i| texts.contain(values.value(i).as_bytes()))
         }
         _ => return Ok(None),
     };
@@ -107,43 +101,102 @@ fn is_in_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result
     )))))
 }
 
-/// The integers among the constants; decimals that are none match no integer.
-fn integers(constants: &[&Value]) -> Option<HashSet<i128>> {
-    let mut set = HashSet::with_capacity(constants.len());
-    for value in constants {
-        match value {
-            Value::Null => {}
-            Value::Int(v) => {
-                set.insert(i128::from(*v));
-            }
-            Value::UInt(v) => {
-                set.insert(i128::from(*v));
-            }
-            Value::Decimal(d) => {
-                if let Some(whole) = d.floor().filter(|f| f == d).and_then(|f| f.to_i128()) {
-                    set.insert(whole);
-                }
-            }
-            _ => return None,
-        }
+/// Constants up to this many are looked through one by one.
+const FEW: usize = 8;
+
+/// Whether a value is among constants that ascend.
+fn contains<T: Ord>(constants: &[T], value: &T) -> bool {
+    if constants.len() <= FEW {
+        constants.contains(value)
+    } else {
+        constants.binary_search(value).is_ok()
     }
+}
+
+/// The integers among the constants, ascending; decimals that are none, and what the type does not hold, match no integer.
+fn integers<T: TryFrom<i128> + Ord>(constants: &[&Value]) -> Option<Vec<T>> {
+    let mut set = Vec::with_capacity(constants.len());
+    for value in constants {
+        let whole = match value {
+            Value::Null => None,
+            Value::Int(v) => Some(i128::from(*v)),
+            Value::UInt(v) => Some(i128::from(*v)),
+            Value::Decimal(d) => d.floor().filter(|f| f == d).and_then(|f| f.to_i128()),
+            _ => return None,
+        };
+        set.extend(whole.and_then(|whole| T::try_from(whole).ok()));
+    }
+    set.sort_unstable();
     Some(set)
 }
 
-fn strings(constants: &[&Value], collation: Collation) -> Option<HashSet<Vec<u8>>> {
-    let mut set = HashSet::with_capacity(constants.len());
-    for value in constants {
-        match value {
-            Value::Null => {}
-            Value::String(text) => {
-                let mut key = Vec::new();
-                collation.sort_key(text.as_bytes(), &mut key);
-                set.insert(key);
+/// Constants that texts are looked up among.
+struct Texts {
+    collation: Collation,
+    /// Their sort keys, ascending.
+    keys: Vec<Vec<u8>>,
+    key: Vec<u8>,
+    /// What was found for short texts: a column often has few different ones.
+    known: [(u64, bool); KNOWN_TEXTS],
+}
+
+const KNOWN_TEXTS: usize = 64;
+
+/// No text's bytes and length ([`packed`]).
+const NO_TEXT: u64 = u64::MAX;
+
+impl Texts {
+    /// `None` if not all constants are text.
+    fn new(constants: &[&Value], collation: Collation) -> Option<Self> {
+        let mut keys = Vec::with_capacity(constants.len());
+        for value in constants {
+            match value {
+                Value::Null => {}
+                Value::String(text) => {
+                    let mut key = Vec::new();
+                    collation.sort_key(text.as_bytes(), &mut key);
+                    keys.push(key);
+                }
+                _ => return None,
             }
-            _ => return None,
         }
+        keys.sort_unstable();
+        Some(Self {
+            collation,
+            keys,
+            key: Vec::new(),
+            known: [(NO_TEXT, false); KNOWN_TEXTS],
+        })
     }
-    Some(set)
+
+    fn contain(&mut self, text: &[u8]) -> bool {
+        let Some(packed) = packed(text) else {
+            return self.search(text);
+        };
+        // The upper bits of a product depend on all bits.
+        let slot = (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % KNOWN_TEXTS;
+        if self.known[slot].0 != packed {
+            self.known[slot] = (packed, self.search(text));
+        }
+        self.known[slot].1
+    }
+
+    fn search(&mut self, text: &[u8]) -> bool {
+        self.key.clear();
+        self.collation.sort_key(text, &mut self.key);
+        contains(&self.keys, &self.key)
+    }
+}
+
+/// The bytes of a short text and its length.
+fn packed(text: &[u8]) -> Option<u64> {
+    let mut bytes = [0; 8];
+    if text.len() >= bytes.len() {
+        return None;
+    }
+    bytes[..text.len()].copy_from_slice(text);
+    bytes[7] = text.len() as u8;
+    Some(u64::from_le_bytes(bytes))
 }
 
 fn between(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -173,4 +226,41 @@ fn between_vector(call: &Call<'_>, args: &[ColumnarValue], rows: usize) -> Resul
     };
     let both = arrow::compute::and_kleene(&above, &below).map_err(crate::eval::branches::types_error)?;
     Ok(Some(ColumnarValue::Array(Arc::new(both))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_those_of_the_type() {
+        let constants = [
+            Value::Int(-1),
+            Value::UInt(u64::MAX),
+            Value::Null,
+            Value::Decimal(types::Decimal::from_i128(20, 1)),
+            Value::Decimal(types::Decimal::from_i128(25, 1)),
+        ];
+        let constants: Vec<&Value> = constants.iter().collect();
+        assert_eq!(integers::<i64>(&constants), Some(vec![-1, 2]));
+        assert_eq!(integers::<u64>(&constants), Some(vec![2, u64::MAX]));
+        assert_eq!(integers::<i64>(&[&Value::Double(1.0)]), None);
+    }
+
+    #[test]
+    fn texts_are_found_by_their_collation() {
+        let constants: Vec<Value> = (0..20)
+            .map(|i| Value::from(format!("Key {i}").as_str()))
+            .collect();
+        let constants: Vec<&Value> = constants.iter().collect();
+        let mut texts = Texts::new(&constants, Collation::Utf8mb40900AiCi).unwrap();
+        // Twice, so that the second time what is known answers.
+        for _ in 0..2 {
+            for i in 0..40 {
+                assert_eq!(texts.contain(format!("KEY {i}").as_bytes()), i < 20);
+                assert_eq!(texts.contain(format!("key {i}").as_bytes()), i < 20);
+            }
+            assert!(!texts.contain(b"") && !texts.contain(b"\0") && !texts.contain(b"key 1 and more"));
+        }
+    }
 }

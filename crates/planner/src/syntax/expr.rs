@@ -16,7 +16,10 @@ const CONCAT_LEVEL: u8 = 7;
 impl Parser<'_> {
     /// A whole expression.
     pub fn expression(&mut self) -> Result<Expr> {
-        self.nested(Self::or_chain)
+        match self.lone_literal()? {
+            Some(literal) => Ok(literal),
+            None => self.nested(Self::or_chain),
+        }
     }
 
     fn or_chain(&mut self) -> Result<Expr> {

@@ -92,6 +92,17 @@ impl<'a> Parser<'a> {
         self.token = self.lexer.next_token();
     }
 
+    /// Whether a comma or a closing parenthesis follows the current token directly.
+    pub fn is_before_delimiter(&self) -> bool {
+        let next = self.lexer.text().as_bytes().get(self.token.end);
+        matches!(next, Some(b',' | b')'))
+    }
+
+    /// Whether nothing can be nested any deeper.
+    pub fn is_deepest(&self) -> bool {
+        self.depth >= MAX_NESTING
+    }
+
     /// The token behind the current one.
     pub fn peek(&self) -> Token {
         let mut lexer = self.lexer;

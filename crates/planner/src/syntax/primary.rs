@@ -11,6 +11,22 @@ use super::token::Kind;
 use crate::command::VariableScope;
 
 impl Parser<'_> {
+    /// A literal directly followed by a comma or a closing parenthesis: what most values of large INSERTs are. It is taken
+    /// without asking at each level of precedence for an operator that is not there.
+    pub fn lone_literal(&mut self) -> Result<Option<Expr>> {
+        if !self.is_before_delimiter() || self.is_deepest() {
+            return Ok(None);
+        }
+        match self.kind() {
+            Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text => self.primary().map(Some),
+            Kind::Word if self.is("NULL") => {
+                self.advance();
+                Ok(Some(Expr::Null))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// An operand, with its unary operators and COLLATE.
     pub fn simple(&mut self) -> Result<Expr> {
         let operator = match self.kind() {
