@@ -99,6 +99,9 @@ pub enum Default {
     Literal(String),
     /// `CURRENT_TIMESTAMP(fsp)` and its synonyms; the precision is the column's.
     Now,
+    /// The same as an expression, `(now(fsp))`, with a precision of its own that is not above the column's. The only
+    /// expression a default can be.
+    NowExpression(u8),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -204,6 +207,23 @@ impl Table {
     /// Whether the server makes up the table's rows (`information_schema`, `performance_schema`, `mysql`, `sys`).
     pub fn is_virtual(&self) -> bool {
         self.id < 0
+    }
+
+    /// Whether MySQL has the table as a view, whose columns keep the view's names in results. The other tables of
+    /// `information_schema` are filled when they are read, and their columns called as the query calls them.
+    pub fn is_view(&self) -> bool {
+        const NO_VIEWS: [&str; 9] = [
+            "COLUMN_PRIVILEGES",
+            "ENGINES",
+            "OPTIMIZER_TRACE",
+            "PLUGINS",
+            "PROCESSLIST",
+            "PROFILING",
+            "SCHEMA_PRIVILEGES",
+            "TABLE_PRIVILEGES",
+            "USER_PRIVILEGES",
+        ];
+        self.is_virtual() && self.database == INFORMATION_SCHEMA && !NO_VIEWS.contains(&self.name.as_str())
     }
 
     /// Fails with 1412 when a snapshot at `ts` is older than what this definition can read.

@@ -85,6 +85,8 @@ pub struct EvalContext {
     pub set_last_insert_id: Mutex<Option<u64>>,
     /// User variables (`@a`): read with lower-case names. Assigned by SET only.
     pub user_variables: Arc<HashMap<String, Value>>,
+    /// What GET_LOCK() locks.
+    pub user_locks: Arc<dyn crate::user_lock::UserLocks>,
     /// What functions keep between the rows of one statement.
     pub state: crate::state::StatementState,
 }
@@ -111,6 +113,7 @@ impl Default for EvalContext {
             interrupted: Arc::new(|| false),
             set_last_insert_id: Mutex::new(None),
             user_variables: Arc::default(),
+            user_locks: Arc::new(crate::user_lock::NoLocks),
             state: crate::state::StatementState::default(),
         }
     }

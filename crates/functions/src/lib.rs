@@ -28,6 +28,7 @@ pub mod state;
 mod string;
 mod temporal;
 pub mod timezone;
+mod user_lock;
 
 pub use bind::common_type;
 pub use context::{EvalContext, SqlMode, Strictness, Warnings};
@@ -39,6 +40,7 @@ pub use expr::Expr;
 pub use pattern::operators::like_any_case as like;
 pub use registry::{Function, FunctionDef};
 pub use timezone::TimeZone;
+pub use user_lock::UserLocks;
 
 /// The tables of all families of functions.
 fn families() -> &'static [&'static registry::Family] {
@@ -76,6 +78,7 @@ fn families() -> &'static [&'static registry::Family] {
         &string::parts::FAMILY,
         &string::search::FAMILY,
         &string::uuid::FAMILY,
+        &user_lock::FAMILY,
         &aggregate::FAMILY,
     ];
     FAMILIES

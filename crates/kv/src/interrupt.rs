@@ -1,24 +1,57 @@
-//! The kill flag of a statement: lock waits and long scans look at it.
+//! What ends a statement early, KILL or its time limit: lock waits and long scans look at it.
 
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// Deadlines are kept as nanoseconds since this moment.
+static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// No deadline.
+const NEVER: u64 = u64::MAX;
 
 /// A flag shared between the thread that runs a statement and whoever may interrupt it.
 ///
 /// [`Interrupt::raise`] also wakes that thread if it waits for a lock. The flag stays up until [`Interrupt::clear`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Interrupt {
     raised: AtomicBool,
+    /// When the statement's time is over.
+    deadline_ns: AtomicU64,
     /// Who sleeps in a lock wait, to be woken. One connection runs one statement, so there is at most one.
     sleeper: Mutex<Option<Thread>>,
+}
+
+impl Default for Interrupt {
+    fn default() -> Self {
+        Self {
+            raised: AtomicBool::new(false),
+            deadline_ns: AtomicU64::new(NEVER),
+            sleeper: Mutex::new(None),
+        }
+    }
 }
 
 impl Interrupt {
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// From `deadline` on it counts as raised; `None`: there is no limit (any more).
+    pub fn set_deadline(&self, deadline: Option<Instant>) {
+        let ns = deadline.map_or(NEVER, |at| {
+            u64::try_from(at.saturating_duration_since(*EPOCH).as_nanos()).unwrap_or(NEVER)
+        });
+        self.deadline_ns.store(ns, Ordering::Relaxed);
+    }
+
+    /// How long a wait may last before it has to look here again; `None`: for ever.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let deadline = self.deadline_ns.load(Ordering::Relaxed);
+        (deadline != NEVER).then(|| Duration::from_nanos(deadline).saturating_sub(EPOCH.elapsed()))
     }
 
     pub fn raise(&self) {
@@ -30,10 +63,22 @@ impl Interrupt {
 
     pub fn clear(&self) {
         self.raised.store(false, Ordering::SeqCst);
+        self.set_deadline(None);
     }
 
+    /// Whether the statement has to end.
     pub fn is_raised(&self) -> bool {
+        self.is_killed() || self.is_late()
+    }
+
+    /// Whether [`Interrupt::raise`] has been called.
+    pub fn is_killed(&self) -> bool {
         self.raised.load(Ordering::Relaxed)
+    }
+
+    /// Whether the deadline has passed.
+    pub fn is_late(&self) -> bool {
+        self.time_left().is_some_and(|left| left.is_zero())
     }
 
     /// [`Error::Interrupted`] once the flag is up.
@@ -57,5 +102,24 @@ pub(crate) struct WakeGuard<'a>(&'a Interrupt);
 impl Drop for WakeGuard<'_> {
     fn drop(&mut self) {
         *self.0.sleeper.lock() = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_raises_it_and_clearing_takes_it_away() {
+        let interrupt = Interrupt::new();
+        assert!(!interrupt.is_raised() && interrupt.time_left().is_none());
+        interrupt.set_deadline(Some(Instant::now() + Duration::from_secs(3600)));
+        assert!(!interrupt.is_raised() && interrupt.time_left().is_some());
+        interrupt.set_deadline(Some(Instant::now()));
+        assert!(interrupt.is_raised() && interrupt.is_late() && !interrupt.is_killed());
+        interrupt.clear();
+        assert!(!interrupt.is_raised());
+        interrupt.raise();
+        assert!(interrupt.is_raised() && interrupt.is_killed() && !interrupt.is_late());
     }
 }

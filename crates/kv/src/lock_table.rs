@@ -388,8 +388,8 @@ impl LockTable {
             } else if remaining.is_some_and(|remaining| remaining.is_zero()) {
                 Error::LockTimeout
             } else {
-                match remaining {
-                    Some(remaining) => thread::park_timeout(remaining),
+                match remaining.into_iter().chain(interrupt.time_left()).min() {
+                    Some(longest) => thread::park_timeout(longest),
                     None => thread::park(),
                 }
                 continue;

@@ -253,6 +253,8 @@ mod tests {
             columns: Vec::new(),
             locking: None,
             route: Route::Transactional,
+            limit_of_output: None,
+            max_execution: None,
         };
         Arc::new(CachedPlan::new(Plan::Query(query), schema_version, 0))
     }

@@ -49,6 +49,12 @@ pub enum Command {
     AnalyzeTable {
         tables: Vec<TableName>,
     },
+    OptimizeTable {
+        tables: Vec<TableName>,
+    },
+    RepairTable {
+        tables: Vec<TableName>,
+    },
     Prepare {
         name: String,
         source: PrepareSource,
@@ -90,15 +96,30 @@ pub enum Command {
         user: Option<(String, String)>,
         password: String,
     },
+    /// SET ROLE or SET DEFAULT ROLE of a role with a name: nobody has one.
+    SetRole {
+        role: (String, String),
+        /// Whose default it is to be; `None`: the session's own.
+        user: Option<(String, String)>,
+    },
     Flush {
         what: String,
     },
-    /// LOCK TABLES and the like: understood, answered by the session with what it does instead.
     LockTables {
-        tables: Vec<(TableName, bool)>,
+        tables: Vec<TableToLock>,
     },
     UnlockTables,
     DoNothing(Vec<Expr>),
+}
+
+/// One table of LOCK TABLES.
+#[derive(Debug, Clone)]
+pub struct TableToLock {
+    pub table: TableName,
+    /// The name that statements have to use; the table's own where it was given no other.
+    pub alias: String,
+    /// WRITE; otherwise READ.
+    pub write: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -202,6 +223,10 @@ pub enum Show {
     Charset(ShowFilter),
     Grants {
         user: Option<(String, String)>,
+    },
+    /// Two empty names: CURRENT_USER().
+    CreateUser {
+        user: (String, String),
     },
     /// SHOW PRIVILEGES, PLUGINS, OPEN TABLES, TRIGGERS, EVENTS, PROCEDURE STATUS ...: known and empty here, by name.
     Empty {

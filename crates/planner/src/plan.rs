@@ -35,6 +35,17 @@ pub struct QueryPlan {
     pub columns: Vec<ResultColumn>,
     pub locking: Option<Locking>,
     pub route: Route,
+    /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is no part of `root` then.
+    pub limit_of_output: Option<OutputLimit>,
+    /// The hint MAX_EXECUTION_TIME.
+    pub max_execution: Option<std::time::Duration>,
+}
+
+/// How many of a query's rows its client gets, where all of them are counted.
+#[derive(Debug, Clone)]
+pub struct OutputLimit {
+    pub offset: Option<Expr>,
+    pub count: Expr,
 }
 
 /// What the client is told of a result's column.

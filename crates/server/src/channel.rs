@@ -105,13 +105,7 @@ impl Channel {
         let mut paused_since: Option<Instant> = None;
         loop {
             if self.input.advance()? {
-                // The answer goes on counting where the command's frames ended.
-                self.output.frames.set_sequence(self.input.frames.sequence());
-                if let (Some((compressor, _)), Some((decompressor, _))) =
-                    (&mut self.output.compressor, &self.input.compressed)
-                {
-                    compressor.set_sequence(decompressor.sequence());
-                }
+                self.count_on();
                 return Ok(Received::Packet);
             }
             match self.input.fill(&mut self.transport) {
@@ -131,6 +125,40 @@ impl Channel {
         }
     }
 
+    /// The answer goes on counting where the command's frames ended.
+    fn count_on(&mut self) {
+        self.output.frames.set_sequence(self.input.frames.sequence());
+        if let (Some((compressor, _)), Some((decompressor, _))) =
+            (&mut self.output.compressor, &self.input.compressed)
+        {
+            compressor.set_sequence(decompressor.sequence());
+        }
+    }
+
+    /// Reads the rest of a packet that [`Channel::receive`] has refused as too long, so that the client, which listens
+    /// only when it has sent all of it, gets to read why. Gives up after a pause longer than `within`, and on a packet
+    /// that is longer than any may be.
+    pub fn skip_packet(&mut self, within: Duration) {
+        const PACKET_BYTES_MAX: usize = 1 << 30;
+        let mut total = 0;
+        while total < PACKET_BYTES_MAX {
+            match self.input.skip() {
+                Ok(true) => return self.count_on(),
+                Ok(false) => {}
+                Err(_) => return,
+            }
+            if self.transport.set_read_timeout(within).is_err() {
+                return;
+            }
+            match self.input.fill(&mut self.transport) {
+                Ok(0) => return,
+                Ok(count) => total += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
+
     /// The next packet begins a command: its numbers start at 0.
     pub fn start_command(&mut self) {
         self.input.frames.set_sequence(0);
@@ -140,6 +168,14 @@ impl Channel {
         }
         if let Some((compressor, _)) = &mut self.output.compressor {
             compressor.set_sequence(0);
+        }
+    }
+
+    /// The next packet is an error for a client that has asked for nothing: it reads it as the answer to its next command.
+    pub fn answer_ahead(&mut self) {
+        self.output.frames.set_sequence(1);
+        if let Some((compressor, _)) = &mut self.output.compressor {
+            compressor.set_sequence(1);
         }
     }
 
@@ -258,6 +294,22 @@ impl Input {
     fn advance(&mut self) -> Result<bool> {
         loop {
             if self.frames.advance()? {
+                return Ok(true);
+            }
+            let Some((decompressor, _)) = &mut self.compressed else {
+                return Ok(false);
+            };
+            let frames = &mut self.frames;
+            if !decompressor.advance(|plain| frames.feed(plain))? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Throws away what has arrived of a packet that is too long; true at its end.
+    fn skip(&mut self) -> Result<bool> {
+        loop {
+            if self.frames.skip() {
                 return Ok(true);
             }
             let Some((decompressor, _)) = &mut self.compressed else {

@@ -213,6 +213,7 @@ impl Connection {
                 return self.close(None);
             }
             if self.shared.connections.is_draining() && !self.session.in_transaction() {
+                self.channel.answer_ahead();
                 return self.close(Some(shutdown_in_progress()));
             }
             self.channel.start_command();
@@ -268,7 +269,8 @@ impl Connection {
     }
 
     /// The client was idle for too long.
-    pub fn expire(self: Box<Self>) {
+    pub fn expire(mut self: Box<Self>) {
+        self.channel.answer_ahead();
         self.shared.metrics.aborted_clients.inc();
         self.close(Some(inactivity()));
     }
@@ -381,6 +383,7 @@ impl Connection {
             session,
             mut channel,
             client,
+            limits,
             entry: _entry,
             ..
         } = *self;
@@ -388,6 +391,9 @@ impl Connection {
         drop(session);
         match error {
             Some(error) => {
+                if error.code == errno::ER_NET_PACKET_TOO_LARGE {
+                    channel.skip_packet(limits.net_read_timeout);
+                }
                 // To a client that has asked for nothing the error comes as the answer to its next command.
                 let capabilities = client.capabilities | capability::PROTOCOL_41;
                 if channel.send_error(&error, capabilities).is_ok() {

@@ -12,8 +12,10 @@ use planner::command::Command;
 use planner::plan::Plan;
 use types::{Error, Result, errno};
 
-use crate::run::plan_tables;
+use crate::run::plan_uses;
 use crate::session::Session;
+
+const ER_ROLE_NOT_GRANTED: u16 = 3530;
 
 impl Session {
     /// Brings the account up to date with what GRANT and ALTER USER have made of it since the last statement.
@@ -37,9 +39,9 @@ impl Session {
         if self.account.privileges.everything {
             return Ok(());
         }
-        plan_tables(plan)
+        plan_uses(plan)
             .iter()
-            .try_for_each(|table| self.account.check_database(&table.database))
+            .try_for_each(|used| self.account.check_database(&used.table.database))
     }
 
     /// The same for what a definition changes.
@@ -106,7 +108,7 @@ impl Session {
             Command::AlterUser { users, if_exists } => {
                 let changes = users
                     .iter()
-                    .map(|u| change(u, false))
+                    .map(|u| change(&self.named_spec(u), false))
                     .collect::<Result<Vec<_>>>()?;
                 catalog.alter_users(&changes, *if_exists, now_us)?
             }
@@ -132,6 +134,25 @@ impl Session {
         Ok(())
     }
 
+    /// ALTER USER CURRENT_USER() with the account's name in it.
+    fn named_spec(&self, spec: &UserSpec) -> UserSpec {
+        let (user, host) = self.named_account(&(spec.user.clone(), spec.host.clone()));
+        UserSpec {
+            user,
+            host,
+            ..spec.clone()
+        }
+    }
+
+    /// SET ROLE and SET DEFAULT ROLE of a role with a name: nobody has one.
+    pub(crate) fn no_role(&self, role: &(String, String), user: Option<&(String, String)>) -> Error {
+        let (name, host) = user.map_or_else(|| self.account_parts(), |named| self.named_account(named));
+        Error::new(
+            ER_ROLE_NOT_GRANTED,
+            format!("`{}`@`{}` is not granted to `{name}`@`{host}`", role.0, role.1),
+        )
+    }
+
     fn set_password(
         &self,
         user: Option<&(String, String)>,
@@ -139,7 +160,7 @@ impl Session {
         now_us: i64,
     ) -> Result<Vec<types::Warning>> {
         let own = self.account.clone();
-        let (name, host) = user.cloned().unwrap_or_else(|| self.account_parts());
+        let (name, host) = user.map_or_else(|| self.account_parts(), |named| self.named_account(named));
         let is_own = (name.as_str(), host.as_str()) == (own.user.as_str(), own.host.as_str());
         if !is_own && !own.may_manage_accounts() {
             return Err(Error::new(

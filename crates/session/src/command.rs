@@ -18,7 +18,6 @@ use crate::session::Session;
 impl Session {
     pub(crate) fn command(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         self.more_results = false;
-        self.deadline = None;
         self.process.clear_interrupt();
         let command = match Command::decode(packet, self.client.capabilities) {
             Ok(command) => command,

@@ -19,6 +19,15 @@ pub enum Compiled {
     Command(Command),
 }
 
+impl Compiled {
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Plan(cached) => Some(&cached.plan),
+            Self::Ddl(_) | Self::Command(_) => None,
+        }
+    }
+}
+
 impl Session {
     fn key<'a>(&'a self, text: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {
         PlanKey {

@@ -7,6 +7,14 @@ pub fn unknown_database(name: &str) -> Error {
     Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
 }
 
+/// What root is told of databases that nobody may change.
+pub fn database_access(account: &str, database: &str) -> Error {
+    Error::new(
+        errno::ER_DBACCESS_DENIED_ERROR,
+        format!("Access denied for user {account} to database '{database}'"),
+    )
+}
+
 pub fn no_such_table(name: &TableName) -> Error {
     Error::new(
         errno::ER_NO_SUCH_TABLE,

@@ -15,6 +15,7 @@ mod command;
 mod compile;
 mod errors;
 mod listing;
+mod lock_tables;
 mod point;
 mod prepared;
 mod process;
@@ -28,6 +29,7 @@ mod statement;
 pub mod statistics;
 mod text;
 mod transaction;
+mod user_locks;
 pub mod variables;
 mod virtual_tables;
 

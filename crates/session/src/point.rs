@@ -23,7 +23,10 @@ impl Session {
         let Plan::Query(query) = &plan.plan else {
             return None;
         };
-        if query.route == Route::Analytical || self.settings.select_limit == 0 {
+        if query.route == Route::Analytical
+            || self.settings.select_limit == 0
+            || query.limit_of_output.is_some()
+        {
             return None;
         }
         let attachment = plan

@@ -368,6 +368,7 @@ impl Session {
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<()>> {
+        self.start_deadline(compiled.plan());
         let plan = match self.lock_current(compiled, replan) {
             Ok(Compiled::Plan(plan)) => plan,
             Ok(_) => return Ok(Err(Error::internal("a cursor over no query"))),
@@ -376,18 +377,18 @@ impl Session {
         let Plan::Query(query) = &plan.plan else {
             return Ok(Err(Error::internal("a cursor over no query")));
         };
-        self.start_deadline(&plan.plan);
         let mut rows = Collected::limited(self.settings.memory_limit_bytes);
         let run = self.as_statement(|session| {
             let eval = session.eval_context(params, functions::Strictness::Warn);
-            session.query_to_sink(query, &eval, &mut rows)?;
+            let counted = session.query_to_sink(query, &eval, &mut rows)?;
             session.end_of_evaluation(&eval);
-            Ok(())
+            Ok(counted)
         });
-        if let Err(error) = run {
-            return Ok(Err(error));
-        }
-        self.found_rows = rows.rows as u64;
+        let counted = match run {
+            Ok(counted) => counted,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.found_rows = counted.unwrap_or(rows.rows as u64);
         self.send_columns(&query.columns, status::CURSOR_EXISTS, out)?;
         if self.has(wire::capability::DEPRECATE_EOF) {
             // The packet after the definitions is the only one that can say that there is a cursor.

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use arrow::record_batch::RecordBatch;
-use catalog::metadata_lock::WaitLimit;
+use catalog::metadata_lock::{Use, WaitLimit};
 use catalog::model::Table;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
-use planner::plan::{Access, InsertSource, Plan, QueryPlan, Rel, Route, TableScan};
+use planner::plan::{Access, InsertSource, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan};
 use types::{Error, Result, Value, Warning, errno};
 use wire::capability;
 use wire::connection::PacketSink;
@@ -50,21 +50,13 @@ impl Session {
             div_precision_increment: self.settings.div_precision_increment,
             max_allowed_packet: self.settings.max_allowed_packet,
             version: crate::shared::VERSION,
-            interrupted: self.interrupted(),
+            interrupted: self.interrupted.clone(),
             user_variables: self.user_variables.clone(),
             warnings: Default::default(),
             set_last_insert_id: Default::default(),
+            user_locks: self.user_locks.clone(),
             state: Default::default(),
         })
-    }
-
-    /// Tells whether the running statement is to end: by KILL, or by its time limit.
-    fn interrupted(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
-        let Some(deadline) = self.deadline else {
-            return self.interrupted.clone();
-        };
-        let interrupt = self.process.interrupt.clone();
-        Arc::new(move || interrupt.is_raised() || Instant::now() >= deadline)
     }
 
     /// Runs `body` as one statement's work on the transaction: what it wrote is kept if it succeeds, undone if it
@@ -112,19 +104,26 @@ impl Session {
 
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
     pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
-        let tables = plan_tables(plan);
-        for table in tables.iter().filter(|table| !table.is_virtual()) {
+        let tables = plan_uses(plan);
+        let is_locked = self.check_locked(plan)?;
+        for used in &tables {
+            if is_locked || used.table.is_virtual() {
+                continue;
+            }
             let limit = WaitLimit {
                 timeout: self.settings.metadata_lock_wait,
                 interrupt: &self.process.interrupt,
             };
-            self.table_locks.acquire(table.id, &limit)?;
+            self.table_locks
+                .acquire(used.table.id, used.what, &limit)
+                .map_err(|error| self.interruption(error))?;
         }
         if self.shared.catalog.schema_version() == planned_at {
             return Ok(true);
         }
         let schema = self.shared.catalog.schema();
-        Ok(tables.iter().all(|planned| {
+        Ok(tables.iter().all(|used| {
+            let planned = used.table;
             schema
                 .table(&planned.database, &planned.name)
                 .is_some_and(|now| now.id == planned.id && now.revision == planned.revision)
@@ -177,6 +176,7 @@ impl Session {
         drop(rows);
         self.transaction = transaction;
         self.found_rows = was_sent;
+        let run = run.map(|counted| self.found_rows = counted.unwrap_or(was_sent));
         self.collect_warnings(eval);
         if let Some(error) = failure {
             *client_failure = Some(error);
@@ -190,24 +190,42 @@ impl Session {
         sent
     }
 
-    /// Runs a query in whichever executor it belongs, over the snapshot or transaction its isolation calls for.
+    /// Runs a query in whichever executor it belongs, over the snapshot or transaction its isolation calls for. Answers
+    /// how many rows it would have without LIMIT, where it was to count them.
     fn query_with(
         &self,
         transaction: &mut crate::transaction::TransactionState,
         query: &QueryPlan,
         eval: &Arc<EvalContext>,
         sink: &mut dyn RowSink,
-    ) -> Result<()> {
-        let (store, settings, interrupt) = (&self.shared.store, &self.settings, &self.process.interrupt);
+    ) -> Result<Option<u64>> {
+        if let Some(limit) = &query.limit_of_output {
+            let mut counted = Counted::new(sink, limit, eval)?;
+            self.rows_with(transaction, query, eval, u64::MAX, &mut counted)?;
+            return Ok(Some(counted.rows));
+        }
         // A LIMIT of the statement's own goes before sql_select_limit.
         let limit = if has_limit(&query.root) {
             u64::MAX
         } else {
-            settings.select_limit
+            self.settings.select_limit
         };
+        self.rows_with(transaction, query, eval, limit, sink)
+            .map(|()| None)
+    }
+
+    fn rows_with(
+        &self,
+        transaction: &mut crate::transaction::TransactionState,
+        query: &QueryPlan,
+        eval: &Arc<EvalContext>,
+        limit: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let (store, settings, interrupt) = (&self.shared.store, &self.settings, &self.process.interrupt);
         let mut sink = Limited::new(sink, limit);
-        let result = if query.locking.is_some() {
-            let transaction = transaction.for_locking_read(store, settings, interrupt)?;
+        let result = if let Some(locking) = query.locking {
+            let transaction = transaction.for_locking_read(locking.exclusive, store, settings, interrupt)?;
             self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
         } else {
             match transaction.for_read(store, settings, interrupt)? {
@@ -231,6 +249,8 @@ impl Session {
         };
         match result {
             Err(_) if sink.is_full() => Ok(()),
+            // SLEEP() has ended early, and nothing has looked since. One that is all the query does answers 1.
+            Ok(()) if has_rows_to_look_at(&query.root) => eval.check_interrupted(),
             result => result,
         }
     }
@@ -288,7 +308,7 @@ impl Session {
         query: &QueryPlan,
         eval: &Arc<EvalContext>,
         sink: &mut dyn RowSink,
-    ) -> Result<()> {
+    ) -> Result<Option<u64>> {
         let mut transaction = std::mem::take(&mut self.transaction);
         let run = self.query_with(&mut transaction, query, eval, sink);
         self.transaction = transaction;
@@ -331,12 +351,14 @@ impl Session {
         let transaction = state.for_write(&self.shared.store, &self.settings, &self.process.interrupt)?;
         let tables = ServerTables { session: self };
         let context = self.exec_context(eval, &tables);
-        match plan {
-            Plan::Insert(insert) => executor::insert(insert, transaction, &context),
-            Plan::Update(update) => executor::update(update, transaction, &context),
-            Plan::Delete(delete) => executor::delete(delete, transaction, &context),
-            Plan::Query(_) => Err(Error::internal("a query is no write")),
-        }
+        let result = match plan {
+            Plan::Insert(insert) => return executor::insert(insert, transaction, &context),
+            Plan::Update(update) => executor::update(update, transaction, &context)?,
+            Plan::Delete(delete) => executor::delete(delete, transaction, &context)?,
+            Plan::Query(_) => return Err(Error::internal("a query is no write")),
+        };
+        eval.check_interrupted()?;
+        Ok(result)
     }
 
     fn check_may_write(&self, plan: &Plan) -> Result<()> {
@@ -443,10 +465,14 @@ impl Session {
         }
     }
 
-    /// Starts the clock of `max_execution_time`, which concerns SELECT only.
-    pub(crate) fn start_deadline(&mut self, plan: &Plan) {
-        let limited = matches!(plan, Plan::Query(_)) && self.settings.max_execution > Duration::ZERO;
-        self.deadline = limited.then(|| Instant::now() + self.settings.max_execution);
+    /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern SELECT only.
+    pub(crate) fn start_deadline(&self, plan: Option<&Plan>) {
+        let limit = match plan {
+            Some(Plan::Query(query)) => query.max_execution.unwrap_or(self.settings.max_execution),
+            _ => Duration::ZERO,
+        };
+        let deadline = (limit > Duration::ZERO).then(|| Instant::now() + limit);
+        self.process.interrupt.set_deadline(deadline);
     }
 
     /// Result columns of a plan; none for writes.
@@ -467,33 +493,75 @@ fn has_limit(rel: &Rel) -> bool {
     }
 }
 
-/// The stored tables a plan touches.
-pub(crate) fn plan_tables(plan: &Plan) -> Vec<&Arc<Table>> {
-    fn of_rel<'p>(rel: &'p Rel, tables: &mut Vec<&'p Arc<Table>>) {
-        match rel {
-            Rel::OneRow | Rel::Virtual(_) => {}
-            Rel::Scan(TableScan { table, .. }) => tables.push(table),
-            Rel::Filter { input, .. }
-            | Rel::Project { input, .. }
-            | Rel::Aggregate { input, .. }
-            | Rel::Sort { input, .. }
-            | Rel::Limit { input, .. }
-            | Rel::Distinct { input } => of_rel(input, tables),
+/// Whether a query goes through rows of a table, or filters: such a one fails when it is interrupted, whatever its
+/// functions make of it. One key's row is no table to MySQL, but a constant.
+fn has_rows_to_look_at(rel: &Rel) -> bool {
+    match rel {
+        Rel::OneRow => false,
+        Rel::Virtual(_) | Rel::Filter { .. } => true,
+        Rel::Scan(scan) => match &scan.access {
+            Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() > 1,
+            _ => true,
+        },
+        Rel::Project { input, .. }
+        | Rel::Aggregate { input, .. }
+        | Rel::Sort { input, .. }
+        | Rel::Limit { input, .. }
+        | Rel::Distinct { input } => has_rows_to_look_at(input),
+    }
+}
+
+/// A table that a plan uses.
+pub(crate) struct PlanUse<'p> {
+    pub table: &'p Arc<Table>,
+    /// What the statement calls it.
+    pub alias: &'p str,
+    pub what: Use,
+}
+
+/// The stored tables a plan uses.
+pub(crate) fn plan_uses(plan: &Plan) -> Vec<PlanUse<'_>> {
+    fn of_scan(scan: &TableScan, what: Use) -> PlanUse<'_> {
+        PlanUse {
+            table: &scan.table,
+            alias: &scan.alias,
+            what,
         }
     }
-    let mut tables = Vec::with_capacity(1);
+    fn of_query<'p>(query: &'p QueryPlan, uses: &mut Vec<PlanUse<'p>>) {
+        let for_update = query.locking.is_some_and(|locking| locking.exclusive);
+        let what = if for_update { Use::Write } else { Use::Read };
+        let mut rel = &query.root;
+        loop {
+            rel = match rel {
+                Rel::OneRow | Rel::Virtual(_) => return,
+                Rel::Scan(scan) => return uses.push(of_scan(scan, what)),
+                Rel::Filter { input, .. }
+                | Rel::Project { input, .. }
+                | Rel::Aggregate { input, .. }
+                | Rel::Sort { input, .. }
+                | Rel::Limit { input, .. }
+                | Rel::Distinct { input } => input,
+            };
+        }
+    }
+    let mut uses = Vec::with_capacity(1);
     match plan {
-        Plan::Query(query) => of_rel(&query.root, &mut tables),
+        Plan::Query(query) => of_query(query, &mut uses),
         Plan::Insert(insert) => {
-            tables.push(&insert.table);
+            uses.push(PlanUse {
+                table: &insert.table,
+                alias: &insert.table.name,
+                what: Use::Write,
+            });
             if let InsertSource::Query(query) = &insert.source {
-                of_rel(&query.root, &mut tables);
+                of_query(query, &mut uses);
             }
         }
-        Plan::Update(update) => tables.push(&update.target.scan.table),
-        Plan::Delete(delete) => tables.push(&delete.target.scan.table),
+        Plan::Update(update) => uses.push(of_scan(&update.target.scan, Use::Write)),
+        Plan::Delete(delete) => uses.push(of_scan(&delete.target.scan, Use::Write)),
     }
-    tables
+    uses
 }
 
 /// Ends a query after `sql_select_limit` rows.
@@ -532,6 +600,45 @@ impl RowSink for Limited<'_> {
             errno::ER_QUERY_INTERRUPTED,
             "sql_select_limit is reached",
         ))
+    }
+}
+
+/// Passes on the rows that LIMIT leaves, and counts all: SQL_CALC_FOUND_ROWS.
+struct Counted<'a> {
+    sink: &'a mut dyn RowSink,
+    skip: u64,
+    left: u64,
+    rows: u64,
+}
+
+impl<'a> Counted<'a> {
+    fn new(sink: &'a mut dyn RowSink, limit: &OutputLimit, eval: &EvalContext) -> Result<Self> {
+        let number = |expr: &functions::Expr| {
+            functions::eval_value(expr, eval)?
+                .as_u64()
+                .ok_or_else(|| Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to LIMIT"))
+        };
+        Ok(Self {
+            sink,
+            skip: limit.offset.as_ref().map(number).transpose()?.unwrap_or(0),
+            left: number(&limit.count)?,
+            rows: 0,
+        })
+    }
+}
+
+impl RowSink for Counted<'_> {
+    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let rows = batch.num_rows() as u64;
+        self.rows += rows;
+        let skipped = self.skip.min(rows);
+        self.skip -= skipped;
+        let sent = self.left.min(rows - skipped);
+        if sent == 0 {
+            return Ok(());
+        }
+        self.left -= sent;
+        self.sink.batch(&batch.slice(skipped as usize, sent as usize))
     }
 }
 

@@ -7,20 +7,23 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use catalog::accounts::{Account, Accounts, Privileges};
 use catalog::metadata_lock::TransactionLocks;
+use functions::UserLocks;
 use types::{Error, Result, Value, Warning, WarningLevel, errno};
 use wire::capability;
 use wire::connection::{ClientInfo, Flow, PacketSink, TlsInfo};
 use wire::session_track::SessionTrack;
 
 use crate::errors;
+use crate::lock_tables::LockedTables;
 use crate::prepared::{NamedStatement, Prepared};
 use crate::process::Process;
 use crate::shared::Shared;
 use crate::transaction::TransactionState;
+use crate::user_locks::SessionUserLocks;
 use crate::variables::settings::Settings;
 use crate::variables::{Definition, SessionVariables};
 
@@ -43,6 +46,9 @@ pub struct Session {
     pub(crate) transaction: TransactionState,
     /// Metadata locks the transaction holds.
     pub(crate) table_locks: TransactionLocks,
+    /// What LOCK TABLES has locked.
+    pub(crate) locked: Option<LockedTables>,
+    pub(crate) user_locks: Arc<SessionUserLocks>,
     /// Statements prepared by COM_STMT_PREPARE.
     pub(crate) prepared: HashMap<u32, Prepared>,
     pub(crate) next_statement_id: u32,
@@ -63,8 +69,6 @@ pub struct Session {
     pub(crate) command_params: Vec<Value>,
     /// SHOW WARNINGS announces no warnings of its own.
     pub(crate) hide_warning_count: bool,
-    /// When the running statement has to end, by `max_execution_time`.
-    pub(crate) deadline: Option<Instant>,
 }
 
 /// The diagnostics area: what SHOW WARNINGS shows of the last statement.
@@ -119,6 +123,8 @@ impl Session {
             variables,
             settings,
             table_locks,
+            locked: None,
+            user_locks: Arc::new(SessionUserLocks::new(shared.user_locks.clone(), connection_id)),
             client: ClientInfo::default(),
             user: Arc::default(),
             current_user: Arc::default(),
@@ -139,7 +145,6 @@ impl Session {
             more_results: false,
             command_params: Vec::new(),
             hide_warning_count: false,
-            deadline: None,
             shared,
         };
         session.start(client)?;
@@ -177,6 +182,8 @@ impl Session {
         self.transaction.rollback();
         self.transaction.next = Default::default();
         self.table_locks.release_all();
+        self.locked = None;
+        self.user_locks.release_all();
         self.variables = SessionVariables::new(&self.shared.variables);
         self.settings_changed();
         self.set_connection_collation(self.client.collation);
@@ -248,6 +255,14 @@ impl Session {
         }
     }
 
+    /// The account that a statement names; CURRENT_USER() arrives as two empty names.
+    pub(crate) fn named_account(&self, (user, host): &(String, String)) -> (String, String) {
+        if user.is_empty() && host.is_empty() {
+            return self.account_parts();
+        }
+        (user.clone(), host.clone())
+    }
+
     pub(crate) fn has(&self, capability: u32) -> bool {
         self.client.capabilities & capability != 0
     }
@@ -303,10 +318,8 @@ impl Session {
 
     /// The error of a statement that was interrupted: by KILL, or by its time limit.
     pub(crate) fn interruption(&self, error: Error) -> Error {
-        if error.code != errno::ER_QUERY_INTERRUPTED || self.process.interrupt.is_raised() {
-            return error;
-        }
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        let interrupt = &self.process.interrupt;
+        if error.code == errno::ER_QUERY_INTERRUPTED && !interrupt.is_killed() && interrupt.is_late() {
             return Error::new(
                 errno::ER_QUERY_TIMEOUT,
                 "Query execution was interrupted, maximum statement execution time exceeded",
@@ -320,6 +333,8 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.transaction.rollback();
         self.table_locks.release_all();
+        self.locked = None;
+        self.user_locks.release_all();
         self.close_all_prepared();
         self.shared.processes.remove(self.process.id);
     }

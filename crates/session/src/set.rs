@@ -13,6 +13,10 @@ use crate::variables::settings::Isolation;
 use crate::variables::values::paired;
 use crate::variables::{Definition, lookup};
 
+/// Variables that a session takes over from the global ones when it begins, and keeps.
+const SESSION_READ_ONLY: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
+const ER_VARIABLE_IS_READONLY: u16 = 1621;
+
 impl Session {
     /// SET. All values are found before the first item is set, and if one item fails, none is (manual 13.7.6.1).
     pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<()> {
@@ -106,6 +110,12 @@ impl Session {
             VariableScope::Session | VariableScope::NextTransaction => {}
         }
         let name = definition.canonical().name;
+        if SESSION_READ_ONLY.contains(&name) {
+            return Err(Error::new(
+                ER_VARIABLE_IS_READONLY,
+                format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
+            ));
+        }
         if name == "last_insert_id" {
             let warning = self.variables.set(definition, value, &self.shared.variables)?;
             self.adjusted(warning);

@@ -12,6 +12,7 @@ use planner::PlanCache;
 use crate::process::ProcessList;
 use crate::session::Session;
 use crate::statistics::Statistics;
+use crate::user_locks::UserLockTable;
 use crate::variables::GlobalVariables;
 
 /// The version clients are told: MySQL's, whose behaviour we have, and our own.
@@ -25,6 +26,7 @@ pub struct Shared {
     pub variables: GlobalVariables,
     pub processes: ProcessList,
     pub statistics: Statistics,
+    pub(crate) user_locks: Arc<UserLockTable>,
     /// Where analytical queries spill to.
     pub spill_directory: PathBuf,
     pub started: Instant,
@@ -48,6 +50,7 @@ impl Shared {
             variables,
             processes: ProcessList::default(),
             statistics: Statistics::default(),
+            user_locks: Arc::default(),
             spill_directory,
             started: Instant::now(),
             prepared_count: AtomicU64::new(0),

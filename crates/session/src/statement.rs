@@ -5,13 +5,16 @@ use std::io;
 
 use catalog::DdlContext;
 use catalog::definition::{AlterChange, Ddl, TableName};
+use catalog::metadata_lock::Use;
 use planner::command::{Command, Explained, Show};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;
 use wire::row::Format;
 
 use crate::command::connection_number;
+use crate::errors;
 use crate::listing::{Listing, text, text_type};
+use crate::lock_tables::{flush_of_some_tables, is_lock_error};
 use crate::reply::Done;
 use crate::run::Outcome;
 use crate::session::Session;
@@ -44,7 +47,11 @@ impl Session {
             Command::Explain(explained) => Answer::Listing(self.explain(explained)),
             Command::AdminCheckTable { tables } => Answer::of(self.admin_check(tables)),
             Command::CheckTable { tables } => Answer::Listing(self.check_tables(tables)),
-            Command::AnalyzeTable { tables } => Answer::Listing(self.analyze_tables(tables)),
+            Command::AnalyzeTable { tables } => Answer::Listing(self.maintain(tables, "analyze", &[OK])),
+            Command::OptimizeTable { tables } => {
+                Answer::Listing(self.maintain(tables, "optimize", &OPTIMIZED))
+            }
+            Command::RepairTable { tables } => Answer::Listing(self.maintain(tables, "repair", &[NO_REPAIR])),
             Command::Prepare { name, source } => {
                 let done = Done {
                     info: "Statement prepared".to_owned(),
@@ -81,6 +88,7 @@ impl Session {
                 optimistic,
             } => {
                 self.commit_transaction()?;
+                self.unlock_for_transaction();
                 let options = BeginOptions {
                     read_only: *read_only,
                     consistent_snapshot: *consistent_snapshot,
@@ -117,17 +125,26 @@ impl Session {
                 self.collect_warnings(&eval);
                 Ok(())
             }
-            Command::Flush { .. } => {
-                self.check_administer("RELOAD")?;
-                self.commit_transaction()
-            }
-            Command::LockTables { .. } => Err(Error::not_supported(
-                "LOCK TABLES",
-                "use a transaction with SELECT ... FOR UPDATE; mysqldump takes --single-transaction or --skip-lock-tables",
-            )),
-            Command::UnlockTables => Ok(()),
+            Command::Flush { what } => self.flush(what),
+            Command::LockTables { tables } => self.lock_named_tables(tables),
+            Command::UnlockTables => self.unlock_tables(),
+            Command::SetRole { role, user } => Err(self.no_role(role, user.as_ref())),
             other => self.account_command(other),
         }
+    }
+
+    /// FLUSH: nothing is cached that could be stale. `what` comes in upper case.
+    fn flush(&mut self, what: &str) -> Result<()> {
+        self.check_administer("RELOAD")?;
+        let words: Vec<&str> = what.split_whitespace().collect();
+        if let ["TABLE" | "TABLES", rest @ ..] = words.as_slice() {
+            match rest {
+                ["WITH", "READ", "LOCK"] => return self.lock_all_tables(),
+                [.., "READ", "LOCK"] | [.., "FOR", "EXPORT"] => return Err(flush_of_some_tables()),
+                _ => self.check_locked_for_flush()?,
+            }
+        }
+        self.commit_transaction()
     }
 
     fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<()> {
@@ -153,6 +170,7 @@ impl Session {
     /// A definition: commits what is open before, and is committed itself.
     pub(crate) fn run_ddl(&mut self, ddl: &Ddl) -> Result<Done> {
         self.check_ddl(ddl)?;
+        self.check_locked_ddl(ddl)?;
         self.commit_transaction()?;
         if self.shared.variables.boolean("read_only") {
             return Err(Error::new(
@@ -170,7 +188,12 @@ impl Session {
             user: self.account.name(),
         };
         let tables_before = self.tables_of_dropped(ddl);
-        let warnings = self.shared.catalog.execute(ddl, &context)?;
+        let catalog = self.shared.catalog.clone();
+        let warnings = match ddl {
+            // ALTER TABLE ... DISABLE KEYS, as dumps have it between LOCK TABLES and UNLOCK TABLES.
+            Ddl::AlterTable { changes, .. } if changes.is_empty() && self.locked.is_some() => Vec::new(),
+            _ => self.without_locks(|_| catalog.execute(ddl, &context))?,
+        };
         let count = warnings.len() as u64;
         self.keep_warnings((warnings, count));
         let mut done = Done::default();
@@ -219,7 +242,8 @@ impl Session {
         self.commit_transaction()?;
         let mut listing = maintenance_listing();
         for name in tables {
-            let (kind, message) = match self.admin_check(std::slice::from_ref(name)) {
+            let locked = self.check_locked_name(name, Use::Read);
+            let (kind, message) = match locked.and_then(|()| self.admin_check(std::slice::from_ref(name))) {
                 Ok(()) => ("status", "OK".to_owned()),
                 Err(error) => ("Error", error.message),
             };
@@ -228,16 +252,39 @@ impl Session {
         Ok(listing)
     }
 
-    /// ANALYZE TABLE: row estimates are kept up to date by themselves.
-    fn analyze_tables(&mut self, tables: &[TableName]) -> Result<Listing> {
+    /// ANALYZE, OPTIMIZE and REPAIR TABLE: row estimates are kept up to date and space is reclaimed by themselves, and
+    /// nothing of a table is ever left half written. `said`: what InnoDB says of a table that is there.
+    fn maintain(&mut self, tables: &[TableName], operation: &str, said: &[(&str, &str)]) -> Result<Listing> {
+        if operation != "analyze" {
+            for name in tables {
+                let schema = self.shared.catalog.schema();
+                if schema.database(&name.database).is_some_and(|d| d.is_system()) {
+                    return Err(errors::database_access(&self.account.name(), &name.database));
+                }
+            }
+        }
         self.commit_transaction()?;
         let mut listing = maintenance_listing();
         for name in tables {
-            match self.table(name) {
-                Ok(_) => listing.push(maintenance_row(name, "analyze", "status", "OK")),
+            let what = if operation == "optimize" {
+                Use::Write
+            } else {
+                Use::Read
+            };
+            match self.check_locked_name(name, what) {
+                Ok(()) => {
+                    for (kind, message) in said {
+                        listing.push(maintenance_row(name, operation, kind, message));
+                    }
+                }
                 Err(error) => {
-                    listing.push(maintenance_row(name, "analyze", "Error", &error.message));
-                    listing.push(maintenance_row(name, "analyze", "status", "Operation failed"));
+                    listing.push(maintenance_row(name, operation, "Error", &error.message));
+                    let last = if is_lock_error(&error) {
+                        ("status", "Operation failed")
+                    } else {
+                        ("error", "Corrupt")
+                    };
+                    listing.push(maintenance_row(name, operation, last.0, last.1));
                 }
             }
         }
@@ -254,6 +301,17 @@ impl Session {
         Ok(Listing { columns, rows })
     }
 }
+
+/// Kind and text of a maintenance statement's row.
+const OK: (&str, &str) = ("status", "OK");
+const OPTIMIZED: [(&str, &str); 2] = [
+    (
+        "note",
+        "Table does not support optimize, doing recreate + analyze instead",
+    ),
+    OK,
+];
+const NO_REPAIR: (&str, &str) = ("note", "The storage engine for the table doesn't support repair");
 
 enum Answer {
     Outcome(Result<Outcome>),

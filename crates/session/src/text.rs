@@ -115,6 +115,7 @@ impl Session {
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
+        self.start_deadline(compiled.plan());
         if let Compiled::Plan(plan) = &compiled {
             let kind = kind_of(&plan.plan);
             compiled = match self.lock_current(compiled, replan) {
@@ -127,7 +128,6 @@ impl Session {
         match &compiled {
             Compiled::Plan(plan) => {
                 let kind = kind_of(&plan.plan);
-                self.start_deadline(&plan.plan);
                 let result = match self.point_of(plan) {
                     Some(point) => self.run_point(plan, point, params, format, out)?,
                     None => self.run_plan(&plan.plan, params, format, out)?,

@@ -137,13 +137,17 @@ impl TransactionState {
         Ok(Some(&mut open.transaction))
     }
 
-    /// The transaction a locking read runs in. Allowed in a READ ONLY transaction too, as in MySQL.
+    /// The transaction a locking read runs in. FOR SHARE is allowed in a READ ONLY transaction, FOR UPDATE is not.
     pub fn for_locking_read(
         &mut self,
+        exclusive: bool,
         store: &Store,
         settings: &Settings,
         interrupt: &Arc<kv::Interrupt>,
     ) -> Result<&mut Transaction> {
+        if exclusive {
+            return self.for_write(store, settings, interrupt);
+        }
         self.ensure(store, settings, interrupt)?;
         Ok(&mut self.opened()?.transaction)
     }

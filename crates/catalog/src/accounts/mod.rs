@@ -91,6 +91,29 @@ impl Account {
         quoted_name(&self.user, &self.host)
     }
 
+    /// What SHOW CREATE USER gives: a statement that makes the same account.
+    ///
+    /// A hash of caching_sha2_password holds bytes that no terminal shows; `hex` writes it in hexadecimal digits
+    /// (`@@print_identified_with_as_hex`).
+    pub fn create_statement(&self, hex: bool) -> String {
+        let hash = match self.authentication.as_str() {
+            "" => String::new(),
+            hash if hex && self.plugin == CACHING_SHA2_PASSWORD => {
+                let digits: String = hash.chars().map(|c| format!("{:02X}", u32::from(c))).collect();
+                format!(" AS 0x{digits}")
+            }
+            hash => format!(" AS '{}'", escaped(hash)),
+        };
+        format!(
+            "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{hash} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT {} PASSWORD \
+             HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+            self.user.replace('`', "``"),
+            self.host.replace('`', "``"),
+            self.plugin,
+            if self.locked { "LOCK" } else { "UNLOCK" },
+        )
+    }
+
     /// What SHOW GRANTS lists.
     pub fn grants(&self) -> Vec<String> {
         let to = format!(
@@ -117,6 +140,22 @@ impl Account {
         );
         lines
     }
+}
+
+/// A text for between single quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\u{1a}' => out.push_str("\\Z"),
+            '\'' | '"' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// All accounts at one moment, in the order of hosts and users.

@@ -10,7 +10,7 @@ use kv::{KeyRange, Reader};
 use types::{SqlType, TypeKind, Value};
 
 use super::*;
-use crate::metadata_lock::TransactionLocks;
+use crate::metadata_lock::{TransactionLocks, Use};
 use crate::model::{Column, Handle};
 use crate::test_support::*;
 
@@ -555,7 +555,7 @@ fn a_table_in_use_is_not_dropped_until_its_transaction_ends() {
     let id = table(&catalog, "t").id;
     let ctx = context();
     let mut transaction = TransactionLocks::new(catalog.metadata_locks());
-    transaction.acquire(id, &ctx.limit()).unwrap();
+    transaction.acquire(id, Use::Read, &ctx.limit()).unwrap();
     let impatient = DdlContext {
         lock_wait: Duration::from_millis(50),
         ..context()

@@ -96,6 +96,7 @@ pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
         Default::None | Default::Null => None,
         Default::Now if column.ty.decimals > 0 => Some(format!("CURRENT_TIMESTAMP({})", column.ty.decimals)),
         Default::Now => Some("CURRENT_TIMESTAMP".to_owned()),
+        Default::NowExpression(fsp) => Some(crate::default_value::now_call(*fsp)),
         Default::Literal(literal) if column.ty.is_binary() => {
             // MySQL shows hexadecimal digits, as far as the first zero byte.
             let bytes = hex_bytes(literal).unwrap_or_else(|| literal.clone().into_bytes());
@@ -116,7 +117,7 @@ pub fn extra(column: &Column) -> String {
     if column.auto_increment {
         words.push("auto_increment".to_owned());
     }
-    if column.default == Default::Now {
+    if matches!(column.default, Default::Now | Default::NowExpression(_)) {
         words.push("DEFAULT_GENERATED".to_owned());
     }
     if column.on_update_now {

@@ -2,7 +2,7 @@
 //!
 //! | database | with rows | known and empty |
 //! |---|---|---|
-//! | `information_schema` | schemata, tables, columns, statistics, key_column_usage, table_constraints, engines, character_sets, collations, collation_character_set_applicability, processlist, plugins, partitions, user_privileges, schema_privileges | the others |
+//! | `information_schema` | schemata, tables, columns, statistics, key_column_usage, table_constraints, engines, character_sets, collations, collation_character_set_applicability, processlist, plugins, partitions, keywords, user_privileges, schema_privileges | the others |
 //! | `performance_schema` | global_variables, session_variables, global_status, session_status, processlist | |
 //! | `mysql` | user, db | |
 //!
@@ -11,6 +11,7 @@
 
 pub mod columns;
 pub mod keys;
+mod keywords;
 mod privileges;
 pub mod server;
 mod tables;
@@ -114,6 +115,7 @@ pub fn rows(catalog: &Catalog, table: &Table, surroundings: &dyn Surroundings) -
         ("information_schema", "CHARACTER_SETS") => server::character_sets(),
         ("information_schema", "COLLATIONS") => server::collations(),
         ("information_schema", "COLLATION_CHARACTER_SET_APPLICABILITY") => server::applicability(),
+        ("information_schema", "KEYWORDS") => keywords::keywords(),
         ("information_schema", "PROCESSLIST") => server::processlist(&ctx, false),
         ("information_schema", "USER_PRIVILEGES") => privileges::user_privileges(&ctx),
         ("information_schema", "SCHEMA_PRIVILEGES") => privileges::schema_privileges(&ctx),

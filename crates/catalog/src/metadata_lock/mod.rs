@@ -10,9 +10,13 @@
 //! others for moments only, and no transaction can deadlock with a schema change: whatever it waits for here is given
 //! within a round. (MySQL stalls everybody behind a waiting ALTER TABLE, and resolves deadlocks by killing a transaction.)
 //!
+//! LOCK TABLES uses the same locks for as long as a session likes ([`SessionLocks`]). For it, transactions that write a
+//! table are counted apart from those that read it.
+//!
 //! Locks are this process's. Between processes the states of [`crate::model::SchemaState`] do what locks cannot.
 
 mod change;
+mod session;
 mod table_lock;
 mod transaction;
 
@@ -24,7 +28,9 @@ use parking_lot::RwLock;
 use types::{Error, Result, errno};
 
 pub use change::{ChangeLocks, Exclusive};
+pub use session::SessionLocks;
 use table_lock::TableLock;
+pub use table_lock::Use;
 pub use transaction::TransactionLocks;
 
 /// How long an exclusive request keeps its tables closed before it lets others pass.
@@ -73,6 +79,15 @@ impl MetadataLocks {
         self.shards[id.unsigned_abs() as usize % SHARDS]
             .write()
             .remove(&id);
+    }
+
+    /// LOCK TABLES: tables by their ids, each once, and whether they are to be written. The session must not be inside
+    /// any of them.
+    ///
+    /// # Errors
+    /// 1205 after the time-out, 1317 when interrupted.
+    pub fn lock_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
+        SessionLocks::acquire(self, tables, limit)
     }
 
     /// Takes part in schema changes of these tables, one change at a time. Waits for other changes, not for transactions.

@@ -21,9 +21,9 @@ fn sharers_do_not_wait_for_each_other_and_may_ask_again() {
     let never = Interrupt::new();
     let (mut a, mut b) = (TransactionLocks::new(locks.clone()), TransactionLocks::new(locks));
     for _ in 0..3 {
-        a.acquire(1, &limit(&never, 0)).unwrap();
-        b.acquire(1, &limit(&never, 0)).unwrap();
-        b.acquire(2, &limit(&never, 0)).unwrap();
+        a.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+        b.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+        b.acquire(2, Use::Read, &limit(&never, 0)).unwrap();
     }
     assert!(a.holds(1) && !a.holds(2) && b.holds(2));
     b.release_all();
@@ -35,7 +35,7 @@ fn exclusive_waits_for_sharers_and_keeps_new_ones_out() {
     let locks = Arc::new(MetadataLocks::default());
     let never = Interrupt::new();
     let mut holder = TransactionLocks::new(locks.clone());
-    holder.acquire(7, &limit(&never, 0)).unwrap();
+    holder.acquire(7, Use::Read, &limit(&never, 0)).unwrap();
     let change = locks.lock_for_change(&[7], &limit(&never, 0)).unwrap();
     assert_eq!(change.exclusive(&limit(&never, 50)).err().unwrap().code, 1205);
 
@@ -54,12 +54,15 @@ fn exclusive_waits_for_sharers_and_keeps_new_ones_out() {
     thread::sleep(Duration::from_millis(50));
     assert!(!granted.load(Ordering::SeqCst));
     // Who is inside already may ask again; who is not has to wait.
-    holder.acquire(7, &limit(&never, 0)).unwrap();
+    holder.acquire(7, Use::Read, &limit(&never, 0)).unwrap();
     let mut late = TransactionLocks::new(locks);
-    assert_eq!(late.acquire(7, &limit(&never, 30)).unwrap_err().code, 1205);
+    assert_eq!(
+        late.acquire(7, Use::Read, &limit(&never, 30)).unwrap_err().code,
+        1205
+    );
     assert!(late.is_empty());
     holder.release_all();
-    late.acquire(7, &limit(&never, 10_000)).unwrap();
+    late.acquire(7, Use::Read, &limit(&never, 10_000)).unwrap();
     assert!(
         !granted.load(Ordering::SeqCst),
         "let in while the change was at work"
@@ -83,7 +86,7 @@ fn one_change_at_a_time_without_disturbing_sharers() {
     // What the failed request had got is free again.
     drop(locks.lock_for_change(&[3], &limit(&never, 0)).unwrap());
     TransactionLocks::new(locks.clone())
-        .acquire(2, &limit(&never, 0))
+        .acquire(2, Use::Read, &limit(&never, 0))
         .unwrap();
     drop(first);
     drop(locks.lock_for_change(&[1, 2, 3], &limit(&never, 0)).unwrap());
@@ -94,7 +97,7 @@ fn an_interrupt_ends_a_wait() {
     let locks = Arc::new(MetadataLocks::default());
     let kill = Interrupt::new();
     let mut holder = TransactionLocks::new(locks.clone());
-    holder.acquire(1, &limit(&kill, 0)).unwrap();
+    holder.acquire(1, Use::Read, &limit(&kill, 0)).unwrap();
     let change = locks.lock_for_change(&[1], &limit(&kill, 0)).unwrap();
     let killer = {
         let kill = kill.clone();
@@ -108,7 +111,7 @@ fn an_interrupt_ends_a_wait() {
     // The table is open again.
     let never = Interrupt::new();
     TransactionLocks::new(locks)
-        .acquire(1, &limit(&never, 0))
+        .acquire(1, Use::Read, &limit(&never, 0))
         .unwrap();
 }
 
@@ -118,7 +121,7 @@ fn a_waiting_change_lets_others_pass() {
     let locks = Arc::new(MetadataLocks::default());
     let never = Interrupt::new();
     let mut long = TransactionLocks::new(locks.clone());
-    long.acquire(1, &limit(&never, 0)).unwrap();
+    long.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
     let ddl = {
         let locks = locks.clone();
         thread::spawn(move || {
@@ -130,7 +133,7 @@ fn a_waiting_change_lets_others_pass() {
     thread::sleep(Duration::from_millis(50));
     let mut other = TransactionLocks::new(locks);
     other
-        .acquire(1, &limit(&never, 2 * ROUND.as_millis() as u64))
+        .acquire(1, Use::Read, &limit(&never, 2 * ROUND.as_millis() as u64))
         .unwrap();
     other.release_all();
     long.release_all();
@@ -154,7 +157,7 @@ fn users_and_changes_never_meet() {
                 let never = Interrupt::new();
                 let mut mine = TransactionLocks::new(locks);
                 while !stop.load(Ordering::SeqCst) {
-                    mine.acquire(1, &limit(&never, 60_000)).unwrap();
+                    mine.acquire(1, Use::Read, &limit(&never, 60_000)).unwrap();
                     inside.fetch_add(1, Ordering::SeqCst);
                     assert!(!changing.load(Ordering::SeqCst));
                     thread::yield_now();
@@ -190,7 +193,7 @@ fn a_transaction_waiting_on_a_forgotten_table_gets_through() {
         let locks = locks.clone();
         thread::spawn(move || {
             let never = Interrupt::new();
-            TransactionLocks::new(locks).acquire(1, &limit(&never, 10_000))
+            TransactionLocks::new(locks).acquire(1, Use::Read, &limit(&never, 10_000))
         })
     };
     thread::sleep(Duration::from_millis(30));

@@ -134,6 +134,7 @@ fn now(column: &Column) -> String {
 fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Now => Some(now(column)),
+        Default::NowExpression(fsp) => Some(format!("({})", crate::default_value::now_call(*fsp))),
         Default::Literal(text) => Some(literal(column, text, time_zone)),
         Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
             Some("NULL".to_owned())

@@ -29,6 +29,13 @@ pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
         Default::None if column.state != SchemaState::Public => ColumnDefault::Value(implicit(&column.ty)),
         Default::None => ColumnDefault::Missing,
         Default::Now => ColumnDefault::Value(now(&column.ty, eval)),
+        Default::NowExpression(fsp) => {
+            let ty = types::SqlType {
+                decimals: *fsp,
+                ..column.ty
+            };
+            ColumnDefault::Value(now(&ty, eval))
+        }
         Default::Literal(text) => ColumnDefault::Value(default_value(column, text, eval.time_zone)?),
     })
 }

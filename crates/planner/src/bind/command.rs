@@ -9,7 +9,7 @@ use super::Binder;
 use super::expr::Context;
 use super::scope::NoNames;
 use crate::ast::{self, GrantTarget, Maintenance, SetClause, ShowStatement, Statement, Target};
-use crate::command::{Command, ExplainFormat, Explained, SetItem, Show};
+use crate::command::{Command, ExplainFormat, Explained, SetItem, Show, TableToLock};
 use crate::env::Bound;
 
 impl Binder<'_> {
@@ -42,12 +42,19 @@ impl Binder<'_> {
                     Maintenance::AdminCheck => Command::AdminCheckTable { tables },
                     Maintenance::Check => Command::CheckTable { tables },
                     Maintenance::Analyze => Command::AnalyzeTable { tables },
+                    Maintenance::Optimize => Command::OptimizeTable { tables },
+                    Maintenance::Repair => Command::RepairTable { tables },
                 })
             }
             Statement::LockTables(tables) => {
                 let mut named = Vec::with_capacity(tables.len());
-                for (name, write) in tables {
-                    named.push((self.table_name(name)?, *write));
+                for locked in tables {
+                    let table = self.table_name(&locked.name)?;
+                    named.push(TableToLock {
+                        alias: locked.alias.clone().unwrap_or_else(|| table.name.clone()),
+                        table,
+                        write: locked.write,
+                    });
                 }
                 Ok(Command::LockTables { tables: named })
             }

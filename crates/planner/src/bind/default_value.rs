@@ -10,6 +10,8 @@ use super::expr::Context;
 use super::scope::{NoNames, TableBinding};
 use crate::ast::{DefaultClause, Expr as AstExpr};
 
+const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
+
 impl Binder<'_> {
     /// The default value of a column, as an expression. Fails with 1364 where there is none.
     pub fn default_value(&self, table: &TableBinding, offset: usize) -> Result<Expr> {
@@ -20,6 +22,10 @@ impl Binder<'_> {
             Default::None => Err(Error::new(
                 errno::ER_NO_DEFAULT_FOR_FIELD,
                 format!("Field '{}' doesn't have a default value", column.name),
+            )),
+            Default::NowExpression(_) => Err(Error::new(
+                ER_DEFAULT_AS_VAL_GENERATED,
+                "DEFAULT function cannot be used with default value expressions",
             )),
             Default::Now => {
                 let digits = Expr::literal(Value::Int(i64::from(column.ty.decimals)), SqlType::BIGINT);
@@ -58,6 +64,17 @@ impl Binder<'_> {
                     Ok(Default::Now)
                 } else {
                     Err(invalid())
+                };
+            }
+            DefaultClause::NowExpression(digits) => {
+                let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
+                return if is_moment && *digits <= ty.decimals {
+                    Ok(Default::NowExpression(*digits))
+                } else {
+                    Err(Error::not_supported(
+                        "expressions as default values",
+                        "use a literal, or CURRENT_TIMESTAMP",
+                    ))
                 };
             }
             DefaultClause::Literal(AstExpr::Null) => {

@@ -5,7 +5,9 @@ use types::{Error, Result, Warning, errno};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::{FIELD_LIST, Names, TableBinding, TableNames, unknown_column};
+use super::scope::{
+    FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
+};
 use super::write::{assigned_column, refuse_virtual};
 use crate::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource};
@@ -20,13 +22,23 @@ impl Binder<'_> {
         };
         refuse_virtual(&table)?;
         let columns = target_columns(insert, &table)?;
+        let mut read = None;
         let source = match &insert.rows {
             InsertRows::Values(rows) => self.rows(insert, rows, &columns, &table)?,
             InsertRows::Query(query) => {
-                let bound = self.bind_select(query)?;
+                let mut bound = self.bind_select(query)?;
                 self.check_grouping(&bound)?;
+                // FOUND_ROWS() tells of rows that a client gets.
+                bound.counts_all_rows = false;
                 if bound.items.len() != columns.len() {
                     return Err(wrong_value_count(1));
+                }
+                // The rows of a grouped query are no table's any more, so that ON DUPLICATE KEY UPDATE cannot name it.
+                if let (false, Some(table)) = (bound.grouped, &bound.table) {
+                    read = Some(ReadTable {
+                        table: table.clone(),
+                        items: bound.items.iter().map(|item| item.column).collect(),
+                    });
                 }
                 // It reads in the transaction that writes.
                 InsertSource::Query(Box::new(self.plan_query(bound, false)?))
@@ -37,7 +49,7 @@ impl Binder<'_> {
         } else if insert.on_duplicate.is_empty() {
             InsertMode::Insert
         } else {
-            InsertMode::Update(self.on_duplicate(insert, &table, &columns)?)
+            InsertMode::Update(self.on_duplicate(insert, &table, &columns, read.as_ref())?)
         };
         Ok(InsertPlan {
             table: table.table,
@@ -82,10 +94,12 @@ impl Binder<'_> {
         insert: &Insert,
         table: &TableBinding,
         columns: &[usize],
+        read: Option<&ReadTable>,
     ) -> Result<Vec<Assignment>> {
         let names = DuplicateNames {
             binder: self,
             table,
+            read,
             alias: insert.alias.as_ref(),
             columns,
         };
@@ -128,10 +142,18 @@ fn wrong_value_count(row: usize) -> Error {
     )
 }
 
+/// The table of INSERT ... SELECT, whose columns ON DUPLICATE KEY UPDATE can name as well.
+struct ReadTable {
+    table: TableBinding,
+    /// The column that each item of the select list simply is.
+    items: Vec<Option<usize>>,
+}
+
 /// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at `n..2n`.
 struct DuplicateNames<'a, 'b> {
     binder: &'a Binder<'b>,
     table: &'a TableBinding,
+    read: Option<&'a ReadTable>,
     alias: Option<&'a RowAlias>,
     /// Target columns, which the alias's columns name in order.
     columns: &'a [usize],
@@ -164,6 +186,25 @@ impl DuplicateNames<'_, '_> {
         column
     }
 
+    /// A column of the table that is read: its value is at hand where it was selected for a column of the same type.
+    fn of_read(&self, read: &ReadTable, offset: usize) -> Result<Expr> {
+        let ty = read.table.table.columns.get(offset).map(|c| c.ty);
+        let target = read
+            .items
+            .iter()
+            .zip(self.columns)
+            .find(|(item, target)| {
+                **item == Some(offset) && self.table.table.columns.get(**target).map(|c| c.ty) == ty
+            })
+            .map(|(_, target)| *target);
+        target.map(|target| self.new_value(target)).ok_or_else(|| {
+            Error::not_supported(
+                "ON DUPLICATE KEY UPDATE with a column of the SELECT that is not inserted as it is",
+                "select the value for a column and use VALUES(column)",
+            )
+        })
+    }
+
     /// What the row alias calls a column.
     fn of_alias(&self, name: &ColumnName) -> Option<usize> {
         let alias = self.alias?;
@@ -192,9 +233,12 @@ impl Names for DuplicateNames<'_, '_> {
         if let Some(offset) = self.of_alias(name) {
             return Ok(self.new_value(offset));
         }
-        match self.table.find(name) {
-            Some(offset) => Ok(self.table.column(offset)),
-            None => Err(unknown_column(name, FIELD_LIST)),
+        let read = self.read.and_then(|read| Some((read, read.table.find(name)?)));
+        match (self.table.find(name), read) {
+            (Some(_), Some(_)) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
+            (Some(offset), None) => Ok(self.table.column(offset)),
+            (None, Some((read, offset))) => self.of_read(read, offset),
+            (None, None) => Err(unknown_column(name, FIELD_LIST)),
         }
     }
 

@@ -38,7 +38,16 @@ impl Binder<'_> {
                     Some(table) => out.extend(all_columns(table)),
                     None => return Err(unknown_table(name)),
                 },
-                SelectItem::Expr { expr, name, .. } => out.push(self.item(expr, name, table, context)?),
+                SelectItem::Expr { expr, name, aliased } => {
+                    let mut item = self.item(expr, name, table, context)?;
+                    if let (false, Some(offset), Some(table)) = (*aliased, item.column, table)
+                        && table.table.is_view()
+                    {
+                        // A view's column is called as the view calls it, however the query writes it.
+                        item.name.clone_from(&table.table.columns[offset].name);
+                    }
+                    out.push(item);
+                }
             }
         }
         if out.len() > MAX_COLUMNS {

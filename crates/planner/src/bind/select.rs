@@ -34,6 +34,9 @@ pub struct BoundSelect<'a> {
     pub distinct: bool,
     pub limit: BoundLimit,
     pub locking: Option<Locking>,
+    pub max_execution_ms: Option<u64>,
+    /// SQL_CALC_FOUND_ROWS.
+    pub counts_all_rows: bool,
 }
 
 impl Binder<'_> {
@@ -92,6 +95,8 @@ impl Binder<'_> {
         let order_by = self.order_by(select, &items, names(ORDER_CLAUSE), &aggregates, grouped)?;
         let locking = self.locking(select, table.as_ref())?;
         Ok(BoundSelect {
+            max_execution_ms: select.max_execution_ms,
+            counts_all_rows: select.counts_all_rows,
             hints: select.from.as_ref().map_or(&[], |from| &from.hints),
             filter,
             grouped,

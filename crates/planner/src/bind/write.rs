@@ -5,7 +5,7 @@ use types::{Error, Result, SqlType, errno};
 use super::Binder;
 use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE, unknown_column};
-use crate::ast::{self, Delete, OrderItem, TableRef, Update};
+use crate::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 use crate::plan::{Assignment, DeletePlan, SortKey, Target, UpdatePlan};
 
 impl Binder<'_> {
@@ -37,6 +37,9 @@ impl Binder<'_> {
 
     pub fn delete(&self, delete: &Delete) -> Result<DeletePlan> {
         let table = self.written_table(&delete.table, "DELETE")?;
+        if let Some(target) = &delete.target {
+            self.check_target(target, &delete.table, &table)?;
+        }
         let target = self.written_rows(
             &table,
             &delete.table,
@@ -48,6 +51,21 @@ impl Binder<'_> {
             target,
             ignore: delete.ignore,
         })
+    }
+
+    /// Fails with 1109 unless the target of `DELETE target FROM table` is that table: by its alias, where it has one.
+    fn check_target(&self, target: &ObjectName, written: &TableRef, table: &TableBinding) -> Result<()> {
+        let is_database = match &target.database {
+            None => true,
+            Some(database) => written.alias.is_none() && *database == table.table.database,
+        };
+        if is_database && target.name == table.alias {
+            return Ok(());
+        }
+        Err(Error::new(
+            errno::ER_UNKNOWN_TABLE,
+            format!("Unknown table '{}' in MULTI DELETE", target.name),
+        ))
     }
 
     fn written_table(&self, table: &TableRef, statement: &str) -> Result<TableBinding> {

@@ -20,7 +20,7 @@ use types::{Error, Result};
 use crate::bind::Binder;
 use crate::bind::grouping::Groups;
 use crate::bind::{BoundSelect, result_column};
-use crate::plan::{QueryPlan, Rel, Route, SortKey};
+use crate::plan::{OutputLimit, QueryPlan, Rel, Route, SortKey};
 
 pub(crate) use source::Source;
 
@@ -39,7 +39,13 @@ impl Binder<'_> {
     }
 
     /// `free`: the query may run in either executor.
-    pub fn plan_query(&self, select: BoundSelect<'_>, free: bool) -> Result<QueryPlan> {
+    pub fn plan_query(&self, mut select: BoundSelect<'_>, free: bool) -> Result<QueryPlan> {
+        // A query that counts all its rows makes all of them; who takes them leaves out what LIMIT leaves out.
+        let limit_of_output = if select.counts_all_rows && select.limit.count.is_some() {
+            Some(std::mem::take(&mut select.limit))
+        } else {
+            None
+        };
         let upper = self.upper(&select)?;
         let columns = select
             .items
@@ -55,6 +61,13 @@ impl Binder<'_> {
             columns,
             locking: select.locking,
             route,
+            limit_of_output: limit_of_output.and_then(|limit| {
+                Some(OutputLimit {
+                    offset: limit.offset,
+                    count: limit.count?,
+                })
+            }),
+            max_execution: select.max_execution_ms.map(std::time::Duration::from_millis),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use types::{Error, Result};
 
-use super::ast::{Maintenance, Statement};
+use super::ast::{LockedTable, Maintenance, Statement};
 use super::parser::Parser;
 use super::token::Kind;
 use crate::command::Command;
@@ -32,10 +32,13 @@ impl Parser<'_> {
         self.table_maintenance(Maintenance::AdminCheck)
     }
 
-    /// `CHECK TABLE`, `ANALYZE TABLE`, the cursor at the verb.
+    /// `CHECK`, `ANALYZE`, `OPTIMIZE`, `REPAIR TABLE`, the cursor at the verb.
     pub fn table_maintenance(&mut self, action: Maintenance) -> Result<Statement> {
         self.advance();
-        if action == Maintenance::Analyze {
+        if matches!(
+            action,
+            Maintenance::Analyze | Maintenance::Optimize | Maintenance::Repair
+        ) {
             self.eat_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
         }
         if self.eat_any(&["TABLE", "TABLES"]).is_none() {
@@ -50,6 +53,7 @@ impl Parser<'_> {
                 {}
                 self.eat_all(&["FOR", "UPGRADE"]);
             }
+            Maintenance::Repair => while self.eat_any(&["QUICK", "EXTENDED", "USE_FRM"]).is_some() {},
             Maintenance::Analyze if self.is_any(&["UPDATE", "DROP"]) => {
                 return Err(Error::not_supported("histograms", "use ANALYZE TABLE alone"));
             }
@@ -110,16 +114,20 @@ impl Parser<'_> {
         }
         let tables = self.comma_separated(|parser| {
             let name = parser.object_name()?;
-            if !parser.is_any(&["READ", "LOW_PRIORITY", "WRITE"]) {
-                parser.table_alias()?;
-            }
-            if parser.eat("READ") {
+            let alias = if parser.is_any(&["READ", "LOW_PRIORITY", "WRITE"]) {
+                None
+            } else {
+                parser.table_alias()?
+            };
+            let write = !parser.eat("READ");
+            if write {
+                parser.eat("LOW_PRIORITY");
+                parser.expect("WRITE")?;
+            } else {
+                // READ LOCAL is about MyISAM; for other engines it is READ.
                 parser.eat("LOCAL");
-                return Ok((name, false));
             }
-            parser.eat("LOW_PRIORITY");
-            parser.expect("WRITE")?;
-            Ok((name, true))
+            Ok(LockedTable { name, alias, write })
         })?;
         Ok(Statement::LockTables(tables))
     }

@@ -304,14 +304,13 @@ impl Parser<'_> {
         if self.kind() == Kind::LeftParen {
             let mut ahead = self.fork();
             ahead.advance();
-            // (CURRENT_TIMESTAMP) is what some tools write.
             if let Ok(Some(precision)) = ahead.now()
                 && ahead.kind() == Kind::RightParen
             {
                 self.advance();
                 self.now()?;
                 self.advance();
-                return Ok(DefaultClause::Now(precision));
+                return Ok(DefaultClause::NowExpression(precision));
             }
             return Err(Error::not_supported(
                 "expressions as default values",

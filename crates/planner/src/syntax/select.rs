@@ -30,11 +30,14 @@ impl Parser<'_> {
             return self.nested(Self::parenthesised_select);
         }
         self.expect("SELECT")?;
-        let distinct = self.select_options()?;
+        let max_execution_ms = max_execution_time(self.source(self.previous_end(), self.start()));
+        let (distinct, counts_all_rows) = self.select_options()?;
         let items = self.select_items()?;
         self.refuse_into()?;
         let mut select = Select {
+            max_execution_ms,
             distinct,
+            counts_all_rows,
             items,
             from: None,
             filter: None,
@@ -98,9 +101,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Words between SELECT and its list. Those about caches and optimisation mean nothing here.
-    fn select_options(&mut self) -> Result<bool> {
+    /// Words between SELECT and its list: whether DISTINCT and SQL_CALC_FOUND_ROWS are among them. Those about caches
+    /// and optimisation mean nothing here.
+    fn select_options(&mut self) -> Result<(bool, bool)> {
         let mut distinct = None;
+        let mut counts_all_rows = false;
         loop {
             let start = self.start();
             match self.eat_any(&[
@@ -115,13 +120,8 @@ impl Parser<'_> {
                 "SQL_NO_CACHE",
                 "SQL_CALC_FOUND_ROWS",
             ]) {
-                None => return Ok(distinct.unwrap_or(false)),
-                Some("SQL_CALC_FOUND_ROWS") => {
-                    return Err(Error::not_supported(
-                        "SQL_CALC_FOUND_ROWS",
-                        "run a second query with COUNT(*) and without LIMIT",
-                    ));
-                }
+                None => return Ok((distinct.unwrap_or(false), counts_all_rows)),
+                Some("SQL_CALC_FOUND_ROWS") => counts_all_rows = true,
                 Some(word @ ("ALL" | "DISTINCT" | "DISTINCTROW")) => {
                     let wanted = word != "ALL";
                     if distinct.is_some_and(|d| d != wanted) {
@@ -470,5 +470,37 @@ impl Parser<'_> {
             return Err(Error::not_supported("several locking clauses", "use one"));
         }
         Ok(Some(LockingClause { exclusive, wait, of }))
+    }
+}
+
+/// The number of MAX_EXECUTION_TIME(n) in an optimizer hint, which is a comment right behind SELECT. The other hints are
+/// about how MySQL finds the rows, and make no difference here. Zero is no limit of the statement's own.
+fn max_execution_time(skipped: &str) -> Option<u64> {
+    const NAME: &str = "max_execution_time";
+    let hints = skipped.trim_start().strip_prefix("/*+")?;
+    let hints = hints.get(..hints.find("*/")?)?.to_ascii_lowercase();
+    let rest = hints.get(hints.find(NAME)? + NAME.len()..)?.trim_start();
+    let number = rest.strip_prefix('(')?.split_once(')')?.0.trim();
+    number.parse().ok().filter(|ms| *ms > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_limit_is_read_from_hints_alone() {
+        assert_eq!(
+            max_execution_time(" /*+ MAX_EXECUTION_TIME(1000) */ "),
+            Some(1000)
+        );
+        assert_eq!(
+            max_execution_time("/*+ NO_ICP(t) max_execution_time ( 5 )*/"),
+            Some(5)
+        );
+        assert_eq!(max_execution_time("/* MAX_EXECUTION_TIME(1000) */"), None);
+        assert_eq!(max_execution_time("/*+ MAX_EXECUTION_TIME(0) */"), None);
+        assert_eq!(max_execution_time("/*+ MAX_EXECUTION_TIME(x) */"), None);
+        assert_eq!(max_execution_time(" "), None);
     }
 }

@@ -13,8 +13,11 @@ impl Parser<'_> {
         if self.is("PASSWORD") && self.peek().kind != Kind::Dot {
             return self.set_password();
         }
-        if self.are(&["DEFAULT", "ROLE"]) || (self.is("ROLE") && self.peek().kind != Kind::Equal) {
-            return Err(Error::not_supported("roles", "every account has all privileges"));
+        if self.eat_all(&["DEFAULT", "ROLE"]) {
+            return self.set_default_role();
+        }
+        if self.is("ROLE") && !matches!(self.peek().kind, Kind::Equal | Kind::Assign) {
+            return self.set_role();
         }
         if self.are(&["RESOURCE", "GROUP"]) {
             return Err(Error::not_supported("resource groups", ""));
@@ -26,6 +29,44 @@ impl Parser<'_> {
             )]));
         }
         Ok(Statement::Set(self.comma_separated(Self::set_clause)?))
+    }
+
+    /// `SET ROLE DEFAULT | NONE | ALL [EXCEPT role, ...] | role, ...`. There are no roles, so that only those with a name
+    /// make a difference.
+    fn set_role(&mut self) -> Result<Statement> {
+        self.advance();
+        if self.eat_any(&["DEFAULT", "NONE"]).is_some() {
+            return Ok(nothing());
+        }
+        if self.eat("ALL") {
+            if self.eat("EXCEPT") {
+                self.comma_separated(Self::account_name)?;
+            }
+            return Ok(nothing());
+        }
+        let mut roles = self.comma_separated(Self::account_name)?.into_iter();
+        let Some(role) = roles.next() else {
+            return self.fail();
+        };
+        Ok(Statement::Command(Box::new(Command::SetRole {
+            role,
+            user: None,
+        })))
+    }
+
+    /// `SET DEFAULT ROLE NONE | ALL | role, ... TO user, ...`, the first words taken.
+    fn set_default_role(&mut self) -> Result<Statement> {
+        let role = if self.eat_any(&["NONE", "ALL"]).is_some() {
+            None
+        } else {
+            self.comma_separated(Self::account_name)?.into_iter().next()
+        };
+        self.expect("TO")?;
+        let user = self.comma_separated(Self::account_name)?.into_iter().next();
+        Ok(match role {
+            None => nothing(),
+            Some(role) => Statement::Command(Box::new(Command::SetRole { role, user })),
+        })
     }
 
     /// `SET [SESSION | GLOBAL] TRANSACTION`: takes these words.
@@ -201,4 +242,8 @@ impl Parser<'_> {
             password,
         })))
     }
+}
+
+fn nothing() -> Statement {
+    Statement::Command(Box::new(Command::DoNothing(Vec::new())))
 }

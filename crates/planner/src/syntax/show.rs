@@ -175,7 +175,11 @@ impl Parser<'_> {
                 filter: ShowFilter::None,
             });
         }
-        if self.is_any(&["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "USER"]) {
+        if self.eat("USER") {
+            let user = self.account_name()?;
+            return Ok(ShowStatement::Plain(Show::CreateUser { user }));
+        }
+        if self.is_any(&["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"]) {
             return Err(Error::not_supported(
                 format!("SHOW CREATE {}", self.word().to_uppercase()),
                 "",

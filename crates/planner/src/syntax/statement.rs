@@ -85,6 +85,8 @@ impl Parser<'_> {
             "admin" => self.admin(),
             "check" => self.table_maintenance(Maintenance::Check),
             "analyze" => self.table_maintenance(Maintenance::Analyze),
+            "optimize" => self.table_maintenance(Maintenance::Optimize),
+            "repair" => self.table_maintenance(Maintenance::Repair),
             "flush" => self.flush(),
             "lock" => self.lock_tables(),
             "unlock" => self.unlock_tables(),

@@ -11,8 +11,6 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("handler", "use SELECT"),
     ("load", "use INSERT with several rows"),
     ("import", "use INSERT with several rows"),
-    ("optimize", "space is reclaimed by itself"),
-    ("repair", "use ADMIN CHECK TABLE to find damage"),
     ("checksum", "compare COUNT(*) and SUM() of columns"),
     ("install", ""),
     ("uninstall", ""),

@@ -2,7 +2,7 @@
 
 use types::{Error, Result};
 
-use super::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, RowAlias, Update};
+use super::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Update};
 use super::keywords::is_reserved;
 use super::parser::Parser;
 use super::token::Kind;
@@ -157,11 +157,18 @@ impl Parser<'_> {
         while let Some(word) = self.eat_any(&["LOW_PRIORITY", "QUICK", "IGNORE"]) {
             ignore |= word == "IGNORE";
         }
+        // The form for several tables, `DELETE t FROM ...` or `DELETE FROM t USING ...`: with one table it is the plain
+        // one, but for ORDER BY and LIMIT.
+        let mut target = None;
         if !self.eat("FROM") {
-            if matches!(self.kind(), Kind::Word | Kind::QuotedWord) && !is_reserved(self.word()) {
-                return Err(Self::no_multi_table_delete());
+            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || is_reserved(self.word()) {
+                return self.fail();
             }
-            return self.fail();
+            target = Some(self.delete_target()?);
+            self.expect("FROM")?;
+        } else if self.is_target_of_using() {
+            target = Some(self.delete_target()?);
+            self.expect("USING")?;
         }
         let table = self.table_ref()?;
         if self.refuse_joins().is_err() || self.is("USING") || self.kind() == Kind::Dot {
@@ -172,13 +179,42 @@ impl Parser<'_> {
         } else {
             None
         };
+        let is_plain = target.is_none();
         Ok(Delete {
             ignore,
+            target,
             table,
             filter,
-            order_by: self.order_by()?,
-            limit: self.row_limit()?,
+            order_by: if is_plain { self.order_by()? } else { Vec::new() },
+            limit: if is_plain { self.row_limit()? } else { None },
         })
+    }
+
+    /// `[database.]table[.*]`
+    fn delete_target(&mut self) -> Result<ObjectName> {
+        let mut name = ObjectName {
+            database: None,
+            name: self.name()?,
+        };
+        while self.eat_kind(Kind::Dot) {
+            if self.eat_kind(Kind::Star) {
+                break;
+            }
+            name = ObjectName {
+                database: Some(name.name),
+                name: self.name_behind_point()?,
+            };
+        }
+        if self.kind() == Kind::Comma {
+            return Err(Self::no_multi_table_delete());
+        }
+        Ok(name)
+    }
+
+    /// Whether what follows is the `t USING` of `DELETE FROM t USING ...`.
+    fn is_target_of_using(&self) -> bool {
+        let mut ahead = self.fork();
+        ahead.delete_target().is_err() && ahead.kind() == Kind::Comma || ahead.is("USING")
     }
 
     fn no_multi_table_delete() -> Error {

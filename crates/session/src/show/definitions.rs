@@ -9,6 +9,7 @@ use crate::session::Session;
 impl Session {
     pub(super) fn show_create_table(&self, name: &TableName) -> Result<Listing> {
         let table = self.table(name)?;
+        self.check_locked_table(&table, catalog::metadata_lock::Use::Read)?;
         let next_id = if table.columns.iter().any(|c| c.auto_increment) {
             Some(self.shared.catalog.next_auto_increment(&table)?)
         } else {

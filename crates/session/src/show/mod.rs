@@ -46,6 +46,7 @@ impl Session {
             Show::Collation(filter) => self.filtered(server::collations(), filter, eval),
             Show::Charset(filter) => self.filtered(server::charsets(), filter, eval),
             Show::Grants { user } => self.show_grants(user.as_ref()),
+            Show::CreateUser { user } => self.show_create_user(user),
             Show::Empty { what, filter } => self.filtered(server::empty(what), filter, eval),
         }
     }

@@ -1,10 +1,10 @@
 //! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets, grants.
 
-use types::{Charset, Collation, Result, SqlType, Value, WarningLevel};
+use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
 
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
-use crate::variables::definitions::{Scope, all};
+use crate::variables::definitions::{Scope, all, lookup};
 
 impl Session {
     pub(super) fn show_variables(&self, global: bool) -> Listing {
@@ -106,7 +106,7 @@ impl Session {
 
     pub(super) fn show_grants(&self, user: Option<&(String, String)>) -> Result<Listing> {
         let (name, host) = match user {
-            Some((name, host)) => (name.clone(), host.clone()),
+            Some(named) => self.named_account(named),
             None => self.account_parts(),
         };
         if (&name, &host) != (&self.account.user, &self.account.host) {
@@ -125,6 +125,27 @@ impl Session {
         for grant in account.grants() {
             listing.push(vec![text(grant)]);
         }
+        Ok(listing)
+    }
+}
+
+impl Session {
+    pub(super) fn show_create_user(&self, user: &(String, String)) -> Result<Listing> {
+        let (name, host) = self.named_account(user);
+        if (&name, &host) != (&self.account.user, &self.account.host) {
+            self.account.check_database("mysql")?;
+        }
+        let accounts = self.shared.catalog.accounts();
+        let account = accounts.get(&name, &host).ok_or_else(|| {
+            types::Error::new(
+                errno::ER_CANNOT_USER,
+                format!("Operation SHOW CREATE USER failed for '{name}'@'{host}'"),
+            )
+        })?;
+        let heading = format!("CREATE USER for {}@{}", account.user, account.host);
+        let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
+        let hex = lookup("print_identified_with_as_hex").and_then(|d| self.variable_text(d));
+        listing.push(vec![text(account.create_statement(hex.as_deref() == Some("ON")))]);
         Ok(listing)
     }
 }

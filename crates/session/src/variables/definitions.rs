@@ -224,6 +224,7 @@ const ROWS: &[Row] = &[
     ("plugin_dir", Global, Kind::Text, "/", Fixed),
     ("port", Global, Kind::Int(0, 65535), "4000", Fixed),
     ("preload_buffer_size", Both, Kind::Int(1024, 1073741824), "32768", Hint),
+    ("print_identified_with_as_hex", Both, Kind::Bool, "OFF", Live),
     ("profiling", Both, Kind::Bool, "OFF", Same),
     ("protocol_compression_algorithms", Global, Kind::Text, "zlib,zstd,uncompressed", Fixed),
     ("protocol_version", Global, Kind::Int(0, 255), "10", Fixed),

@@ -75,12 +75,9 @@ impl<'a> StmtExecute<'a> {
         let mut reader = Reader::new(self.body);
         let with_attributes = context.capabilities & capability::QUERY_ATTRIBUTES != 0;
         let mut sent = count;
+        // The flag matters only where the statement has no parameters itself: mysql-connector-python never sets it.
         if with_attributes && (count > 0 || self.flags & Self::PARAMETER_COUNT_AVAILABLE != 0) {
-            sent = if self.flags & Self::PARAMETER_COUNT_AVAILABLE != 0 {
-                usize::try_from(reader.lenenc_int()?).map_err(|_| malformed())?
-            } else {
-                count
-            };
+            sent = usize::try_from(reader.lenenc_int()?).map_err(|_| malformed())?;
         }
         if sent < count {
             return Err(wrong_arguments());
@@ -246,6 +243,19 @@ mod tests {
         assert_eq!(execution.values, [Value::Int(7)]);
         assert_eq!(execution.attributes[0].name, "trace");
         assert_eq!(execution.attributes[0].value, Value::String("abc".into()));
+    }
+
+    /// As mysql-connector-python sends it: the capability is on, the count is there, the flag is not.
+    #[test]
+    fn parameters_are_counted_without_the_flag() {
+        let context = ParameterContext {
+            capabilities: capability::QUERY_ATTRIBUTES,
+            ..Default::default()
+        };
+        let execution = execute(b"\x01\0\x01\x01\x80\0\x01")
+            .parameters(1, &mut Vec::new(), &mut LongData::new(), &context)
+            .unwrap();
+        assert_eq!(execution.values, [Value::UInt(1)]);
     }
 
     #[test]

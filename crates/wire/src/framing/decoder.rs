@@ -30,6 +30,8 @@ pub struct FrameDecoder {
     sequence: u8,
     checks_sequence: bool,
     payload_bytes_max: usize,
+    /// Bytes of the current frame that [`FrameDecoder::skip`] has still to throw away.
+    skipping: usize,
 }
 
 impl FrameDecoder {
@@ -46,6 +48,7 @@ impl FrameDecoder {
             sequence: 0,
             checks_sequence: true,
             payload_bytes_max,
+            skipping: 0,
         }
     }
 
@@ -139,7 +142,7 @@ impl FrameDecoder {
     /// Goes on to the next payload; `false` when more bytes are needed.
     ///
     /// Fails with 1156 on a wrong sequence number, and with 1153 on a payload beyond the limit. After either the
-    /// connection has to be closed, since where the next frame starts is not known.
+    /// connection has to be closed; after the latter, [`skip`](Self::skip) takes the client to where it listens.
     pub fn advance(&mut self) -> Result<bool> {
         if !self.continues {
             self.is_assembled = false;
@@ -179,6 +182,34 @@ impl FrameDecoder {
             if !self.continues {
                 return Ok(true);
             }
+        }
+    }
+
+    /// Throws away what arrives of a payload that [`advance`](Self::advance) has refused as too long; `true` at its end.
+    /// A client listens only when it has written all of it, and expects the answer to go on counting its frames.
+    pub fn skip(&mut self) -> bool {
+        self.assembled = Vec::new();
+        loop {
+            let arrived = self.end - self.start;
+            let skipped = self.skipping.min(arrived);
+            self.start += skipped;
+            self.skipping -= skipped;
+            if self.skipping > 0 {
+                return false;
+            }
+            if self.is_assembled && !self.continues {
+                return true;
+            }
+            let header = self.buffer.get(self.start..self.end).unwrap_or_default();
+            let Some(&[a, b, c, sequence]) = header.first_chunk::<HEADER_BYTES>() else {
+                return false;
+            };
+            self.skipping = u32::from_le_bytes([a, b, c, 0]) as usize;
+            self.start += HEADER_BYTES;
+            self.sequence = sequence.wrapping_add(1);
+            self.continues = self.skipping == FRAME_BYTES_MAX;
+            // From here on it says that a header has been seen, and that there is no payload to look at.
+            self.is_assembled = true;
         }
     }
 
@@ -222,6 +253,38 @@ mod tests {
         let mut decoder = FrameDecoder::new(100);
         decoder.feed(&[100, 0, 0, 0]);
         assert!(!decoder.advance().unwrap());
+    }
+
+    #[test]
+    fn a_payload_that_is_too_long_is_skipped_to_its_end() {
+        let mut decoder = FrameDecoder::new(100);
+        decoder.feed(&[101, 0, 0, 0, 1, 2, 3]);
+        assert_eq!(decoder.advance().unwrap_err().code, 1153);
+        assert!(!decoder.skip());
+        decoder.feed(&[0; 98]);
+        assert!(decoder.skip());
+        assert_eq!((decoder.sequence(), decoder.has_pending()), (1, false));
+
+        let mut decoder = FrameDecoder::new(FRAME_BYTES_MAX - 1);
+        decoder.feed(&[255, 255, 255, 0]);
+        assert_eq!(decoder.advance().unwrap_err().code, 1153);
+        decoder.feed(&vec![0; FRAME_BYTES_MAX]);
+        assert!(!decoder.skip());
+        decoder.feed(&[0, 0, 0, 1]);
+        assert!(decoder.skip());
+        assert_eq!(decoder.sequence(), 2);
+
+        // The frame that goes beyond the limit is not the first one.
+        let mut decoder = FrameDecoder::new(FRAME_BYTES_MAX + 1);
+        decoder.feed(&[255, 255, 255, 0]);
+        decoder.feed(&vec![0; FRAME_BYTES_MAX]);
+        assert!(!decoder.advance().unwrap());
+        decoder.feed(&[2, 0, 0, 1, 7]);
+        assert_eq!(decoder.advance().unwrap_err().code, 1153);
+        assert!(!decoder.skip());
+        decoder.feed(&[7]);
+        assert!(decoder.skip());
+        assert_eq!(decoder.sequence(), 2);
     }
 
     #[test]

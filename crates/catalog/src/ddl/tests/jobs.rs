@@ -32,7 +32,7 @@ fn write(catalog: &Catalog, id: i64, new: Option<[Value; 3]>) {
     let ctx = context();
     let mut locks = TransactionLocks::new(catalog.metadata_locks());
     let current = table(catalog, "t");
-    locks.acquire(current.id, &ctx.limit()).unwrap();
+    locks.acquire(current.id, Use::Read, &ctx.limit()).unwrap();
     let current = table(catalog, "t");
     let encoder = RowEncoder::new(&current).unwrap();
     let layout = TableLayout::new(&current, &[0, 1, 2]).unwrap();

@@ -75,7 +75,8 @@ struct Insert<'p> {
     rows: RowMaker<'p>,
     on_duplicate: Option<OnDuplicate<'p>>,
     result: DmlResult,
-    /// The AUTO_INCREMENT column's value in the last row inserted.
+    /// The AUTO_INCREMENT column's value in the last row, as the statement left it: the insert id where the statement
+    /// has written anything and generated nothing.
     last_id: u64,
 }
 
@@ -168,6 +169,7 @@ impl Insert<'_> {
                 }
                 (InsertMode::Replace, _) => {
                     if self.replace(&row, &image, conflict, writer)? {
+                        self.note_last_id(&row);
                         return Ok(());
                     }
                 }
@@ -176,8 +178,11 @@ impl Insert<'_> {
                     let number = self.result.records;
                     let changed = on_duplicate.run(&old, &row.values, number, writer, self.ctx)?;
                     changed.count(&mut self.result);
-                    if let Some(id) = changed.id {
-                        self.rows.note_id(&id);
+                    if let Some(id) = &changed.id {
+                        self.rows.note_id(id);
+                    }
+                    if let Some(id) = changed.id.as_ref().or_else(|| self.rows.id_of(&old.row)) {
+                        self.last_id = number_of(id);
                     }
                     return Ok(());
                 }
@@ -188,6 +193,7 @@ impl Insert<'_> {
                     }
                     warn(self.ctx.eval, error.code, error.message);
                     self.result.duplicates += 1;
+                    self.note_last_id(&row);
                     return Ok(());
                 }
             }
@@ -198,10 +204,14 @@ impl Insert<'_> {
         if let Some(id) = row.generated {
             self.result.generated_id.get_or_insert(id);
         }
+        self.note_last_id(&row);
+        Ok(())
+    }
+
+    fn note_last_id(&mut self, row: &NewRow) {
         if let Some(id) = self.rows.id_of(&row.values) {
             self.last_id = number_of(id);
         }
-        Ok(())
     }
 
     /// Makes room for a row of a REPLACE. True: the row that is there is the same, and stays.
@@ -230,7 +240,17 @@ impl Insert<'_> {
 
     fn result(self) -> DmlResult {
         let set = last_insert_id_set(self.ctx.eval);
-        let ok_insert_id = self.result.generated_id.or(set).unwrap_or(self.last_id);
+        // MySQL tells no such id for INSERT ... SELECT ... ON DUPLICATE KEY UPDATE.
+        let updates_from_query = matches!(
+            (&self.plan.mode, &self.plan.source),
+            (InsertMode::Update(_), InsertSource::Query(_))
+        );
+        let last_id = if self.result.affected > 0 && !updates_from_query {
+            self.last_id
+        } else {
+            0
+        };
+        let ok_insert_id = self.result.generated_id.or(set).unwrap_or(last_id);
         DmlResult {
             ok_insert_id,
             ..self.result

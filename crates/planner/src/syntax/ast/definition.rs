@@ -43,6 +43,8 @@ pub enum DefaultClause {
     Literal(Expr),
     /// `CURRENT_TIMESTAMP(n)`, `NOW(n)` ...
     Now(u8),
+    /// The same in parentheses: an expression.
+    NowExpression(u8),
 }
 
 /// A column's type: MySQL's name for it, and everything that may follow.

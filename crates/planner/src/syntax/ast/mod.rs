@@ -96,7 +96,7 @@ pub enum Statement {
         action: Maintenance,
         tables: Vec<ObjectName>,
     },
-    LockTables(Vec<(ObjectName, bool)>),
+    LockTables(Vec<LockedTable>),
     Do(Vec<Expr>),
     /// Not a statement: the text that was to be one of several is wrong.
     Invalid(types::Error),
@@ -107,6 +107,16 @@ pub enum Maintenance {
     AdminCheck,
     Check,
     Analyze,
+    Optimize,
+    Repair,
+}
+
+/// `t [AS alias] READ | WRITE` of LOCK TABLES.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockedTable {
+    pub name: ObjectName,
+    pub alias: Option<String>,
+    pub write: bool,
 }
 
 /// `ON ...` of GRANT and REVOKE.

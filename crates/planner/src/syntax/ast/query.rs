@@ -5,7 +5,11 @@ use crate::plan::LockingWait;
 
 #[derive(Debug, Clone)]
 pub struct Select {
+    /// The hint MAX_EXECUTION_TIME, in milliseconds.
+    pub max_execution_ms: Option<u64>,
     pub distinct: bool,
+    /// SQL_CALC_FOUND_ROWS.
+    pub counts_all_rows: bool,
     pub items: Vec<SelectItem>,
     /// `None`: no FROM, or FROM DUAL.
     pub from: Option<TableRef>,

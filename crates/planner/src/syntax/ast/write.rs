@@ -50,6 +50,8 @@ pub struct Update {
 #[derive(Debug, Clone)]
 pub struct Delete {
     pub ignore: bool,
+    /// What the form for several tables names: `DELETE target FROM table`.
+    pub target: Option<super::ObjectName>,
     pub table: TableRef,
     pub filter: Option<Expr>,
     pub order_by: Vec<OrderItem>,

@@ -1,0 +1,279 @@
+//! User-level locks: GET_LOCK() and its family. Within this server, and gone with it, as MySQL's are.
+//!
+//! A session may hold several, each of them several times. Waiters get a lock in the order they came. A wait that would
+//! close a circle of waits fails with 3058, for the session that closes it. As MySQL has it, the locks have nothing to do
+//! with transactions: they last until they are given back or the session ends.
+//!
+//! Not here: what the functions take and answer (`functions::user_lock`).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use types::{Error, Result, errno};
+
+/// How often a wait looks whether it has been interrupted.
+const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
+
+/// All locks of a server.
+#[derive(Default)]
+pub struct UserLockTable {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    locks: HashMap<String, Lock>,
+    /// What each waiting session waits for.
+    waits: HashMap<u64, String>,
+}
+
+struct Lock {
+    owner: u64,
+    /// How often the owner has taken it.
+    count: u64,
+    /// Sessions that wait, the first one first.
+    queue: VecDeque<u64>,
+}
+
+impl State {
+    /// Whether `session` would wait for itself if it waited for `name`. Who waits for a lock waits for its owner; those
+    /// ahead in the queue wait for the same owner.
+    fn is_circle(&self, session: u64, name: &str) -> bool {
+        let mut name = name;
+        // No chain is longer than there are waits.
+        for _ in 0..=self.waits.len() {
+            let Some(lock) = self.locks.get(name) else {
+                return false;
+            };
+            if lock.owner == session {
+                return true;
+            }
+            match self.waits.get(&lock.owner) {
+                Some(next) => name = next,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Gives a lock to who waits first, or to nobody.
+    fn hand_over(&mut self, name: &str) {
+        let Some(lock) = self.locks.get_mut(name) else {
+            return;
+        };
+        match lock.queue.pop_front() {
+            Some(next) => {
+                lock.owner = next;
+                lock.count = 1;
+                self.waits.remove(&next);
+            }
+            None => {
+                self.locks.remove(name);
+            }
+        }
+    }
+}
+
+/// The table as one session uses it.
+pub struct SessionUserLocks {
+    table: Arc<UserLockTable>,
+    session: u64,
+    /// Names of the locks held, so that a session that has none does not touch the table when it ends.
+    held: Mutex<Vec<String>>,
+}
+
+impl SessionUserLocks {
+    pub fn new(table: Arc<UserLockTable>, session: u64) -> Self {
+        Self {
+            table,
+            session,
+            held: Mutex::default(),
+        }
+    }
+
+    fn wait(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool> {
+        let deadline = Instant::now() + timeout;
+        let mut state = self.table.state.lock();
+        loop {
+            if !state.waits.contains_key(&self.session) {
+                return Ok(true);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let interruption = check();
+            if interruption.is_err() || left.is_zero() {
+                state.waits.remove(&self.session);
+                if let Some(lock) = state.locks.get_mut(name) {
+                    lock.queue.retain(|waiter| *waiter != self.session);
+                }
+                return interruption.map(|()| false);
+            }
+            self.table.changed.wait_for(&mut state, left.min(INTERRUPT_CHECK));
+        }
+    }
+}
+
+impl functions::UserLocks for SessionUserLocks {
+    fn acquire(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool> {
+        let mut state = self.table.state.lock();
+        match state.locks.get_mut(name) {
+            None => {
+                let lock = Lock {
+                    owner: self.session,
+                    count: 1,
+                    queue: VecDeque::new(),
+                };
+                state.locks.insert(name.to_owned(), lock);
+            }
+            Some(lock) if lock.owner == self.session => {
+                lock.count += 1;
+                return Ok(true);
+            }
+            Some(_) if timeout.is_zero() => return Ok(false),
+            Some(_) => {
+                if state.is_circle(self.session, name) {
+                    return Err(Error::new(
+                        errno::ER_USER_LOCK_DEADLOCK,
+                        "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing \
+                         locks and restarting lock acquisition.",
+                    ));
+                }
+                if let Some(lock) = state.locks.get_mut(name) {
+                    lock.queue.push_back(self.session);
+                }
+                state.waits.insert(self.session, name.to_owned());
+                drop(state);
+                if !self.wait(name, timeout, check)? {
+                    return Ok(false);
+                }
+            }
+        }
+        self.held.lock().push(name.to_owned());
+        Ok(true)
+    }
+
+    fn release(&self, name: &str) -> Option<bool> {
+        let mut state = self.table.state.lock();
+        let lock = state.locks.get_mut(name)?;
+        if lock.owner != self.session {
+            return Some(false);
+        }
+        lock.count -= 1;
+        if lock.count == 0 {
+            self.held.lock().retain(|held| held != name);
+            state.hand_over(name);
+            self.table.changed.notify_all();
+        }
+        Some(true)
+    }
+
+    fn release_all(&self) -> u64 {
+        let held = std::mem::take(&mut *self.held.lock());
+        if held.is_empty() {
+            return 0;
+        }
+        let mut state = self.table.state.lock();
+        let mut released = 0;
+        for name in held {
+            released += state.locks.get(&name).map_or(0, |lock| lock.count);
+            state.hand_over(&name);
+        }
+        self.table.changed.notify_all();
+        released
+    }
+
+    fn owner(&self, name: &str) -> Option<u64> {
+        self.table.state.lock().locks.get(name).map(|lock| lock.owner)
+    }
+}
+
+impl Drop for SessionUserLocks {
+    fn drop(&mut self) {
+        functions::UserLocks::release_all(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use functions::UserLocks;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn sessions<const N: usize>() -> [Arc<SessionUserLocks>; N] {
+        let table = Arc::new(UserLockTable::default());
+        std::array::from_fn(|i| Arc::new(SessionUserLocks::new(table.clone(), i as u64 + 1)))
+    }
+
+    fn now(session: &SessionUserLocks, name: &str) -> bool {
+        session.acquire(name, Duration::ZERO, &|| Ok(())).unwrap()
+    }
+
+    fn until_waiting(session: &SessionUserLocks) {
+        while !session.table.state.lock().waits.contains_key(&session.session) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn taken_several_times_and_given_back_as_often() {
+        let [a, b] = sessions();
+        assert!(now(&a, "x") && now(&a, "x") && now(&a, "y"));
+        assert!(!now(&b, "x"));
+        assert_eq!((b.release("x"), b.owner("x")), (Some(false), Some(1)));
+        assert_eq!((a.release("x"), now(&b, "x")), (Some(true), false));
+        assert_eq!(
+            (a.release("x"), a.release("x"), now(&b, "x")),
+            (Some(true), None, true)
+        );
+        assert_eq!((now(&a, "y"), a.release_all(), a.release_all()), (true, 2, 0));
+        assert_eq!(b.owner("y"), None);
+    }
+
+    #[test]
+    fn waiters_are_served_in_their_order_and_at_the_session_s_end() {
+        let [a, b, c] = sessions();
+        now(&a, "x");
+        let wait = |session: &Arc<SessionUserLocks>| {
+            let waiter = session.clone();
+            let handle = thread::spawn(move || waiter.acquire("x", LONG, &|| Ok(())).unwrap());
+            until_waiting(session);
+            handle
+        };
+        let (first, second) = (wait(&b), wait(&c));
+        drop(a);
+        assert!(first.join().unwrap());
+        assert_eq!(c.owner("x"), Some(2));
+        b.release("x");
+        assert!(second.join().unwrap());
+    }
+
+    #[test]
+    fn a_circle_of_waits_is_refused_and_an_interrupted_wait_leaves_nothing() {
+        let [a, b] = sessions();
+        now(&a, "x");
+        now(&b, "y");
+        let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let waiter = {
+            let (a, stop) = (a.clone(), stop.clone());
+            thread::spawn(move || {
+                let check = || match stop.load(std::sync::atomic::Ordering::SeqCst) {
+                    true => Err(Error::new(1317, "")),
+                    false => Ok(()),
+                };
+                a.acquire("y", LONG, &check)
+            })
+        };
+        until_waiting(&a);
+        assert_eq!(b.acquire("x", LONG, &|| Ok(())).unwrap_err().code, 3058);
+        stop.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(waiter.join().unwrap().unwrap_err().code, 1317);
+        b.release("y");
+        assert_eq!(a.owner("y"), None);
+    }
+}
