@@ -63,7 +63,7 @@ impl Parser<'_> {
             self.expect_kind(Kind::RightParen)?;
         }
         if self.eat_any(&["VALUES", "VALUE"]).is_some() {
-            insert.rows = InsertRows::Values(self.comma_separated(Self::row_of_values)?);
+            insert.rows = InsertRows::Values(self.rows_of_values()?);
             return Ok(());
         }
         if self.is_any(&["SELECT", "WITH", "TABLE"]) || self.kind() == Kind::LeftParen {
@@ -83,13 +83,27 @@ impl Parser<'_> {
                     .any(|w| text.eq_ignore_ascii_case(w)))
     }
 
-    fn row_of_values(&mut self) -> Result<Vec<Option<Expr>>> {
+    fn rows_of_values(&mut self) -> Result<Vec<Vec<Option<Expr>>>> {
+        let mut rows = vec![self.row_of_values(0)?];
+        while self.eat_kind(Kind::Comma) {
+            let width = rows.last().map_or(0, Vec::len);
+            rows.push(self.row_of_values(width)?);
+        }
+        Ok(rows)
+    }
+
+    /// `width`: how many values there probably are, as many as in the row before.
+    fn row_of_values(&mut self, width: usize) -> Result<Vec<Option<Expr>>> {
         self.eat("ROW");
         self.expect_kind(Kind::LeftParen)?;
+        let mut values = Vec::with_capacity(width);
         if self.eat_kind(Kind::RightParen) {
-            return Ok(Vec::new());
+            return Ok(values);
         }
-        let values = self.comma_separated(Self::value_or_default)?;
+        values.push(self.value_or_default()?);
+        while self.eat_kind(Kind::Comma) {
+            values.push(self.value_or_default()?);
+        }
         self.expect_kind(Kind::RightParen)?;
         Ok(values)
     }
