@@ -7,11 +7,22 @@
 //! - [`run`]: threads, the clock, the progress bar.
 //! - [`report`]: latencies and the table.
 
+pub mod bench;
+pub mod client;
 mod error;
+pub mod load;
+pub mod options;
 pub mod orders;
+pub mod progress;
 pub mod random;
+pub mod registry;
 pub mod report;
+pub mod result;
 pub mod run;
+pub mod runner;
+pub mod table;
+pub mod target;
+pub mod workload;
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -53,7 +64,9 @@ pub struct DemoArguments {
 /// clock runs are counted and reported, and fail the whole only when nothing else happened.
 pub fn demo(arguments: &DemoArguments) -> Result<()> {
     if arguments.threads == 0 || arguments.orders == 0 || arguments.seconds == 0 {
-        return Err(Error::Arguments("threads, orders and seconds must be above zero"));
+        return Err(Error::Arguments(
+            "threads, orders and seconds must be above zero".to_owned(),
+        ));
     }
     let opts: Opts = OptsBuilder::from_opts(Opts::from_url(&arguments.dsn)?)
         .prefer_socket(false)

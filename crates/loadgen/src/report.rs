@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Latencies are kept in microseconds, up to this; three digits of each.
 const LATENCY_US_MAX: u64 = 3_600_000_000;
@@ -69,7 +69,7 @@ impl Recorder {
             Err(e) => {
                 entry.errors += 1;
                 self.first_error.get_or_insert_with(|| e.to_string());
-                if matches!(e, Error::Server(ref e) if e.is_connectivity_error()) {
+                if e.is_lost() {
                     // A dead connection would fail as fast as it can; the count should not drown in that.
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -178,6 +178,7 @@ impl fmt::Display for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn the_table_adds_workers_and_counts_errors() {
@@ -188,7 +189,7 @@ mod tests {
             recorder.ready();
             recorder.ready();
             assert!(recorder.time("read", || Ok(())));
-            assert!(!recorder.time("write", || Err(Error::Arguments("broken"))));
+            assert!(!recorder.time("write", || Err(Error::Arguments("broken".to_owned()))));
             table.add(recorder);
         }
         table.set_elapsed(Duration::from_secs(2));

@@ -26,6 +26,9 @@ enum Command {
     Serve(serve::Arguments),
     /// Runs the order workload against a server and prints throughput and latencies.
     Demo(loadgen::DemoArguments),
+    /// Measures any MySQL server with the workloads of the public record.
+    #[command(subcommand)]
+    Bench(loadgen::bench::BenchCommand),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
+        Command::Bench(command) => loadgen::bench::bench(&command).map_err(|e| e.to_string()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,8 +17,8 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::random::Random;
-use crate::run::Progress;
 use crate::{DemoArguments, report};
 use reads::Reads;
 use writes::{Writes, Written};
