@@ -7,11 +7,11 @@ use clap::Parser;
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    command: loadgen::bench::BenchCommand,
+    command: loadgen::BenchCommand,
 }
 
 fn main() -> ExitCode {
-    match loadgen::bench::bench(&Arguments::parse().command) {
+    match loadgen::bench(&Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("{e}");

@@ -17,7 +17,12 @@ pub struct Entry {
 
 /// All of them, in the order of the list. A new workload's module has `ENTRIES` and one line here.
 pub fn entries() -> impl Iterator<Item = Entry> {
-    let lists: [&[Entry]; 1] = [&[]];
+    let lists = [
+        crate::orders::ENTRIES,
+        crate::sysbench::ENTRIES,
+        crate::tpcc::ENTRIES,
+        crate::ontime::ENTRIES,
+    ];
     lists.into_iter().flatten().copied()
 }
 

@@ -40,7 +40,7 @@ pub trait Workload: Send + Sync {
 
     /// A worker with its own connection and prepared statements. `number` is below `threads`; the seed for its choices
     /// is `context.seed` mixed with it. Called again with the same number after a connection was lost.
-    fn worker(&self, context: &Context, number: usize, threads: usize) -> Result<Box<dyn Worker>>;
+    fn worker(&self, context: &Context, number: usize, threads: usize) -> Result<Box<dyn Worker + '_>>;
 
     /// Looks whether the tables are as they must be after any number of runs.
     fn check(&self, context: &Context, checks: &mut Checks) -> Result<()>;

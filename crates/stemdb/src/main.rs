@@ -28,7 +28,7 @@ enum Command {
     Demo(loadgen::DemoArguments),
     /// Measures any MySQL server with the workloads of the public record.
     #[command(subcommand)]
-    Bench(loadgen::bench::BenchCommand),
+    Bench(loadgen::BenchCommand),
 }
 
 fn main() -> ExitCode {
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
-        Command::Bench(command) => loadgen::bench::bench(&command).map_err(|e| e.to_string()),
+        Command::Bench(command) => loadgen::bench(&command).map_err(|e| e.to_string()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

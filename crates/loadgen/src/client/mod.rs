@@ -121,10 +121,15 @@ impl Connection {
 
     /// Prepares a statement, on the server or, with the text protocol, here.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
+        // MySQL does not prepare BEGIN and a few more.
+        const ER_UNSUPPORTED_PS: u16 = 1295;
         let prepared = if self.text_protocol {
             Prepared::Text(Template::new(sql))
         } else {
-            self.prepare_binary(sql)?
+            match self.prepare_binary(sql) {
+                Err(error) if error.code() == ER_UNSUPPORTED_PS => Prepared::Text(Template::new(sql)),
+                other => other?,
+            }
         };
         self.prepared.push(prepared);
         Ok(Statement(self.prepared.len() - 1))

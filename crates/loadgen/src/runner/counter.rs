@@ -118,7 +118,7 @@ impl<'a> Counter<'a> {
                 return;
             }
             self.close_interval(progress);
-            let now = self.clock.now();
+            let now = self.interval_start;
             if warming && now >= self.measured_from {
                 warming = false;
                 self.start_measuring(now);
@@ -175,8 +175,9 @@ impl<'a> Counter<'a> {
     }
 
     /// After all workers have ended: what they did last is counted, and the time they took for it.
-    pub(super) fn finish(mut self, progress: &mut dyn FnMut(&Interval)) -> Rung {
-        let now = self.clock.now();
+    /// `ended` is when the last of it was done.
+    pub(super) fn finish(mut self, ended: Duration, progress: &mut dyn FnMut(&Interval)) -> Rung {
+        let now = ended;
         // A run that ended while warming up was measured from its first moment: better than nothing.
         let measured_from = if now < self.measured_from {
             self.series.first().map_or(self.interval_start, |first| {

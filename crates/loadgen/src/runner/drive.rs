@@ -53,13 +53,14 @@ impl<'a> Shared<'a> {
 }
 
 /// Runs operations until the run is stopped or the turns are used up; `reopen` makes the worker anew after its
-/// connection was lost.
-pub(super) fn drive(
+/// connection was lost. Returns when the last of them was done.
+pub(super) fn drive<'w>(
     shared: &Shared<'_>,
     log: &SampleLog,
-    mut worker: Box<dyn Worker>,
-    reopen: &dyn Fn() -> Result<Box<dyn Worker>>,
-) {
+    mut worker: Box<dyn Worker + 'w>,
+    reopen: &dyn Fn() -> Result<Box<dyn Worker + 'w>>,
+) -> Duration {
+    let mut ended = Duration::ZERO;
     while !shared.stopped() {
         let next = worker.next();
         let Some(turn) = shared.schedule.take() else { break };
@@ -80,7 +81,8 @@ pub(super) fn drive(
         }
         let sent = worker.connection().statements();
         let result = worker.run(next.operation);
-        let latency = shared.clock.now().saturating_sub(begin);
+        ended = shared.clock.now();
+        let latency = ended.saturating_sub(begin);
         log.push(Sample {
             latency_ns: u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX),
             statements: worker.connection().statements().saturating_sub(sent) as u32,
@@ -91,18 +93,19 @@ pub(super) fn drive(
         shared.errors.add(&error);
         match after_error(shared, worker, error, reopen) {
             Some(mended) => worker = mended,
-            None => return,
+            None => break,
         }
     }
+    ended
 }
 
 /// The worker to go on with; `None` when the run is over.
-fn after_error(
+fn after_error<'w>(
     shared: &Shared<'_>,
-    mut worker: Box<dyn Worker>,
+    mut worker: Box<dyn Worker + 'w>,
     error: Error,
-    reopen: &dyn Fn() -> Result<Box<dyn Worker>>,
-) -> Option<Box<dyn Worker>> {
+    reopen: &dyn Fn() -> Result<Box<dyn Worker + 'w>>,
+) -> Option<Box<dyn Worker + 'w>> {
     if error.is_fatal() {
         shared.fail(error);
         return None;

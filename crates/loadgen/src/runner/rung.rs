@@ -52,7 +52,7 @@ pub fn run(
     let gate = Gate::default();
     let (opened, openings) = mpsc::channel();
     thread::scope(|scope| {
-        let mut workers: Vec<ScopedJoinHandle<'_, ()>> = Vec::with_capacity(plan.threads);
+        let mut workers: Vec<ScopedJoinHandle<'_, Duration>> = Vec::with_capacity(plan.threads);
         let mut refused = None;
         for (number, log) in logs.iter().enumerate() {
             let (opened, shared, gate) = (opened.clone(), &shared, &gate);
@@ -61,10 +61,11 @@ pub fn run(
                 Ok(worker) => {
                     drop(opened);
                     gate.wait();
-                    drive(shared, log, worker, &open);
+                    drive(shared, log, worker, &open)
                 }
                 Err(error) => {
                     let _ = opened.send(error);
+                    Duration::ZERO
                 }
             };
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
@@ -93,12 +94,13 @@ pub fn run(
         gate.open();
         let finished = || workers.iter().all(ScopedJoinHandle::is_finished);
         counter.watch(&|| shared.stopped() || finished(), progress);
-        let missed = schedule.missed(clock.now());
+        let mut ended = clock.now();
+        let missed = schedule.missed(ended);
         shared.stop.store(true, Ordering::Relaxed);
         for worker in workers {
-            worker.join().map_err(|_| Error::Worker)?;
+            ended = ended.max(worker.join().map_err(|_| Error::Worker)?);
         }
-        let mut rung = counter.finish(progress);
+        let mut rung = counter.finish(ended, progress);
         rung.missed = missed;
         rung.errors = error_counts(&shared);
         rung.failure = shared.take_failure().map(|error| error.to_string());
