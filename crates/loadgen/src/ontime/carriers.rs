@@ -89,8 +89,11 @@ mod tests {
         for (i, carrier) in CARRIERS.iter().enumerate() {
             assert_eq!(carrier.code.len(), 2);
             assert!(carrier.fleet() > 0);
-            assert!(CARRIERS[i + 1..].iter().all(|other| other.unique != carrier.unique
-                && other.airline_id != carrier.airline_id));
+            assert!(
+                CARRIERS[i + 1..]
+                    .iter()
+                    .all(|other| other.unique != carrier.unique && other.airline_id != carrier.airline_id)
+            );
         }
     }
 

@@ -88,11 +88,7 @@ impl Generator {
                 sum
             })
             .collect();
-        Self {
-            seed,
-            rows,
-            airports,
-        }
+        Self { seed, rows, airports }
     }
 
     pub fn rows(&self) -> u64 {
@@ -299,7 +295,9 @@ mod tests {
             Generator::new(8, 1000),
         );
         let text = |generator: &Generator| -> Vec<String> {
-            (0..1000).map(|row| format!("{:?}", generator.flight(row))).collect()
+            (0..1000)
+                .map(|row| format!("{:?}", generator.flight(row)))
+                .collect()
         };
         assert_eq!(text(&one), text(&same));
         assert_ne!(text(&one), text(&other));

@@ -85,7 +85,7 @@ impl Workload for Ontime {
         Ok(())
     }
 
-    fn worker(&self, context: &Context, number: usize, _threads: usize) -> Result<Box<dyn Worker>> {
+    fn worker(&self, context: &Context, number: usize, _threads: usize) -> Result<Box<dyn Worker + '_>> {
         Ok(Box::new(Analyst {
             connection: Connection::open(&context.target)?,
             queries: queries::queries(self.rows_found.load(Ordering::Relaxed)),
@@ -105,7 +105,11 @@ impl Workload for Ontime {
         for (position, query) in queries.iter().enumerate() {
             let (first, second) = (answers[position].checksum(), again[position].checksum());
             let detail = format!("{} rows, checksum {first:016x}", answers[position].rows.len());
-            checks.add(format!("{}: the same answer twice", query.name), first == second, detail);
+            checks.add(
+                format!("{}: the same answer twice", query.name),
+                first == second,
+                detail,
+            );
             checksums.push(first);
         }
         // Not a check by itself: to be compared with another server's that holds the same rows.

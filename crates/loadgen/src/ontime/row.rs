@@ -254,7 +254,11 @@ fn diversions(values: &mut Values<'_>, flight: &Flight, seen: &Seen) {
             }
         }
         _ => {
-            values.text(if diversions_reported(flight.day) { "0" } else { TEXT_ABSENT });
+            values.text(if diversions_reported(flight.day) {
+                "0"
+            } else {
+                TEXT_ABSENT
+            });
             for _ in 0..4 {
                 values.text(TEXT_ABSENT);
             }
@@ -362,14 +366,23 @@ mod tests {
             write_row(&mut row, i + 1, &generator.flight(i));
             let values = values(&row);
             let number = |name: &str| values[at(name)].parse::<i64>().ok();
-            assert_eq!(number("Cancelled") == Some(1), values[at("CancellationCode")] != "");
+            assert_eq!(
+                number("Cancelled") == Some(1),
+                !values[at("CancellationCode")].is_empty()
+            );
             let arrived = number("Cancelled") == Some(0) && number("Diverted") == Some(0);
             assert_eq!(number("ArrDelay").is_some(), arrived);
             assert_eq!(
                 number("ArrDelayMinutes"),
                 number("ArrDelay").map(|delay| delay.max(0))
             );
-            let causes = ["CarrierDelay", "WeatherDelay", "NASDelay", "SecurityDelay", "LateAircraftDelay"];
+            let causes = [
+                "CarrierDelay",
+                "WeatherDelay",
+                "NASDelay",
+                "SecurityDelay",
+                "LateAircraftDelay",
+            ];
             if let Some(first) = number(causes[0]) {
                 let sum: i64 = first + causes[1..].iter().filter_map(|name| number(name)).sum::<i64>();
                 assert_eq!(Some(sum), number("ArrDelay"), "{row}");
