@@ -56,9 +56,10 @@ pub struct TargetArguments {
     /// Short for -o scale=N.
     #[arg(long, value_name = "N")]
     pub scale: Option<String>,
-    /// Where random choices start.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// Where random choices start. Where not given, rows are always prepared from the same, and every run is another
+    /// (an update that writes what is there already would cost less).
+    #[arg(long)]
+    pub seed: Option<u64>,
     /// Connections that fill tables.
     #[arg(long, default_value_t = 4)]
     pub load_threads: usize,
@@ -142,7 +143,7 @@ impl TargetArguments {
         let context = Context {
             target: Target::parse(&self.dsn, &self.database)?,
             options,
-            seed: self.seed,
+            seed: self.seed.unwrap_or(1),
             load_threads: self.load_threads,
         };
         Ok((workload, context))
@@ -241,6 +242,8 @@ impl RunArguments {
 fn run(arguments: &RunArguments) -> Result<()> {
     let (workload, mut context) = arguments.target.resolve()?;
     context.target.text_protocol = arguments.text;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    context.seed = arguments.target.seed.unwrap_or(now.as_micros() as u64);
     // What is wrong with the arguments is said before anything is connected to.
     arguments.plan(None)?;
     let (server, process) = look_at(&context.target, arguments.server_pid)?;

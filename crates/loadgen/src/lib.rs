@@ -8,6 +8,7 @@
 //! - [`runner`]: threads, the clock, latencies. [`mod@result`]: what is kept of a run.
 //! - [`client`]: the MySQL client that it all goes through; [`target`]: where the server is.
 
+pub mod ageing;
 pub mod bench;
 pub mod client;
 pub mod demo;
@@ -27,6 +28,7 @@ pub mod table;
 pub mod target;
 pub mod tpcc;
 pub mod workload;
+pub mod ycsb;
 
 pub use bench::{BenchCommand, bench};
 pub use demo::{DemoArguments, demo};

@@ -22,6 +22,8 @@ pub fn entries() -> impl Iterator<Item = Entry> {
         crate::sysbench::ENTRIES,
         crate::tpcc::ENTRIES,
         crate::ontime::ENTRIES,
+        crate::ycsb::ENTRIES,
+        crate::ageing::ENTRIES,
     ];
     lists.into_iter().flatten().copied()
 }

@@ -79,6 +79,9 @@ pub struct Rung {
     pub missed: u64,
     pub server: Option<Cost>,
     pub client: Option<Cost>,
+    /// The workload's own.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
     pub series: Vec<Interval>,
     pub failure: Option<String>,
 }
@@ -102,6 +105,13 @@ pub struct Latency {
     pub p99_us: f64,
     pub p999_us: f64,
     pub max_us: f64,
+}
+
+/// A named figure; the name says the unit.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    pub name: String,
+    pub value: f64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -52,6 +52,9 @@ impl fmt::Display for RungTable<'_> {
                 )?;
             }
         }
+        for figure in &rung.figures {
+            write!(f, "\n{}: {:.2}", figure.name, figure.value)?;
+        }
         for error in &rung.errors {
             write!(
                 f,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::client::Connection;
 use crate::error::Result;
 use crate::options::Options;
+use crate::result::{Figure, Rung};
 use crate::target::Target;
 
 /// What every part of a workload is given.
@@ -41,6 +42,12 @@ pub trait Workload: Send + Sync {
     /// A worker with its own connection and prepared statements. `number` is below `threads`; the seed for its choices
     /// is `context.seed` mixed with it. Called again with the same number after a connection was lost.
     fn worker(&self, context: &Context, number: usize, threads: usize) -> Result<Box<dyn Worker + '_>>;
+
+    /// Figures of the workload's own that follow from a run (tpmC); added to its result.
+    fn figures(&self, rung: &Rung) -> Vec<Figure> {
+        let _ = rung;
+        Vec::new()
+    }
 
     /// Looks whether the tables are as they must be after any number of runs.
     fn check(&self, context: &Context, checks: &mut Checks) -> Result<()>;

@@ -97,7 +97,9 @@ fn wanted(target: &Target) -> u32 {
     } else {
         capability::CONNECT_WITH_DB
     };
+    // FOUND_ROWS: an update that finds its row but changes nothing has still found it.
     capability::LONG_PASSWORD
+        | capability::FOUND_ROWS
         | capability::LONG_FLAG
         | capability::PROTOCOL_41
         | capability::TRANSACTIONS

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::process::{Process, Usage};
 use super::rung::Plan;
-use super::samples::{Sample, SampleLog};
+use super::samples::{ErrorLog, Sample, SampleLog};
 use super::tally::Tally;
 use crate::result::{Cost, Interval, Operation, Rung};
 
@@ -16,6 +16,7 @@ pub(super) struct Counter<'a> {
     names: Vec<String>,
     plan: &'a Plan,
     logs: &'a [SampleLog],
+    errors: &'a ErrorLog,
     clock: &'a dyn Clock,
     operations: Vec<Tally>,
     current: Tally,
@@ -84,6 +85,7 @@ impl<'a> Counter<'a> {
         names: Vec<String>,
         plan: &'a Plan,
         logs: &'a [SampleLog],
+        errors: &'a ErrorLog,
         clock: &'a dyn Clock,
     ) -> Self {
         let now = clock.now();
@@ -92,6 +94,7 @@ impl<'a> Counter<'a> {
             names,
             plan,
             logs,
+            errors,
             clock,
             current: Tally::default(),
             statements: 0,
@@ -134,6 +137,7 @@ impl<'a> Counter<'a> {
         self.measured_from = now;
         self.operations.iter_mut().for_each(Tally::clear);
         self.statements = 0;
+        self.errors.take();
         for meter in [&mut self.server, &mut self.client] {
             meter.measured_from = meter.last;
             meter.resident_bytes_max = meter.last.map_or(0, |usage| usage.resident_bytes);

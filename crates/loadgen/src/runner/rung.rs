@@ -89,7 +89,7 @@ pub fn run(
             gate.open();
             return Err(error);
         }
-        let mut counter = Counter::new(workload.operations(), plan, &logs, &clock);
+        let mut counter = Counter::new(workload.operations(), plan, &logs, &shared.errors, &clock);
         schedule.start(clock.now());
         gate.open();
         let finished = || workers.iter().all(ScopedJoinHandle::is_finished);
@@ -104,6 +104,7 @@ pub fn run(
         rung.missed = missed;
         rung.errors = error_counts(&shared);
         rung.failure = shared.take_failure().map(|error| error.to_string());
+        rung.figures = workload.figures(&rung);
         Ok(rung)
     })
 }
