@@ -31,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::load;
 use crate::options::{OptionSpec, Options};
 use crate::registry::Entry;
+use crate::result::{Figure, Rung};
 use crate::workload::{Checks, Context, Worker, Workload};
 use choices::Constants;
 use input::{Company, Kind};
@@ -114,6 +115,10 @@ impl Workload for Tpcc {
         Ok(Box::new(terminal))
     }
 
+    fn figures(&self, rung: &Rung) -> Vec<Figure> {
+        vec![new_orders_a_minute(rung)]
+    }
+
     fn check(&self, context: &Context, checks: &mut Checks) -> Result<()> {
         let mut connection = Connection::open(&context.target)?;
         needs_joins(&mut connection)?;
@@ -126,6 +131,18 @@ impl Workload for Tpcc {
 
     fn cleanup(&self, context: &Context) -> Result<()> {
         schema::drop_tables(&mut Connection::open(&context.target)?)
+    }
+}
+
+/// The standard's measure; those that were taken back count (2.4.1.4).
+fn new_orders_a_minute(rung: &Rung) -> Figure {
+    let count = rung
+        .operations
+        .get(Kind::NewOrder as usize)
+        .map_or(0, |operation| operation.count);
+    Figure {
+        name: "tpmC".to_owned(),
+        value: count as f64 * 60.0 / rung.elapsed_seconds.max(0.001),
     }
 }
 
@@ -186,6 +203,7 @@ fn cents(row: &Row, column: usize) -> Result<i64> {
 mod tests {
     use super::*;
     use crate::client::Value;
+    use crate::result::Operation;
 
     #[test]
     fn money_is_read_exactly() {
@@ -196,6 +214,20 @@ mod tests {
         for wrong in ["", "1.234", "x.10", "-1.00", "1,5"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn only_new_orders_are_counted_by_the_minute() {
+        let operation = |count| Operation {
+            count,
+            ..Operation::default()
+        };
+        let rung = Rung {
+            elapsed_seconds: 30.0,
+            operations: vec![operation(100), operation(90)],
+            ..Rung::default()
+        };
+        assert_eq!(new_orders_a_minute(&rung).value, 200.0);
     }
 
     #[test]
