@@ -32,6 +32,21 @@ pub enum BenchCommand {
     Check(TargetArguments),
     /// Drops a workload's tables.
     Cleanup(TargetArguments),
+    /// Prints medians and ratios of results, and makes one HTML page of them, with charts.
+    Report(ReportArguments),
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ReportArguments {
+    /// What `run --json` has written. Results of the same label and settings are taken for repeated runs.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// The page.
+    #[arg(long, default_value = "report.html", value_name = "FILE")]
+    pub out: PathBuf,
+    /// The label that ratios are against; the first that is not StemDB where not given.
+    #[arg(long, value_name = "LABEL")]
+    pub baseline: Option<String>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -124,6 +139,11 @@ pub fn bench(command: &BenchCommand) -> Result<()> {
         BenchCommand::Cleanup(arguments) => {
             let (workload, context) = arguments.resolve()?;
             workload.cleanup(&context)
+        }
+        BenchCommand::Report(arguments) => {
+            let out = &arguments.out;
+            let text = crate::report::report(&arguments.files, out, arguments.baseline.as_deref())?;
+            print(format!("{text}\n\npage: {}", out.display()))
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod orders;
 pub mod progress;
 pub mod random;
 pub mod registry;
+pub mod report;
 pub mod result;
 pub mod runner;
 pub mod sysbench;
