@@ -6,7 +6,6 @@
 
 use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce, caching_sha2, native};
 use wire::capability;
-use wire::framing::{FrameDecoder, FrameEncoder};
 use wire::reader::Reader;
 use wire::writer::Writer;
 
@@ -57,18 +56,7 @@ fn attempt(target: &Target) -> Result<(Connection, Outcome)> {
         address: target.address(),
         source,
     })?;
-    let mut connection = Connection {
-        stream,
-        input: FrameDecoder::new(PAYLOAD_BYTES_MAX),
-        output: FrameEncoder::new(),
-        capabilities: 0,
-        text_protocol: target.text_protocol,
-        server_version: String::new(),
-        connection_id: 0,
-        prepared: Vec::new(),
-        statements: 0,
-        scratch: Vec::new(),
-    };
+    let mut connection = Connection::over(stream, target.text_protocol);
     let greeting = Greeting::decode(connection.packet()?)?;
     connection.capabilities = greeting.capabilities & wanted(target);
     connection.server_version = greeting.version;

@@ -72,6 +72,28 @@ impl Connection {
         login::open(target)
     }
 
+    /// A connection to nobody, for tests of what does not talk to a server.
+    #[cfg(test)]
+    pub(crate) fn to_nobody() -> Self {
+        let (ours, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        Self::over(Stream::Unix(ours), false)
+    }
+
+    fn over(stream: Stream, text_protocol: bool) -> Self {
+        Self {
+            stream,
+            input: FrameDecoder::new(PAYLOAD_BYTES_MAX),
+            output: FrameEncoder::new(),
+            capabilities: 0,
+            text_protocol,
+            server_version: String::new(),
+            connection_id: 0,
+            prepared: Vec::new(),
+            statements: 0,
+            scratch: Vec::new(),
+        }
+    }
+
     /// What the server says that it is: `8.0.33-StemDB-0.1.0`.
     pub fn server_version(&self) -> &str {
         &self.server_version

@@ -132,3 +132,6 @@ fn after_error<'w>(
         shared.clock.sleep_until(until, &|| shared.stopped());
     }
 }
+
+#[cfg(test)]
+mod tests;
