@@ -1,7 +1,7 @@
 //! A table that lives for long: inserts, updates and deletes in balance, so that what piles up behind the live rows (old
 //! versions, holes, levels not yet merged) shows as throughput or P99 that gets worse from interval to interval.
 //!
-//! [`table`] makes and checks the table, [`worker`] changes it. The series in the result has the intervals; the figures
+//! `table` makes and checks the table, `worker` changes it. The series in the result has the intervals; the figures
 //! compare its last tenth with its first.
 
 mod table;

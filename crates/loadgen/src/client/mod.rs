@@ -1,8 +1,8 @@
 //! A small blocking MySQL client: what the load generator spends its time in, so it does nothing that need not be done.
 //!
 //! One buffer out, one buffer in, one write and (mostly) one read a statement; rows that nobody looks at are counted and
-//! dropped where they lie. Packets are `wire`'s. Logging in is [`login`]; parameters and rows are [`value`];
-//! prepared statements sent as text are [`text`]. Not here: TLS, compression, several results of one statement.
+//! dropped where they lie. Packets are `wire`'s. Logging in is `login`; parameters and rows are `value`;
+//! prepared statements sent as text are `text`. Not here: TLS, compression, several results of one statement.
 
 mod login;
 mod stream;

@@ -1,7 +1,7 @@
 //! `stemdb bench report`: one self-contained HTML page of any number of results.
 //!
-//! [`compare`] sorts results into workloads and peers and takes medians of repeated runs; [`page`] writes the page, with
-//! the charts of [`chart`]. Nothing is loaded from anywhere: the charts are SVG in the page, and there is no script.
+//! `compare` sorts results into workloads and peers and takes medians of repeated runs; `page` writes the page, with
+//! the charts of `chart`. Nothing is loaded from anywhere: the charts are SVG in the page, and there is no script.
 
 mod axis;
 mod chart;

@@ -1,7 +1,7 @@
 //! sysbench's OLTP workloads: the statements of its Lua scripts over tables of the same shape, so that real sysbench
 //! runs on tables prepared here, and the reverse.
 //!
-//! [`schema`] makes, checks and drops the tables; [`worker`] has the statements and their order.
+//! `schema` makes, checks and drops the tables; `worker` has the statements and their order.
 
 mod schema;
 mod worker;

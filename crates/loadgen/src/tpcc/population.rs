@@ -1,6 +1,6 @@
 //! The first rows of the nine tables (clause 4.3.3), the same for the same seed.
 //!
-//! The population is cut into [`Part`]s that can be loaded in any order over any number of connections.
+//! The population is cut into `Part`s that can be loaded in any order over any number of connections.
 
 use super::choices::{self, CUSTOMERS, DISTRICTS, ITEMS, between, money, rate, text, zip};
 use crate::client::Param::Text;

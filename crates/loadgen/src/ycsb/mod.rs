@@ -1,7 +1,7 @@
 //! YCSB's core workloads A to F over a SQL table: a key and ten fields of 100 bytes.
 //!
 //! After Cooper and others, "Benchmarking Cloud Serving Systems with YCSB" (2010), with the proportions of its workload
-//! files. [`records`] has the table and its rows, [`worker`] the operations.
+//! files. `records` has the table and its rows, `worker` the operations.
 
 mod records;
 mod worker;

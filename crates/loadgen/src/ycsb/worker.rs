@@ -34,7 +34,7 @@ pub(super) fn open<'a>(workload: &'a Ycsb, context: &Context, number: usize) -> 
             ))
         })
         .collect::<Result<_>>()?;
-    let marks = vec!["?"; FIELDS + 1].join(", ");
+    let marks = ["?"; FIELDS + 1].join(", ");
     Ok(Box::new(Client {
         workload,
         read: connection.prepare(&format!("SELECT {fields} FROM usertable WHERE YCSB_KEY = ?"))?,
