@@ -12,6 +12,8 @@
 #   --seconds N         to measure, for each number of threads (20); --warm-up N before that (3)
 #   --memory-mib N      buffer pool or block cache (1024)
 #   --prepare once|each prepare tables before the first run of each server, or before every run (once)
+#   --pin SERVER/CLIENT processors that each may use, as taskset has them (0/1): what the client costs then takes nothing
+#                       from the server
 #   --with sysbench     real sysbench instead of our load generator (workloads sysbench-*)
 #   --out DIR           where results go (var/bench/WORKLOAD-PEER)
 #   --keep              keep the data directories
@@ -38,7 +40,7 @@ workload=$1
 peer=$2
 shift 2
 
-pairs=3 threads=16 seconds=20 warm_up=3 memory_mib=1024 prepare=once with=ours out='' keep=''
+pairs=3 threads=16 seconds=20 warm_up=3 memory_mib=1024 prepare=once with=ours out='' keep='' server_cpus='' client=()
 target=() run=()
 table_size=100000 tables=4 text=''
 while [ $# -gt 0 ]; do
@@ -58,6 +60,11 @@ while [ $# -gt 0 ]; do
     --memory-mib) memory_mib=$value ;;
     --prepare) prepare=$value ;;
     --with) with=$value ;;
+    --pin)
+        [[ $value =~ ^[0-9,-]+/[0-9,-]+$ ]] || fail "--pin is SERVER/CLIENT, two lists of processors: 0/1"
+        server_cpus=${value%/*}
+        client=(taskset -c "${value#*/}")
+        ;;
     --out) out=$value ;;
     --tables) tables=$value && target+=("$option" "$value") ;;
     --table-size) table_size=$value && target+=("$option" "$value") ;;
@@ -116,16 +123,17 @@ turn() {
     mariadb) start_mariadb "$data/mariadb" "$memory_mib" ;;
     mysql) start_mysql "$data/mysql" "$memory_mib" ;;
     esac
+    [ -z "$server_cpus" ] || [ -z "$server_pid" ] || taskset -acp "$server_cpus" "$server_pid" >/dev/null
     if [ "$who" = dsn ]; then dsn=$peer; else dsn="mysql://root@127.0.0.1:$server_port/stemdb_bench"; fi
     if { [ "$number" = 1 ] && [ "$who" != sysbench ]; } || [ "$prepare" = each ]; then
         "${bench[@]}" prepare "$workload" --dsn "$dsn" "${target[@]}" 2>>"$out/log"
     fi
     echo "$who, run $number of $pairs" >&2
     if [ "$with" = sysbench ] || [ "$who" = sysbench ]; then
-        bench/sysbench.sh "$workload" "$dsn" "${server_pid:-}" "$(label "$who")" "$json" "$threads" "$seconds" "$warm_up" \
+        "${client[@]}" bench/sysbench.sh "$workload" "$dsn" "${server_pid:-}" "$(label "$who")" "$json" "$threads" "$seconds" "$warm_up" \
             "$tables" "$table_size" "$text" >>"$out/log"
     else
-        "${bench[@]}" run "$workload" --dsn "$dsn" "${target[@]}" "${run[@]}" --threads "$threads" \
+        "${client[@]}" "${bench[@]}" run "$workload" --dsn "$dsn" "${target[@]}" "${run[@]}" --threads "$threads" \
             --seconds "$seconds" --warm-up "$warm_up" --quiet --json "$json" --label "$(label "$who")" >>"$out/log"
     fi
     if [ "$number" = "$pairs" ]; then
