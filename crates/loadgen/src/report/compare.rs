@@ -115,6 +115,8 @@ impl<'a> Comparison<'a> {
     }
 
     fn finish(&mut self, baseline: Option<&str>) {
+        // Ours first, in whatever order the files came: the same colours on every page.
+        self.peers.sort_by_key(|peer| !peer.version.contains("StemDB"));
         for peer in &mut self.peers {
             peer.rungs.sort_by_key(|rung| rung.threads);
             peer.rungs.iter_mut().for_each(MedianRung::finish);

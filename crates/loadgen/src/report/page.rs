@@ -219,10 +219,7 @@ fn bars(
     BarChart {
         title: title.to_owned(),
         unit,
-        groups: threads
-            .iter()
-            .map(|threads| format!("{threads} threads"))
-            .collect(),
+        groups: threads.iter().copied().map(count_of_threads).collect(),
         series: comparison
             .peers
             .iter()
