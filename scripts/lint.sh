@@ -6,6 +6,6 @@ cd "$(dirname "$0")/.."
 cargo fmt --all --check
 cargo clippy --release --workspace --all-targets --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --locked
-for script in scripts/*.sh tests/clients/cli/*.sh .ci/run; do
+for script in scripts/*.sh bench/*.sh tests/clients/cli/*.sh .ci/run; do
     bash -n "$script"
 done

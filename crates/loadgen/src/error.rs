@@ -1,22 +1,97 @@
-//! What can go wrong before and while a workload runs.
+//! What can go wrong before, while and after a workload runs. Each prints as one line.
+
+use std::io;
+use std::path::PathBuf;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
-    Arguments(&'static str),
+    Arguments(String),
     #[error("the server's address: {0}")]
     Url(#[from] mysql::UrlError),
-    #[error("{0}")]
-    Server(#[from] mysql::Error),
+    #[error("cannot connect to {address}: {source}")]
+    Connect { address: String, source: io::Error },
+    /// The connection broke: the server went away, or someone killed the connection.
+    #[error("lost the connection to the server: {0}")]
+    Lost(#[source] io::Error),
+    /// The server's own answer.
+    #[error("the server says: {message} (error {code})")]
+    Server { code: u16, message: String },
+    /// Bytes from the server that are no answer to what was asked.
+    #[error("the server's answer cannot be read: {0}")]
+    Protocol(String),
+    /// The driver that logs in where the fast path does not do.
+    #[error("cannot log in: {0}")]
+    Login(Box<mysql::Error>),
     /// A row the workload had written, or that must exist, is not there.
     #[error("{operation}: no row for key {key}")]
     Missing { operation: &'static str, key: String },
+    /// A value that is not of the kind that the workload wrote.
+    #[error("{0}")]
+    Unexpected(String),
     #[error("a worker panicked")]
     Worker,
     #[error("no operation succeeded; the first error was: {0}")]
     NothingWorked(String),
+    /// The run ended early; what was measured until then has been kept.
+    #[error("the run ended early: {0}")]
+    EndedEarly(String),
+    #[error("{failed} of {all} checks failed")]
+    Checks { failed: usize, all: usize },
     #[error("cannot write the report: {0}")]
-    Output(std::io::Error),
+    Output(#[source] io::Error),
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error("{path}: not a result of `stemdb bench run`: {message}")]
+    Format { path: PathBuf, message: String },
+}
+
+impl From<mysql::Error> for Error {
+    fn from(error: mysql::Error) -> Self {
+        match error {
+            mysql::Error::MySqlError(error) => Self::Server {
+                code: error.code,
+                message: error.message,
+            },
+            other => Self::Login(Box::new(other)),
+        }
+    }
+}
+
+/// What `wire`'s readers fail with.
+impl From<types::Error> for Error {
+    fn from(error: types::Error) -> Self {
+        Self::Protocol(error.message.to_string())
+    }
+}
+
+impl Error {
+    /// MySQL's number for it: the server's, or what a MySQL client would say (2003, 2013); 0 for the workload's own.
+    pub fn code(&self) -> u16 {
+        match self {
+            Self::Server { code, .. } => *code,
+            Self::Connect { .. } => 2003,
+            Self::Lost(_) => 2013,
+            Self::Protocol(_) => 2027,
+            _ => 0,
+        }
+    }
+
+    /// Whether the connection is of no more use.
+    pub fn is_lost(&self) -> bool {
+        // 1053: shutdown in progress; 1927, 3169 and 1317's like leave a connection that the server closes.
+        matches!(self, Self::Lost(_) | Self::Protocol(_) | Self::Connect { .. })
+            || matches!(self.code(), 1053 | 1927 | 3169 | 4031)
+    }
+
+    /// Whether going on makes no sense: what failed would fail every time.
+    pub fn is_fatal(&self) -> bool {
+        // Access, no such database, table, column, function or statement, syntax, not supported, wrong argument.
+        matches!(
+            self.code(),
+            1044 | 1045 | 1046 | 1049 | 1051 | 1054 | 1064 | 1142 | 1143 | 1146 | 1235 | 1243 | 1305 | 1210
+        )
+    }
 }

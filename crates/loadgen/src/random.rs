@@ -20,6 +20,12 @@ impl Random {
         self.next_u64().checked_rem(bound).unwrap_or(0)
     }
 
+    /// Uniform in `[0, 1)`.
+    pub fn unit(&mut self) -> f64 {
+        // 53 bits: what a double holds.
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// `length` letters and digits.
     pub fn text(&mut self, length: usize) -> String {
         const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz 23456";

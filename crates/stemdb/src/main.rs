@@ -32,6 +32,9 @@ enum Command {
     Serve(serve::Arguments),
     /// Runs the order workload against a server and prints throughput and latencies.
     Demo(loadgen::DemoArguments),
+    /// Measures any MySQL server with the workloads of the public record.
+    #[command(subcommand)]
+    Bench(loadgen::BenchCommand),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
+        Command::Bench(command) => loadgen::bench(&command).map_err(|e| e.to_string()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,48 @@
 //! The values of an order. Every key follows from the order's sequence number, so that a reader needs no list of them.
 
-use mysql::Value;
-
+use crate::client::Param;
 use crate::random::{Random, mix};
+
+/// A value that a statement is given.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Field {
+    Null,
+    Int(i64),
+    Text(String),
+}
+
+impl Field {
+    pub fn param(&self) -> Param<'_> {
+        match self {
+            Self::Null => Param::Null,
+            Self::Int(value) => Param::Int(*value),
+            Self::Text(text) => Param::Text(text),
+        }
+    }
+}
+
+impl From<i64> for Field {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<String> for Field {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Field {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// Items, parcels and events of an order.
+pub const ITEMS: u64 = 4;
+pub const PARCELS: u64 = 2;
+pub const EVENTS: [&str; 2] = ["created", "paid"];
 
 /// The keys of the order with a sequence number.
 #[derive(Debug, Clone)]
@@ -11,6 +51,7 @@ pub struct Keys {
 }
 
 impl Keys {
+    /// `sequence` must be below 2^56.
     pub fn of(sequence: u64) -> Self {
         Self { sequence }
     }
@@ -19,11 +60,20 @@ impl Keys {
         mix(self.sequence ^ (purpose << 56))
     }
 
+    /// Of an order that was there before the clock started; later ones are given theirs by the server.
+    pub fn order_id(&self) -> i64 {
+        self.sequence as i64 + 1
+    }
+
+    /// The first of its items, likewise.
+    pub fn item_id(&self) -> i64 {
+        (self.sequence * ITEMS) as i64 + 1
+    }
+
     pub fn order_number(&self) -> String {
         format!("ORD-{:016x}", self.mixed(1))
     }
 
-    /// Few customers have many orders; most have one.
     pub fn customer_id(&self) -> i64 {
         (self.mixed(2) >> 1) as i64
     }
@@ -40,7 +90,7 @@ impl Keys {
         format!("PAY-{:016x}", self.mixed(5))
     }
 
-    pub fn tracking_number(&self, parcel: usize) -> String {
+    pub fn tracking_number(&self, parcel: u64) -> String {
         format!("TRK-{:016x}-{parcel}", self.mixed(6))
     }
 
@@ -54,14 +104,14 @@ impl Keys {
     }
 }
 
-/// The parameters of the INSERT into `orders`.
-pub fn order(keys: &Keys) -> Vec<Value> {
+/// The values of a row of `orders`, in the order of [`super::schema::TABLES`]'s columns.
+pub fn order(keys: &Keys) -> Vec<Field> {
     let mut random = keys.random();
     let cents = random.below(500_000) + 100;
     let coupon = if random.below(4) == 0 {
-        Value::from(format!("SAVE{}", random.below(50)))
+        Field::Text(format!("SAVE{}", random.below(50)))
     } else {
-        Value::NULL
+        Field::Null
     };
     vec![
         keys.order_number().into(),
@@ -90,7 +140,7 @@ pub fn order(keys: &Keys) -> Vec<Value> {
     ]
 }
 
-pub fn item(order_id: u64, random: &mut Random) -> Vec<Value> {
+pub fn item(order_id: i64, random: &mut Random) -> Vec<Field> {
     vec![
         order_id.into(),
         (random.below(1_000_000) as i64).into(),
@@ -100,7 +150,7 @@ pub fn item(order_id: u64, random: &mut Random) -> Vec<Value> {
     ]
 }
 
-pub fn payment(order_id: u64, keys: &Keys, random: &mut Random) -> Vec<Value> {
+pub fn payment(order_id: i64, keys: &Keys, random: &mut Random) -> Vec<Field> {
     vec![
         order_id.into(),
         "cards".into(),
@@ -109,7 +159,7 @@ pub fn payment(order_id: u64, keys: &Keys, random: &mut Random) -> Vec<Value> {
     ]
 }
 
-pub fn shipment(order_id: u64, parcel: usize, keys: &Keys, random: &mut Random) -> Vec<Value> {
+pub fn shipment(order_id: i64, parcel: u64, keys: &Keys, random: &mut Random) -> Vec<Field> {
     vec![
         order_id.into(),
         keys.tracking_number(parcel).into(),
@@ -118,7 +168,7 @@ pub fn shipment(order_id: u64, parcel: usize, keys: &Keys, random: &mut Random) 
     ]
 }
 
-pub fn event(order_id: u64, kind: &'static str, random: &mut Random) -> Vec<Value> {
+pub fn event(order_id: i64, kind: &'static str, random: &mut Random) -> Vec<Field> {
     vec![order_id.into(), kind.into(), random.text(80).into()]
 }
 
@@ -136,9 +186,9 @@ mod tests {
             let bytes: usize = order(&Keys::of(sequence))
                 .iter()
                 .map(|value| match value {
-                    Value::Bytes(bytes) => bytes.len(),
-                    Value::NULL => 0,
-                    _ => 8,
+                    Field::Text(text) => text.len(),
+                    Field::Null => 0,
+                    Field::Int(_) => 8,
                 })
                 .sum();
             // Three timestamps and a currency come from defaults.
@@ -151,6 +201,7 @@ mod tests {
         assert_eq!(Keys::of(5).order_number(), Keys::of(5).order_number());
         assert_ne!(Keys::of(5).order_number(), Keys::of(6).order_number());
         assert_ne!(Keys::of(5).cart_id(), Keys::of(5).customer_id());
+        assert_eq!((Keys::of(0).item_id(), Keys::of(1).item_id()), (1, 5));
         assert_eq!(amount(5), "0.05");
     }
 }

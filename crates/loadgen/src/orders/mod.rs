@@ -2,132 +2,198 @@
 //! AUTO_INCREMENT key, one unique and 13 non-unique secondary indexes (3 on timestamps), four more tables; 12 point
 //! SELECTs by primary or secondary key with equal weight; a write transaction of 10 INSERTs over the 5 tables.
 //!
-//! [`schema`] has the tables, [`data`] the rows, [`reads`] and [`writes`] the operations.
+//! [`schema`] has the tables, [`data`] the rows, [`fill`] what is there first, [`reads`] and [`writes`] the operations.
 
 pub mod data;
+pub mod fill;
 pub mod reads;
 pub mod schema;
 pub mod writes;
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder};
-
-use crate::error::{Error, Result};
-use crate::random::Random;
-use crate::run::Progress;
-use crate::{DemoArguments, report};
+use crate::client::Connection;
+use crate::error::Result;
+use crate::options::{OptionSpec, Options};
+use crate::random::{Random, mix};
+use crate::registry::Entry;
+use crate::workload::{Checks, Context, Next, Worker, Workload};
+use data::Keys;
 use reads::Reads;
-use writes::{Writes, Written};
+use writes::Writes;
 
-/// Orders in one transaction while the shop is filled.
-const LOAD_BATCH: u64 = 50;
+const ORDERS: OptionSpec = OptionSpec::new("orders", "20000", "orders there are first, ten rows each");
+const READS_PER_WRITE: OptionSpec = OptionSpec::new(
+    "reads-per-write",
+    "87",
+    "point reads for each write transaction; 87 is what the record shows",
+);
 
-/// The filled shop: what the workers share.
-pub struct Shop {
-    opts: Opts,
-    /// The order of each sequence number below the number first loaded.
-    orders: Vec<Written>,
-    next_sequence: AtomicU64,
-    reads_per_write: u64,
-    pub threads: usize,
-    seed: u64,
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "orders-read",
+        summary: "12 point reads of a large shop's orders, by primary and secondary keys",
+        options: &[ORDERS],
+        build: |options| build(options, Mix::Reads),
+    },
+    Entry {
+        name: "orders-write",
+        summary: "a new order: a transaction of 10 INSERTs over 5 tables with 20 indexes",
+        options: &[ORDERS],
+        build: |options| build(options, Mix::Writes),
+    },
+    Entry {
+        name: "orders-mixed",
+        summary: "both, many reads for each write",
+        options: &[ORDERS, READS_PER_WRITE],
+        build: |options| {
+            let reads_per_write = options.integer(READS_PER_WRITE.name, 0..=1_000_000)?;
+            build(options, Mix::Both { reads_per_write })
+        },
+    },
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mix {
+    Reads,
+    Writes,
+    Both { reads_per_write: u64 },
 }
 
-impl Shop {
-    /// Drops and creates the database, its tables and its first orders.
-    pub fn create(opts: &Opts, arguments: &DemoArguments) -> Result<Self> {
-        let mut conn = Conn::new(opts.clone())?;
-        let name = arguments.database.replace('`', "``");
-        conn.query_drop(format!("DROP DATABASE IF EXISTS `{name}`"))?;
-        conn.query_drop(format!("CREATE DATABASE `{name}`"))?;
-        let opts: Opts = OptsBuilder::from_opts(opts.clone())
-            .db_name(Some(arguments.database.as_str()))
-            .into();
-        conn.select_db(&arguments.database)?;
-        for table in schema::TABLES {
-            conn.query_drop(table)?;
-        }
-        let mut shop = Self {
-            opts,
-            orders: Vec::new(),
-            next_sequence: AtomicU64::new(0),
-            reads_per_write: arguments.reads_per_write,
-            threads: arguments.threads,
-            seed: arguments.seed,
-        };
-        shop.orders = shop.fill(arguments.orders)?;
-        Ok(shop)
-    }
+struct Shop {
+    orders: u64,
+    mix: Mix,
+    /// The sequence number of the next new order.
+    next_sequence: AtomicU64,
+}
 
-    fn fill(&self, orders: u64) -> Result<Vec<Written>> {
-        let written = Mutex::new(Vec::new());
-        let progress = Progress::new("filling", orders);
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.threads.min(8))
-                .map(|_| scope.spawn(|| self.fill_some(orders, &written, &progress)))
-                .collect();
-            workers
-                .into_iter()
-                .try_for_each(|worker| worker.join().map_err(|_| Error::Worker)?)
-        })?;
-        progress.finish();
-        let mut written = written.into_inner().map_err(|_| Error::Worker)?;
-        written.sort_by_key(|order: &Written| order.sequence);
-        Ok(written)
-    }
+fn build(options: &Options, mix: Mix) -> Result<Box<dyn Workload>> {
+    Ok(Box::new(Shop {
+        orders: options.integer(ORDERS.name, 1..=10_000_000_000)?,
+        mix,
+        next_sequence: AtomicU64::new(0),
+    }))
+}
 
-    fn fill_some(&self, orders: u64, written: &Mutex<Vec<Written>>, progress: &Progress) -> Result<()> {
-        let mut conn = Conn::new(self.opts.clone())?;
-        let writes = Writes::prepare(&mut conn)?;
-        loop {
-            let first = self.next_sequence.fetch_add(LOAD_BATCH, Ordering::Relaxed);
-            if first >= orders {
-                return Ok(());
-            }
-            let batch: Vec<u64> = (first..orders.min(first + LOAD_BATCH)).collect();
-            let mut new = writes.transaction(&mut conn, &batch)?;
-            progress.add(batch.len() as u64);
-            written.lock().map_err(|_| Error::Worker)?.append(&mut new);
+impl Workload for Shop {
+    fn operations(&self) -> Vec<String> {
+        let reads = reads::operations().map(str::to_owned);
+        let write = std::iter::once(writes::OPERATION.to_owned());
+        match self.mix {
+            Mix::Reads => reads.collect(),
+            Mix::Writes => write.collect(),
+            Mix::Both { .. } => reads.chain(write).collect(),
         }
     }
 
-    /// One worker: operations until `running` says no.
-    pub fn work(
-        &self,
-        worker: u64,
-        running: &dyn Fn() -> bool,
-        recorder: &mut report::Recorder,
-    ) -> Result<()> {
-        let mut conn = Conn::new(self.opts.clone())?;
-        let reads = Reads::prepare(&mut conn)?;
-        let writes = Writes::prepare(&mut conn)?;
-        let mut random = Random::new(crate::random::mix(self.seed.wrapping_add(worker)));
-        recorder.ready();
-        while running() {
-            if random.below(self.reads_per_write + 1) == 0 {
-                let sequence = self.next_sequence.fetch_add(1, Ordering::Relaxed);
-                let done = recorder.time(writes::OPERATION, || {
-                    writes.transaction(&mut conn, &[sequence]).map(drop)
-                });
-                if !done {
-                    // Whatever the transaction left open must not reach the next operation.
-                    let _ = conn.query_drop("ROLLBACK");
-                }
-            } else {
-                let order = &self.orders[random.below(self.orders.len() as u64) as usize];
-                let read = &reads.list[random.below(reads.list.len() as u64) as usize];
-                recorder.time(read.operation, || read.run(&mut conn, order));
-            }
+    fn prepare(&self, context: &Context) -> Result<()> {
+        fill::prepare(self.orders, context)
+    }
+
+    fn open(&self, context: &Context) -> Result<()> {
+        // Refuses tables that hold less than the readers will ask for.
+        let mut connection = Connection::open(&context.target)?;
+        let last = Keys::of(self.orders - 1).order_id();
+        if connection
+            .fetch_query(&format!("SELECT id FROM orders WHERE id = {last}"))?
+            .is_empty()
+        {
+            return Err(crate::Error::Arguments(format!(
+                "the tables hold less than {} orders; prepare them with the same -o orders",
+                self.orders
+            )));
         }
+        // Keys follow from sequence numbers and must be new ones: those of another time are.
+        let millis = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_millis() as u64);
+        self.next_sequence
+            .store(first_sequence(millis), Ordering::Relaxed);
         Ok(())
     }
 
-    /// The operations in the order the report lists them.
-    pub fn operations() -> Vec<&'static str> {
-        reads::operations().chain([writes::OPERATION]).collect()
+    fn worker(&self, context: &Context, number: usize, _threads: usize) -> Result<Box<dyn Worker + '_>> {
+        let mut connection = Connection::open(&context.target)?;
+        Ok(Box::new(Client {
+            reads: Reads::prepare(&mut connection)?,
+            writes: Writes::prepare(&mut connection)?,
+            connection,
+            random: Random::new(mix(context.seed ^ mix(number as u64 + 1))),
+            shop: self,
+            keys: Keys::of(0),
+            sequence: 0,
+        }))
+    }
+
+    fn check(&self, context: &Context, checks: &mut Checks) -> Result<()> {
+        fill::check(self.orders, context, checks)
+    }
+
+    fn cleanup(&self, context: &Context) -> Result<()> {
+        fill::cleanup(context)
+    }
+}
+
+/// 2^14 orders a millisecond are more than any server takes; below 2^56 for some hundred years.
+fn first_sequence(unix_millis: u64) -> u64 {
+    (unix_millis << 14) & ((1 << 56) - 1)
+}
+
+/// One connection.
+struct Client<'a> {
+    shop: &'a Shop,
+    connection: Connection,
+    reads: Reads,
+    writes: Writes,
+    random: Random,
+    /// What the next operation is about.
+    keys: Keys,
+    sequence: u64,
+}
+
+impl Worker for Client<'_> {
+    fn next(&mut self) -> Next {
+        let write = match self.shop.mix {
+            Mix::Reads => false,
+            Mix::Writes => true,
+            Mix::Both { reads_per_write } => self.random.below(reads_per_write + 1) == 0,
+        };
+        if write {
+            self.sequence = self.shop.next_sequence.fetch_add(1, Ordering::Relaxed);
+            // The last of the operations, or the only one.
+            return Next::now(if self.shop.mix == Mix::Writes {
+                0
+            } else {
+                reads::COUNT
+            });
+        }
+        self.keys = Keys::of(self.random.below(self.shop.orders));
+        Next::now(self.random.below(reads::COUNT as u64) as usize)
+    }
+
+    fn run(&mut self, operation: usize) -> Result<()> {
+        if self.shop.mix == Mix::Writes || operation == reads::COUNT {
+            self.writes.transaction(&mut self.connection, self.sequence)
+        } else {
+            self.reads.run(&mut self.connection, operation, &self.keys)
+        }
+    }
+
+    fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_of_runs_do_not_meet() {
+        let year_2026 = 1_790_000_000_000;
+        assert!(first_sequence(year_2026) > 10_000_000_000);
+        assert!(first_sequence(year_2026 * 2) < 1 << 56);
+        assert_eq!(first_sequence(year_2026 + 1) - first_sequence(year_2026), 16_384);
     }
 }

@@ -1,7 +1,41 @@
-//! The five tables.
+//! The five tables, and what the workload writes of each.
 
-/// Statements that create them.
-pub const TABLES: [&str; 5] = [ORDERS, ORDER_ITEMS, PAYMENTS, SHIPMENTS, ORDER_EVENTS];
+/// A table: its name, the statement that creates it, and the columns that are given values (the rest has defaults).
+pub struct Table {
+    pub name: &'static str,
+    pub create: &'static str,
+    pub columns: &'static str,
+}
+
+pub const TABLES: [Table; 5] = [
+    Table {
+        name: "orders",
+        create: ORDERS,
+        columns: "order_number, customer_id, seller_id, warehouse_id, cart_id, invoice_number, payment_reference, \
+                  coupon_code, customer_email, customer_phone, session_token, status, total_amount, tax_amount, \
+                  shipping_address, billing_address, attributes, promised_at",
+    },
+    Table {
+        name: "order_items",
+        create: ORDER_ITEMS,
+        columns: "order_id, product_id, title, quantity, unit_price",
+    },
+    Table {
+        name: "payments",
+        create: PAYMENTS,
+        columns: "order_id, provider, reference, amount",
+    },
+    Table {
+        name: "shipments",
+        create: SHIPMENTS,
+        columns: "order_id, tracking_number, carrier, weight_grams",
+    },
+    Table {
+        name: "order_events",
+        create: ORDER_EVENTS,
+        columns: "order_id, kind, detail",
+    },
+];
 
 /// The main table: 1 unique and 13 non-unique secondary indexes, 3 of them on timestamps; about 1.1 KB a row.
 const ORDERS: &str = "CREATE TABLE orders (
@@ -63,7 +97,7 @@ const PAYMENTS: &str = "CREATE TABLE payments (
     provider VARCHAR(20) NOT NULL,
     reference VARCHAR(40) NOT NULL,
     amount DECIMAL(12,2) NOT NULL,
-    paid_at TIMESTAMP(3) NULL DEFAULT NULL,
+    paid_at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
     PRIMARY KEY (id),
     UNIQUE KEY reference (reference),
     KEY order_id (order_id)

@@ -1,0 +1,105 @@
+//! `stemdb demo`: the orders' mix against any server, from nothing to a table of latencies, in one command.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::client::Connection;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::progress::Progress;
+use crate::registry;
+use crate::runner::{Plan, rung};
+use crate::table::RungTable;
+use crate::target::Target;
+use crate::workload::Context;
+
+/// What `stemdb demo` takes.
+#[derive(Debug, Clone, Args)]
+pub struct DemoArguments {
+    /// The server: mysql://user:password@host:port
+    #[arg(long, default_value = "mysql://root@127.0.0.1:4000")]
+    pub dsn: String,
+    /// The database that is dropped, created and filled.
+    #[arg(long, default_value = "stemdb_demo")]
+    pub database: String,
+    /// Orders there are before the clock starts; ten rows over five tables each.
+    #[arg(long, default_value_t = 5_000)]
+    pub orders: u64,
+    /// How long to measure, in seconds.
+    #[arg(long, default_value_t = 20)]
+    pub seconds: u64,
+    /// Connections, one thread each.
+    #[arg(long, default_value_t = 16)]
+    pub threads: usize,
+    /// Point reads for each write transaction; 87 is what the record shows.
+    #[arg(long, default_value_t = 87)]
+    pub reads_per_write: u64,
+    /// Where the random choices start; the same seed asks the same questions.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Creates the order schema, fills it, runs the mix and prints the table to standard output.
+///
+/// Fails when the server cannot be reached, refuses the schema or the first rows. Errors of single operations while the
+/// clock runs are counted and reported, and fail the whole only when nothing else happened.
+pub fn demo(arguments: &DemoArguments) -> Result<()> {
+    if arguments.threads == 0 || arguments.orders == 0 || arguments.seconds == 0 {
+        return Err(Error::Arguments(
+            "threads, orders and seconds must be above zero".to_owned(),
+        ));
+    }
+    let entry = registry::find("orders-mixed")?;
+    let given = [
+        ("orders".to_owned(), arguments.orders.to_string()),
+        (
+            "reads-per-write".to_owned(),
+            arguments.reads_per_write.to_string(),
+        ),
+    ];
+    let options = Options::resolve(entry.name, entry.options, &given)?;
+    let workload = (entry.build)(&options)?;
+    let context = Context {
+        target: Target::parse(&arguments.dsn, &arguments.database)?.with_database(Some(&arguments.database)),
+        options,
+        seed: arguments.seed,
+        load_threads: arguments.threads.min(8),
+    };
+    let name = arguments.database.replace('`', "``");
+    let mut connection = Connection::open(&context.target.with_database(None))?;
+    connection.query(&format!("DROP DATABASE IF EXISTS `{name}`"))?;
+    connection.query(&format!("CREATE DATABASE `{name}`"))?;
+    workload.prepare(&context)?;
+    workload.open(&context)?;
+    let plan = Plan {
+        threads: arguments.threads,
+        rate: None,
+        warm_up: Duration::ZERO,
+        time: Duration::from_secs(arguments.seconds),
+        operations_max: None,
+        interval: Duration::from_millis(500),
+        reconnect: Duration::ZERO,
+        server: None,
+    };
+    let progress = Progress::new("running", arguments.seconds * 1000);
+    let rung = rung::run(workload.as_ref(), &context, &plan, &mut |interval| {
+        let done_ms = (interval.start_seconds + interval.seconds) * 1000.0;
+        let rate = interval.operations as f64 / interval.seconds.max(0.001);
+        progress.set(done_ms as u64, &format!("{rate:.0} operations/s"));
+    })?;
+    progress.finish();
+    let mut out = io::stdout().lock();
+    writeln!(out, "\n{}", RungTable(&rung)).map_err(Error::Output)?;
+    if let Some(failure) = rung.failure {
+        return Err(Error::EndedEarly(failure));
+    }
+    if rung.all.count == 0 {
+        let first = rung.errors.into_iter().next();
+        return Err(Error::NothingWorked(
+            first.map_or_else(|| "none".to_owned(), |error| error.message),
+        ));
+    }
+    Ok(())
+}

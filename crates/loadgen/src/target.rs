@@ -1,0 +1,120 @@
+//! Where the server is and who logs in.
+
+use std::sync::Arc;
+
+use mysql::{Opts, OptsBuilder};
+
+use crate::error::Result;
+
+/// A server, an account and a database, read from a DSN: `mysql://user:password@host:port/database`, with
+/// `?socket=/path` for a Unix socket. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Target {
+    opts: Arc<Opts>,
+    /// Prepared statements are sent as text, their parameters written into them.
+    pub text_protocol: bool,
+}
+
+impl Target {
+    /// `database` is used where the DSN names none.
+    pub fn parse(dsn: &str, database: &str) -> Result<Self> {
+        let opts = Opts::from_url(dsn)?;
+        let database = opts.get_db_name().unwrap_or(database).to_owned();
+        let opts = OptsBuilder::from_opts(opts)
+            .db_name(Some(database))
+            .prefer_socket(false)
+            .into();
+        Ok(Self {
+            opts: Arc::new(opts),
+            text_protocol: false,
+        })
+    }
+
+    /// The same server with another database; `None` for a connection that has none yet.
+    pub fn with_database(&self, database: Option<&str>) -> Self {
+        let opts = OptsBuilder::from_opts(Opts::clone(&self.opts))
+            .db_name(database)
+            .into();
+        Self {
+            opts: Arc::new(opts),
+            text_protocol: self.text_protocol,
+        }
+    }
+
+    pub fn host(&self) -> String {
+        self.opts.get_ip_or_hostname().into_owned()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.opts.get_tcp_port()
+    }
+
+    pub fn socket(&self) -> Option<&str> {
+        self.opts.get_socket()
+    }
+
+    pub fn user(&self) -> &str {
+        self.opts.get_user().unwrap_or_default()
+    }
+
+    pub fn password(&self) -> &str {
+        self.opts.get_pass().unwrap_or_default()
+    }
+
+    pub fn database(&self) -> &str {
+        self.opts.get_db_name().unwrap_or_default()
+    }
+
+    /// Where the server listens, for people.
+    pub fn address(&self) -> String {
+        match self.socket() {
+            Some(path) => path.to_owned(),
+            None => format!("{}:{}", self.host(), self.port()),
+        }
+    }
+
+    /// The DSN without the password: what may be written down.
+    pub fn shown(&self) -> String {
+        format!("mysql://{}@{}/{}", self.user(), self.address(), self.database())
+    }
+
+    /// For the driver that knows every way to log in.
+    pub(crate) fn opts(&self) -> Opts {
+        Opts::clone(&self.opts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dsn_is_taken_apart_and_shown_without_its_password() {
+        let target = Target::parse("mysql://me:secret@db.example:3307/shop", "bench").unwrap();
+        assert_eq!((target.host().as_str(), target.port()), ("db.example", 3307));
+        assert_eq!(
+            (target.user(), target.password(), target.database()),
+            ("me", "secret", "shop")
+        );
+        assert_eq!(target.shown(), "mysql://me@db.example:3307/shop");
+        assert_eq!(target.with_database(None).database(), "");
+        assert_eq!(
+            Target::parse("mysql://root@h", "bench").unwrap().database(),
+            "bench"
+        );
+        let local = Target::parse("mysql://root@localhost?socket=/run/s.sock", "b").unwrap();
+        assert_eq!(local.address(), "/run/s.sock");
+    }
+
+    #[test]
+    fn what_is_no_dsn() {
+        for dsn in [
+            "",
+            "127.0.0.1:4000",
+            "postgres://root@h",
+            "mysql://root@h:notaport",
+        ] {
+            assert!(Target::parse(dsn, "b").is_err(), "{dsn}");
+        }
+    }
+}
