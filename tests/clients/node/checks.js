@@ -92,6 +92,18 @@ function statements(method) {
   });
 }
 
+// What knex and TypeORM take for the row's key.
+function upserts(method) {
+  return () => withConnection({}, async (connection) => {
+    await run(connection, 'DROP TABLE IF EXISTS up', 'CREATE TABLE up (id INT AUTO_INCREMENT PRIMARY KEY, k INT UNIQUE, v INT)');
+    const upsert = 'INSERT INTO up (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)';
+    await connection[method](upsert, [7, 1]);
+    const id = await one(connection, 'SELECT id FROM up WHERE k = 7');
+    const [updated] = await connection[method](upsert, [7, 2]);
+    assert.deepEqual([updated.affectedRows, updated.insertId], [2, id]);
+  });
+}
+
 // Type, value written, value read when it is another.
 const typed = [
   ['TINYINT', -128],
@@ -260,6 +272,8 @@ const checks = [
   ['change user', changeUser],
   ['text statements', statements('query')],
   ['prepared statements', statements('execute')],
+  ['upserts, text', upserts('query')],
+  ['upserts, prepared', upserts('execute')],
   ['types, text protocol', types('query')],
   ['types, binary protocol', types('execute')],
   ['dates', dates],

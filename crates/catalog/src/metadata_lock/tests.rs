@@ -201,3 +201,100 @@ fn a_transaction_waiting_on_a_forgotten_table_gets_through() {
     drop(exclusive);
     waiter.join().unwrap().unwrap();
 }
+
+fn code<T>(result: types::Result<T>) -> u16 {
+    result.err().map_or(0, |error| error.code)
+}
+
+#[test]
+fn a_read_lock_keeps_writers_out_and_lets_readers_in() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut other = TransactionLocks::new(locks.clone());
+    let first = locks
+        .lock_for_session(&[(1, false)], &limit(&never, 0))
+        .unwrap();
+    let second = locks
+        .lock_for_session(&[(1, false)], &limit(&never, 0))
+        .unwrap();
+    other.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    // Neither from outside nor from inside.
+    assert_eq!(code(other.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    let mut writer = TransactionLocks::new(locks.clone());
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    drop(first);
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    drop(second);
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+    other.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+    // It waits for those that have written, and leaves nothing behind when it gives up.
+    assert_eq!(
+        code(locks.lock_for_session(&[(1, false)], &limit(&never, 30))),
+        1205
+    );
+    writer.release_all();
+    other.release_all();
+    drop(
+        locks
+            .lock_for_session(&[(1, false)], &limit(&never, 0))
+            .unwrap(),
+    );
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+}
+
+#[test]
+fn a_write_lock_keeps_everybody_out() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let mut reader = TransactionLocks::new(locks.clone());
+    reader.acquire(2, Use::Read, &limit(&never, 0)).unwrap();
+    let wanted = [(1, false), (2, true)];
+    assert_eq!(code(locks.lock_for_session(&wanted, &limit(&never, 30))), 1205);
+    reader.release_all();
+    let held = locks.lock_for_session(&wanted, &limit(&never, 0)).unwrap();
+    reader.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    assert_eq!(code(reader.acquire(2, Use::Read, &limit(&never, 30))), 1205);
+    assert_eq!(code(locks.lock_for_change(&[2], &limit(&never, 30))), 1205);
+    assert_eq!(
+        code(locks.lock_for_session(&[(2, false)], &limit(&never, 30))),
+        1205
+    );
+    drop(held);
+    reader.acquire(2, Use::Write, &limit(&never, 0)).unwrap();
+}
+
+/// Sessions that lock tables, and transactions that use them in the opposite order, all get on.
+#[test]
+fn sessions_and_transactions_do_not_block_each_other_for_ever() {
+    let locks = Arc::new(MetadataLocks::default());
+    let writing = Arc::new(AtomicU64::new(0));
+    let threads: Vec<_> = (0..4)
+        .map(|n| {
+            let (locks, writing) = (locks.clone(), writing.clone());
+            thread::spawn(move || {
+                let never = Interrupt::new();
+                let mut mine = TransactionLocks::new(locks.clone());
+                for round in 0..4 {
+                    if n % 2 == 0 {
+                        let write = round % 2 == 0;
+                        let held = locks
+                            .lock_for_session(&[(2, write), (1, false)], &limit(&never, 60_000))
+                            .unwrap();
+                        assert_eq!(writing.load(Ordering::SeqCst), 0);
+                        drop(held);
+                    } else {
+                        mine.acquire(2, Use::Read, &limit(&never, 60_000)).unwrap();
+                        mine.acquire(1, Use::Write, &limit(&never, 60_000)).unwrap();
+                        writing.fetch_add(1, Ordering::SeqCst);
+                        thread::yield_now();
+                        writing.fetch_sub(1, Ordering::SeqCst);
+                        mine.release_all();
+                    }
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}

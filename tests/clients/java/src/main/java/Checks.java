@@ -253,6 +253,8 @@ public class Checks {
                     "CREATE TABLE me (id BIGINT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20) NOT NULL, d DECIMAL(10,2), UNIQUE KEY v (v))");
             DatabaseMetaData metadata = connection.getMetaData();
             equal(metadata.getDatabaseProductName(), "MySQL");
+            // Hibernate asks for them before anything else.
+            equal(metadata.getSQLKeywords().contains("ACCESSIBLE,"), true);
             StringBuilder seen = new StringBuilder();
             try (ResultSet columns = metadata.getColumns(DATABASE, null, "me", "%")) {
                 while (columns.next()) {
