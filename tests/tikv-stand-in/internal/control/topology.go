@@ -1,0 +1,125 @@
+package control
+
+import (
+	"fmt"
+	"net/url"
+
+	"stemdb/tests/tikv-stand-in/internal/faults"
+	"stemdb/tests/tikv-stand-in/internal/placement"
+	"stemdb/tests/tikv-stand-in/internal/service"
+)
+
+func (s *Server) split(form url.Values) (any, error) {
+	key, err := keyOf(form)
+	if err != nil {
+		return nil, err
+	}
+	return shownRegion(s.Cluster.Split(key))
+}
+
+func (s *Server) merge(form url.Values) (any, error) {
+	key, err := keyOf(form)
+	if err != nil {
+		return nil, err
+	}
+	return shownRegion(s.Cluster.Merge(key))
+}
+
+func (s *Server) leader(form url.Values) (any, error) {
+	key, err := keyOf(form)
+	if err != nil {
+		return nil, err
+	}
+	store, err := storeOf(form)
+	if err != nil {
+		return nil, err
+	}
+	return shownRegion(s.Cluster.MoveLeader(key, store))
+}
+
+func (s *Server) move(form url.Values) (any, error) {
+	key, err := keyOf(form)
+	if err != nil {
+		return nil, err
+	}
+	from, err := number(form, "from", 0)
+	if err != nil {
+		return nil, err
+	}
+	to, err := number(form, "to", 0)
+	if err != nil {
+		return nil, err
+	}
+	return shownRegion(s.Cluster.MovePeer(key, from, to))
+}
+
+func (s *Server) storeNamed(form url.Values) (uint64, *service.TiKV, error) {
+	id, err := storeOf(form)
+	if err != nil {
+		return 0, nil, err
+	}
+	store := s.Stores[id]
+	if store == nil {
+		return 0, nil, fmt.Errorf("store=%s is none of the %d stores", form.Get("store"), len(s.Stores))
+	}
+	return id, store, nil
+}
+
+// stop kills a store. Its regions choose other leaders at once, unless leaders=stay.
+func (s *Server) stop(form url.Values) (any, error) {
+	id, store, err := s.storeNamed(form)
+	if err != nil {
+		return nil, err
+	}
+	store.Stop()
+	return nil, s.Cluster.SetUp(id, false, form.Get("leaders") == "stay")
+}
+
+func (s *Server) start(form url.Values) (any, error) {
+	id, store, err := s.storeNamed(form)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Start(); err != nil {
+		return nil, err
+	}
+	return nil, s.Cluster.SetUp(id, true, false)
+}
+
+func (s *Server) slow(form url.Values) (any, error) {
+	id, _, err := s.storeNamed(form)
+	if err != nil {
+		return nil, err
+	}
+	by, err := milliseconds(form)
+	if err != nil {
+		return nil, err
+	}
+	s.Faults.Slow(id, by)
+	return nil, nil
+}
+
+func (s *Server) pdStop(url.Values) (any, error) {
+	s.PD.Stop()
+	return nil, nil
+}
+
+func (s *Server) pdStart(url.Values) (any, error) {
+	return nil, s.PD.Start()
+}
+
+func (s *Server) pdSlow(form url.Values) (any, error) {
+	by, err := milliseconds(form)
+	if err != nil {
+		return nil, err
+	}
+	s.Faults.Slow(faults.PD, by)
+	return nil, nil
+}
+
+func shownRegion(region placement.Region, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return describe(region), nil
+}

@@ -1,0 +1,139 @@
+package mvcc
+
+import (
+	"context"
+
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+)
+
+// LockedKey is what acquiring a pessimistic lock found at the key: the newest committed value at or before for_update_ts.
+type LockedKey struct {
+	Value []byte
+	Found bool
+}
+
+// AcquirePessimisticLocks locks all keys of the request or none. When one is locked by another transaction, it waits as
+// long as the request says. A waiter that is woken does not hold the lock: it gets a write conflict, and the client is to
+// ask again with a newer for_update_ts.
+func (s *Store) AcquirePessimisticLocks(ctx context.Context, request *kvrpcpb.PessimisticLockRequest) ([]LockedKey, []KeyError) {
+	s.mu.Lock()
+	results, err := s.tryPessimisticLocks(request)
+	if err == nil || err.Locked == nil || request.WaitTimeout < 0 {
+		s.mu.Unlock()
+		return results, asList(err)
+	}
+	return nil, asList(s.waitForLock(ctx, request, err)) // unlocks
+}
+
+func asList(err KeyError) []KeyError {
+	if err == nil {
+		return nil
+	}
+	return []KeyError{err}
+}
+
+func (s *Store) tryPessimisticLocks(request *kvrpcpb.PessimisticLockRequest) ([]LockedKey, KeyError) {
+	if request.LockOnlyIfExists && !request.ReturnValues {
+		return nil, aborted("LockIfExistsFailed { start_ts: TimeStamp(%d), for_update_ts: TimeStamp(%d) }", request.StartVersion, request.ForUpdateTs)
+	}
+	results := make([]LockedKey, 0, len(request.Mutations))
+	for _, mutation := range request.Mutations {
+		result, err := s.checkPessimisticLock(request, mutation)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
+	for i, mutation := range request.Mutations {
+		if results[i].Found || !request.LockOnlyIfExists {
+			s.placePessimisticLock(request, mutation.Key)
+		}
+	}
+	if request.ReturnValues || request.CheckExistence {
+		s.raiseMaxTS(request.ForUpdateTs)
+	}
+	return results, nil
+}
+
+// checkPessimisticLock decides whether the transaction may lock the key, and reads it.
+func (s *Store) checkPessimisticLock(request *kvrpcpb.PessimisticLockRequest, mutation *kvrpcpb.Mutation) (LockedKey, KeyError) {
+	key, startTS := mutation.Key, request.StartVersion
+	mustBeAbsent := mutation.Assertion == kvrpcpb.Assertion_NotExist
+	if mustBeAbsent {
+		s.raiseMaxTS(request.ForUpdateTs)
+	}
+	e := s.find(key)
+	if e == nil {
+		return LockedKey{}, nil
+	}
+	if l := e.lock; l != nil {
+		if l.startTS != startTS {
+			return LockedKey{}, keyIsLocked(key, l)
+		}
+		if !l.pessimistic() {
+			return LockedKey{}, lockTypeNotMatch(startTS, key, false)
+		}
+		value, found := e.valueAt(request.ForUpdateTs)
+		if mustBeAbsent && found {
+			return LockedKey{}, alreadyExists(key)
+		}
+		return LockedKey{value, found}, nil
+	}
+	newest := e.newest()
+	if newest == nil {
+		return LockedKey{}, nil
+	}
+	if newest.commitTS > request.ForUpdateTs {
+		return LockedKey{}, writeConflict(startTS, newest.startTS, newest.commitTS, key, request.PrimaryLock, kvrpcpb.WriteConflict_PessimisticRetry)
+	}
+	if e.rolledBack(startTS) {
+		return LockedKey{}, pessimisticLockRolledBack(startTS, key)
+	}
+	if mustBeAbsent && e.exists(newest) {
+		return LockedKey{}, alreadyExists(key)
+	}
+	value, found := e.valueAt(request.ForUpdateTs)
+	return LockedKey{value, found}, nil
+}
+
+// placePessimisticLock locks a key that has no lock, or only this transaction's own of an earlier statement.
+func (s *Store) placePessimisticLock(request *kvrpcpb.PessimisticLockRequest, key []byte) {
+	l := &lock{
+		op:          kvrpcpb.Op_PessimisticLock,
+		primary:     request.PrimaryLock,
+		startTS:     request.StartVersion,
+		forUpdateTS: request.ForUpdateTs,
+		minCommitTS: request.MinCommitTs,
+		ttl:         request.LockTtl,
+	}
+	if held := s.lockOf(key); held != nil {
+		if held.forUpdateTS >= l.forUpdateTS {
+			return
+		}
+		l.primary = held.primary
+		l.ttl = max(l.ttl, held.ttl)
+		l.minCommitTS = max(l.minCommitTS, held.minCommitTS)
+	}
+	s.setLock(key, l)
+}
+
+// PessimisticRollback gives pessimistic locks up without a trace. A lock taken by a later statement (a newer for_update_ts)
+// stays. No keys means all of the transaction's in the range.
+func (s *Store) PessimisticRollback(r Range, keys [][]byte, startTS, forUpdateTS uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var entries []*entry
+	for _, key := range keys {
+		if e := s.find(key); e != nil && e.lock != nil {
+			entries = append(entries, e)
+		}
+	}
+	if len(keys) == 0 {
+		entries = s.lockedBy(r, startTS)
+	}
+	for _, e := range entries {
+		if l := e.lock; l != nil && l.startTS == startTS && l.pessimistic() && l.forUpdateTS <= forUpdateTS {
+			s.unlock(e, 0)
+		}
+	}
+}
