@@ -41,6 +41,7 @@ func (c *Clock) Advance(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead += by
+	c.physical += by.Milliseconds() // it may already be ahead of the machine's, by timestamps that were asked for
 }
 
 // Compose makes a timestamp of its parts.

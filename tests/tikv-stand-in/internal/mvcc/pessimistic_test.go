@@ -1,0 +1,114 @@
+package mvcc
+
+import (
+	"testing"
+
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+)
+
+func TestPessimisticLocksReadTheNewestVersion(t *testing.T) {
+	b := newBed(t)
+	startTS := b.now()
+	b.run(put1("k", "1"))
+	b.expectKind("newer than for_update_ts", b.lockError(lockRequest(startTS, startTS, noWait, "k")), "conflict PessimisticRetry")
+	found := b.mustLock(startTS, b.now(), "k", "absent")
+	if string(found[0].Value) != "1" || !found[0].Found || found[1].Found {
+		t.Errorf("found %v", found)
+	}
+	if b.lockOf([]byte("absent")) == nil {
+		t.Error("an absent key is not locked")
+	}
+	b.expectKind("another", b.lockError(lockRequest(b.now(), b.now(), noWait, "k")), "locked")
+}
+
+func TestPessimisticLocksAllOrNone(t *testing.T) {
+	b := newBed(t)
+	b.mustLock(b.now(), b.now(), "b")
+	b.expectKind("one is taken", b.lockError(lockRequest(b.now(), b.now(), noWait, "a", "b")), "locked")
+	if b.lockOf([]byte("a")) != nil {
+		t.Error("the free one was locked")
+	}
+}
+
+func TestLockOnlyIfExists(t *testing.T) {
+	b := newBed(t)
+	b.run(put1("there", "1"))
+	r := lockRequest(b.now(), b.now(), noWait, "there", "absent")
+	r.LockOnlyIfExists = true
+	if _, errs := b.AcquirePessimisticLocks(t.Context(), r); errs != nil {
+		t.Fatal(errs)
+	}
+	if b.lockOf([]byte("there")) == nil || b.lockOf([]byte("absent")) != nil {
+		t.Error("not exactly the existing key is locked")
+	}
+	r.ReturnValues = false
+	b.expectKind("without return_values", b.lockError(r), "abort")
+}
+
+func TestLockForInsert(t *testing.T) {
+	b := newBed(t)
+	b.run(put1("k", "1"))
+	b.run(change(kvrpcpb.Op_Lock, "k"))
+	r := lockRequest(b.now(), b.now(), noWait, "k")
+	r.Mutations[0].Assertion = kvrpcpb.Assertion_NotExist
+	b.expectKind("it exists", b.lockError(r), "exists")
+	b.mustLock(r.StartVersion, r.ForUpdateTs, "k")
+	b.expectKind("it exists, and is locked by the same transaction", b.lockError(r), "exists")
+	b.PessimisticRollback(Range{}, bytesOf([]string{"k"}), r.StartVersion, r.ForUpdateTs)
+	b.run(change(kvrpcpb.Op_Del, "k"))
+	r.ForUpdateTs = b.now()
+	if _, errs := b.AcquirePessimisticLocks(t.Context(), r); errs != nil {
+		t.Errorf("deleted: %v", errs)
+	}
+}
+
+func TestLockAfterRollbackFails(t *testing.T) {
+	b := newBed(t)
+	startTS := b.now()
+	b.BatchRollback(bytesOf([]string{"k"}), startTS)
+	b.run(put1("k", "1"))
+	b.expectKind("rolled back", b.lockError(lockRequest(startTS, b.now(), noWait, "k")), "abort")
+}
+
+func TestPessimisticRollbackLeavesNoTrace(t *testing.T) {
+	b := newBed(t)
+	startTS, first, second := b.now(), b.now(), b.now()
+	b.mustLock(startTS, second, "k", "l")
+	b.PessimisticRollback(Range{}, bytesOf([]string{"k"}), startTS, first)
+	if b.lockOf([]byte("k")) == nil {
+		t.Fatal("a later statement's lock was given up")
+	}
+	b.PessimisticRollback(Range{}, bytesOf([]string{"k"}), startTS, second)
+	if b.lockOf([]byte("k")) != nil {
+		t.Fatal("still locked")
+	}
+	b.mustLock(startTS, b.now(), "k") // the transaction goes on
+	b.PessimisticRollback(Range{}, nil, startTS, b.now())
+	if b.lockOf([]byte("k")) != nil || b.lockOf([]byte("l")) != nil {
+		t.Error("no keys means all of them")
+	}
+	if c := b.Counts(); c != (Counts{}) {
+		t.Errorf("left behind: %+v", c)
+	}
+}
+
+func TestPessimisticRollbackSparesPrewrittenKeys(t *testing.T) {
+	b := newBed(t)
+	startTS, forUpdateTS := b.now(), b.now()
+	b.mustLock(startTS, forUpdateTS, "k")
+	b.mustPrewrite(pessimistic(startTS, forUpdateTS, wasLocked, put1("k", "1")))
+	b.PessimisticRollback(Range{}, bytesOf([]string{"k"}), startTS, b.now())
+	b.expect("prewritten", b.read(b.now(), "k"), locked)
+	b.expectKind("locking it again", b.lockError(lockRequest(startTS, b.now(), noWait, "k")), "abort")
+}
+
+func TestLockingAgainRaisesForUpdateTS(t *testing.T) {
+	b := newBed(t)
+	startTS, first, second := b.now(), b.now(), b.now()
+	b.mustLock(startTS, first, "k")
+	b.mustLock(startTS, second, "k")
+	b.mustLock(startTS, first, "k")
+	if at := b.lockOf([]byte("k")).forUpdateTS; at != second {
+		t.Errorf("for_update_ts is %d, want %d", at, second)
+	}
+}
