@@ -30,7 +30,7 @@ func main() {
 	flag.StringVar(&authority, "ca", "", "with -cert and -key: serve TLS, to clients whose certificate this authority signed")
 	flag.StringVar(&certificate, "cert", "", "the certificate to serve TLS with")
 	flag.StringVar(&key, "key", "", "its key")
-	flag.BoolVar(&s.LogCalls, "v", false, "log every call outside batches")
+	flag.BoolVar(&s.LogCalls, "v", false, "log every call")
 	watchInput := flag.Bool("watch-stdin", false, "stop when standard input is closed")
 	flag.Parse()
 	if flag.NArg() > 0 {

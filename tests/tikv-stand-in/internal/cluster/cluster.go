@@ -2,7 +2,6 @@
 package cluster
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -110,7 +109,5 @@ func (c *Cluster) Stop() {
 		store.Stop()
 	}
 	c.PD.Stop()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // no patience for requests under way
-	c.http.Shutdown(ctx)
+	c.http.Close()
 }

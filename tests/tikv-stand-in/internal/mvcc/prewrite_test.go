@@ -194,6 +194,13 @@ func TestOnePhaseAfterTwoPhasePrewriteDoesNotPretend(t *testing.T) {
 	if done := b.mustPrewrite(r); done.OnePhaseCommitTS != 0 {
 		t.Errorf("claims a commit at %d of a key that is still locked", done.OnePhaseCommitTS)
 	}
+	async := optimistic(b.now(), put1("l", "1"))
+	async.UseAsyncCommit = true
+	first := b.mustPrewrite(async)
+	async.TryOnePc = true
+	if done := b.mustPrewrite(async); done != first {
+		t.Errorf("asynchronous at first: got %v, want %v", done, first)
+	}
 }
 
 func TestAsynchronousCommit(t *testing.T) {

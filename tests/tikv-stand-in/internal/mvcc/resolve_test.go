@@ -42,6 +42,9 @@ func TestResolveLocks(t *testing.T) {
 	if b.lockOf([]byte("left")) != nil {
 		t.Error("a pessimistic lock of a committed transaction is left behind")
 	}
+	if b.find([]byte("left")) != nil {
+		t.Error("a pessimistic lock of a committed transaction became a record")
+	}
 	b.expectKind("rolled back for good", b.prewriteError(optimistic(rolledBack, put1("b", "1"))), "conflict SelfRolledBack")
 }
 

@@ -35,6 +35,7 @@ func (c *Cluster) Split(key []byte) (Region, error) {
 	right.start = left.end
 	right.version++
 	c.regions = slices.Insert(c.regions, i, left)
+	c.byID[left.id] = left
 	return c.describe(right), nil
 }
 
@@ -50,6 +51,7 @@ func (c *Cluster) Merge(key []byte) (Region, error) {
 	target.start = source.start
 	target.version = max(source.version, target.version) + 1
 	c.regions = slices.Delete(c.regions, i, i+1)
+	delete(c.byID, source.id)
 	return c.describe(target), nil
 }
 
@@ -101,7 +103,7 @@ func (c *Cluster) Scatter(ids []uint64) (found int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for n, id := range ids {
-		_, r := c.byID(id)
+		r := c.byID[id]
 		if r == nil {
 			continue
 		}

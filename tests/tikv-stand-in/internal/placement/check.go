@@ -22,7 +22,7 @@ func (c *Cluster) Check(storeID uint64, request *kvrpcpb.Context) (mvcc.Range, *
 		}
 	}
 	id := request.GetRegionId()
-	i, r := c.byID(id)
+	r := c.byID[id]
 	if r == nil || r.peerOn(storeID) == nil {
 		return mvcc.Range{}, &errorpb.Error{
 			Message:        fmt.Sprintf("region %d is not on store %d", id, storeID),
@@ -45,7 +45,7 @@ func (c *Cluster) Check(storeID uint64, request *kvrpcpb.Context) (mvcc.Range, *
 	}
 	epoch := request.GetRegionEpoch()
 	if epoch.GetVersion() != r.version || epoch.GetConfVer() != r.confVer {
-		return mvcc.Range{}, c.epochNotMatch(i)
+		return mvcc.Range{}, c.epochNotMatch(r)
 	}
 	return mvcc.Range{Start: r.start, End: r.end}, nil
 }
@@ -57,14 +57,14 @@ func notLeader(r *region) *errorpb.Error {
 	}
 }
 
-// epochNotMatch tells about the region at position i and the one before it, which a split would have made of its left part.
-func (c *Cluster) epochNotMatch(i int) *errorpb.Error {
-	current := []*metapb.Region{c.regions[i].meta()}
-	if i > 0 {
+// epochNotMatch tells about r and the region before it, which a split would have made of its left part.
+func (c *Cluster) epochNotMatch(r *region) *errorpb.Error {
+	current := []*metapb.Region{r.meta()}
+	if i := c.at(r.start); i > 0 {
 		current = append(current, c.regions[i-1].meta())
 	}
 	return &errorpb.Error{
-		Message:       fmt.Sprintf("epoch of region %d has changed", c.regions[i].id),
+		Message:       fmt.Sprintf("epoch of region %d has changed", r.id),
 		EpochNotMatch: &errorpb.EpochNotMatch{CurrentRegions: current},
 	}
 }
@@ -90,8 +90,8 @@ func (c *Cluster) InjectedError(kind string, regionID uint64) (*errorpb.Error, e
 	case "region-not-found":
 		e.RegionNotFound = &errorpb.RegionNotFound{RegionId: regionID}
 	case "epoch-not-match":
-		if i, r := c.byID(regionID); r != nil {
-			return c.epochNotMatch(i), nil
+		if r := c.byID[regionID]; r != nil {
+			return c.epochNotMatch(r), nil
 		}
 		e.EpochNotMatch = &errorpb.EpochNotMatch{}
 	case "server-is-busy":

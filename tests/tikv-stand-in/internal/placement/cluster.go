@@ -27,6 +27,7 @@ type Cluster struct {
 	mu      sync.RWMutex
 	stores  []*store  // by id
 	regions []*region // by start key; together they cover every key
+	byID    map[uint64]*region
 	lastID  uint64
 }
 
@@ -66,6 +67,7 @@ func New(clusterID uint64, addresses []string) *Cluster {
 	}
 	first.leader = first.peers[0]
 	c.regions = []*region{first}
+	c.byID = map[uint64]*region{first.id: first}
 	return c
 }
 
@@ -163,15 +165,6 @@ func (c *Cluster) elect(r *region) {
 // at returns the position of the region that holds key.
 func (c *Cluster) at(key []byte) int {
 	return sort.Search(len(c.regions), func(i int) bool { return bytes.Compare(c.regions[i].start, key) > 0 }) - 1
-}
-
-func (c *Cluster) byID(id uint64) (int, *region) {
-	for i, r := range c.regions {
-		if r.id == id {
-			return i, r
-		}
-	}
-	return 0, nil
 }
 
 func (r *region) meta() *metapb.Region {

@@ -26,7 +26,7 @@ func (c *Cluster) RegionBefore(encoded []byte) (Region, bool) {
 func (c *Cluster) RegionByID(id uint64) (Region, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if _, r := c.byID(id); r != nil {
+	if r := c.byID[id]; r != nil {
 		return c.describe(r), true
 	}
 	return Region{}, false

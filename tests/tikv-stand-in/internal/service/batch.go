@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"sync"
 	"time"
 
@@ -129,6 +130,9 @@ func (t *TiKV) guarded(ctx context.Context, request *tikvpb.BatchCommandsRequest
 		defer t.recover("BatchCommands", &err)
 		return t.command(ctx, request)
 	}()
+	if t.options.LogCalls {
+		log.Printf("%s batched {%v} -> {%v} %v", t.address, request, response, err)
+	}
 	if err != nil {
 		t.cutOff(ctx)
 		return nil
