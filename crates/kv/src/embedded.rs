@@ -185,7 +185,10 @@ impl<S: Storage> Shared<S> {
         };
         let removed = self.storage.collect(safe_point, thorough, &mut guard)?;
         self.counters.collected.fetch_add(removed, Ordering::Relaxed);
-        Ok(GcReport { safe_point, removed })
+        Ok(GcReport {
+            safe_point,
+            removed: Some(removed),
+        })
     }
 
     pub fn new_owner(&self) -> Owner {

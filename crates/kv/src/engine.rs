@@ -30,8 +30,8 @@ pub enum Durability {
 pub struct GcReport {
     /// Snapshots below it are refused from now on.
     pub safe_point: Timestamp,
-    /// Versions removed. An engine that removes them while it compacts counts only what it removed by itself.
-    pub removed: u64,
+    /// Versions removed in this round. `None`: the engine removes them later, while it compacts, and does not say.
+    pub removed: Option<u64>,
 }
 
 /// What a scan is told besides what to visit.
@@ -47,7 +47,7 @@ pub struct ScanRequest<'a> {
 
 /// One store of versioned keys.
 pub trait Engine: Send + Sync {
-    /// For `SHOW ENGINES` and messages: "rocksdb", "memory".
+    /// For `SHOW ENGINES` and messages: "rocksdb", "memory", "tikv".
     fn name(&self) -> &'static str;
 
     fn limits(&self) -> Limits;
