@@ -6,6 +6,7 @@ require (
 	github.com/google/btree v1.1.3
 	github.com/pingcap/kvproto v0.0.0-20241120071417-b5b7843d9037
 	google.golang.org/grpc v1.59.0
+	google.golang.org/protobuf v1.31.0
 )
 
 require (
@@ -15,5 +16,4 @@ require (
 	golang.org/x/sys v0.13.0 // indirect
 	golang.org/x/text v0.13.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20231016165738-49dd2c1f3d0b // indirect
-	google.golang.org/protobuf v1.31.0 // indirect
 )

@@ -7,6 +7,7 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/pingcap/kvproto/pkg/tikvpb"
 	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 )
 
@@ -135,6 +136,15 @@ func TestAStoreStopsAndComesBack(t *testing.T) {
 	b.must(nil, "/start?store=%d", context.Peer.StoreId)
 	last, context := b.at("k")
 	if r, err := last.KvGet(b.ctx, &kvrpcpb.GetRequest{Context: context, Key: []byte("k"), Version: b.Clock.Now()}); err != nil || r.RegionError != nil {
+		t.Errorf("%v %v", r, err)
+	}
+}
+
+func TestStoresTellTheirHealth(t *testing.T) {
+	b := newBed(t)
+	client := healthpb.NewHealthClient(b.dial(b.StoreAddresses[0]))
+	r, err := client.Check(b.ctx, &healthpb.HealthCheckRequest{})
+	if err != nil || r.Status != healthpb.HealthCheckResponse_SERVING {
 		t.Errorf("%v %v", r, err)
 	}
 }

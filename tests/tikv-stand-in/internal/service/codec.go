@@ -1,6 +1,10 @@
 package service
 
-import "fmt"
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+)
 
 // codec calls the methods that were generated for each message, which saves gRPC's own codec a detour through reflection.
 type codec struct{}
@@ -13,17 +17,21 @@ type message interface {
 func (codec) Name() string { return "proto" }
 
 func (codec) Marshal(v any) ([]byte, error) {
-	m, ok := v.(message)
-	if !ok {
-		return nil, fmt.Errorf("%T is no message", v)
+	switch m := v.(type) {
+	case message:
+		return m.Marshal()
+	case proto.Message: // gRPC's own services
+		return proto.Marshal(m)
 	}
-	return m.Marshal()
+	return nil, fmt.Errorf("%T is no message", v)
 }
 
 func (codec) Unmarshal(data []byte, v any) error {
-	m, ok := v.(message)
-	if !ok {
-		return fmt.Errorf("%T is no message", v)
+	switch m := v.(type) {
+	case message:
+		return m.Unmarshal(data)
+	case proto.Message:
+		return proto.Unmarshal(data, m)
 	}
-	return m.Unmarshal(data)
+	return fmt.Errorf("%T is no message", v)
 }

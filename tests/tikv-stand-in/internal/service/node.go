@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
@@ -87,6 +89,7 @@ func (n *node) Start() error {
 	}
 	n.server = grpc.NewServer(options...)
 	n.connections = make(map[string]net.Conn)
+	healthpb.RegisterHealthServer(n.server, health.NewServer()) // clients ask it whether a store they cannot reach is back
 	n.register(n.server)
 	server := n.server
 	go func() {
