@@ -20,7 +20,7 @@ func main() {
 	log.SetFlags(log.Ltime | log.Lmicroseconds)
 	s := cluster.Settings{Limits: mvcc.DefaultLimits()}
 	var authority, certificate, key string
-	flag.StringVar(&s.PD, "pd", "127.0.0.1:0", "PD's address; port 0 takes a free one")
+	flag.Func("pd", "addresses of PD's members, separated by commas; port 0 takes a free one (default one member at 127.0.0.1:0)", list(&s.PDs))
 	flag.StringVar(&s.Control, "control", "127.0.0.1:0", "the control port's address")
 	flag.IntVar(&s.Stores, "stores", 3, "how many stores, each on a free port")
 	flag.Func("split", "keys at which the first regions begin, separated by commas; their leaders are spread over the stores", list(&s.Splits))
@@ -36,6 +36,9 @@ func main() {
 	if flag.NArg() > 0 {
 		log.Fatalf("unexpected %q", flag.Arg(0))
 	}
+	if len(s.PDs) == 0 {
+		s.PDs = []string{"127.0.0.1:0"}
+	}
 	var err error
 	if s.TLS, err = loadTLS(authority, certificate, key); err != nil {
 		log.Fatal(err)
@@ -44,7 +47,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("ready pd=%s control=%s stores=%s\n", c.PD.Address(), c.ControlAddress, strings.Join(c.StoreAddresses, ","))
+	fmt.Printf("ready pd=%s control=%s stores=%s\n", strings.Join(c.PD.Addresses(), ","), c.ControlAddress, strings.Join(c.StoreAddresses, ","))
 	if err := wait(*watchInput, c.Failed()); err != nil {
 		log.Fatal(err)
 	}

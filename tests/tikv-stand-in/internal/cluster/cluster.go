@@ -18,13 +18,14 @@ import (
 
 // Settings are what a test may choose.
 type Settings struct {
-	PD, Control string   // addresses; port 0 takes a free one
-	Stores      int      // how many; each gets a free port on loopback
-	Splits      []string // plain keys at which the first regions begin
-	Keyspaces   []string // beside DEFAULT
-	Limits      mvcc.Limits
-	TLS         *tls.Config // nil for plain connections
-	LogCalls    bool
+	PDs       []string // the members' addresses; port 0 takes a free one
+	Control   string   // the control port's address
+	Stores    int      // how many; each gets a free port on loopback
+	Splits    []string // plain keys at which the first regions begin
+	Keyspaces []string // beside DEFAULT
+	Limits    mvcc.Limits
+	TLS       *tls.Config // nil for plain connections
+	LogCalls  bool
 }
 
 // Cluster runs until Stop.
@@ -38,8 +39,8 @@ type Cluster struct {
 
 // Start makes a cluster and returns when all its ports are open.
 func Start(s Settings) (*Cluster, error) {
-	if s.Stores < 1 {
-		return nil, errors.New("a cluster needs one store or more")
+	if s.Stores < 1 || len(s.PDs) < 1 {
+		return nil, errors.New("a cluster needs one store and one PD or more")
 	}
 	c := &Cluster{failed: make(chan error, 1)}
 	c.Faults, c.Data, c.Clock = &faults.Faults{}, mvcc.New(s.Limits), &clock.Clock{}
@@ -49,12 +50,13 @@ func Start(s Settings) (*Cluster, error) {
 		return nil, err
 	}
 	var err error
-	c.Keyspaces = service.NewKeyspaces(s.Keyspaces)
-	if c.PD, err = service.NewPD(options, s.PD, c.Cluster, c.Clock, c.Data, c.Keyspaces); err != nil {
+	if c.PD, err = service.NewPDGroup(options, s.PDs, c.Cluster, c.Clock, c.Data, s.Keyspaces); err != nil {
 		return nil, err
 	}
-	if err := c.PD.Start(); err != nil {
-		return nil, err
+	for i := range s.PDs {
+		if err := c.PD.Start(i); err != nil {
+			return nil, err
+		}
 	}
 	port, err := net.Listen("tcp", s.Control)
 	if err != nil {
@@ -108,6 +110,8 @@ func (c *Cluster) Stop() {
 	for _, store := range c.Stores {
 		store.Stop()
 	}
-	c.PD.Stop()
+	for i := range c.PD.Addresses() {
+		c.PD.Stop(i)
+	}
 	c.http.Close()
 }

@@ -43,7 +43,7 @@ func TestTimestampsGrow(t *testing.T) {
 func TestTheClusterIsChecked(t *testing.T) {
 	b := newBed(t)
 	m, err := b.pd.GetMembers(b.ctx, &pdpb.GetMembersRequest{})
-	if err != nil || m.Header.ClusterId != b.Cluster.Cluster.ID || m.Leader.ClientUrls[0] != "http://"+b.PD.Address() {
+	if err != nil || m.Header.ClusterId != b.Cluster.Cluster.ID || m.Leader.ClientUrls[0] != "http://"+b.PD.Addresses()[0] {
 		t.Fatalf("%v %v", m, err)
 	}
 	wrong := &pdpb.RequestHeader{ClusterId: m.Header.ClusterId + 1}
@@ -151,7 +151,7 @@ func TestSafePoints(t *testing.T) {
 
 func TestKeyspaces(t *testing.T) {
 	b := newBed(t)
-	client := keyspacepb.NewKeyspaceClient(b.dial(b.PD.Address()))
+	client := keyspacepb.NewKeyspaceClient(b.dial(b.PD.Addresses()[0]))
 	load := func(name string) *keyspacepb.LoadKeyspaceResponse {
 		r, err := client.LoadKeyspace(b.ctx, &keyspacepb.LoadKeyspaceRequest{Header: b.header(), Name: name})
 		if err != nil {
@@ -179,11 +179,49 @@ func TestPDStopsAndComesBack(t *testing.T) {
 		t.Errorf("a stopped PD answers %v", err)
 	}
 	b.must(nil, "/pd/start")
-	again := pdpb.NewPDClient(b.dial(b.PD.Address()))
+	again := pdpb.NewPDClient(b.dial(b.PD.Addresses()[0]))
 	if _, err := again.GetAllStores(b.ctx, &pdpb.GetAllStoresRequest{Header: b.header()}); err != nil {
 		t.Error(err)
 	}
+	if b.PD.Leader() != 0 {
+		t.Errorf("member %d leads", b.PD.Leader())
+	}
 	if b.Clock.Now() <= first {
 		t.Error("time went back")
+	}
+}
+
+func TestPDsLeaderMoves(t *testing.T) {
+	b := newBed(t)
+	ask := func(member int) codes.Code {
+		client := pdpb.NewPDClient(b.dial(b.PD.Addresses()[member]))
+		_, err := client.GetAllStores(b.ctx, &pdpb.GetAllStoresRequest{Header: b.header()})
+		return status.Code(err)
+	}
+	leaderOf := func(member int) string {
+		client := pdpb.NewPDClient(b.dial(b.PD.Addresses()[member]))
+		r, err := client.GetMembers(b.ctx, &pdpb.GetMembersRequest{})
+		if err != nil || len(r.Members) != 3 {
+			t.Fatalf("%v %v", r, err)
+		}
+		return r.Leader.GetName()
+	}
+	if ask(0) != codes.OK || ask(1) != codes.Unavailable || leaderOf(1) != "pd-0" {
+		t.Error("the first member does not lead, or a follower answers")
+	}
+	b.must(nil, "/pd/leader?member=2")
+	if ask(0) != codes.Unavailable || ask(2) != codes.OK || leaderOf(0) != "pd-2" {
+		t.Error("the leader did not move")
+	}
+	b.must(nil, "/pd/stop?member=2")
+	if leaderOf(1) != "pd-0" || ask(0) != codes.OK {
+		t.Error("nobody took over")
+	}
+	b.must(nil, "/pd/stop?member=1")
+	if leaderOf(0) != "" || ask(0) != codes.Unavailable {
+		t.Error("one member of three leads")
+	}
+	if code, _ := b.do("/pd/leader?member=0"); code != 400 {
+		t.Errorf("leading without a majority gives %d", code)
 	}
 }

@@ -21,22 +21,24 @@ import (
 
 // bed is a running cluster with a client's connections to it.
 type bed struct {
-	*testing.T
+	testing.TB
 	*Cluster
 	ctx context.Context
 	pd  pdpb.PDClient
 }
 
-func newBed(t *testing.T, splits ...string) *bed {
-	c, err := Start(Settings{PD: "127.0.0.1:0", Control: "127.0.0.1:0", Stores: 4, Splits: splits, Limits: mvcc.DefaultLimits()})
+const anyPort = "127.0.0.1:0"
+
+func newBed(t testing.TB, splits ...string) *bed {
+	c, err := Start(Settings{PDs: []string{anyPort, anyPort, anyPort}, Control: anyPort, Stores: 4, Splits: splits, Limits: mvcc.DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	b := &bed{T: t, Cluster: c, ctx: ctx}
-	b.pd = pdpb.NewPDClient(b.dial(c.PD.Address()))
+	b := &bed{TB: t, Cluster: c, ctx: ctx}
+	b.pd = pdpb.NewPDClient(b.dial(c.PD.Addresses()[0]))
 	return b
 }
 

@@ -25,13 +25,12 @@ import (
 
 // Server is what the port controls.
 type Server struct {
-	Cluster   *placement.Cluster
-	Stores    map[uint64]*service.TiKV
-	PD        *service.PD
-	Data      *mvcc.Store
-	Clock     *clock.Clock
-	Faults    *faults.Faults
-	Keyspaces *service.Keyspaces
+	Cluster *placement.Cluster
+	Stores  map[uint64]*service.TiKV
+	PD      *service.PDGroup
+	Data    *mvcc.Store
+	Clock   *clock.Clock
+	Faults  *faults.Faults
 }
 
 // handler does what was asked for and returns what to show, nothing for "done".
@@ -54,6 +53,7 @@ func (s *Server) Handler() http.Handler {
 		"/slow":              s.slow,
 		"/pd/stop":           s.pdStop,
 		"/pd/start":          s.pdStart,
+		"/pd/leader":         s.pdLeader,
 		"/pd/slow":           s.pdSlow,
 		"/drop-next":         s.dropNext,
 		"/delay-next":        s.delayNext,
@@ -145,7 +145,7 @@ func (s *Server) keyspace(form url.Values) (any, error) {
 	if name == "" {
 		return nil, errors.New("which name=?")
 	}
-	return map[string]uint32{"id": s.Keyspaces.Add(name)}, nil
+	return map[string]uint32{"id": s.PD.AddKeyspace(name)}, nil
 }
 
 // rule reads rpc=, store= and count= of a fault. The names of TiKV's methods are taken too.

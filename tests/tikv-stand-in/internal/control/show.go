@@ -30,7 +30,8 @@ func (s *Server) status(url.Values) (any, error) {
 	counts := s.Data.Counts()
 	return map[string]any{
 		"cluster_id": s.Cluster.ID,
-		"pd":         s.PD.Address(),
+		"pd":         s.PD.Addresses(),
+		"pd_leader":  s.PD.Leader(),
 		"stores":     stores,
 		"regions":    len(regions),
 		"keys":       counts.Keys,

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -99,13 +100,45 @@ func (s *Server) slow(form url.Values) (any, error) {
 	return nil, nil
 }
 
-func (s *Server) pdStop(url.Values) (any, error) {
-	s.PD.Stop()
-	return nil, nil
+// members reads member= of a call about PD; all of them when it is not given.
+func (s *Server) members(form url.Values) ([]int, error) {
+	if form.Has("member") {
+		index, err := number(form, "member", 0)
+		return []int{int(index)}, err
+	}
+	var all []int
+	for i := range s.PD.Addresses() {
+		all = append(all, i)
+	}
+	return all, nil
 }
 
-func (s *Server) pdStart(url.Values) (any, error) {
-	return nil, s.PD.Start()
+func (s *Server) pdStop(form url.Values) (any, error) {
+	return s.eachMember(form, s.PD.Stop)
+}
+
+func (s *Server) pdStart(form url.Values) (any, error) {
+	return s.eachMember(form, s.PD.Start)
+}
+
+func (s *Server) pdLeader(form url.Values) (any, error) {
+	if !form.Has("member") {
+		return nil, errors.New("which member=?")
+	}
+	return s.eachMember(form, s.PD.Lead)
+}
+
+func (s *Server) eachMember(form url.Values, do func(int) error) (any, error) {
+	members, err := s.members(form)
+	if err != nil {
+		return nil, err
+	}
+	for _, index := range members {
+		if err := do(index); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 func (s *Server) pdSlow(form url.Values) (any, error) {

@@ -59,11 +59,8 @@ func newNode(options Options, store uint64, address string) (*node, error) {
 	return &node{options: options, store: store, address: l.Addr().String(), spare: l}, nil
 }
 
-// Address is where the node listens, or did before it was stopped.
-func (n *node) Address() string { return n.address }
-
-// Start offers the services. It does nothing on a node that runs.
-func (n *node) Start() error {
+// start offers the services. It does nothing on a node that runs.
+func (n *node) start() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server != nil {
@@ -100,8 +97,8 @@ func (n *node) Start() error {
 	return nil
 }
 
-// Stop breaks all connections and refuses new ones. It does nothing on a node that does not run.
-func (n *node) Stop() {
+// stop breaks all connections and refuses new ones. It does nothing on a node that does not run.
+func (n *node) stop() {
 	n.mu.Lock()
 	server := n.server
 	n.server = nil

@@ -6,73 +6,49 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pingcap/kvproto/pkg/keyspacepb"
 	"github.com/pingcap/kvproto/pkg/metapb"
 	"github.com/pingcap/kvproto/pkg/pdpb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"stemdb/tests/tikv-stand-in/internal/clock"
 	"stemdb/tests/tikv-stand-in/internal/faults"
-	"stemdb/tests/tikv-stand-in/internal/mvcc"
-	"stemdb/tests/tikv-stand-in/internal/placement"
 )
 
-// PD is the placement driver's service: timestamps, where regions are, safe points. The keyspaces' service shares its port.
+// PD is one member of the placement driver: timestamps, where regions are, safe points. Only the group's leader answers most
+// calls. The keyspaces' service shares its port.
 type PD struct {
 	pdpb.UnimplementedPDServer
 	*node
-	cluster    *placement.Cluster
-	clock      *clock.Clock
-	data       *mvcc.Store
-	safePoints *safePoints
-	keyspaces  *Keyspaces
+	*PDGroup
+	index int
 }
 
-// NewPD makes PD's service at address; it is not served before Start.
-func NewPD(options Options, address string, cluster *placement.Cluster, clock *clock.Clock, data *mvcc.Store, keyspaces *Keyspaces) (*PD, error) {
-	n, err := newNode(options, faults.PD, address)
-	if err != nil {
-		return nil, err
-	}
-	p := &PD{node: n, cluster: cluster, clock: clock, data: data, safePoints: newSafePoints(), keyspaces: keyspaces}
-	keyspaces.pd = p
-	n.register = func(server *grpc.Server) {
-		pdpb.RegisterPDServer(server, p)
-		keyspacepb.RegisterKeyspaceServer(server, keyspaces)
-	}
-	return p, nil
-}
-
-func (p *PD) header() *pdpb.ResponseHeader {
-	return &pdpb.ResponseHeader{ClusterId: p.cluster.ID}
-}
-
-func (p *PD) failed(kind pdpb.ErrorType, message string) *pdpb.ResponseHeader {
-	return &pdpb.ResponseHeader{ClusterId: p.cluster.ID, Error: &pdpb.Error{Type: kind, Message: message}}
-}
-
-// admit is how every call but the first two of a client is let in: faults, then the cluster's identity.
+// admit is how every call but the first two of a client is let in: faults, then leadership, then the cluster's identity.
 func (p *PD) admit(ctx context.Context, call string, header *pdpb.RequestHeader) error {
-	var mismatch error
+	var refused error
 	err := p.around(ctx, call, func(faults.Rule) {
-		if asked := header.GetClusterId(); asked != p.cluster.ID {
-			mismatch = status.Errorf(codes.FailedPrecondition, "mismatch cluster id, need %d but got %d", p.cluster.ID, asked)
+		switch asked := header.GetClusterId(); {
+		case p.Leader() != p.index:
+			refused = status.Error(codes.Unavailable, "not leader")
+		case asked != p.cluster.ID:
+			refused = status.Errorf(codes.FailedPrecondition, "mismatch cluster id, need %d but got %d", p.cluster.ID, asked)
 		}
 	})
-	return errors.Join(err, mismatch)
+	return errors.Join(err, refused)
 }
 
+// GetMembers is answered by every member, with the leader it knows.
 func (p *PD) GetMembers(ctx context.Context, _ *pdpb.GetMembersRequest) (*pdpb.GetMembersResponse, error) {
 	err := p.around(ctx, "GetMembers", func(faults.Rule) {})
-	scheme := "http://"
-	if p.options.TLS != nil {
-		scheme = "https://"
+	response := &pdpb.GetMembersResponse{Header: p.header()}
+	for i := range p.members {
+		response.Members = append(response.Members, p.describe(i))
 	}
-	url := scheme + p.Address()
-	m := &pdpb.Member{Name: "pd-1", MemberId: 1, PeerUrls: []string{url}, ClientUrls: []string{url}, BinaryVersion: "v8.5.0"}
-	return &pdpb.GetMembersResponse{Header: p.header(), Members: []*pdpb.Member{m}, Leader: m, EtcdLeader: m}, err
+	if leader := p.Leader(); leader != noLeader {
+		response.Leader = response.Members[leader]
+		response.EtcdLeader = response.Leader
+	}
+	return response, err
 }
 
 func (p *PD) GetClusterInfo(ctx context.Context, _ *pdpb.GetClusterInfoRequest) (*pdpb.GetClusterInfoResponse, error) {

@@ -41,6 +41,15 @@ func (t *TiKV) Join(cluster *placement.Cluster, id uint64, data *mvcc.Store) {
 	t.cluster, t.id, t.data, t.node.store = cluster, id, data, id
 }
 
+// Address is where the store listens, or did before it was stopped.
+func (t *TiKV) Address() string { return t.address }
+
+// Start offers the store's service; it does nothing when that runs.
+func (t *TiKV) Start() error { return t.start() }
+
+// Stop breaks all connections and refuses new ones, as when the process is killed. Telling the cluster is the caller's.
+func (t *TiKV) Stop() { t.stop() }
+
 // keyed is a request to one region.
 type keyed interface{ GetContext() *kvrpcpb.Context }
 
