@@ -2,6 +2,7 @@ package mvcc
 
 import (
 	"context"
+	"time"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 )
@@ -10,19 +11,33 @@ import (
 type LockedKey struct {
 	Value []byte
 	Found bool
+	// ConflictTS is not 0 when the key was locked although it has a version newer than for_update_ts, which the request
+	// allowed: that version's commit timestamp. Value and Found are then that version's.
+	ConflictTS uint64
 }
 
 // AcquirePessimisticLocks locks all keys of the request or none. When one is locked by another transaction, it waits as
 // long as the request says. A waiter that is woken does not hold the lock: it gets a write conflict, and the client is to
-// ask again with a newer for_update_ts.
+// ask again with a newer for_update_ts. Only a request in force-lock mode goes on by itself, and then takes newer versions too.
 func (s *Store) AcquirePessimisticLocks(ctx context.Context, request *kvrpcpb.PessimisticLockRequest) ([]LockedKey, []KeyError) {
-	s.mu.Lock()
-	results, err := s.tryPessimisticLocks(request)
-	if err == nil || err.Locked == nil || request.WaitTimeout < 0 {
-		s.mu.Unlock()
-		return results, asList(err)
+	patience := s.patience(request)
+	for end := time.Now().Add(patience); ; patience = time.Until(end) {
+		s.mu.Lock()
+		results, err := s.tryPessimisticLocks(request)
+		if err == nil || err.Locked == nil || request.WaitTimeout < 0 {
+			s.mu.Unlock()
+			return results, asList(err)
+		}
+		err = s.waitForLock(ctx, request, err, patience) // unlocks
+		if err.Conflict == nil || !forces(request) {
+			return nil, asList(err)
+		}
 	}
-	return nil, asList(s.waitForLock(ctx, request, err)) // unlocks
+}
+
+// forces tells whether a request takes locks over conflicts.
+func forces(request *kvrpcpb.PessimisticLockRequest) bool {
+	return request.WakeUpMode == kvrpcpb.PessimisticLockWakeUpMode_WakeUpModeForceLock
 }
 
 func asList(err KeyError) []KeyError {
@@ -46,7 +61,7 @@ func (s *Store) tryPessimisticLocks(request *kvrpcpb.PessimisticLockRequest) ([]
 	}
 	for i, mutation := range request.Mutations {
 		if results[i].Found || !request.LockOnlyIfExists {
-			s.placePessimisticLock(request, mutation.Key)
+			s.placePessimisticLock(request, mutation.Key, max(request.ForUpdateTs, results[i].ConflictTS))
 		}
 	}
 	if request.ReturnValues || request.CheckExistence {
@@ -57,15 +72,16 @@ func (s *Store) tryPessimisticLocks(request *kvrpcpb.PessimisticLockRequest) ([]
 
 // checkPessimisticLock decides whether the transaction may lock the key, and reads it.
 func (s *Store) checkPessimisticLock(request *kvrpcpb.PessimisticLockRequest, mutation *kvrpcpb.Mutation) (LockedKey, KeyError) {
-	key, startTS := mutation.Key, request.StartVersion
+	key, startTS, readTS := mutation.Key, request.StartVersion, request.ForUpdateTs
 	mustBeAbsent := mutation.Assertion == kvrpcpb.Assertion_NotExist
 	if mustBeAbsent {
-		s.raiseMaxTS(request.ForUpdateTs)
+		s.raiseMaxTS(readTS)
 	}
 	e := s.find(key)
 	if e == nil {
 		return LockedKey{}, nil
 	}
+	var conflictTS uint64
 	if l := e.lock; l != nil {
 		if l.startTS != startTS {
 			return LockedKey{}, keyIsLocked(key, l)
@@ -73,36 +89,35 @@ func (s *Store) checkPessimisticLock(request *kvrpcpb.PessimisticLockRequest, mu
 		if !l.pessimistic() {
 			return LockedKey{}, lockTypeNotMatch(startTS, key, false)
 		}
-		value, found := e.valueAt(request.ForUpdateTs)
-		if mustBeAbsent && found {
-			return LockedKey{}, alreadyExists(key)
+		if forces(request) && l.forUpdateTS > readTS { // the same request again, which met a conflict the first time
+			conflictTS = l.forUpdateTS
 		}
-		return LockedKey{value, found}, nil
+	} else if newest := e.newest(); newest != nil {
+		switch {
+		case newest.commitTS <= readTS:
+		case forces(request):
+			conflictTS = newest.commitTS
+		default:
+			return LockedKey{}, writeConflict(startTS, newest.startTS, newest.commitTS, key, request.PrimaryLock, kvrpcpb.WriteConflict_PessimisticRetry)
+		}
+		if e.rolledBack(startTS) {
+			return LockedKey{}, pessimisticLockRolledBack(startTS, key)
+		}
 	}
-	newest := e.newest()
-	if newest == nil {
-		return LockedKey{}, nil
-	}
-	if newest.commitTS > request.ForUpdateTs {
-		return LockedKey{}, writeConflict(startTS, newest.startTS, newest.commitTS, key, request.PrimaryLock, kvrpcpb.WriteConflict_PessimisticRetry)
-	}
-	if e.rolledBack(startTS) {
-		return LockedKey{}, pessimisticLockRolledBack(startTS, key)
-	}
-	if mustBeAbsent && e.exists(newest) {
+	value, found := e.valueAt(max(readTS, conflictTS))
+	if mustBeAbsent && found {
 		return LockedKey{}, alreadyExists(key)
 	}
-	value, found := e.valueAt(request.ForUpdateTs)
-	return LockedKey{value, found}, nil
+	return LockedKey{value, found, conflictTS}, nil
 }
 
 // placePessimisticLock locks a key that has no lock, or only this transaction's own of an earlier statement.
-func (s *Store) placePessimisticLock(request *kvrpcpb.PessimisticLockRequest, key []byte) {
+func (s *Store) placePessimisticLock(request *kvrpcpb.PessimisticLockRequest, key []byte, forUpdateTS uint64) {
 	l := &lock{
 		op:          kvrpcpb.Op_PessimisticLock,
 		primary:     request.PrimaryLock,
 		startTS:     request.StartVersion,
-		forUpdateTS: request.ForUpdateTs,
+		forUpdateTS: forUpdateTS,
 		minCommitTS: request.MinCommitTs,
 		ttl:         request.LockTtl,
 	}

@@ -112,3 +112,44 @@ func TestLockingAgainRaisesForUpdateTS(t *testing.T) {
 		t.Errorf("for_update_ts is %d, want %d", at, second)
 	}
 }
+
+func forceLock(startTS, forUpdateTS uint64, wait int64, key string) *kvrpcpb.PessimisticLockRequest {
+	r := lockRequest(startTS, forUpdateTS, wait, key)
+	r.WakeUpMode = kvrpcpb.PessimisticLockWakeUpMode_WakeUpModeForceLock
+	return r
+}
+
+func TestForceLockTakesNewerVersions(t *testing.T) {
+	b := newBed(t)
+	startTS := b.now()
+	commitTS := b.run(put1("k", "new"))
+	for range 2 { // the second is a repetition
+		found, errs := b.AcquirePessimisticLocks(t.Context(), forceLock(startTS, startTS, noWait, "k"))
+		if errs != nil || found[0].ConflictTS != commitTS || string(found[0].Value) != "new" {
+			t.Fatalf("%+v %v", found, errs)
+		}
+	}
+	if at := b.lockOf([]byte("k")).forUpdateTS; at != commitTS {
+		t.Errorf("for_update_ts is %d, want %d", at, commitTS)
+	}
+	b.mustPrewrite(pessimistic(startTS, startTS, wasLocked, put1("k", "mine")))
+	found, errs := b.AcquirePessimisticLocks(t.Context(), forceLock(startTS, b.now(), noWait, "absent"))
+	if errs != nil || found[0].ConflictTS != 0 || found[0].Found {
+		t.Errorf("%+v %v", found, errs)
+	}
+}
+
+func TestAForcingWaiterGetsTheLock(t *testing.T) {
+	b := newBed(t)
+	holder, waiter := b.now(), b.now()
+	b.mustPrewrite(optimistic(holder, put1("k", "1")))
+	result := b.lockLater(forceLock(waiter, waiter, asLongAsCan, "k"), "k")
+	b.mustCommit(holder, b.now(), "k")
+	if errs := b.answerOf(result); errs != nil {
+		t.Fatal(errs)
+	}
+	if l := b.lockOf([]byte("k")); l == nil || l.startTS != waiter {
+		t.Errorf("the lock is %+v", l)
+	}
+	b.expectKind("patience is for all waits together", b.lockError(forceLock(b.now(), b.now(), 5, "k")), "locked")
+}

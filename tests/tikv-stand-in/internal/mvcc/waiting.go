@@ -22,9 +22,17 @@ type released struct {
 	startTS, commitTS uint64
 }
 
-// waitForLock waits until the lock in cause is released, the request's patience is over, or ctx is. It is called with the
-// store locked and returns with it unlocked.
-func (s *Store) waitForLock(ctx context.Context, request *kvrpcpb.PessimisticLockRequest, cause KeyError) KeyError {
+// patience is how long a request waits for locks in all.
+func (s *Store) patience(request *kvrpcpb.PessimisticLockRequest) time.Duration {
+	if request.WaitTimeout > 0 {
+		return min(s.limits.LockWait, time.Duration(request.WaitTimeout)*time.Millisecond)
+	}
+	return s.limits.LockWait
+}
+
+// waitForLock waits until the lock in cause is released, which gives a write conflict, or until patience or ctx is over,
+// which gives the lock. It is called with the store locked and returns with it unlocked.
+func (s *Store) waitForLock(ctx context.Context, request *kvrpcpb.PessimisticLockRequest, cause KeyError, patience time.Duration) KeyError {
 	w := &waiter{
 		startTS: request.StartVersion,
 		key:     cause.Locked.Key,
@@ -41,10 +49,6 @@ func (s *Store) waitForLock(ctx context.Context, request *kvrpcpb.PessimisticLoc
 	s.queues[string(w.key)] = append(s.queues[string(w.key)], w)
 	s.mu.Unlock()
 
-	patience := s.limits.LockWait
-	if asked := time.Duration(request.WaitTimeout) * time.Millisecond; request.WaitTimeout > 0 {
-		patience = min(patience, asked)
-	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

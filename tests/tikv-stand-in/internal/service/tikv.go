@@ -123,17 +123,51 @@ func (t *TiKV) KvPessimisticLock(ctx context.Context, r *kvrpcpb.PessimisticLock
 			return &kvrpcpb.PessimisticLockResponse{RegionError: problem}
 		}
 		found, errs := t.data.AcquirePessimisticLocks(ctx, r)
-		response := &kvrpcpb.PessimisticLockResponse{Errors: errs}
-		for _, key := range found {
-			if r.ReturnValues {
-				response.Values = append(response.Values, key.Value)
-			}
-			if r.ReturnValues || r.CheckExistence {
-				response.NotFounds = append(response.NotFounds, !key.Found)
-			}
-		}
-		return response
+		return lockResponse(r, found, errs)
 	})
+}
+
+// lockResponse says what was found in the fields of the request's mode.
+func lockResponse(r *kvrpcpb.PessimisticLockRequest, found []mvcc.LockedKey, errs []mvcc.KeyError) *kvrpcpb.PessimisticLockResponse {
+	response := &kvrpcpb.PessimisticLockResponse{Errors: errs}
+	if r.WakeUpMode == kvrpcpb.PessimisticLockWakeUpMode_WakeUpModeForceLock {
+		response.Results = forceLockResults(r, found)
+		return response
+	}
+	for _, key := range found {
+		if r.ReturnValues {
+			response.Values = append(response.Values, key.Value)
+		}
+		if r.ReturnValues || r.CheckExistence {
+			response.NotFounds = append(response.NotFounds, !key.Found)
+		}
+	}
+	return response
+}
+
+// forceLockResults has a result for each key, also when none was locked. A key locked over a conflict always comes with its
+// value.
+func forceLockResults(r *kvrpcpb.PessimisticLockRequest, found []mvcc.LockedKey) []*kvrpcpb.PessimisticLockKeyResult {
+	results := make([]*kvrpcpb.PessimisticLockKeyResult, len(r.Mutations))
+	for i := range results {
+		results[i] = &kvrpcpb.PessimisticLockKeyResult{Type: kvrpcpb.PessimisticLockKeyResultType_LockResultFailed}
+		if i >= len(found) {
+			continue
+		}
+		key, result := found[i], results[i]
+		result.Type = kvrpcpb.PessimisticLockKeyResultType_LockResultNormal
+		if key.ConflictTS != 0 {
+			result.Type = kvrpcpb.PessimisticLockKeyResultType_LockResultLockedWithConflict
+			result.LockedWithConflictTs = key.ConflictTS
+		}
+		if r.ReturnValues || key.ConflictTS != 0 {
+			result.Value = key.Value
+		}
+		if r.ReturnValues || r.CheckExistence || key.ConflictTS != 0 {
+			result.Existence = key.Found
+		}
+	}
+	return results
 }
 
 func (t *TiKV) KVPessimisticRollback(ctx context.Context, r *kvrpcpb.PessimisticRollbackRequest) (*kvrpcpb.PessimisticRollbackResponse, error) {
