@@ -81,6 +81,8 @@ func (s *Store) checkPessimisticLock(request *kvrpcpb.PessimisticLockRequest, mu
 	if e == nil {
 		return LockedKey{}, nil
 	}
+	// A key that is to be absent is checked when it is locked for the first time, and not over a conflict: the statement
+	// will look at the value itself.
 	var conflictTS uint64
 	if l := e.lock; l != nil {
 		if l.startTS != startTS {
@@ -103,11 +105,11 @@ func (s *Store) checkPessimisticLock(request *kvrpcpb.PessimisticLockRequest, mu
 		if e.rolledBack(startTS) {
 			return LockedKey{}, pessimisticLockRolledBack(startTS, key)
 		}
+		if mustBeAbsent && conflictTS == 0 && e.exists(newest) {
+			return LockedKey{}, alreadyExists(key)
+		}
 	}
 	value, found := e.valueAt(max(readTS, conflictTS))
-	if mustBeAbsent && found {
-		return LockedKey{}, alreadyExists(key)
-	}
 	return LockedKey{value, found, conflictTS}, nil
 }
 
@@ -121,15 +123,9 @@ func (s *Store) placePessimisticLock(request *kvrpcpb.PessimisticLockRequest, ke
 		minCommitTS: request.MinCommitTs,
 		ttl:         request.LockTtl,
 	}
-	if held := s.lockOf(key); held != nil {
-		if held.forUpdateTS >= l.forUpdateTS {
-			return
-		}
-		l.primary = held.primary
-		l.ttl = max(l.ttl, held.ttl)
-		l.minCommitTS = max(l.minCommitTS, held.minCommitTS)
+	if held := s.lockOf(key); held == nil || held.forUpdateTS < l.forUpdateTS {
+		s.setLock(key, l) // and, where there was one, forget what heartbeats and readers did to it
 	}
-	s.setLock(key, l)
 }
 
 // PessimisticRollback gives pessimistic locks up without a trace. A lock taken by a later statement (a newer for_update_ts)

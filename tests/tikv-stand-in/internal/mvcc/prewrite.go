@@ -68,6 +68,9 @@ func (s *Store) Prewrite(request *kvrpcpb.PrewriteRequest) (Prewritten, []KeyErr
 // check decides about one mutation and adds the lock it gets to the pending ones.
 func (p *prewrite) check(i int, mutation *kvrpcpb.Mutation) KeyError {
 	key, e := mutation.Key, p.store.find(mutation.Key)
+	if p.ForUpdateTs > 0 && mutation.Op == kvrpcpb.Op_CheckNotExists {
+		return aborted("Other(cannot handle checkNotExists in pessimistic prewrite)")
+	}
 	action := kvrpcpb.PrewriteRequest_SKIP_PESSIMISTIC_CHECK
 	if i < len(p.PessimisticActions) {
 		action = p.PessimisticActions[i]
@@ -78,6 +81,7 @@ func (p *prewrite) check(i int, mutation *kvrpcpb.Mutation) KeyError {
 	}
 
 	var held *lock
+	amended := false
 	switch {
 	case e != nil && e.lock != nil:
 		done, err := p.checkLock(i, e.lock, key, action)
@@ -89,6 +93,7 @@ func (p *prewrite) check(i int, mutation *kvrpcpb.Mutation) KeyError {
 		if newest := e.newest(); newest != nil && newest.commitTS >= p.StartVersion {
 			return pessimisticLockNotFound(p.StartVersion, key, "LockMissingAmendFail")
 		}
+		amended = true
 	}
 
 	constraints := p.needsConstraintCheck(action)
@@ -97,8 +102,10 @@ func (p *prewrite) check(i int, mutation *kvrpcpb.Mutation) KeyError {
 			return err
 		}
 	}
-	if err := p.checkAssertion(e, mutation, constraints); err != nil {
-		return err
+	if !amended {
+		if err := p.checkAssertion(e, mutation, constraints); err != nil {
+			return err
+		}
 	}
 	if mutation.Op == kvrpcpb.Op_CheckNotExists {
 		return nil
@@ -112,6 +119,11 @@ func (p *prewrite) checkLock(i int, held *lock, key []byte, action kvrpcpb.Prewr
 	switch {
 	case held.startTS != p.StartVersion && action == kvrpcpb.PrewriteRequest_DO_PESSIMISTIC_CHECK:
 		return false, pessimisticLockNotFound(p.StartVersion, key, "LockTsMismatch")
+	case held.startTS != p.StartVersion && p.ForUpdateTs > 0:
+		// The pessimistic locks keep conflicts out, so that this one is over or about to be: do not wait, resolve it.
+		err := keyIsLocked(key, held)
+		err.Locked.LockTtl = 0
+		return false, err
 	case held.startTS != p.StartVersion:
 		return false, keyIsLocked(key, held)
 	case !held.pessimistic():

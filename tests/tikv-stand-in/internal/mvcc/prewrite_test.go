@@ -105,7 +105,13 @@ func TestPessimisticPrewriteOfKeysThatWereNotLocked(t *testing.T) {
 	err := b.prewriteError(pessimistic(startTS, forUpdateTS, checkNewer, put1("l", "1"), put1("k", "checked")))
 	b.expectKind("rolled back or newer", err, "conflict LazyUniquenessCheck")
 	b.mustPrewrite(optimistic(b.now(), put1("m", "other")))
-	b.expectKind("a lock of another is never overrun", b.prewriteError(pessimistic(startTS, forUpdateTS, skipCheck, put1("m", "1"))), "locked")
+	err = b.prewriteError(pessimistic(startTS, forUpdateTS, skipCheck, put1("m", "1")))
+	b.expectKind("a lock of another is never overrun", err, "locked")
+	if ttl := err.Locked.GetLockTtl(); ttl != 0 {
+		t.Errorf("it says to wait %d ms before resolving", ttl)
+	}
+	absent := change(kvrpcpb.Op_CheckNotExists, "n")
+	b.expectKind("a check without a lock", b.prewriteError(pessimistic(startTS, forUpdateTS, skipCheck, absent)), "abort")
 
 	retried := pessimistic(startTS, forUpdateTS, skipCheck, put1("k", "again"))
 	retried.Context = &kvrpcpb.Context{IsRetryRequest: true}
