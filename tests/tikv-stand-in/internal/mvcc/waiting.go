@@ -24,8 +24,8 @@ type released struct {
 
 // patience is how long a request waits for locks in all.
 func (s *Store) patience(request *kvrpcpb.PessimisticLockRequest) time.Duration {
-	if request.WaitTimeout > 0 {
-		return min(s.limits.LockWait, time.Duration(request.WaitTimeout)*time.Millisecond)
+	if asked := request.WaitTimeout; asked > 0 && asked < s.limits.LockWait.Milliseconds() { // some ask for 2^63 - 1
+		return time.Duration(asked) * time.Millisecond
 	}
 	return s.limits.LockWait
 }

@@ -2,6 +2,7 @@ package mvcc
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 )
@@ -82,6 +83,15 @@ func TestPatience(t *testing.T) {
 	if n := b.WaitingAll(); n != 0 {
 		t.Errorf("%d still wait", n)
 	}
+}
+
+func TestAskingToWaitForever(t *testing.T) {
+	b := newBed(t)
+	holder := b.now()
+	b.mustLock(holder, b.now(), "k")
+	waiter := b.lockLater(lockRequest(b.now(), b.now(), math.MaxInt64, "k"), "k")
+	b.PessimisticRollback(Range{}, nil, holder, b.now())
+	b.expectKind("it waited", b.answerOf(waiter)[0], "conflict PessimisticRetry")
 }
 
 func TestAWaiterWhoseCallerLeftWaitsNoLonger(t *testing.T) {
