@@ -156,6 +156,57 @@ func TestALeaderMayStayUnreachable(t *testing.T) {
 	if r := b.Cluster.Cluster.RegionAt(nil); r.Leader.GetStoreId() != context.Peer.StoreId {
 		t.Errorf("the leader is %v", r.Leader)
 	}
+	b.must(nil, "/elect")
+	if r := b.Cluster.Cluster.RegionAt(nil); r.Leader.GetStoreId() == context.Peer.StoreId {
+		t.Error("it still leads")
+	}
+}
+
+func TestARegionMayBeLeaderless(t *testing.T) {
+	b := newBed(t)
+	_, context := b.at("k")
+	b.must(nil, "/stop?store=%d&leaders=none", context.Peer.StoreId)
+	region := b.Cluster.Cluster.RegionAt(nil)
+	if region.Leader != nil {
+		t.Fatalf("the leader is %v", region.Leader)
+	}
+	for _, peer := range region.Meta.Peers {
+		if peer.StoreId == context.Peer.StoreId {
+			continue
+		}
+		client := tikvpb.NewTikvClient(b.dial(b.StoreAddresses[peer.StoreId-1]))
+		asked := &kvrpcpb.Context{RegionId: region.Meta.Id, RegionEpoch: region.Meta.RegionEpoch, Peer: peer}
+		r, err := client.KvGet(b.ctx, &kvrpcpb.GetRequest{Context: asked, Key: []byte("k"), Version: 1})
+		if e := r.GetRegionError().GetNotLeader(); err != nil || e == nil || e.Leader != nil {
+			t.Errorf("a follower answers %v %v", r, err)
+		}
+	}
+	if code, _ := b.do("/stop?store=1&leaders=odd"); code != 400 {
+		t.Errorf("nonsense gives %d", code)
+	}
+}
+
+func TestKeysOfKeyspacesAreChecked(t *testing.T) {
+	b := newBed(t)
+	client, context := b.at("k")
+	context.ApiVersion = kvrpcpb.APIVersion_V2
+	if r, err := client.KvGet(b.ctx, &kvrpcpb.GetRequest{Context: context, Key: []byte("k"), Version: 1}); err != nil || r.Error.GetAbort() == "" {
+		t.Errorf("%v %v", r, err)
+	}
+	if r, err := client.KvGet(b.ctx, &kvrpcpb.GetRequest{Context: context, Key: []byte("x\x00\x00\x01k"), Version: 1}); err != nil || !r.NotFound {
+		t.Errorf("%v %v", r, err)
+	}
+	if r, err := client.KvPrewrite(b.ctx, b.prewriteRequest(context, b.Clock.Now(), "xk", "k")); err != nil || len(r.Errors) != 1 {
+		t.Errorf("%v %v", r, err)
+	}
+	scan := &kvrpcpb.ScanRequest{Context: context, StartKey: []byte("x"), Limit: 1, Version: 1}
+	if r, err := client.KvScan(b.ctx, scan); err != nil || r.Error.GetAbort() == "" {
+		t.Errorf("a scan past the keyspaces: %v %v", r, err)
+	}
+	scan.EndKey = []byte("y")
+	if r, err := client.KvScan(b.ctx, scan); err != nil || r.Error != nil {
+		t.Errorf("%v %v", r, err)
+	}
 }
 
 func TestOutcomeUnknown(t *testing.T) {

@@ -50,6 +50,7 @@ func (s *Server) Handler() http.Handler {
 		"/move":              s.move,
 		"/stop":              s.stop,
 		"/start":             s.start,
+		"/elect":             s.elect,
 		"/slow":              s.slow,
 		"/pd/stop":           s.pdStop,
 		"/pd/start":          s.pdStart,

@@ -66,14 +66,29 @@ func (s *Server) storeNamed(form url.Values) (uint64, *service.TiKV, error) {
 	return id, store, nil
 }
 
-// stop kills a store. Its regions choose other leaders at once, unless leaders=stay.
+// stop kills a store. Its regions choose other leaders at once, unless leaders=stay or leaders=none.
 func (s *Server) stop(form url.Values) (any, error) {
 	id, store, err := s.storeNamed(form)
 	if err != nil {
 		return nil, err
 	}
+	aftermath := placement.Elect
+	switch leaders := form.Get("leaders"); leaders {
+	case "", "elect":
+	case "stay":
+		aftermath = placement.Stay
+	case "none":
+		aftermath = placement.Leaderless
+	default:
+		return nil, fmt.Errorf("leaders=%s is none of elect, stay, none", leaders)
+	}
 	store.Stop()
-	return nil, s.Cluster.SetUp(id, false, form.Get("leaders") == "stay")
+	return nil, s.Cluster.SetUp(id, false, aftermath)
+}
+
+func (s *Server) elect(url.Values) (any, error) {
+	s.Cluster.Elect()
+	return nil, nil
 }
 
 func (s *Server) start(form url.Values) (any, error) {
@@ -84,7 +99,7 @@ func (s *Server) start(form url.Values) (any, error) {
 	if err := store.Start(); err != nil {
 		return nil, err
 	}
-	return nil, s.Cluster.SetUp(id, true, false)
+	return nil, s.Cluster.SetUp(id, true, placement.Elect)
 }
 
 func (s *Server) slow(form url.Values) (any, error) {

@@ -118,9 +118,20 @@ func (s *store) meta() *metapb.Store {
 	return &metapb.Store{Id: s.id, Address: s.address, State: metapb.StoreState_Up, NodeState: metapb.NodeState_Serving, Version: "8.5.0"}
 }
 
-// SetUp notes that a store stopped or came back. When leadersStay, regions led by it keep their unreachable leader;
-// otherwise they choose another of their peers whose store is up.
-func (c *Cluster) SetUp(storeID uint64, up, leadersStay bool) error {
+// Aftermath is what becomes of the regions a stopped store leads.
+type Aftermath int
+
+const (
+	// Elect: another peer leads at once.
+	Elect Aftermath = iota
+	// Stay: nobody has noticed yet, everyone still names the unreachable leader.
+	Stay
+	// Leaderless: the peers have noticed, and have not chosen another yet.
+	Leaderless
+)
+
+// SetUp notes that a store stopped or came back. A store that comes back takes part in elections where there is no leader.
+func (c *Cluster) SetUp(storeID uint64, up bool, aftermath Aftermath) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.store(storeID)
@@ -128,13 +139,24 @@ func (c *Cluster) SetUp(storeID uint64, up, leadersStay bool) error {
 		return fmt.Errorf("no store %d", storeID)
 	}
 	s.up = up
-	if leadersStay {
-		return nil
+	for _, r := range c.regions {
+		switch {
+		case aftermath == Elect:
+			c.elect(r)
+		case aftermath == Leaderless && !up && r.leader != nil && r.leader.StoreId == storeID:
+			r.leader = nil
+		}
 	}
+	return nil
+}
+
+// Elect ends what [Stay] and [Leaderless] left: regions whose leader is not up choose another.
+func (c *Cluster) Elect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, r := range c.regions {
 		c.elect(r)
 	}
-	return nil
 }
 
 // Up tells whether the store runs.

@@ -15,6 +15,9 @@ func (t *TiKV) KvGet(ctx context.Context, r *kvrpcpb.GetRequest) (*kvrpcpb.GetRe
 		if problem != nil {
 			return &kvrpcpb.GetResponse{RegionError: problem}
 		}
+		if err := wrongKey(r.Context, one(r.Key)); err != nil {
+			return &kvrpcpb.GetResponse{Error: err}
+		}
 		value, found, err := t.data.Get(mvcc.SnapshotOf(r.Version, r.Context), r.Key)
 		return &kvrpcpb.GetResponse{Value: value, NotFound: !found && err == nil, Error: err}
 	})
@@ -24,6 +27,9 @@ func (t *TiKV) KvBatchGet(ctx context.Context, r *kvrpcpb.BatchGetRequest) (*kvr
 	return call(ctx, t, "BatchGet", r, r.Keys, func(_ mvcc.Range, problem *errorpb.Error) *kvrpcpb.BatchGetResponse {
 		if problem != nil {
 			return &kvrpcpb.BatchGetResponse{RegionError: problem}
+		}
+		if err := wrongKey(r.Context, r.Keys); err != nil {
+			return &kvrpcpb.BatchGetResponse{Error: err}
 		}
 		return &kvrpcpb.BatchGetResponse{Pairs: t.data.BatchGet(mvcc.SnapshotOf(r.Version, r.Context), r.Keys)}
 	})
@@ -40,13 +46,16 @@ func (t *TiKV) KvScan(ctx context.Context, r *kvrpcpb.ScanRequest) (*kvrpcpb.Sca
 		keys := mvcc.Range{Start: r.StartKey, End: r.EndKey}
 		if r.Reverse {
 			keys = mvcc.Range{Start: r.EndKey, End: r.StartKey}
-			if len(keys.End) == 0 {
-				return &kvrpcpb.ScanResponse{} // nothing is below the empty key
-			}
-			if len(keys.Start) == 0 {
-				keys.Start = region.Start
-			}
-		} else if len(keys.End) == 0 {
+		}
+		if err := wrongRange(r.Context, keys); err != nil {
+			return &kvrpcpb.ScanResponse{Error: err}
+		}
+		switch {
+		case r.Reverse && len(keys.End) == 0:
+			return &kvrpcpb.ScanResponse{} // nothing is below the empty key
+		case r.Reverse && len(keys.Start) == 0:
+			keys.Start = region.Start
+		case len(keys.End) == 0:
 			keys.End = region.End
 		}
 		if !covers(region, keys) {

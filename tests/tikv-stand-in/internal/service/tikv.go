@@ -100,6 +100,9 @@ func (t *TiKV) KvPrewrite(ctx context.Context, r *kvrpcpb.PrewriteRequest) (*kvr
 		if problem != nil {
 			return &kvrpcpb.PrewriteResponse{RegionError: problem}
 		}
+		if err := wrongKey(r.Context, mutated(r.Mutations)); err != nil {
+			return &kvrpcpb.PrewriteResponse{Errors: []mvcc.KeyError{err}}
+		}
 		done, errs := t.data.Prewrite(r)
 		return &kvrpcpb.PrewriteResponse{Errors: errs, MinCommitTs: done.MinCommitTS, OnePcCommitTs: done.OnePhaseCommitTS}
 	})
@@ -121,6 +124,9 @@ func (t *TiKV) KvPessimisticLock(ctx context.Context, r *kvrpcpb.PessimisticLock
 	return call(ctx, t, "PessimisticLock", r, mutated(r.Mutations), func(_ mvcc.Range, problem *errorpb.Error) *kvrpcpb.PessimisticLockResponse {
 		if problem != nil {
 			return &kvrpcpb.PessimisticLockResponse{RegionError: problem}
+		}
+		if err := wrongKey(r.Context, mutated(r.Mutations)); err != nil {
+			return &kvrpcpb.PessimisticLockResponse{Errors: []mvcc.KeyError{err}}
 		}
 		found, errs := t.data.AcquirePessimisticLocks(ctx, r)
 		return lockResponse(r, found, errs)
