@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/pingcap/kvproto/pkg/tikvpb"
@@ -259,6 +260,7 @@ func TestASlowStore(t *testing.T) {
 		done <- err
 	}()
 	for b.Faults.Counts(false)["Get"] == 0 {
+		time.Sleep(time.Millisecond)
 	}
 	cancel()
 	if err := <-done; status.Code(err) != codes.Canceled {
