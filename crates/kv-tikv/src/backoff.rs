@@ -14,6 +14,8 @@ pub struct Backoff<'a> {
     pauses: u32,
     /// Retries without a pause since the last one.
     hurries: u32,
+    /// Requests without an answer.
+    pub failures: u32,
 }
 
 impl<'a> Backoff<'a> {
@@ -27,6 +29,7 @@ impl<'a> Backoff<'a> {
             interrupt,
             pauses: 0,
             hurries: 0,
+            failures: 0,
         }
     }
 

@@ -49,7 +49,8 @@ impl Connector {
     pub fn endpoint(&self, address: &str) -> Result<Endpoint> {
         let host = address.split_once("://").map_or(address, |(_, host)| host);
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        let wrong = |error: tonic::transport::Error| Error::Unavailable(format!("address '{address}': {error}"));
+        let wrong =
+            |error: tonic::transport::Error| Error::Unavailable(format!("address '{address}': {error}"));
         let endpoint = Endpoint::from_shared(format!("{scheme}://{host}"))
             .map_err(wrong)?
             .connect_timeout(self.connect_timeout)

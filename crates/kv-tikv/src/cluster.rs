@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// Regions read from PD at a time: a miss is seldom alone.
 const REGIONS_AHEAD: i32 = 32;
 
+/// Failures after which PD is asked anew where a region is.
+const PEERS_TRIED: u32 = 3;
+
 /// A cluster and what is known of it.
 pub struct Cluster {
     pub pd: PdClient,
@@ -107,7 +110,8 @@ impl Cluster {
     }
 
     pub fn timestamp(&self) -> Result<Timestamp> {
-        self.oracle.timestamp(Instant::now() + self.options.operation_timeout)
+        self.oracle
+            .timestamp(Instant::now() + self.options.operation_timeout)
     }
 
     /// The region that contains a key.
@@ -166,7 +170,12 @@ impl Cluster {
     }
 
     /// Sends a command to a region, without waiting for the answer.
-    pub fn send<C: Command>(&self, region: Arc<Region>, mut command: C, deadline: Instant) -> Result<Sent<C>> {
+    pub fn send<C: Command>(
+        &self,
+        region: Arc<Region>,
+        mut command: C,
+        deadline: Instant,
+    ) -> Result<Sent<C>> {
         let context = command.context_mut();
         region.fill(context);
         context.api_version = self.keyspace.api_version;
@@ -184,7 +193,12 @@ impl Cluster {
     }
 
     /// Sends a command to the region of `key` until it is answered.
-    pub fn call<C: Command + Clone>(&self, key: &[u8], command: &C, backoff: &mut Backoff) -> Result<C::Answer> {
+    pub fn call<C: Command + Clone>(
+        &self,
+        key: &[u8],
+        command: &C,
+        backoff: &mut Backoff,
+    ) -> Result<C::Answer> {
         loop {
             let region = self.region(key, backoff)?;
             let deadline = backoff.request_deadline(self.options.request_timeout);
@@ -219,9 +233,13 @@ impl Cluster {
             for current in &mismatch.current_regions {
                 let mut current = current.clone();
                 keys::decode_bounds(&mut current)?;
-                let on_same_store = |peer: &&crate::proto::metapb::Peer| peer.store_id == region.leader.store_id;
+                let on_same_store =
+                    |peer: &&crate::proto::metapb::Peer| peer.store_id == region.leader.store_id;
                 let leader = current.peers.iter().find(on_same_store).copied();
-                self.learn(vec![RegionInfo { region: current, leader }]);
+                self.learn(vec![RegionInfo {
+                    region: current,
+                    leader,
+                }]);
             }
             return backoff.hurry(&"the region splits");
         }
@@ -237,7 +255,10 @@ impl Cluster {
             });
         }
         if let Some(full) = &error.disk_full {
-            return Err(Error::DiskFull(format!("stores {:?}: {}", full.store_id, full.reason)));
+            return Err(Error::DiskFull(format!(
+                "stores {:?}: {}",
+                full.store_id, full.reason
+            )));
         }
         if let Some(undetermined) = &error.undetermined_result {
             return Err(Error::Undetermined(undetermined.message.clone()));
@@ -260,11 +281,11 @@ impl Cluster {
         tracing::debug!(region = region.id, store = region.leader.store_id, %error, "no answer");
         self.stores.forget_unless_connected(region.leader.store_id);
         self.regions.try_next_leader(region);
+        backoff.failures += 1;
+        if backoff.failures.is_multiple_of(PEERS_TRIED) {
+            // All of them may be elsewhere by now; PD knows.
+            self.regions.forget(region);
+        }
         backoff.pause(error)
-    }
-
-    /// Asks PD anew where a region is: for who has tried all its peers.
-    pub fn forget_region(&self, region: &Region) {
-        self.regions.forget(region);
     }
 }

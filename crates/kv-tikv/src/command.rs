@@ -5,7 +5,9 @@ use crate::proto::kvrpcpb::*;
 use bytes::Bytes;
 use kv::{Error, Result};
 use prost::Message;
-use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint, key_len};
+use prost::encoding::{
+    WireType, decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint, key_len,
+};
 
 /// A request to one region.
 pub trait Command: Message {

@@ -127,7 +127,10 @@ impl Commit<'_> {
             },
             txn_size: u64::try_from(self.writes.len()).unwrap_or(u64::MAX),
             for_update_ts: self.for_update_ts,
-            min_commit_ts: self.min_commit_ts.max(self.start_ts + 1).max(self.for_update_ts + 1),
+            min_commit_ts: self
+                .min_commit_ts
+                .max(self.start_ts + 1)
+                .max(self.for_update_ts + 1),
             try_one_pc: one_phase,
             max_commit_ts: 0,
         }
@@ -210,9 +213,15 @@ impl Commit<'_> {
     /// The answer to a one-phase commit was lost and will not be had: what became of it?
     fn look_into(&self, error: Error, backoff: &Backoff) -> Result<Option<Ended>> {
         // Its own patience: the commit's is used up. Not interrupted: half a second more, and the answer is certain.
-        let patience = backoff.deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(3));
+        let patience = backoff
+            .deadline
+            .saturating_duration_since(Instant::now())
+            .max(Duration::from_secs(3));
         let mut backoff = Backoff::new(patience, None);
-        match self.cluster.fate_of_own(&self.primary, self.start_ts, &mut backoff) {
+        match self
+            .cluster
+            .fate_of_own(&self.primary, self.start_ts, &mut backoff)
+        {
             Ok(Fate::Committed(commit_ts)) => Ok(Some(Ended::Committed {
                 commit_ts,
                 secondaries: Vec::new(),

@@ -248,7 +248,10 @@ impl Drop for Connection {
 async fn serve(endpoint: Endpoint, link: &Arc<Link>) -> Result<(), String> {
     let uri = endpoint.uri().clone();
     let told = |what: &dyn std::fmt::Display| format!("store {uri}: {what}");
-    let channel = endpoint.connect().await.map_err(|error| told(&with_cause(&error)))?;
+    let channel = endpoint
+        .connect()
+        .await
+        .map_err(|error| told(&with_cause(&error)))?;
     let mut grpc = Grpc::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
     grpc.ready().await.map_err(|error| told(&with_cause(&error)))?;
     let codec = ProstCodec::<BatchCommandsRequest, BatchCommandsResponse>::default();

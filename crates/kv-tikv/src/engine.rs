@@ -11,7 +11,7 @@ use crate::transaction::TikvTransaction;
 use kv::lock_table::{COLLECTOR, Owner};
 use kv::{
     Engine, EngineTransaction, Error, GcReport, KeyRange, LATEST, Limits, LockStats, LockTable, Pins, Result,
-    ScanRequest, Timestamp, Visit, VisitBatch, timestamp_to_ms,
+    ScanRequest, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +49,12 @@ impl Shared {
     }
 
     /// Takes note of a commit, and has its other keys committed by someone else.
-    pub fn committed(&self, start_ts: Timestamp, commit_ts: Timestamp, secondaries: Vec<Vec<u8>>) -> Timestamp {
+    pub fn committed(
+        &self,
+        start_ts: Timestamp,
+        commit_ts: Timestamp,
+        secondaries: Vec<Vec<u8>>,
+    ) -> Timestamp {
         self.newest_commit.fetch_max(commit_ts, Ordering::SeqCst);
         self.commits.fetch_add(1, Ordering::Relaxed);
         if !secondaries.is_empty() {
@@ -85,7 +90,9 @@ impl TikvEngine {
             return Err(Error::Unavailable("no address of PD".into()));
         }
         let cluster = Cluster::connect(options)?;
-        let safe_point = cluster.pd.gc_safe_point(Instant::now() + cluster.options.operation_timeout)?;
+        let safe_point = cluster
+            .pd
+            .gc_safe_point(Instant::now() + cluster.options.operation_timeout)?;
         let shared = Arc::new(Shared {
             locks: LockTable::new(),
             sharing: Sharing::default(),
@@ -183,9 +190,9 @@ impl Engine for TikvEngine {
         outcome
     }
 
-    fn begin(&self, start_ts: Timestamp, optimistic: bool) -> Result<Box<dyn EngineTransaction>> {
+    fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {
         let shared = Arc::clone(&self.shared);
-        Ok(Box::new(TikvTransaction::new(shared, start_ts, optimistic)?))
+        Ok(Box::new(TikvTransaction::new(shared, start_ts, options)?))
     }
 
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
@@ -238,7 +245,10 @@ impl Engine for TikvEngine {
         let now_ms = timestamp_to_ms(self.shared.cluster.oracle.estimate());
         let oldest_age_ms = oldest.map_or(0, |ts| now_ms.saturating_sub(timestamp_to_ms(ts)));
         vec![
-            ("commits_total", self.shared.commits.load(Ordering::Relaxed) as f64),
+            (
+                "commits_total",
+                self.shared.commits.load(Ordering::Relaxed) as f64,
+            ),
             ("locks_held", locks.held as f64),
             ("locks_waiting", locks.waiting as f64),
             ("lock_waits_total", locks.waits as f64),

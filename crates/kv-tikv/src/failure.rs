@@ -56,7 +56,13 @@ mod tests {
             }),
             ..Default::default()
         };
-        assert_eq!(of_key(&error, 5), Error::WriteConflict { start_ts: 5, conflict_ts: 8 });
+        assert_eq!(
+            of_key(&error, 5),
+            Error::WriteConflict {
+                start_ts: 5,
+                conflict_ts: 8
+            }
+        );
         if let Some(conflict) = &mut error.conflict {
             conflict.reason = SELF_ROLLED_BACK;
         }

@@ -8,6 +8,9 @@ use kv::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Requests of one fan-out on their way at a time: a large transaction is not to be in flight as a whole.
+const IN_FLIGHT_MAX: usize = 32;
+
 /// Something that is asked for under a key.
 pub trait Item {
     fn key(&self) -> &[u8];
@@ -39,7 +42,12 @@ pub struct Batch {
 
 impl Cluster {
     /// Items by region, in the order in which their regions come first.
-    pub fn group<T: Item>(&self, items: Vec<T>, batch: Batch, backoff: &mut Backoff) -> Result<Vec<Group<T>>> {
+    pub fn group<T: Item>(
+        &self,
+        items: Vec<T>,
+        batch: Batch,
+        backoff: &mut Backoff,
+    ) -> Result<Vec<Group<T>>> {
         let mut groups: Vec<(Group<T>, usize)> = Vec::new();
         let mut open: HashMap<u64, usize> = HashMap::new();
         let mut last: Option<Arc<Region>> = None;
@@ -54,7 +62,10 @@ impl Cluster {
                 group.items.len() < batch.items_max && filled + bytes <= batch.bytes_max
             };
             let index = open.get(&region.id).copied();
-            match index.and_then(|index| groups.get_mut(index)).filter(|group| has_room(group)) {
+            match index
+                .and_then(|index| groups.get_mut(index))
+                .filter(|group| has_room(group))
+            {
                 Some((group, filled)) => {
                     group.items.push(item);
                     *filled += bytes;
@@ -84,55 +95,68 @@ impl Cluster {
         mut answer: impl FnMut(Vec<T>, C::Answer, &mut Backoff) -> Result<Vec<T>>,
     ) -> Result<()> {
         let mut todo = items;
-        let mut failures = 0;
         while !todo.is_empty() {
-            let deadline = backoff.request_deadline(self.options.request_timeout);
-            let mut first_error: Option<Error> = None;
-            let mut on_the_way: Vec<(Sent<C>, Vec<T>)> = Vec::new();
-            for Group { region, items } in self.group(std::mem::take(&mut todo), batch, backoff)? {
-                match self.send(region, request(&items), deadline) {
-                    Ok(sent) => on_the_way.push((sent, items)),
-                    Err(error) => {
-                        first_error.get_or_insert(error);
-                        break;
-                    }
+            let mut groups = self.group(std::mem::take(&mut todo), batch, backoff)?.into_iter();
+            loop {
+                let window: Vec<Group<T>> = groups.by_ref().take(IN_FLIGHT_MAX).collect();
+                if window.is_empty() {
+                    break;
                 }
-            }
-            let mut refusals = Vec::new();
-            for (mut sent, items) in on_the_way {
-                match sent.wait(None) {
-                    Ok(Outcome::Answered(answered)) => match answer(items, answered, backoff) {
-                        Ok(again) => todo.extend(again),
-                        Err(error) => {
-                            first_error.get_or_insert(error);
-                        }
-                    },
-                    Ok(other) => {
-                        refusals.push((sent.region, other));
-                        todo.extend(items);
-                    }
-                    Err(error) => {
-                        first_error.get_or_insert(error);
-                    }
-                }
-            }
-            if let Some(error) = first_error {
-                return Err(error);
-            }
-            for (region, refusal) in refusals {
-                match refusal {
-                    Outcome::Refused(error) => self.refused(&region, &error, backoff)?,
-                    Outcome::Failed(error) => {
-                        failures += 1;
-                        if failures % 4 == 0 {
-                            self.forget_region(&region);
-                        }
-                        self.failed(&region, &error, backoff)?;
-                    }
-                    Outcome::Answered(_) => {}
-                }
+                todo.extend(self.ask_groups(window, backoff, &mut request, &mut answer)?);
             }
         }
         Ok(())
+    }
+
+    /// One round of [`Cluster::fan_out`]; what has to be asked again.
+    fn ask_groups<T: Item, C: Command>(
+        &self,
+        groups: Vec<Group<T>>,
+        backoff: &mut Backoff,
+        request: &mut impl FnMut(&[T]) -> C,
+        answer: &mut impl FnMut(Vec<T>, C::Answer, &mut Backoff) -> Result<Vec<T>>,
+    ) -> Result<Vec<T>> {
+        let deadline = backoff.request_deadline(self.options.request_timeout);
+        let mut again = Vec::new();
+        let mut first_error: Option<Error> = None;
+        let mut on_the_way: Vec<(Sent<C>, Vec<T>)> = Vec::new();
+        for Group { region, items } in groups {
+            match self.send(region, request(&items), deadline) {
+                Ok(sent) => on_the_way.push((sent, items)),
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                    break;
+                }
+            }
+        }
+        let mut refusals = Vec::new();
+        for (mut sent, items) in on_the_way {
+            match sent.wait(None) {
+                Ok(Outcome::Answered(answered)) => match answer(items, answered, backoff) {
+                    Ok(items) => again.extend(items),
+                    Err(error) => {
+                        first_error.get_or_insert(error);
+                    }
+                },
+                Ok(other) => {
+                    refusals.push((sent.region, other));
+                    again.extend(items);
+                }
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        if let Some(error) = first_error {
+            return Err(error);
+        }
+        for (region, refusal) in refusals {
+            match refusal {
+                Outcome::Refused(error) => self.refused(&region, &error, backoff)?,
+                Outcome::Failed(error) => self.failed(&region, &error, backoff)?,
+                Outcome::Answered(_) => {}
+            }
+        }
+        Ok(again)
     }
 }

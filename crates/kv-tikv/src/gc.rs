@@ -76,10 +76,15 @@ fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
     let (_, oldest_pin) = shared.pins.live();
     let hold_max_ms = milliseconds(shared.cluster.options.gc_hold_max);
     let longest = timestamp_from_ms(timestamp_to_ms(now).saturating_sub(hold_max_ms));
-    let oldest = oldest_pin.map_or(now, |pin| pin.max(longest)).min(wanted(shared, now));
+    let oldest = oldest_pin
+        .map_or(now, |pin| pin.max(longest))
+        .min(wanted(shared, now));
     let ttl_s = i64::try_from(shared.gc.hold_ttl.as_secs().max(1)).unwrap_or(i64::MAX);
     let deadline = told_at + shared.cluster.options.operation_timeout;
-    let answer = shared.cluster.pd.hold_gc(&shared.gc.service, ttl_s, oldest, deadline)?;
+    let answer = shared
+        .cluster
+        .pd
+        .hold_gc(&shared.gc.service, ttl_s, oldest, deadline)?;
     if shared.cluster.options.background {
         *shared.gc.held_until.lock() = Some(told_at + shared.gc.hold_ttl);
     }
@@ -182,7 +187,8 @@ fn report_and_collect(shared: &Shared, interval: Duration) -> Result<()> {
     // What others have collected cannot be read here either.
     shared.pins.advance(current);
     let reachable = wanted(shared, now).min(oldest);
-    let is_due = timestamp_to_ms(reachable) >= timestamp_to_ms(current).saturating_add(milliseconds(interval));
+    let is_due =
+        timestamp_to_ms(reachable) >= timestamp_to_ms(current).saturating_add(milliseconds(interval));
     if is_due {
         collect(shared)?;
     }

@@ -57,7 +57,10 @@ impl Io {
 
 fn start_one(index: usize) -> Result<IoThread> {
     let failed = |error: std::io::Error| Error::Unavailable(format!("no thread for the network: {error}"));
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
     let handle = runtime.handle().clone();
     let (stop, stopped) = oneshot::channel();
     let thread = thread::Builder::new()

@@ -51,8 +51,9 @@ pub fn decode(encoded: &[u8]) -> Option<Vec<u8>> {
 pub fn decode_bounds(region: &mut metapb::Region) -> Result<()> {
     for bound in [&mut region.start_key, &mut region.end_key] {
         if !bound.is_empty() {
-            let key = decode(bound)
-                .ok_or_else(|| Error::Unavailable(format!("region {} has a bound that is no key", region.id)))?;
+            let key = decode(bound).ok_or_else(|| {
+                Error::Unavailable(format!("region {} has a bound that is no key", region.id))
+            })?;
             *bound = Bytes::from(key);
         }
     }
@@ -138,7 +139,11 @@ mod tests {
                 assert_eq!(decode(&encoded[..len]), None);
             }
         }
-        assert_eq!(decode(&[b'a', b'b', 0, 0, 0, 0, 0, 1, 0xF9]), None, "padding is zero");
+        assert_eq!(
+            decode(&[b'a', b'b', 0, 0, 0, 0, 0, 1, 0xF9]),
+            None,
+            "padding is zero"
+        );
         assert_eq!(decode(&[0, 0, 0, 0, 0, 0, 0, 0, 3]), None, "no such marker");
     }
 
@@ -146,7 +151,10 @@ mod tests {
     fn a_keyspace_is_a_prefix_and_bounded() {
         let keyspace = Keyspace::with_id(0x01_0203);
         assert_eq!(keyspace.key(b"k"), [b'x', 1, 2, 3, b'k']);
-        assert_eq!(keyspace.range(&KeyRange::all()), KeyRange::new([b'x', 1, 2, 3], [b'x', 1, 2, 4]));
+        assert_eq!(
+            keyspace.range(&KeyRange::all()),
+            KeyRange::new([b'x', 1, 2, 3], [b'x', 1, 2, 4])
+        );
         assert_eq!(keyspace.strip(&[b'x', 1, 2, 3, 9]), Some(&[9][..]));
         assert_eq!(keyspace.strip(&[b'x', 1, 2, 4, 9]), None);
         let whole = Keyspace::whole(4);

@@ -1,14 +1,14 @@
 //! The engine on a TiKV cluster, and the only crate that speaks to TiKV and PD.
 //!
-//! [`open`] gives a [`kv::Store`]. The client is our own, on the public gRPC interface ([`proto`]): it sends autocommit
+//! [`open`] gives a [`kv::Store`]. The client is our own, on the public gRPC interface (`proto`): it sends autocommit
 //! point reads without a timestamp, multiplexes the commands of all threads over one stream per store
-//! ([`connection`]), and says what the contract needs of lock requests. From the wire up:
+//! (`connection`), and says what the contract needs of lock requests. From the wire up:
 //!
-//! - [`io`], [`channel`], [`connection`], [`stores`]: threads, TLS, batched commands, one stream per store.
-//! - [`pd`]: members, timestamps, regions, safe points. [`region`]: where keys are, as far as known.
-//! - [`cluster`], [`fan_out`]: commands to regions, tried again when those have moved. [`resolve`]: locks of others.
-//! - [`read`], [`scan`], [`ranges`]; [`locks`], [`sharing`], [`keeper`]; [`commit`].
-//! - [`transaction`], [`engine`], [`gc`]: the contract.
+//! - `io`, `channel`, `connection`, `stores`: threads, TLS, batched commands, one stream per store.
+//! - `pd`: members, timestamps, regions, safe points. `region`: where keys are, as far as known.
+//! - `cluster`, `fan_out`: commands to regions, tried again when those have moved. `resolve`: locks of others.
+//! - `read`, `scan`, `ranges`; `locks`, `sharing`, `keeper`; `commit`.
+//! - `transaction`, `engine`, `gc`: the contract.
 //!
 //! Everything blocks on the caller's thread; the I/O threads only move bytes.
 

@@ -155,6 +155,10 @@ impl ClusterLocks {
             // What may still arrive must be older than what is asked for now.
             self.for_update_ts = cluster.timestamp()?;
         }
+        if let Some(since) = request.unchanged_since {
+            // A release names the newest.
+            self.for_update_ts = self.for_update_ts.max(since);
+        }
         let mut todo = keys;
         while !todo.is_empty() {
             let mut groups = cluster.group(std::mem::take(&mut todo), LOCK_BATCH, &mut backoff)?;
@@ -176,14 +180,22 @@ impl ClusterLocks {
         Ok(())
     }
 
-    fn command(&self, cluster: &Cluster, keys: &[Vec<u8>], request: Request, deadline: Option<Instant>) -> PessimisticLockRequest {
+    fn command(
+        &self,
+        cluster: &Cluster,
+        keys: &[Vec<u8>],
+        request: Request,
+        deadline: Option<Instant>,
+    ) -> PessimisticLockRequest {
         let for_update_ts = request.unchanged_since.unwrap_or(self.for_update_ts);
         let mutation = |key: &Vec<u8>| Mutation {
             op: op::PESSIMISTIC_LOCK,
             key: key.clone(),
             value: Bytes::new(),
         };
-        let remaining = deadline.map_or(WAIT_SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
+        let remaining = deadline.map_or(WAIT_SLICE, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        });
         let now = cluster.oracle.estimate();
         PessimisticLockRequest {
             context: None,
@@ -245,7 +257,9 @@ impl ClusterLocks {
                     take(keys, &answer, got);
                     Ok(Vec::new())
                 }
-                Outcome::Answered(answer) => self.refusal(cluster, keys, &answer.errors, request, deadline, backoff, got),
+                Outcome::Answered(answer) => {
+                    self.refusal(cluster, keys, &answer.errors, request, deadline, backoff, got)
+                }
                 Outcome::Refused(error) => cluster.refused(&sent.region, &error, backoff).map(|()| keys),
                 Outcome::Failed(error) => {
                     if error.may_have_run() {
@@ -283,7 +297,9 @@ impl ClusterLocks {
         if errors.iter().any(|error| is_conflict(&error)) {
             if request.unchanged_since.is_some() {
                 let conflict = errors.iter().find(is_conflict);
-                return Err(conflict.map_or_else(failure::locks_lost, |error| failure::of_key(error, self.start_ts)));
+                return Err(
+                    conflict.map_or_else(failure::locks_lost, |error| failure::of_key(error, self.start_ts))
+                );
             }
             // Someone committed since; lock what is newest now.
             self.for_update_ts = cluster.timestamp()?;
@@ -343,7 +359,12 @@ impl ClusterLocks {
 }
 
 /// Releases pessimistic locks. What cannot be reached runs out of its time.
-pub fn release(cluster: &Cluster, start_ts: Timestamp, for_update_ts: Timestamp, keys: Vec<Vec<u8>>) -> Result<()> {
+pub fn release(
+    cluster: &Cluster,
+    start_ts: Timestamp,
+    for_update_ts: Timestamp,
+    keys: Vec<Vec<u8>>,
+) -> Result<()> {
     if keys.is_empty() {
         return Ok(());
     }

@@ -21,7 +21,8 @@ pub struct TlsOptions {
 pub struct TikvOptions {
     /// PD's addresses, `host:port`.
     pub endpoints: Vec<String>,
-    /// Which of the cluster's databases; see [`crate::keyspace`].
+    /// Which of the cluster's databases (API version 2): its keys get the public prefix, `x` and the keyspace's id. `None`:
+    /// the whole cluster (API version 1), with keys as they are.
     pub keyspace: Option<String>,
     /// `None`: in the clear.
     pub tls: Option<TlsOptions>,
@@ -91,13 +92,21 @@ impl FromStr for TikvOptions {
 
     /// `tikv://PD1:2379,PD2:2379[/KEYSPACE]`.
     fn from_str(url: &str) -> Result<Self> {
-        let wrong = |what: &str| Error::Unavailable(format!("{what} in '{url}'; expected tikv://HOST:PORT[,HOST:PORT...][/KEYSPACE]"));
+        let wrong = |what: &str| {
+            Error::Unavailable(format!(
+                "{what} in '{url}'; expected tikv://HOST:PORT[,HOST:PORT...][/KEYSPACE]"
+            ))
+        };
         let rest = url.strip_prefix("tikv://").ok_or_else(|| wrong("no tikv://"))?;
         let (hosts, keyspace) = match rest.split_once('/') {
             Some((hosts, keyspace)) => (hosts, Some(keyspace).filter(|name| !name.is_empty())),
             None => (rest, None),
         };
-        if keyspace.is_some_and(|name| !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')) {
+        if keyspace.is_some_and(|name| {
+            !name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        }) {
             return Err(wrong("a keyspace's name has letters, digits, '_' and '-' only:"));
         }
         let endpoints: Vec<String> = hosts.split(',').map(str::to_owned).collect();
@@ -126,7 +135,15 @@ mod tests {
         assert_eq!(options.keyspace.as_deref(), Some("shop"));
         let options: TikvOptions = "tikv://pd1:2379".parse().unwrap();
         assert_eq!(options.keyspace, None);
-        for wrong in ["", "pd1:2379", "tikv://", "tikv://pd1", "tikv://pd1:x", "tikv://pd1:2379,", "tikv://a:1/b/c"] {
+        for wrong in [
+            "",
+            "pd1:2379",
+            "tikv://",
+            "tikv://pd1",
+            "tikv://pd1:x",
+            "tikv://pd1:2379,",
+            "tikv://a:1/b/c",
+        ] {
             assert!(wrong.parse::<TikvOptions>().is_err(), "{wrong}");
         }
     }

@@ -33,7 +33,8 @@ impl Cluster {
             let end = last.region.end_key.to_vec();
             for info in &found {
                 let key = &info.region.start_key;
-                if *key > whole.start && *key < whole.end
+                if *key > whole.start
+                    && *key < whole.end
                     && let Some(key) = self.keyspace.strip(key)
                 {
                     boundaries.push(key.to_vec());
@@ -50,38 +51,49 @@ impl Cluster {
     /// At most `parts` parts of about equal size: whole regions, or if there are too few, by a sample of the keys.
     pub fn split_range(&self, range: &KeyRange, parts: usize, ts: Timestamp) -> Result<Vec<KeyRange>> {
         let mut points = self.boundaries(range)?;
-        if points.len() + 1 < parts * 2 {
-            points = match self.sample(range, ts)? {
-                Some(keys) if keys.len() < PART_KEYS_MIN => Vec::new(),
-                Some(keys) => {
-                    let parts = parts.min(keys.len() / PART_KEYS_MIN).max(1);
-                    (1..parts).filter_map(|part| keys.get(keys.len() * part / parts).cloned()).collect()
-                }
-                None => points,
-            };
+        // Regions are about equal where there are many; else it takes a look at the keys, to a limit.
+        let sample_keys = if points.len() + 1 < parts * 2 {
+            SAMPLE_KEYS
+        } else {
+            SAMPLE_KEYS / 8
+        };
+        if let Some(keys) = self.all_keys(range, ts, sample_keys)? {
+            let parts = parts.min(keys.len() / PART_KEYS_MIN).max(1);
+            points = (1..parts)
+                .filter_map(|part| keys.get(keys.len() * part / parts).cloned())
+                .collect();
         }
         points.dedup();
         let parts = parts.min(points.len() + 1);
         let mut split = Vec::with_capacity(parts);
         let mut start = range.start.clone();
         for part in 1..parts {
-            let Some(point) = points.get((points.len() + 1) * part / parts - 1) else { break };
+            let Some(point) = points.get((points.len() + 1) * part / parts - 1) else {
+                break;
+            };
             if *point > start {
-                split.push(KeyRange::new(std::mem::replace(&mut start, point.clone()), point.clone()));
+                split.push(KeyRange::new(
+                    std::mem::replace(&mut start, point.clone()),
+                    point.clone(),
+                ));
             }
         }
         split.push(KeyRange::new(start, range.end.clone()));
         Ok(split)
     }
 
-    /// All keys of a range, if they are not too many.
-    fn sample(&self, range: &KeyRange, ts: Timestamp) -> Result<Option<Vec<Vec<u8>>>> {
+    /// All keys of a range, if they are fewer than `limit`.
+    fn all_keys(&self, range: &KeyRange, ts: Timestamp, limit: usize) -> Result<Option<Vec<Vec<u8>>>> {
         let mut keys = Vec::new();
         self.scan_keys(range, ts, &mut |key, _| {
             keys.push(key.to_vec());
-            if keys.len() < SAMPLE_KEYS { GO_ON } else { ControlFlow::Break(()) }
+            if keys.len() < limit {
+                GO_ON
+            } else {
+                ControlFlow::Break(())
+            }
         })?;
-        Ok((keys.len() < SAMPLE_KEYS).then_some(keys))
+        Ok((keys.len() < limit).then_some(keys))
     }
 
     /// Exact for what is small; regions are taken for average ones.
@@ -119,15 +131,20 @@ impl Cluster {
                 end_key: whole.end.clone(),
             };
             let failed = move |what: String| Error::Unavailable(format!("store {}: {what}", store.address));
-            self.io.run(Instant::now() + TIMEOUT, "destroying a range", async move {
-                let channel = endpoint.connect().await.map_err(|error| failed(error.to_string()))?;
-                let path = "/tikvpb.Tikv/UnsafeDestroyRange";
-                let answer: UnsafeDestroyRangeResponse = unary(channel, path, request).await.map_err(&failed)?;
-                match answer.error.is_empty() {
-                    true => Ok(()),
-                    false => Err(failed(answer.error)),
-                }
-            })?;
+            self.io
+                .run(Instant::now() + TIMEOUT, "destroying a range", async move {
+                    let channel = endpoint
+                        .connect()
+                        .await
+                        .map_err(|error| failed(error.to_string()))?;
+                    let path = "/tikvpb.Tikv/UnsafeDestroyRange";
+                    let answer: UnsafeDestroyRangeResponse =
+                        unary(channel, path, request).await.map_err(&failed)?;
+                    match answer.error.is_empty() {
+                        true => Ok(()),
+                        false => Err(failed(answer.error)),
+                    }
+                })?;
         }
         Ok(())
     }

@@ -82,7 +82,9 @@ impl Cluster {
             return Ok(keys.is_empty());
         };
         let deadline = backoff.request_deadline(self.options.request_timeout);
-        let outcome = self.send(region, request(&items, LATEST, &[]), deadline)?.wait(None)?;
+        let outcome = self
+            .send(region, request(&items, LATEST, &[]), deadline)?
+            .wait(None)?;
         let Outcome::Answered(answer) = outcome else {
             return Ok(false);
         };

@@ -102,7 +102,9 @@ impl Map {
         };
         // A region is never empty, but a damaged answer may say so, and BTreeMap panics on a reversed range.
         if region.end.is_empty() || region.start < region.end {
-            let inside = self.by_start.range::<[u8], _>((Bound::Included(region.start.as_slice()), end));
+            let inside = self
+                .by_start
+                .range::<[u8], _>((Bound::Included(region.start.as_slice()), end));
             stale.extend(inside.map(|(start, _)| start.clone()));
         }
         for start in stale {
@@ -156,7 +158,10 @@ impl RegionCache {
     /// Forgets what an error has shown to be stale, if it is still what is known.
     pub fn forget(&self, stale: &Region) {
         let mut map = self.map.write();
-        if map.by_id(stale.id).is_some_and(|known| known.epoch == stale.epoch) {
+        if map
+            .by_id(stale.id)
+            .is_some_and(|known| known.epoch == stale.epoch)
+        {
             map.remove(&stale.start);
         }
     }
@@ -228,7 +233,10 @@ mod tests {
         assert_eq!(found(&cache, "a"), Some(2), "an older state changes nothing");
         assert_eq!(cache.len(), 2);
         cache.insert(region(3, "c", "p", 3));
-        assert_eq!((found(&cache, "a"), found(&cache, "d"), found(&cache, "z")), (None, Some(3), None));
+        assert_eq!(
+            (found(&cache, "a"), found(&cache, "d"), found(&cache, "z")),
+            (None, Some(3), None)
+        );
         assert_eq!(cache.len(), 1);
     }
 
@@ -238,7 +246,10 @@ mod tests {
         cache.insert(region(1, "", "m", 1));
         cache.insert(region(2, "m", "", 1));
         let below = |end: &str| cache.find_below(end.as_bytes()).map(|region| region.id);
-        assert_eq!((below("m"), below("ma"), below("zz"), below("a")), (Some(1), Some(2), Some(2), Some(1)));
+        assert_eq!(
+            (below("m"), below("ma"), below("zz"), below("a")),
+            (Some(1), Some(2), Some(2), Some(1))
+        );
         assert_eq!(below(""), None);
     }
 

@@ -67,7 +67,9 @@ impl Cluster {
                 Fate::Pushed => ignored.push(lock.lock_version),
                 fate => {
                     self.clean_up(lock, fate, backoff)?;
-                    if read_ts != LATEST && !matches!(fate, Fate::Committed(commit_ts) if commit_ts <= read_ts) {
+                    if read_ts != LATEST
+                        && !matches!(fate, Fate::Committed(commit_ts) if commit_ts <= read_ts)
+                    {
                         ignored.push(lock.lock_version);
                     }
                 }
@@ -97,13 +99,9 @@ impl Cluster {
         if let Some(fate) = self.finished.get(lock.lock_version) {
             return Ok(fate);
         }
-        let mut current_ts = self.oracle.estimate();
-        let mut is_over = has_expired(lock, current_ts);
-        if is_over {
-            // Nobody is to lose his locks because of our clock.
-            current_ts = self.oracle.timestamp(backoff.deadline)?;
-            is_over = has_expired(lock, current_ts);
-        }
+        // Nobody is to lose his locks because of our clock.
+        let current_ts = self.oracle.timestamp(backoff.deadline)?;
+        let is_over = has_expired(lock, current_ts);
         let is_pessimistic = lock.lock_type == op::PESSIMISTIC_LOCK;
         let mut question = CheckTxnStatusRequest {
             primary_key: lock.primary_lock.to_vec(),
@@ -114,7 +112,11 @@ impl Cluster {
             ..Default::default()
         };
         let mut answer = self.call(&lock.primary_lock, &question, backoff)?;
-        if answer.error.as_ref().is_some_and(|error| error.txn_not_found.is_some()) {
+        if answer
+            .error
+            .as_ref()
+            .is_some_and(|error| error.txn_not_found.is_some())
+        {
             if !is_over {
                 // The primary may be on its way.
                 return Ok(Fate::Alive);
@@ -129,7 +131,9 @@ impl Cluster {
             };
         }
         let fate = match answer {
-            CheckTxnStatusResponse { commit_version, .. } if commit_version > 0 => Fate::Committed(commit_version),
+            CheckTxnStatusResponse { commit_version, .. } if commit_version > 0 => {
+                Fate::Committed(commit_version)
+            }
             CheckTxnStatusResponse { lock_ttl: 0, .. } => Fate::RolledBack,
             answer if answer.action == action::MIN_COMMIT_TS_PUSHED => Fate::Pushed,
             _ => Fate::Alive,
@@ -156,7 +160,9 @@ impl Cluster {
         let answer = self.call(primary, &question, backoff)?;
         Ok(match answer {
             CheckTxnStatusResponse { error: Some(_), .. } => Fate::Alive,
-            CheckTxnStatusResponse { commit_version, .. } if commit_version > 0 => Fate::Committed(commit_version),
+            CheckTxnStatusResponse { commit_version, .. } if commit_version > 0 => {
+                Fate::Committed(commit_version)
+            }
             CheckTxnStatusResponse { lock_ttl: 0, .. } => Fate::RolledBack,
             _ => Fate::Alive,
         })

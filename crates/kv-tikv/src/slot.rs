@@ -34,7 +34,11 @@ impl<T> Slot<T> {
     /// # Errors
     /// [`Error::Interrupted`]; the answer may still come.
     pub fn wait(&self, deadline: Instant, interrupt: Option<&Interrupt>) -> Result<Option<T>> {
-        debug_assert_eq!(thread::current().id(), self.waiter.id(), "waits on another thread's slot");
+        debug_assert_eq!(
+            thread::current().id(),
+            self.waiter.id(),
+            "waits on another thread's slot"
+        );
         let _wake_guard = interrupt.map(Interrupt::wake_me);
         let mut grace_end = None;
         loop {
@@ -44,7 +48,9 @@ impl<T> Slot<T> {
             let now = Instant::now();
             let mut remaining = deadline.saturating_duration_since(now);
             if interrupt.is_some_and(Interrupt::is_raised) {
-                let grace = grace_end.get_or_insert(now + GRACE).saturating_duration_since(now);
+                let grace = grace_end
+                    .get_or_insert(now + GRACE)
+                    .saturating_duration_since(now);
                 if grace.is_zero() {
                     return Err(Error::Interrupted);
                 }

@@ -78,8 +78,12 @@ impl Stores {
         let is_connected = |store: &Store| {
             store.connections.iter().any(|slot| {
                 let slot = slot.lock();
-                slot.connection.as_ref().is_some_and(|connection| connection.is_open())
-                    || slot.opened.is_some_and(|opened| opened.elapsed() < RECONNECT_PAUSE)
+                slot.connection
+                    .as_ref()
+                    .is_some_and(|connection| connection.is_open())
+                    || slot
+                        .opened
+                        .is_some_and(|opened| opened.elapsed() < RECONNECT_PAUSE)
             })
         };
         if store.is_some_and(|store| !is_connected(&store)) {
@@ -98,8 +102,14 @@ impl Stores {
             match &slot.connection {
                 Some(connection) if connection.is_open() => Arc::clone(connection),
                 _ => {
-                    if slot.opened.is_some_and(|opened| opened.elapsed() < RECONNECT_PAUSE) {
-                        return Err(CallError::Unsent(format!("store {} is not connected", store.address)));
+                    if slot
+                        .opened
+                        .is_some_and(|opened| opened.elapsed() < RECONNECT_PAUSE)
+                    {
+                        return Err(CallError::Unsent(format!(
+                            "store {} is not connected",
+                            store.address
+                        )));
                     }
                     let endpoint = self
                         .connector

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
 use kv::{
     Durability, EngineTransaction, Error, LATEST, LockMode, LockOptions, LockWait, Locked, Result, Timestamp,
-    WriteBuffer,
+    TxnOptions, WriteBuffer,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub struct TikvTransaction {
     owner: Owner,
     start_ts: Timestamp,
     optimistic: bool,
+    /// May commit at any moment since its start; see [`TxnOptions::single_statement`].
+    single_statement: bool,
     held: HashMap<Arc<[u8]>, Held>,
     /// Once there is a lock in the cluster.
     cluster: Option<ClusterLocks>,
@@ -48,13 +50,14 @@ pub struct TikvTransaction {
 
 impl TikvTransaction {
     /// `start_ts` has been pinned by the caller; it stays pinned until the end, whatever the caller reads by then.
-    pub fn new(shared: Arc<Shared>, start_ts: Timestamp, optimistic: bool) -> Result<Self> {
+    pub fn new(shared: Arc<Shared>, start_ts: Timestamp, options: &TxnOptions) -> Result<Self> {
         shared.pins.pin(start_ts)?;
         Ok(Self {
             owner: shared.new_owner(),
             shared,
             start_ts,
-            optimistic,
+            optimistic: options.optimistic,
+            single_statement: options.single_statement,
             held: HashMap::new(),
             cluster: None,
             changed: HashMap::new(),
@@ -205,7 +208,12 @@ impl TikvTransaction {
         Ok(())
     }
 
-    fn lock_exclusively(&mut self, keys: &[&[u8]], request: Request, got: &mut HashMap<Vec<u8>, Got>) -> Result<()> {
+    fn lock_exclusively(
+        &mut self,
+        keys: &[&[u8]],
+        request: Request,
+        got: &mut HashMap<Vec<u8>, Got>,
+    ) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let keyspace = &shared.cluster.keyspace;
         let prefixed = keys.iter().map(|key| keyspace.key(key)).collect();
@@ -258,12 +266,17 @@ impl TikvTransaction {
         if missing.is_empty() {
             return Ok(locked);
         }
-        let wanted: Vec<Vec<u8>> = missing.iter().filter_map(|index| keys.get(*index).cloned()).collect();
-        self.shared.cluster.batch_get(&wanted, LATEST, &mut |position, value| {
-            if let Some(slot) = missing.get(position).and_then(|index| locked.get_mut(*index)) {
-                *slot = Locked::Value(value.map(<[u8]>::to_vec));
-            }
-        })?;
+        let wanted: Vec<Vec<u8>> = missing
+            .iter()
+            .filter_map(|index| keys.get(*index).cloned())
+            .collect();
+        self.shared
+            .cluster
+            .batch_get(&wanted, LATEST, &mut |position, value| {
+                if let Some(slot) = missing.get(position).and_then(|index| locked.get_mut(*index)) {
+                    *slot = Locked::Value(value.map(<[u8]>::to_vec));
+                }
+            })?;
         Ok(locked)
     }
 
@@ -344,8 +357,13 @@ impl TikvTransaction {
         let writes = self.writes(writes);
         let primary = primary_of(&writes);
         let mut backoff = cluster.backoff(Some(&options.interrupt));
+        // A second attempt must see what was in the way of the first.
+        let mut fresh = self.single_statement.then_some(self.start_ts);
         loop {
-            let now = self.shared.timestamp()?;
+            let now = match fresh.take() {
+                Some(ts) => ts,
+                None => self.shared.timestamp()?,
+            };
             let start_ts = if self.optimistic { self.start_ts } else { now };
             let commit = Commit {
                 cluster,
@@ -360,11 +378,17 @@ impl TikvTransaction {
                 lock_deadline: lock_deadline.filter(|_| self.optimistic),
             };
             match commit.run()? {
-                Ended::Committed { commit_ts, secondaries } => {
+                Ended::Committed {
+                    commit_ts,
+                    secondaries,
+                } => {
                     return Ok(self.shared.committed(start_ts, commit_ts, secondaries));
                 }
                 Ended::InTheWay(Error::WriteConflict { conflict_ts, .. }) if self.optimistic => {
-                    return Err(Error::WriteConflict { start_ts, conflict_ts });
+                    return Err(Error::WriteConflict {
+                        start_ts,
+                        conflict_ts,
+                    });
                 }
                 Ended::InTheWay(Error::LockTimeout) if !self.optimistic => {
                     if lock_deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -420,13 +444,20 @@ impl TikvTransaction {
             primary,
             writes,
             for_update_ts,
-            min_commit_ts: shared.timestamp()? + 1,
+            // Later than what anyone has begun to read before the commit was asked for.
+            min_commit_ts: match self.single_statement {
+                true => for_update_ts + 1,
+                false => shared.timestamp()? + 1,
+            },
             interrupt: &options.interrupt,
             lock_deadline: None,
         };
         let ended = commit.run()?;
         match ended {
-            Ended::Committed { commit_ts, secondaries } => {
+            Ended::Committed {
+                commit_ts,
+                secondaries,
+            } => {
                 if let Some(locks) = &mut self.cluster {
                     locks.take_keys();
                 }
@@ -454,7 +485,9 @@ impl TikvTransaction {
         let shared = Arc::clone(&self.shared);
         for (key, held) in self.held.drain() {
             if held.cluster == InCluster::Shared {
-                shared.sharing.leave(&shared.cluster, &shared.cluster.keyspace.key(&key));
+                shared
+                    .sharing
+                    .leave(&shared.cluster, &shared.cluster.keyspace.key(&key));
             }
             shared.locks.unlock(self.owner, &held.local);
         }
@@ -467,7 +500,9 @@ impl TikvTransaction {
 /// A key that is not empty, if there is one.
 fn primary_of(writes: &[Write]) -> Vec<u8> {
     let first = writes.iter().find(|write| !write.key.is_empty());
-    first.or(writes.first()).map_or_else(Vec::new, |write| write.key.clone())
+    first
+        .or(writes.first())
+        .map_or_else(Vec::new, |write| write.key.clone())
 }
 
 impl EngineTransaction for TikvTransaction {

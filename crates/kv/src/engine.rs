@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::lock::{LockOptions, LockStats, Locked};
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::timestamp::Timestamp;
+use crate::transaction::TxnOptions;
 use std::time::Duration;
 
 /// When a commit is acknowledged: `innodb_flush_log_at_trx_commit` 1, 2 and 0.
@@ -72,7 +73,7 @@ pub trait Engine: Send + Sync {
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
     /// Starts a transaction at `start_ts`, which the caller has pinned.
-    fn begin(&self, start_ts: Timestamp, optimistic: bool) -> Result<Box<dyn EngineTransaction>>;
+    fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
 
     /// Splits a range into at most `parts` of about equal size, in order and without gaps.
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;

@@ -80,15 +80,28 @@ impl PdClient {
             },
             deadline,
         )?;
-        answer.region.map(|region| region_info(region, answer.leader)).transpose()
+        answer
+            .region
+            .map(|region| region_info(region, answer.leader))
+            .transpose()
     }
 
     /// Up to `limit` regions that a range touches, in order. `end` may be empty: no bound.
-    pub fn regions(&self, start: &[u8], end: &[u8], limit: i32, deadline: Instant) -> Result<Vec<RegionInfo>> {
+    pub fn regions(
+        &self,
+        start: &[u8],
+        end: &[u8],
+        limit: i32,
+        deadline: Instant,
+    ) -> Result<Vec<RegionInfo>> {
         let answer = self.ask(
             ScanRegionsRequest {
                 start_key: keys::encode(start),
-                end_key: if end.is_empty() { Vec::new() } else { keys::encode(end) },
+                end_key: if end.is_empty() {
+                    Vec::new()
+                } else {
+                    keys::encode(end)
+                },
                 limit,
                 ..Default::default()
             },
@@ -119,7 +132,8 @@ impl PdClient {
         };
         let mut stores = self.ask(question, deadline)?.stores;
         stores.retain(|store| {
-            let is_columnar = |label: &metapb::StoreLabel| label.key == "engine" && label.value.starts_with("tiflash");
+            let is_columnar =
+                |label: &metapb::StoreLabel| label.key == "engine" && label.value.starts_with("tiflash");
             store.state != metapb::STATE_TOMBSTONE && !store.labels.iter().any(is_columnar)
         });
         Ok(stores)
@@ -141,7 +155,13 @@ impl PdClient {
 
     /// Holds garbage collection back at `safe_point` for `ttl_s` seconds (0: no longer) in the name of `service`.
     /// The answer is where the one who holds it back most has it.
-    pub fn hold_gc(&self, service: &str, ttl_s: i64, safe_point: Timestamp, deadline: Instant) -> Result<Timestamp> {
+    pub fn hold_gc(
+        &self,
+        service: &str,
+        ttl_s: i64,
+        safe_point: Timestamp,
+        deadline: Instant,
+    ) -> Result<Timestamp> {
         let question = UpdateServiceGcSafePointRequest {
             service_id: service.as_bytes().to_vec(),
             ttl: ttl_s,

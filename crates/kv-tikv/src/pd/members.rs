@@ -65,7 +65,10 @@ impl Members {
                 Err(reason) => reasons.push(format!("{address}: {reason}")),
             }
         }
-        Err(Error::Unavailable(format!("no PD leader: {}", reasons.join("; "))))
+        Err(Error::Unavailable(format!(
+            "no PD leader: {}",
+            reasons.join("; ")
+        )))
     }
 
     /// Forgets the leader after it failed to serve.
@@ -120,7 +123,10 @@ impl Members {
     }
 
     async fn connect(&self, address: &str) -> Result<Channel, String> {
-        let endpoint = self.connector.endpoint(address).map_err(|error| error.to_string())?;
+        let endpoint = self
+            .connector
+            .endpoint(address)
+            .map_err(|error| error.to_string())?;
         endpoint.connect().await.map_err(|error| with_cause(&error))
     }
 }
@@ -134,8 +140,12 @@ where
     let mut grpc = Grpc::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
     grpc.ready().await.map_err(|error| with_cause(&error))?;
     let codec = ProstCodec::<Q, A>::default();
-    grpc.unary(tonic::Request::new(question), PathAndQuery::from_static(path), codec)
-        .await
-        .map(tonic::Response::into_inner)
-        .map_err(|status| format!("{} ({:?})", status.message(), status.code()))
+    grpc.unary(
+        tonic::Request::new(question),
+        PathAndQuery::from_static(path),
+        codec,
+    )
+    .await
+    .map(tonic::Response::into_inner)
+    .map_err(|status| format!("{} ({:?})", status.message(), status.code()))
 }

@@ -84,7 +84,10 @@ impl Oracle {
         }
         let mut queue = self.shared.queue.lock();
         queue.waiting.retain(|other| !Arc::ptr_eq(other, &slot));
-        Err(Error::Unavailable(format!("no timestamp from PD in time ({})", queue.failure)))
+        Err(Error::Unavailable(format!(
+            "no timestamp from PD in time ({})",
+            queue.failure
+        )))
     }
 
     /// The highest timestamp seen so far: a lower limit of now.
@@ -95,7 +98,10 @@ impl Oracle {
     /// About what PD would answer, without asking: to judge ages by.
     pub fn estimate(&self) -> Timestamp {
         let shared = &self.shared;
-        let now_ms = shared.offset_ms.load(Ordering::Relaxed).saturating_add(shared.elapsed_ms());
+        let now_ms = shared
+            .offset_ms
+            .load(Ordering::Relaxed)
+            .saturating_add(shared.elapsed_ms());
         timestamp_from_ms(u64::try_from(now_ms).unwrap_or(0)).max(self.last())
     }
 }
@@ -121,7 +127,10 @@ impl Shared {
 
     fn answered(&self, answer: &TsoResponse) -> Result<(), String> {
         let header = answer.header.as_ref();
-        if let Some(error) = header.and_then(|header| header.error.as_ref()).filter(|error| error.r#type != 0) {
+        if let Some(error) = header
+            .and_then(|header| header.error.as_ref())
+            .filter(|error| error.r#type != 0)
+        {
             return Err(error.message.clone());
         }
         let timestamp = answer.timestamp.ok_or("an answer without a timestamp")?;
