@@ -6,6 +6,7 @@ use crate::commit::commit_secondaries;
 use crate::gc::{self, Collector};
 use crate::keeper::Keeper;
 use crate::options::TikvOptions;
+use crate::prober::{Prober, Txns};
 use crate::sharing::Sharing;
 use crate::transaction::TikvTransaction;
 use kv::lock_table::{COLLECTOR, Owner};
@@ -17,6 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// A commit is ahead of PD by one at most.
+const TIMESTAMPS_TRIED: usize = 100;
+
 /// What the engine, its transactions and its threads share.
 pub struct Shared {
     pub cluster: Arc<Cluster>,
@@ -24,6 +28,7 @@ pub struct Shared {
     pub sharing: Sharing,
     pub pins: Pins,
     pub keeper: Keeper,
+    pub prober_txns: Txns,
     pub gc: gc::State,
     background: Background,
     next_owner: AtomicU64,
@@ -40,12 +45,15 @@ impl Shared {
     /// A timestamp above all that this node has seen. (A store that commits in one phase chooses the next one itself,
     /// so PD may give the same a second time: to a snapshot, which sees the commit either way.)
     pub fn timestamp(&self) -> Result<Timestamp> {
-        loop {
+        for _ in 0..TIMESTAMPS_TRIED {
             let ts = self.cluster.timestamp()?;
             if ts > self.newest_commit.load(Ordering::SeqCst) {
                 return Ok(ts);
             }
         }
+        Err(Error::Unavailable(
+            "a store has committed far ahead of PD's timestamps".into(),
+        ))
     }
 
     /// Takes note of a commit, and has its other keys committed by someone else.
@@ -79,8 +87,9 @@ impl Shared {
 
 /// See the module.
 pub struct TikvEngine {
-    /// Before `shared`, so that its thread ends first.
+    /// Before `shared`, so that their threads end first.
     collector: Option<Collector>,
+    prober: Option<Prober>,
     shared: Arc<Shared>,
 }
 
@@ -98,6 +107,7 @@ impl TikvEngine {
             sharing: Sharing::default(),
             pins: Pins::new(Arc::new(AtomicU64::new(safe_point))),
             keeper: Keeper::start(&cluster),
+            prober_txns: Txns::default(),
             gc: gc::State::new(&cluster.options),
             background: Background::start(),
             next_owner: AtomicU64::new(COLLECTOR + 1),
@@ -109,13 +119,19 @@ impl TikvEngine {
             true => Some(Collector::start(&shared)?),
             false => None,
         };
-        Ok(Self { collector, shared })
+        let prober = Some(Prober::start(&shared));
+        Ok(Self {
+            collector,
+            prober,
+            shared,
+        })
     }
 }
 
 impl Drop for TikvEngine {
     fn drop(&mut self) {
         drop(self.collector.take());
+        drop(self.prober.take());
         gc::release_hold(&self.shared);
     }
 }

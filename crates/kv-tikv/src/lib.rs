@@ -7,7 +7,7 @@
 //! - `io`, `channel`, `connection`, `stores`: threads, TLS, batched commands, one stream per store.
 //! - `pd`: members, timestamps, regions, safe points. `region`: where keys are, as far as known.
 //! - `cluster`, `fan_out`: commands to regions, tried again when those have moved. `resolve`: locks of others.
-//! - `read`, `scan`, `ranges`; `locks`, `sharing`, `keeper`; `commit`.
+//! - `read`, `scan`, `ranges`; `locks`, `sharing`, `keeper`, `prober`; `commit`.
 //! - `transaction`, `engine`, `gc`: the contract.
 //!
 //! Everything blocks on the caller's thread; the I/O threads only move bytes.
@@ -29,6 +29,7 @@ mod keys;
 mod locks;
 mod options;
 mod pd;
+mod prober;
 mod proto;
 mod ranges;
 mod read;

@@ -57,8 +57,12 @@ pub struct ClusterLocks {
     keys: Vec<Vec<u8>>,
     /// Asked for, with no answer seen.
     in_doubt: Vec<Vec<u8>>,
+    /// The next locks are to be taken at a new timestamp.
+    must_renew: bool,
     /// While a lock of someone else is in the way.
     waiting: Option<WaitGuard>,
+    /// Ever, for that or for a newer version.
+    has_waited: bool,
 }
 
 /// Lock waits in the cluster, now and ever.
@@ -96,7 +100,9 @@ impl ClusterLocks {
             alive: None,
             keys: Vec::new(),
             in_doubt: Vec::new(),
+            must_renew: false,
             waiting: None,
+            has_waited: false,
         }
     }
 
@@ -105,12 +111,23 @@ impl ClusterLocks {
         self.alive.as_ref().is_some_and(Alive::is_lost)
     }
 
+    /// Whether others were in the way of any lock: then the start is no measure of when it was taken.
+    pub fn has_waited(&self) -> bool {
+        self.has_waited
+    }
+
+    /// Has the next locks taken at a timestamp of their own.
+    pub fn renew(&mut self) {
+        self.must_renew = true;
+    }
+
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    pub fn keys(&self) -> &[Vec<u8>] {
-        &self.keys
+    /// Everything that may be locked.
+    pub fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.keys.iter().chain(&self.in_doubt)
     }
 
     /// Locks keys (with their prefix, none twice, none locked before); what became of each that is settled is put into
@@ -151,8 +168,10 @@ impl ClusterLocks {
         };
         let deadline = Instant::now().checked_add(patience);
         let mut backoff = cluster.backoff(Some(request.interrupt));
-        if !self.in_doubt.is_empty() {
-            // What may still arrive must be older than what is asked for now.
+        if !self.in_doubt.is_empty() || self.must_renew {
+            // What may still arrive, a request or its release, must be older than what is asked for now.
+            self.must_renew = false;
+            self.has_waited = true;
             self.for_update_ts = cluster.timestamp()?;
         }
         if let Some(since) = request.unchanged_since {
@@ -288,6 +307,7 @@ impl ClusterLocks {
         backoff: &mut Backoff,
         got: &mut HashMap<Vec<u8>, Got>,
     ) -> Result<Vec<Vec<u8>>> {
+        self.has_waited = true;
         let is_conflict = |error: &&KeyError| {
             error
                 .conflict

@@ -8,6 +8,7 @@ use crate::commit::{Change, Commit, Ended, Write};
 use crate::engine::Shared;
 use crate::failure;
 use crate::locks::{ClusterLocks, Got, Request, release};
+use crate::prober::PROBE_AFTER;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
 use kv::{
@@ -68,7 +69,14 @@ impl TikvTransaction {
     /// Locks a key in this process; false if it was skipped.
     fn lock_here(&mut self, key: &[u8], options: &LockOptions) -> Result<bool> {
         let request = LocalRequest::new(self.owner, self.held.len(), key, options);
-        match self.shared.locks.lock(&request)? {
+        let asked = Instant::now();
+        let acquired = self.shared.locks.lock(&request)?;
+        if let Some(locks) = &mut self.cluster
+            && asked.elapsed() >= PROBE_AFTER
+        {
+            locks.renew();
+        }
+        match acquired {
             Acquired::New(local) => {
                 let held = Held {
                     local,
@@ -169,6 +177,8 @@ impl TikvTransaction {
             // Between the shared lock and ours is a gap; nobody may have committed in it.
             let since = shared.sharing.leave(&shared.cluster, &prefixed);
             let since = since.ok_or_else(failure::locks_lost)?;
+            // Not at the start: that is where a probe would lock. Whoever commits in the gap commits later.
+            let since = since.max(self.start_ts + 1);
             let upgraded = self.lock_exclusively(&[key], request(Some(since)), got);
             upgraded.map_err(|error| match error {
                 Error::WriteConflict { .. } => Error::Deadlock,
@@ -220,8 +230,15 @@ impl TikvTransaction {
         let locks = self
             .cluster
             .get_or_insert_with(|| ClusterLocks::new(self.start_ts));
+        let had_none = locks.is_empty();
         let mut answers = HashMap::new();
         let locked = locks.lock(&shared.cluster, &shared.keeper, prefixed, request, &mut answers);
+        // An optimistic transaction locks at its start, as a probe does: they must not meet.
+        if had_none && !locks.is_empty() && !self.optimistic {
+            shared
+                .prober_txns
+                .insert(self.owner, locks.start_ts, locks.primary.clone());
+        }
         for (key, answer) in answers {
             let Some(key) = keyspace.strip(&key) else { continue };
             if answer != Got::Skipped {
@@ -433,7 +450,6 @@ impl TikvTransaction {
         let written: HashSet<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
         let only_locked: Vec<Vec<u8>> = locks
             .keys()
-            .iter()
             .filter(|key| !written.contains(key.as_slice()))
             .cloned()
             .collect();
@@ -444,8 +460,9 @@ impl TikvTransaction {
             primary,
             writes,
             for_update_ts,
-            // Later than what anyone has begun to read before the commit was asked for.
-            min_commit_ts: match self.single_statement {
+            // Later than what anyone has begun to read before the commit was asked for, or, where nobody can tell, since
+            // the locks were taken.
+            min_commit_ts: match self.single_statement && !locks.has_waited() {
                 true => for_update_ts + 1,
                 false => shared.timestamp()? + 1,
             },
@@ -476,10 +493,11 @@ impl TikvTransaction {
     }
 
     fn unlock_all(&mut self) {
-        if let Some(mut locks) = self.cluster.take()
-            && let Err(error) = locks.release(&self.shared.cluster, None)
-        {
-            tracing::warn!(%error, "locks are left to run out");
+        if let Some(mut locks) = self.cluster.take() {
+            self.shared.prober_txns.remove(self.owner);
+            if let Err(error) = locks.release(&self.shared.cluster, None) {
+                tracing::warn!(%error, "locks are left to run out");
+            }
         }
         self.changed.clear();
         let shared = Arc::clone(&self.shared);

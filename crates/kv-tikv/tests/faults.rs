@@ -418,6 +418,45 @@ fn a_circle_over_two_nodes_is_found() {
     }
 }
 
+/// Of three, two wait in the cluster and one within its node, which the stores do not see by themselves.
+#[test]
+fn a_circle_through_the_cluster_and_a_node_is_found() {
+    let stand_in = cluster();
+    let (one, two) = (stand_in.open(), stand_in.open());
+    let barrier = Arc::new(std::sync::Barrier::new(3));
+    let start = Instant::now();
+    let threads: Vec<_> = [(&one, "a", "d"), (&two, "d", "g"), (&two, "g", "a")]
+        .into_iter()
+        .map(|(store, mine, other)| {
+            let (store, barrier) = (store.clone(), Arc::clone(&barrier));
+            thread::spawn(move || {
+                let mut txn = begin(&store);
+                lock(&mut txn, mine, &exclusive()).unwrap();
+                barrier.wait();
+                let outcome = lock(&mut txn, other, &exclusive());
+                txn.rollback();
+                outcome
+            })
+        })
+        .collect();
+    let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let victims = outcomes
+        .iter()
+        .filter(|outcome| **outcome == Err(Error::Deadlock))
+        .count();
+    let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!((victims, served), (1, 2), "{outcomes:?}");
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "found by time-out only"
+    );
+    assert!(
+        stand_in.tell("/status").contains("\"locks\": 0"),
+        "{}",
+        stand_in.tell("/locks")
+    );
+}
+
 #[test]
 fn another_nodes_commit_is_a_conflict_for_optimistic_ones_only() {
     let stand_in = cluster();

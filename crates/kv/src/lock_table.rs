@@ -369,6 +369,7 @@ impl LockTable {
             Waiting {
                 waiter: Arc::clone(waiter),
                 held: held.clone(),
+                since: Instant::now(),
             },
             |held, holders| self.holders_of(held, holders),
         );
@@ -454,6 +455,16 @@ impl LockTable {
         if let Some(entry) = shard.find(held.hash, |entry| entry.key == held.key) {
             holders.extend_from_slice(entry.owners.as_slice());
         }
+    }
+
+    /// Who has waited for so long, and for which key: for an engine whose waits go on beyond this process.
+    pub fn long_waits(&self, at_least: Duration) -> Vec<(Owner, Arc<[u8]>)> {
+        self.detector.long_waits(at_least)
+    }
+
+    /// Ends `owner`'s wait with [`Error::Deadlock`]: part of the circle is outside. False if it does not wait any more.
+    pub fn give_way(&self, owner: Owner) -> bool {
+        self.detector.give_way(owner)
     }
 
     /// Figures about all locks of the process.

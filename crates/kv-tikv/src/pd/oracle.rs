@@ -27,6 +27,9 @@ const BATCH_MAX: usize = 10_000;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Beyond the year 3000; what comes after fits into a timestamp, too.
+const PHYSICAL_MS_MAX: u64 = 1 << 45;
+
 type TsSlot = Arc<Slot<Timestamp>>;
 
 #[derive(Default)]
@@ -137,7 +140,8 @@ impl Shared {
         let physical_ms = u64::try_from(timestamp.physical).map_err(|_| "a negative timestamp")?;
         let logical = u64::try_from(timestamp.logical).map_err(|_| "a negative timestamp")?;
         let count = u64::from(answer.count);
-        if logical >> LOGICAL_BITS != 0 || count == 0 || count > logical + 1 {
+        if physical_ms > PHYSICAL_MS_MAX || logical >> LOGICAL_BITS != 0 || count == 0 || count > logical + 1
+        {
             return Err("a timestamp out of its range".into());
         }
         let newest = timestamp_from_ms(physical_ms) + logical;
