@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Collects everything that is not held back.
-fn collect(store: &Store) -> u64 {
+/// Collects everything that is not held back. How many versions went, of engines that know it.
+fn collect(store: &Store) -> Option<u64> {
     store.set_gc_age(Duration::ZERO);
     store.run_gc().unwrap().removed
 }
@@ -20,14 +20,13 @@ pub fn removes_what_nobody_sees(new_subject: Factory) {
         write(&store, &[("a", Some(&n.to_string())), ("b", Some("x"))]);
     }
     write(&store, &[("b", None)]);
-    assert_eq!(
-        store.run_gc().unwrap().removed,
-        0,
+    assert!(
+        matches!(store.run_gc().unwrap().removed, None | Some(0)),
         "all of it is younger than ten minutes"
     );
     // 9 old versions of a, 10 of b, and b's deletion.
-    assert_eq!(collect(&store), 9 + 10 + 1);
-    assert_eq!(collect(&store), 0, "nothing is left");
+    assert!(matches!(collect(&store), None | Some(20)));
+    assert!(matches!(collect(&store), None | Some(0)), "nothing is left");
     assert_eq!(scan_all(&store.latest()), ["a=9"]);
     assert_eq!(scan_all(&store.snapshot_now().unwrap()), ["a=9"]);
 }
@@ -149,6 +148,8 @@ pub fn transactions_hold_it_back(new_subject: Factory) {
     collect(&store);
     assert_eq!(get(&view, "a").as_deref(), Some("1"), "a view of it too");
     drop(view);
-    assert!(collect(&store) > 0);
+    let seen_ts = store.safe_point();
+    assert!(collect(&store) != Some(0));
+    assert!(store.safe_point() > seen_ts);
     assert!(store.snapshot_now().unwrap().get(b"a").is_ok());
 }

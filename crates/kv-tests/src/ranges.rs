@@ -111,7 +111,8 @@ pub fn can_be_destroyed_to_the_end(new_subject: Factory) {
     write(&store, &[("a", Some("1")), ("b", Some("1"))]);
     let mut txn = begin(&store);
     txn.put(vec![0xFF; 100], b"far".to_vec()).unwrap();
-    txn.put(vec![0xFF; 8_000], b"farther".to_vec()).unwrap();
+    txn.put(vec![0xFF; store.limits().key_bytes], b"farther".to_vec())
+        .unwrap();
     commit(txn).unwrap();
     store.destroy_range(&KeyRange::new("b", "")).unwrap();
     assert_eq!(scan_all(&store.latest()), ["a=1"]);

@@ -11,11 +11,13 @@ use crate::lock_table::{HeldKey, Owner, Waiter};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A transaction that waits, and for which key.
 pub(crate) struct Waiting {
     pub waiter: Arc<Waiter>,
     pub held: HeldKey,
+    pub since: Instant,
 }
 
 /// Everyone who waits. The lock around them makes searches follow one another, so that two members of a circle do not
@@ -46,6 +48,29 @@ impl Detector {
                 return;
             }
         }
+    }
+
+    /// Who has waited for so long, and for which key.
+    pub fn long_waits(&self, at_least: Duration) -> Vec<(Owner, Arc<[u8]>)> {
+        let everyone = self.waiting.lock();
+        let is_long = |waiting: &&Waiting| waiting.since.elapsed() >= at_least && waiting.waiter.is_waiting();
+        everyone
+            .values()
+            .filter(is_long)
+            .map(|waiting| (waiting.waiter.owner, Arc::clone(&waiting.held.key)))
+            .collect()
+    }
+
+    /// Someone who sees further has found a circle through `owner`; false if it does not wait any more.
+    pub fn give_way(&self, owner: Owner) -> bool {
+        let mut everyone = self.waiting.lock();
+        let was_waiting = everyone
+            .get(&owner)
+            .is_some_and(|waiting| waiting.waiter.make_victim());
+        if was_waiting {
+            everyone.remove(&owner);
+        }
+        was_waiting
     }
 
     pub fn stop_waiting(&self, owner: Owner) {

@@ -18,6 +18,7 @@ use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::storage::{ApplyError, KeyGuard, Storage};
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
+use crate::transaction::TxnOptions;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -185,7 +186,10 @@ impl<S: Storage> Shared<S> {
         };
         let removed = self.storage.collect(safe_point, thorough, &mut guard)?;
         self.counters.collected.fetch_add(removed, Ordering::Relaxed);
-        Ok(GcReport { safe_point, removed })
+        Ok(GcReport {
+            safe_point,
+            removed: Some(removed),
+        })
     }
 
     pub fn new_owner(&self) -> Owner {
@@ -374,11 +378,11 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         outcome
     }
 
-    fn begin(&self, start_ts: Timestamp, optimistic: bool) -> Result<Box<dyn EngineTransaction>> {
+    fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {
         Ok(Box::new(EmbeddedTransaction::new(
             Arc::clone(&self.shared),
             start_ts,
-            optimistic,
+            options.optimistic,
         )))
     }
 

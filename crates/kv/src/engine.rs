@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::lock::{LockOptions, LockStats, Locked};
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::timestamp::Timestamp;
+use crate::transaction::TxnOptions;
 use std::time::Duration;
 
 /// When a commit is acknowledged: `innodb_flush_log_at_trx_commit` 1, 2 and 0.
@@ -30,8 +31,8 @@ pub enum Durability {
 pub struct GcReport {
     /// Snapshots below it are refused from now on.
     pub safe_point: Timestamp,
-    /// Versions removed. An engine that removes them while it compacts counts only what it removed by itself.
-    pub removed: u64,
+    /// Versions removed in this round. `None`: the engine removes them later, while it compacts, and does not say.
+    pub removed: Option<u64>,
 }
 
 /// What a scan is told besides what to visit.
@@ -47,7 +48,7 @@ pub struct ScanRequest<'a> {
 
 /// One store of versioned keys.
 pub trait Engine: Send + Sync {
-    /// For `SHOW ENGINES` and messages: "rocksdb", "memory".
+    /// For `SHOW ENGINES` and messages: "rocksdb", "memory", "tikv".
     fn name(&self) -> &'static str;
 
     fn limits(&self) -> Limits;
@@ -72,7 +73,7 @@ pub trait Engine: Send + Sync {
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
     /// Starts a transaction at `start_ts`, which the caller has pinned.
-    fn begin(&self, start_ts: Timestamp, optimistic: bool) -> Result<Box<dyn EngineTransaction>>;
+    fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
 
     /// Splits a range into at most `parts` of about equal size, in order and without gaps.
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;

@@ -91,13 +91,14 @@ impl Interrupt {
     }
 
     /// Has [`Interrupt::raise`] unpark the calling thread for as long as the guard lives.
-    pub(crate) fn wake_me(&self) -> WakeGuard<'_> {
+    pub fn wake_me(&self) -> WakeGuard<'_> {
         *self.sleeper.lock() = Some(thread::current());
         WakeGuard(self)
     }
 }
 
-pub(crate) struct WakeGuard<'a>(&'a Interrupt);
+/// See [`Interrupt::wake_me`].
+pub struct WakeGuard<'a>(&'a Interrupt);
 
 impl Drop for WakeGuard<'_> {
     fn drop(&mut self) {

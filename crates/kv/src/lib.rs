@@ -4,7 +4,8 @@
 //! - [`Reader`] is what snapshots and transactions have in common: get, batch get, scan.
 //! - [`Transaction`] = a start timestamp, our own write buffer ([`buffer`]) and row locks ([`LockOptions`]).
 //! - [`Engine`] is what a store runs on. Engines within this process are a [`Storage`] inside an [`EmbeddedEngine`],
-//!   which brings timestamps (`oracle`), locks (`lock_table`), group commit and garbage collection. [`memory`] is the smallest.
+//!   which brings timestamps (`oracle`), group commit and garbage collection. [`memory`] is the smallest.
+//! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine has.
 //!
 //! Everything blocks: a connection has its own thread. Nothing here knows SQL.
 
@@ -13,10 +14,8 @@ mod deadlock;
 mod embedded;
 mod embedded_transaction;
 mod group_commit;
-mod lock_table;
 mod merge;
 mod oracle;
-mod pins;
 
 pub mod buffer;
 pub mod engine;
@@ -24,7 +23,9 @@ pub mod error;
 pub mod interrupt;
 pub mod limits;
 pub mod lock;
+pub mod lock_table;
 pub mod memory;
+pub mod pins;
 pub mod reader;
 pub mod snapshot;
 pub mod storage;
@@ -39,6 +40,8 @@ pub use error::{Error, Result};
 pub use interrupt::Interrupt;
 pub use limits::Limits;
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
+pub use lock_table::LockTable;
+pub use pins::Pins;
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use snapshot::Snapshot;
 pub use storage::{ApplyError, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};

@@ -1,8 +1,11 @@
-//! Row locks of embedded engines: who holds which key, and who waits for it.
+//! Row locks within one process: who holds which key, and who waits for it.
+//!
+//! An embedded engine needs no others; an engine over a cluster takes them first, so that its own connections queue
+//! up here, in order, and share and upgrade locks, and only one of them asks the cluster.
 //!
 //! A key need not exist to be locked, which is how two inserts of one unique key meet. Locks are granted in order of
 //! arrival; a release hands the lock to the next waiter and wakes exactly the threads that got one. Who gives way
-//! when waits form a circle: [`crate::deadlock`].
+//! when waits form a circle: `deadlock`.
 
 use crate::deadlock::{Detector, Waiting};
 use crate::error::{Error, Result};
@@ -19,10 +22,10 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// Names a transaction within one lock table.
-pub(crate) type Owner = u64;
+pub type Owner = u64;
 
 /// Garbage collection, which holds a deleted key for a moment. It is nobody whom NOWAIT should hear about.
-pub(crate) const COLLECTOR: Owner = 0;
+pub const COLLECTOR: Owner = 0;
 
 /// How long a request that does not want to wait waits for [`COLLECTOR`]; much longer than it ever holds a key.
 const COLLECTOR_WAIT: Duration = Duration::from_secs(10);
@@ -40,13 +43,13 @@ const GONE: u8 = 3;
 
 /// A lock that a transaction holds, kept by it for the release.
 #[derive(Debug, Clone)]
-pub(crate) struct HeldKey {
+pub struct HeldKey {
     pub key: Arc<[u8]>,
     hash: u64,
 }
 
 /// How a request ended without an error.
-pub(crate) enum Acquired {
+pub enum Acquired {
     /// To be released by the caller.
     New(HeldKey),
     /// The owner had it already, maybe in a weaker mode before.
@@ -198,7 +201,7 @@ struct Counters {
 }
 
 /// All row locks of one store.
-pub(crate) struct LockTable {
+pub struct LockTable {
     shards: Box<[Mutex<HashTable<Entry>>]>,
     hasher: DefaultHashBuilder,
     detector: Detector,
@@ -206,7 +209,7 @@ pub(crate) struct LockTable {
 }
 
 /// One request for one key.
-pub(crate) struct Request<'a> {
+pub struct Request<'a> {
     pub owner: Owner,
     pub locks_held: usize,
     pub key: &'a [u8],
@@ -240,6 +243,12 @@ enum Found {
     },
 }
 
+impl Default for LockTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl LockTable {
     pub fn new() -> Self {
         Self {
@@ -256,6 +265,10 @@ impl LockTable {
         &self.shards[index]
     }
 
+    /// Takes the lock, waiting for it as the request says.
+    ///
+    /// # Errors
+    /// [`Error::LockTimeout`], [`Error::LockNotAvailable`], [`Error::Deadlock`], [`Error::Interrupted`].
     pub fn lock(&self, request: &Request) -> Result<Acquired> {
         let hash = self.hasher.hash_one(request.key);
         match self.look(hash, request)? {
@@ -356,6 +369,7 @@ impl LockTable {
             Waiting {
                 waiter: Arc::clone(waiter),
                 held: held.clone(),
+                since: Instant::now(),
             },
             |held, holders| self.holders_of(held, holders),
         );
@@ -412,6 +426,7 @@ impl LockTable {
         });
     }
 
+    /// Releases what [`LockTable::lock`] gave, and wakes who can go on.
     pub fn unlock(&self, owner: Owner, held: &HeldKey) {
         self.change(held, |entry| entry.owners.remove(owner));
     }
@@ -442,6 +457,17 @@ impl LockTable {
         }
     }
 
+    /// Who has waited for so long, and for which key: for an engine whose waits go on beyond this process.
+    pub fn long_waits(&self, at_least: Duration) -> Vec<(Owner, Arc<[u8]>)> {
+        self.detector.long_waits(at_least)
+    }
+
+    /// Ends `owner`'s wait with [`Error::Deadlock`]: part of the circle is outside. False if it does not wait any more.
+    pub fn give_way(&self, owner: Owner) -> bool {
+        self.detector.give_way(owner)
+    }
+
+    /// Figures about all locks of the process.
     pub fn stats(&self) -> LockStats {
         let held: usize = self.shards.iter().map(|shard| shard.lock().len()).sum();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

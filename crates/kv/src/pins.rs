@@ -18,6 +18,7 @@ pub struct Pins {
 }
 
 impl Pins {
+    /// `safe_point` is where others see it move.
     pub fn new(safe_point: Arc<AtomicU64>) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
@@ -25,6 +26,7 @@ impl Pins {
         }
     }
 
+    /// Where it is: pins below it are refused.
     pub fn safe_point(&self) -> Timestamp {
         self.safe_point.load(Ordering::SeqCst)
     }
@@ -37,6 +39,9 @@ impl Pins {
 
     /// The safe point is read under the shard's lock, which [`Pins::advance`] holds while it moves it: either the pin
     /// is counted or it is refused.
+    ///
+    /// # Errors
+    /// [`Error::SnapshotTooOld`].
     pub fn pin(&self, ts: Timestamp) -> Result<()> {
         let mut shard = self.shard(ts).lock();
         let safe_point = self.safe_point();
@@ -47,6 +52,7 @@ impl Pins {
         Ok(())
     }
 
+    /// Ends one [`Pins::pin`].
     pub fn unpin(&self, ts: Timestamp) {
         let mut shard = self.shard(ts).lock();
         if let Some(count) = shard.get_mut(&ts) {

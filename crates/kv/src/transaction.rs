@@ -24,6 +24,9 @@ pub struct TxnOptions {
     pub optimistic: bool,
     /// Every write fails with [`Error::ReadOnly`].
     pub read_only: bool,
+    /// The whole transaction is one statement of its client, so nobody can tell a commit at its end from one just after
+    /// its beginning. Spares an engine that asks others for timestamps one of them.
+    pub single_statement: bool,
     /// How long `commit` waits for each key that was written without being locked before.
     pub commit_lock_wait: Duration,
     /// Ends lock waits of `commit`, and scans, once raised.
@@ -37,6 +40,7 @@ impl Default for TxnOptions {
         Self {
             optimistic: false,
             read_only: false,
+            single_statement: false,
             commit_lock_wait: Duration::from_secs(50),
             interrupt: None,
             max_bytes: None,
@@ -77,7 +81,7 @@ impl Transaction {
         }
         let start_ts = snapshot.ts();
         Ok(Self {
-            locks: engine.begin(start_ts, options.optimistic)?,
+            locks: engine.begin(start_ts, &options)?,
             buffer: Arc::default(),
             _start: options.optimistic.then(|| snapshot.clone()),
             snapshot,

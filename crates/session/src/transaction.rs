@@ -85,6 +85,7 @@ impl TransactionState {
             transaction: store.begin(TxnOptions {
                 optimistic: options.optimistic.unwrap_or(settings.optimistic),
                 read_only,
+                single_statement: false,
                 commit_lock_wait: settings.innodb_lock_wait,
                 interrupt: Some(interrupt.clone()),
                 max_bytes: None,

@@ -1,0 +1,123 @@
+//! Trying again, with pauses that grow, until a deadline or an interrupt.
+
+use kv::{Error, Interrupt, Result};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+
+/// One operation's patience.
+pub struct Backoff<'a> {
+    pub deadline: Instant,
+    pub interrupt: Option<&'a Interrupt>,
+    pauses: u32,
+    /// Retries without a pause since the last one.
+    hurries: u32,
+    /// Requests without an answer.
+    pub failures: u32,
+}
+
+impl<'a> Backoff<'a> {
+    pub fn new(patience: Duration, interrupt: Option<&'a Interrupt>) -> Self {
+        let now = Instant::now();
+        Self {
+            // A deadline too far away to be represented: a year.
+            deadline: now
+                .checked_add(patience)
+                .unwrap_or(now + Duration::from_secs(365 * 24 * 3600)),
+            interrupt,
+            pauses: 0,
+            hurries: 0,
+            failures: 0,
+        }
+    }
+
+    /// Nothing is asked for later than this.
+    pub fn request_deadline(&self, timeout: Duration) -> Instant {
+        self.deadline.min(Instant::now() + timeout)
+    }
+
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Tries again at once, unless that has been done too often.
+    pub fn hurry(&mut self, reason: &dyn std::fmt::Display) -> Result<()> {
+        self.hurries += 1;
+        if self.hurries > 8 {
+            return self.pause(reason);
+        }
+        Ok(())
+    }
+
+    /// Waits for a while.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] with the reason once the deadline has passed, [`Error::Interrupted`].
+    pub fn pause(&mut self, reason: &dyn std::fmt::Display) -> Result<()> {
+        let longest = FIRST_PAUSE * 2_u32.pow(self.pauses.min(10));
+        self.pause_at_least(Duration::ZERO, longest.min(LONGEST_PAUSE), reason)
+    }
+
+    /// [`Backoff::pause`], for a length that the other side proposes.
+    pub fn pause_at_least(
+        &mut self,
+        shortest: Duration,
+        longest: Duration,
+        reason: &dyn std::fmt::Display,
+    ) -> Result<()> {
+        self.hurries = 0;
+        self.pauses += 1;
+        let pause = shortest.max(longest / 2 + jitter(longest / 2));
+        let now = Instant::now();
+        if now >= self.deadline {
+            return Err(Error::Unavailable(reason.to_string()));
+        }
+        self.sleep_until((now + pause).min(self.deadline))
+    }
+
+    fn sleep_until(&self, end: Instant) -> Result<()> {
+        let _wake_guard = self.interrupt.map(Interrupt::wake_me);
+        loop {
+            if let Some(interrupt) = self.interrupt {
+                interrupt.check()?;
+            }
+            let remaining = end.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
+                return Ok(());
+            }
+            thread::park_timeout(remaining);
+        }
+    }
+}
+
+/// Something below `most`, different for each caller: those who were refused together shall not come back together.
+fn jitter(most: Duration) -> Duration {
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new().hash_one(0) % 1_000;
+    most.mul_f64(random as f64 / 1_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_and_an_interrupt_ends_it_sooner() {
+        let mut backoff = Backoff::new(Duration::from_millis(20), None);
+        let mut pauses = 0;
+        let error = loop {
+            match backoff.pause(&"why") {
+                Ok(()) => pauses += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error, Error::Unavailable("why".into()));
+        assert!((2..30).contains(&pauses), "{pauses}");
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        let mut backoff = Backoff::new(Duration::from_secs(60), Some(&interrupt));
+        assert_eq!(backoff.pause(&"why"), Err(Error::Interrupted));
+    }
+}

@@ -1,0 +1,291 @@
+//! Sending commands to regions: finding the region, the leader and its store, and trying again when one of them has
+//! moved or is down. Everything above speaks of keys and answers only.
+
+use crate::backoff::Backoff;
+use crate::channel::Connector;
+use crate::command::{Answer, Command, decode, encode};
+use crate::connection::{CallError, Pending};
+use crate::io::Io;
+use crate::keys::{self, Keyspace};
+use crate::locks::WaitCounters;
+use crate::options::TikvOptions;
+use crate::pd::client::RegionInfo;
+use crate::pd::members::Members;
+use crate::pd::{Oracle, PdClient};
+use crate::proto::errorpb;
+use crate::region::{Region, RegionCache};
+use crate::resolve::Finished;
+use crate::stores::Stores;
+use kv::{Error, Interrupt, Result, Timestamp};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Regions read from PD at a time: a miss is seldom alone.
+const REGIONS_AHEAD: i32 = 32;
+
+/// Failures after which PD is asked anew where a region is.
+const PEERS_TRIED: u32 = 3;
+
+/// A cluster and what is known of it.
+pub struct Cluster {
+    pub pd: PdClient,
+    pub oracle: Oracle,
+    pub keyspace: Keyspace,
+    pub regions: RegionCache,
+    pub options: TikvOptions,
+    pub io: Arc<Io>,
+    pub connector: Connector,
+    pub finished: Finished,
+    pub lock_waits: Arc<WaitCounters>,
+    stores: Stores,
+}
+
+/// A command on its way.
+pub struct Sent<C> {
+    pub region: Arc<Region>,
+    pending: Result<Pending, CallError>,
+    deadline: Instant,
+    command: PhantomData<C>,
+}
+
+/// What became of a command, but for its answer.
+pub enum Outcome<A> {
+    Answered(A),
+    /// The region did not serve it; it has not been executed.
+    Refused(Box<errorpb::Error>),
+    /// No answer.
+    Failed(CallError),
+}
+
+impl<C: Command> Sent<C> {
+    /// # Errors
+    /// [`Error::Interrupted`]: the answer may still be waited for. [`Error::Unavailable`]: it cannot be read.
+    pub fn wait(&mut self, interrupt: Option<&Interrupt>) -> Result<Outcome<C::Answer>> {
+        let element = match &mut self.pending {
+            Err(error) => return Ok(Outcome::Failed(error.clone())),
+            Ok(pending) => match pending.wait(self.deadline, interrupt)? {
+                Ok(element) => element,
+                Err(error) => return Ok(Outcome::Failed(error)),
+            },
+        };
+        let mut answer = decode::<C>(element)?;
+        Ok(match answer.take_region_error() {
+            Some(error) => Outcome::Refused(Box::new(error)),
+            None => Outcome::Answered(answer),
+        })
+    }
+}
+
+impl Cluster {
+    pub fn connect(options: TikvOptions) -> Result<Arc<Self>> {
+        let deadline = Instant::now() + options.operation_timeout;
+        let io = Arc::new(Io::start(options.io_threads)?);
+        let connector = Connector::new(&options)?;
+        let members = Arc::new(Members::new(connector.clone(), options.endpoints.clone()));
+        let pd = PdClient::new(Arc::clone(&io), Arc::clone(&members));
+        let keyspace = match &options.keyspace {
+            Some(name) => Keyspace::with_id(pd.keyspace(name, deadline)?.id),
+            None => Keyspace::whole(options.effective_limits().key_bytes),
+        };
+        let oracle = Oracle::start(io.handle(0), members);
+        oracle.timestamp(deadline)?;
+        Ok(Arc::new(Self {
+            pd,
+            oracle,
+            keyspace,
+            regions: RegionCache::default(),
+            stores: Stores::new(Arc::clone(&io), connector.clone()),
+            options,
+            io,
+            connector,
+            finished: Finished::default(),
+            lock_waits: Arc::default(),
+        }))
+    }
+
+    /// Patience for one operation.
+    pub fn backoff<'a>(&self, interrupt: Option<&'a Interrupt>) -> Backoff<'a> {
+        Backoff::new(self.options.operation_timeout, interrupt)
+    }
+
+    pub fn timestamp(&self) -> Result<Timestamp> {
+        self.oracle
+            .timestamp(Instant::now() + self.options.operation_timeout)
+    }
+
+    /// The region that contains a key.
+    pub fn region(&self, key: &[u8], backoff: &mut Backoff) -> Result<Arc<Region>> {
+        loop {
+            if let Some(region) = self.regions.find(key) {
+                return Ok(region);
+            }
+            let found = self.pd.regions(key, &[], REGIONS_AHEAD, backoff.deadline)?;
+            self.learn(found);
+            if let Some(region) = self.regions.find(key) {
+                return Ok(region);
+            }
+            if let Some(found) = self.pd.region(key, backoff.deadline)? {
+                self.learn(vec![found]);
+            }
+            if self.regions.find(key).is_none() {
+                backoff.pause(&"PD knows no region for a key")?;
+            }
+        }
+    }
+
+    /// The region that contains the greatest key below `end`, which is not empty.
+    pub fn region_below(&self, end: &[u8], backoff: &mut Backoff) -> Result<Arc<Region>> {
+        loop {
+            if let Some(region) = self.regions.find_below(end) {
+                return Ok(region);
+            }
+            // The greatest key that is shorter than any between it and `end` could be told from it.
+            let mut below = end.to_vec();
+            match below.last_mut() {
+                Some(0) => {
+                    below.pop();
+                }
+                Some(last) => {
+                    *last -= 1;
+                    below.resize(below.len() + 64, 0xFF);
+                }
+                None => return Err(Error::Internal("a region below the empty key".into())),
+            }
+            self.region(&below, backoff)?;
+            let found = self.pd.regions(&below, end, REGIONS_AHEAD, backoff.deadline)?;
+            self.learn(found);
+            if self.regions.find_below(end).is_none() {
+                backoff.pause(&"PD knows no region for a key")?;
+            }
+        }
+    }
+
+    fn learn(&self, found: Vec<RegionInfo>) {
+        for info in found {
+            if let Some(region) = Region::new(info) {
+                self.regions.insert(region);
+            }
+        }
+    }
+
+    /// Sends a command to a region, without waiting for the answer.
+    pub fn send<C: Command>(
+        &self,
+        region: Arc<Region>,
+        mut command: C,
+        deadline: Instant,
+    ) -> Result<Sent<C>> {
+        let context = command.context_mut();
+        region.fill(context);
+        context.api_version = self.keyspace.api_version;
+        context.keyspace_id = self.keyspace.id;
+        let pending = match self.stores.get(region.leader.store_id, &self.pd, deadline)? {
+            Some(store) => self.stores.submit(&store, encode(&command)),
+            None => Err(CallError::Unsent(format!("no store {}", region.leader.store_id))),
+        };
+        Ok(Sent {
+            region,
+            pending,
+            deadline,
+            command: PhantomData,
+        })
+    }
+
+    /// Sends a command to the region of `key` until it is answered.
+    pub fn call<C: Command + Clone>(
+        &self,
+        key: &[u8],
+        command: &C,
+        backoff: &mut Backoff,
+    ) -> Result<C::Answer> {
+        loop {
+            let region = self.region(key, backoff)?;
+            let deadline = backoff.request_deadline(self.options.request_timeout);
+            let mut sent = self.send(region, command.clone(), deadline)?;
+            match sent.wait(backoff.interrupt)? {
+                Outcome::Answered(answer) => return Ok(answer),
+                Outcome::Refused(error) => self.refused(&sent.region, &error, backoff)?,
+                Outcome::Failed(error) => self.failed(&sent.region, &error, backoff)?,
+            }
+        }
+    }
+
+    /// Learns from a region's refusal and waits as long as that asks for.
+    ///
+    /// # Errors
+    /// What trying again cannot mend.
+    pub fn refused(&self, region: &Region, error: &errorpb::Error, backoff: &mut Backoff) -> Result<()> {
+        if let Some(not_leader) = &error.not_leader {
+            return match not_leader.leader.filter(|leader| leader.id != 0) {
+                Some(leader) => {
+                    self.regions.set_leader(region, leader);
+                    backoff.hurry(&"the region's leader moves")
+                }
+                None => {
+                    self.regions.forget(region);
+                    backoff.pause(&"the region has no leader")
+                }
+            };
+        }
+        if let Some(mismatch) = &error.epoch_not_match {
+            self.regions.forget(region);
+            for current in &mismatch.current_regions {
+                let mut current = current.clone();
+                keys::decode_bounds(&mut current)?;
+                let on_same_store =
+                    |peer: &&crate::proto::metapb::Peer| peer.store_id == region.leader.store_id;
+                let leader = current.peers.iter().find(on_same_store).copied();
+                self.learn(vec![RegionInfo {
+                    region: current,
+                    leader,
+                }]);
+            }
+            return backoff.hurry(&"the region splits");
+        }
+        if let Some(busy) = &error.server_is_busy {
+            let proposed = Duration::from_millis(busy.backoff_ms.min(2_000));
+            let text = format!("store {} is busy: {}", region.leader.store_id, busy.reason);
+            return backoff.pause_at_least(proposed, Duration::from_millis(200), &text);
+        }
+        if let Some(large) = &error.raft_entry_too_large {
+            return Err(Error::ValueTooLarge {
+                size_bytes: usize::try_from(large.entry_size).unwrap_or(usize::MAX),
+                limit_bytes: self.options.effective_limits().value_bytes,
+            });
+        }
+        if let Some(full) = &error.disk_full {
+            return Err(Error::DiskFull(format!(
+                "stores {:?}: {}",
+                full.store_id, full.reason
+            )));
+        }
+        if let Some(undetermined) = &error.undetermined_result {
+            return Err(Error::Undetermined(undetermined.message.clone()));
+        }
+        if error.store_not_match.is_some() {
+            self.stores.forget(region.leader.store_id);
+        }
+        let is_stale = error.region_not_found.is_some()
+            || error.key_not_in_region.is_some()
+            || error.store_not_match.is_some()
+            || error.mismatch_peer_id.is_some();
+        if is_stale {
+            self.regions.forget(region);
+        }
+        backoff.pause(&format!("region {}: {}", region.id, error.message))
+    }
+
+    /// Learns from a store's silence, and waits.
+    pub fn failed(&self, region: &Region, error: &CallError, backoff: &mut Backoff) -> Result<()> {
+        tracing::debug!(region = region.id, store = region.leader.store_id, %error, "no answer");
+        self.stores.forget_unless_connected(region.leader.store_id);
+        self.regions.try_next_leader(region);
+        backoff.failures += 1;
+        if backoff.failures.is_multiple_of(PEERS_TRIED) {
+            // All of them may be elsewhere by now; PD knows.
+            self.regions.forget(region);
+        }
+        backoff.pause(error)
+    }
+}

@@ -1,0 +1,115 @@
+//! The commands that go to a region, and their place in the batch stream.
+
+use crate::proto::errorpb;
+use crate::proto::kvrpcpb::*;
+use bytes::Bytes;
+use kv::{Error, Result};
+use prost::Message;
+use prost::encoding::{
+    WireType, decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint, key_len,
+};
+
+/// A request to one region.
+pub trait Command: Message {
+    /// Which field of the batch stream's choice of commands it is.
+    const TAG: u32;
+    type Answer: Answer;
+
+    fn context_mut(&mut self) -> &mut Context;
+}
+
+/// What comes back.
+pub trait Answer: Message + Default {
+    fn take_region_error(&mut self) -> Option<errorpb::Error>;
+}
+
+macro_rules! commands {
+    ($($tag:literal $request:ident $answer:ident,)*) => {
+        $(
+            impl Command for $request {
+                const TAG: u32 = $tag;
+                type Answer = $answer;
+
+                fn context_mut(&mut self) -> &mut Context {
+                    self.context.get_or_insert_default()
+                }
+            }
+
+            impl Answer for $answer {
+                fn take_region_error(&mut self) -> Option<errorpb::Error> {
+                    self.region_error.take()
+                }
+            }
+        )*
+    };
+}
+
+commands! {
+    1 GetRequest GetResponse,
+    2 ScanRequest ScanResponse,
+    3 PrewriteRequest PrewriteResponse,
+    4 CommitRequest CommitResponse,
+    7 BatchGetRequest BatchGetResponse,
+    8 BatchRollbackRequest BatchRollbackResponse,
+    9 ScanLockRequest ScanLockResponse,
+    10 ResolveLockRequest ResolveLockResponse,
+    23 PessimisticLockRequest PessimisticLockResponse,
+    24 PessimisticRollbackRequest PessimisticRollbackResponse,
+    25 CheckTxnStatusRequest CheckTxnStatusResponse,
+    26 TxnHeartBeatRequest TxnHeartBeatResponse,
+}
+
+/// The command as one element of a batch.
+pub fn encode<C: Command>(command: &C) -> Bytes {
+    let len = command.encoded_len();
+    let len_u64 = u64::try_from(len).unwrap_or(u64::MAX);
+    let mut bytes = Vec::with_capacity(key_len(C::TAG) + encoded_len_varint(len_u64) + len);
+    encode_key(C::TAG, WireType::LengthDelimited, &mut bytes);
+    encode_varint(len_u64, &mut bytes);
+    command.encode_raw(&mut bytes);
+    Bytes::from(bytes)
+}
+
+/// The answer to `C` out of one element of a batch.
+pub fn decode<C: Command>(mut element: Bytes) -> Result<C::Answer> {
+    let broken = |what: &str| Error::Unavailable(format!("a store's answer cannot be read: {what}"));
+    let (tag, wire_type) = decode_key(&mut element).map_err(|error| broken(&error.to_string()))?;
+    if tag != C::TAG || wire_type != WireType::LengthDelimited {
+        return Err(broken("not the answer to what was asked"));
+    }
+    let len = decode_varint(&mut element).map_err(|error| broken(&error.to_string()))?;
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    if len > element.len() {
+        return Err(broken("cut short"));
+    }
+    C::Answer::decode(element.split_to(len)).map_err(|error| broken(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_read_back_and_never_panic() {
+        let command = GetRequest {
+            key: b"k".to_vec(),
+            version: 7,
+            ..Default::default()
+        };
+        assert_eq!(&encode(&command)[..], [0x0A, 5, 0x12, 1, b'k', 0x18, 7]);
+        let answer = [0x0A, 5, 0x1A, 1, b'v', 0x20, 0];
+        let decoded = decode::<GetRequest>(Bytes::copy_from_slice(&answer)).unwrap();
+        assert_eq!((&decoded.value[..], decoded.not_found), (&b"v"[..], false));
+        assert!(decode::<ScanRequest>(Bytes::copy_from_slice(&answer)).is_err());
+        for len in 0..answer.len() {
+            assert!(decode::<GetRequest>(Bytes::copy_from_slice(&answer[..len])).is_err());
+        }
+        for byte in 0..=u8::MAX {
+            for position in 0..answer.len() {
+                let mut changed = answer;
+                changed[position] = byte;
+                let _ = decode::<GetRequest>(Bytes::copy_from_slice(&changed));
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The engine: what [`kv::Store`] runs on.
+
+use crate::background::Background;
+use crate::cluster::Cluster;
+use crate::commit::commit_secondaries;
+use crate::gc::{self, Collector};
+use crate::keeper::Keeper;
+use crate::options::TikvOptions;
+use crate::prober::{Prober, Txns};
+use crate::sharing::Sharing;
+use crate::transaction::TikvTransaction;
+use kv::lock_table::{COLLECTOR, Owner};
+use kv::{
+    Engine, EngineTransaction, Error, GcReport, KeyRange, LATEST, Limits, LockStats, LockTable, Pins, Result,
+    ScanRequest, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A commit is ahead of PD by one at most.
+const TIMESTAMPS_TRIED: usize = 100;
+
+/// What the engine, its transactions and its threads share.
+pub struct Shared {
+    pub cluster: Arc<Cluster>,
+    pub locks: LockTable,
+    pub sharing: Sharing,
+    pub pins: Pins,
+    pub keeper: Keeper,
+    pub prober_txns: Txns,
+    pub gc: gc::State,
+    background: Background,
+    next_owner: AtomicU64,
+    /// The highest commit this node was told of.
+    newest_commit: AtomicU64,
+    commits: AtomicU64,
+}
+
+impl Shared {
+    pub fn new_owner(&self) -> Owner {
+        self.next_owner.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A timestamp above all that this node has seen. (A store that commits in one phase chooses the next one itself,
+    /// so PD may give the same a second time: to a snapshot, which sees the commit either way.)
+    pub fn timestamp(&self) -> Result<Timestamp> {
+        for _ in 0..TIMESTAMPS_TRIED {
+            let ts = self.cluster.timestamp()?;
+            if ts > self.newest_commit.load(Ordering::SeqCst) {
+                return Ok(ts);
+            }
+        }
+        Err(Error::Unavailable(
+            "a store has committed far ahead of PD's timestamps".into(),
+        ))
+    }
+
+    /// Takes note of a commit, and has its other keys committed by someone else.
+    pub fn committed(
+        &self,
+        start_ts: Timestamp,
+        commit_ts: Timestamp,
+        secondaries: Vec<Vec<u8>>,
+    ) -> Timestamp {
+        self.newest_commit.fetch_max(commit_ts, Ordering::SeqCst);
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        if !secondaries.is_empty() {
+            let cluster = Arc::clone(&self.cluster);
+            self.background.run(move || {
+                if let Err(error) = commit_secondaries(&cluster, start_ts, commit_ts, secondaries) {
+                    tracing::warn!(%error, "rows of a committed transaction are left to be resolved by readers");
+                }
+            });
+        }
+        commit_ts
+    }
+
+    /// Refuses to read what may have been collected because this node could not say that it still reads it.
+    fn check_readable(&self, ts: Timestamp) -> Result<()> {
+        if ts == LATEST {
+            return Ok(());
+        }
+        self.gc.check_hold()
+    }
+}
+
+/// See the module.
+pub struct TikvEngine {
+    /// Before `shared`, so that their threads end first.
+    collector: Option<Collector>,
+    prober: Option<Prober>,
+    shared: Arc<Shared>,
+}
+
+impl TikvEngine {
+    pub fn open(options: TikvOptions) -> Result<Self> {
+        if options.endpoints.is_empty() {
+            return Err(Error::Unavailable("no address of PD".into()));
+        }
+        let cluster = Cluster::connect(options)?;
+        let safe_point = cluster
+            .pd
+            .gc_safe_point(Instant::now() + cluster.options.operation_timeout)?;
+        let shared = Arc::new(Shared {
+            locks: LockTable::new(),
+            sharing: Sharing::default(),
+            pins: Pins::new(Arc::new(AtomicU64::new(safe_point))),
+            keeper: Keeper::start(&cluster),
+            prober_txns: Txns::default(),
+            gc: gc::State::new(&cluster.options),
+            background: Background::start(),
+            next_owner: AtomicU64::new(COLLECTOR + 1),
+            newest_commit: AtomicU64::new(0),
+            commits: AtomicU64::new(0),
+            cluster,
+        });
+        let collector = match shared.cluster.options.background {
+            true => Some(Collector::start(&shared)?),
+            false => None,
+        };
+        let prober = Some(Prober::start(&shared));
+        Ok(Self {
+            collector,
+            prober,
+            shared,
+        })
+    }
+}
+
+impl Drop for TikvEngine {
+    fn drop(&mut self) {
+        drop(self.collector.take());
+        drop(self.prober.take());
+        gc::release_hold(&self.shared);
+    }
+}
+
+impl Engine for TikvEngine {
+    fn name(&self) -> &'static str {
+        "tikv"
+    }
+
+    fn limits(&self) -> Limits {
+        self.shared.cluster.options.effective_limits()
+    }
+
+    fn current_ts(&self) -> Result<Timestamp> {
+        self.shared.timestamp()
+    }
+
+    fn pin(&self, ts: Timestamp) -> Result<()> {
+        // PD's word for it that the moment has passed; commits ask for a later one.
+        if ts > self.shared.cluster.oracle.last() && ts > self.shared.timestamp()? {
+            return Err(Error::SnapshotInFuture { ts });
+        }
+        self.shared.pins.pin(ts)
+    }
+
+    fn unpin(&self, ts: Timestamp) {
+        self.shared.pins.unpin(ts);
+    }
+
+    fn pin_now(&self) -> Result<Timestamp> {
+        loop {
+            let ts = self.shared.timestamp()?;
+            match self.shared.pins.pin(ts) {
+                Ok(()) => return Ok(ts),
+                // A collection with an age of zero came in between.
+                Err(Error::SnapshotTooOld { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.shared.check_readable(ts)?;
+        let value = self.shared.cluster.get(key, ts)?;
+        if let Some(value) = &value {
+            found(value);
+        }
+        Ok(value.is_some())
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()> {
+        self.shared.check_readable(ts)?;
+        self.shared.cluster.batch_get(keys, ts, visit)
+    }
+
+    fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
+        let ScanRequest {
+            range,
+            ts,
+            reverse,
+            interrupt,
+        } = request;
+        let cluster = &self.shared.cluster;
+        if ts != LATEST {
+            self.shared.check_readable(ts)?;
+            return cluster.scan(range, ts, reverse, interrupt, visit);
+        }
+        // Its pages must see one moment.
+        let ts = self.pin_now()?;
+        let outcome = cluster.scan(range, ts, reverse, interrupt, visit);
+        self.unpin(ts);
+        outcome
+    }
+
+    fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {
+        let shared = Arc::clone(&self.shared);
+        Ok(Box::new(TikvTransaction::new(shared, start_ts, options)?))
+    }
+
+    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        if parts <= 1 || range.is_empty() {
+            return Ok(vec![range.clone()]);
+        }
+        let ts = self.pin_now()?;
+        let split = self.shared.cluster.split_range(range, parts, ts);
+        self.unpin(ts);
+        split
+    }
+
+    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let ts = self.pin_now()?;
+        let bytes = self.shared.cluster.approximate_bytes(range, ts);
+        self.unpin(ts);
+        bytes
+    }
+
+    fn destroy_range(&self, range: &KeyRange) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.shared.cluster.destroy_range(range)
+    }
+
+    fn safe_point(&self) -> Timestamp {
+        self.shared.pins.safe_point()
+    }
+
+    fn set_gc_age(&self, age: Duration) {
+        self.shared.gc.set_age(age);
+    }
+
+    fn collect_garbage(&self) -> Result<GcReport> {
+        gc::collect(&self.shared)
+    }
+
+    /// Nothing to do: what is committed is on the disks of a majority.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let locks = self.lock_stats();
+        let (snapshots, oldest) = self.shared.pins.live();
+        let now_ms = timestamp_to_ms(self.shared.cluster.oracle.estimate());
+        let oldest_age_ms = oldest.map_or(0, |ts| now_ms.saturating_sub(timestamp_to_ms(ts)));
+        vec![
+            (
+                "commits_total",
+                self.shared.commits.load(Ordering::Relaxed) as f64,
+            ),
+            ("locks_held", locks.held as f64),
+            ("locks_waiting", locks.waiting as f64),
+            ("lock_waits_total", locks.waits as f64),
+            ("lock_timeouts_total", locks.timeouts as f64),
+            ("deadlocks_total", locks.deadlocks as f64),
+            ("snapshots_live", snapshots as f64),
+            ("snapshot_oldest_age_seconds", oldest_age_ms as f64 / 1000.0),
+            ("regions_known", self.shared.cluster.regions.len() as f64),
+        ]
+    }
+
+    fn lock_stats(&self) -> LockStats {
+        let here = self.shared.locks.stats();
+        let cluster = &self.shared.cluster.lock_waits;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        LockStats {
+            held: here.held,
+            waiting: here.waiting + count(&cluster.waiting),
+            waits: here.waits + count(&cluster.waits),
+            timeouts: here.timeouts + count(&cluster.timeouts),
+            deadlocks: here.deadlocks + count(&cluster.deadlocks),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Garbage collection: the stores remove old versions by themselves, below a safe point that PD keeps; this moves it.
+//!
+//! Every node tells PD the oldest moment it still reads, for a limited time, and tells it again before that is over. A
+//! node that cannot stops reading at old moments. Any node may move the safe point, up to the oldest of those moments;
+//! in the background, whoever finds it due does, which elects one without a lease to hold: the safe point is the lease.
+
+use crate::engine::Shared;
+use crate::options::TikvOptions;
+use kv::{Error, GcReport, Result, Timestamp, timestamp_from_ms, timestamp_to_ms};
+use parking_lot::{Condvar, Mutex};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The name under which the collector itself speaks to PD; PD makes sure that there is one.
+const COLLECTOR_SERVICE: &str = "gc_worker";
+
+/// A node is believed for so many intervals.
+const HOLD_INTERVALS: u32 = 5;
+
+/// What the node has told PD.
+pub struct State {
+    service: String,
+    age_ms: AtomicU64,
+    hold_ttl: Duration,
+    /// Until when PD believes it; `None`: nothing was told, and nobody is expected to.
+    held_until: Mutex<Option<Instant>>,
+    /// One collection at a time.
+    collecting: Mutex<()>,
+}
+
+impl State {
+    pub fn new(options: &TikvOptions) -> Self {
+        let random = RandomState::new();
+        Self {
+            service: format!("stemdb-{:016x}", random.hash_one(std::process::id())),
+            age_ms: AtomicU64::new(milliseconds(options.gc_age)),
+            hold_ttl: options.gc_interval * HOLD_INTERVALS,
+            held_until: Mutex::new(None),
+            collecting: Mutex::new(()),
+        }
+    }
+
+    pub fn set_age(&self, age: Duration) {
+        self.age_ms.store(milliseconds(age), Ordering::Relaxed);
+    }
+
+    /// Fails while PD does not know what this node still reads.
+    pub fn check_hold(&self) -> Result<()> {
+        match *self.held_until.lock() {
+            Some(until) if Instant::now() >= until => Err(Error::Unavailable(
+                "PD could not be told which versions are still read; they may have been collected".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The newest moment of which nothing is kept but what live snapshots see, as far as age is concerned.
+fn wanted(shared: &Shared, now: Timestamp) -> Timestamp {
+    match shared.gc.age_ms.load(Ordering::Relaxed) {
+        0 => now,
+        age_ms => timestamp_from_ms(timestamp_to_ms(now).saturating_sub(age_ms)),
+    }
+}
+
+/// Tells PD what this node still reads. The answer is what some node still reads.
+fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
+    let told_at = Instant::now();
+    let (_, oldest_pin) = shared.pins.live();
+    let hold_max_ms = milliseconds(shared.cluster.options.gc_hold_max);
+    let longest = timestamp_from_ms(timestamp_to_ms(now).saturating_sub(hold_max_ms));
+    let oldest = oldest_pin
+        .map_or(now, |pin| pin.max(longest))
+        .min(wanted(shared, now));
+    let ttl_s = i64::try_from(shared.gc.hold_ttl.as_secs().max(1)).unwrap_or(i64::MAX);
+    let deadline = told_at + shared.cluster.options.operation_timeout;
+    let answer = shared
+        .cluster
+        .pd
+        .hold_gc(&shared.gc.service, ttl_s, oldest, deadline)?;
+    if shared.cluster.options.background {
+        *shared.gc.held_until.lock() = Some(told_at + shared.gc.hold_ttl);
+    }
+    Ok(answer)
+}
+
+/// Tells PD that this node reads nothing any more.
+pub fn release_hold(shared: &Shared) {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    if let Err(error) = shared.cluster.pd.hold_gc(&shared.gc.service, 0, 0, deadline) {
+        tracing::debug!(%error, "garbage is held back until PD forgets this node");
+    }
+}
+
+/// One round, as far as all nodes allow.
+pub fn collect(shared: &Shared) -> Result<GcReport> {
+    let _one_at_a_time = shared.gc.collecting.lock();
+    let now = shared.timestamp()?;
+    let wanted = wanted(shared, now);
+    hold(shared, now)?;
+    let pd = &shared.cluster.pd;
+    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
+    let oldest = pd.hold_gc(COLLECTOR_SERVICE, i64::MAX, wanted, deadline)?;
+    // Whoever pins from here on is refused below it, and whoever has pinned counts.
+    let safe_point = shared.pins.advance(wanted.min(oldest));
+    let resolved = shared.cluster.resolve_old_locks(safe_point)?;
+    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
+    pd.set_gc_safe_point(safe_point, deadline)?;
+    tracing::debug!(safe_point, resolved, "garbage-collection safe point");
+    Ok(GcReport {
+        safe_point,
+        removed: None,
+    })
+}
+
+#[derive(Default)]
+struct Stop {
+    asked: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// The thread that reports, and collects if it is due.
+pub struct Collector {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Collector {
+    /// Reports once before it returns: from then on, what this node reads is kept.
+    pub fn start(shared: &Arc<Shared>) -> Result<Self> {
+        hold(shared, shared.timestamp()?)?;
+        let stop = Arc::new(Stop::default());
+        let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(shared));
+        let interval = shared.cluster.options.gc_interval;
+        let thread = thread::Builder::new()
+            .name("tikv-gc".into())
+            .spawn(move || run(&of_thread, &weak, interval))
+            .map_err(|error| Error::Unavailable(format!("no thread for garbage collection: {error}")))?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        *self.stop.asked.lock() = true;
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(stop: &Stop, shared: &Weak<Shared>, interval: Duration) {
+    loop {
+        {
+            let mut asked = stop.asked.lock();
+            if !*asked {
+                stop.changed.wait_for(&mut asked, interval);
+            }
+            if *asked {
+                return;
+            }
+        }
+        let Some(shared) = shared.upgrade() else { return };
+        // Met again in the next round; a node that stays cut off stops reading.
+        if let Err(error) = report_and_collect(&shared, interval) {
+            tracing::warn!(%error, "garbage collection");
+        }
+    }
+}
+
+fn report_and_collect(shared: &Shared, interval: Duration) -> Result<()> {
+    let now = shared.timestamp()?;
+    let oldest = hold(shared, now)?;
+    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
+    let current = shared.cluster.pd.gc_safe_point(deadline)?;
+    // What others have collected cannot be read here either.
+    shared.pins.advance(current);
+    let reachable = wanted(shared, now).min(oldest);
+    let is_due =
+        timestamp_to_ms(reachable) >= timestamp_to_ms(current).saturating_add(milliseconds(interval));
+    if is_due {
+        collect(shared)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Keeps the locks of living transactions alive: a thread that renews the time of their primary locks. Those of a node
+//! that died run out, and whoever meets them cleans up.
+
+use crate::backoff::Backoff;
+use crate::cluster::{Cluster, Outcome};
+use crate::proto::kvrpcpb::TxnHeartBeatRequest;
+use kv::{Timestamp, timestamp_to_ms};
+use parking_lot::{Condvar, Mutex};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+struct Kept {
+    primary: Vec<u8>,
+    since: Instant,
+    lost: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct State {
+    kept: HashMap<Timestamp, Kept>,
+    stop: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// See the module.
+pub struct Keeper {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// One transaction that is kept alive while this lives.
+pub struct Alive {
+    shared: Arc<Shared>,
+    start_ts: Timestamp,
+    lost: Arc<AtomicBool>,
+}
+
+impl Alive {
+    /// Whether the cluster has said that the transaction is no more.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.shared.state.lock().kept.remove(&self.start_ts);
+    }
+}
+
+impl Keeper {
+    pub fn start(cluster: &Arc<Cluster>) -> Self {
+        let shared = Arc::new(Shared::default());
+        let (cluster, of_thread) = (Arc::clone(cluster), Arc::clone(&shared));
+        let thread = thread::Builder::new()
+            .name("tikv-keeper".into())
+            .spawn(move || run(&cluster, &of_thread))
+            .ok();
+        Self { shared, thread }
+    }
+
+    pub fn keep(&self, start_ts: Timestamp, primary: Vec<u8>) -> Alive {
+        let lost = Arc::new(AtomicBool::new(false));
+        let kept = Kept {
+            primary,
+            since: Instant::now(),
+            lost: Arc::clone(&lost),
+        };
+        self.shared.state.lock().kept.insert(start_ts, kept);
+        Alive {
+            shared: Arc::clone(&self.shared),
+            start_ts,
+            lost,
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.shared.state.lock().stop = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// How long a lock of a transaction lives from its start, to live for `ttl` from now.
+pub fn lock_ttl_ms(start_ts: Timestamp, now: Timestamp, ttl: Duration) -> u64 {
+    let elapsed_ms = timestamp_to_ms(now).saturating_sub(timestamp_to_ms(start_ts));
+    elapsed_ms + u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX >> 1)
+}
+
+fn run(cluster: &Cluster, shared: &Shared) {
+    let interval = cluster.options.lock_ttl / 3;
+    loop {
+        let due: Vec<(Timestamp, Vec<u8>, Arc<AtomicBool>)> = {
+            let mut state = shared.state.lock();
+            if !state.stop {
+                shared.changed.wait_for(&mut state, interval);
+            }
+            if state.stop {
+                return;
+            }
+            // A transaction that has been forgotten open holds its locks to a limit.
+            state
+                .kept
+                .iter()
+                .filter(|(_, kept)| {
+                    kept.since.elapsed() >= interval / 2 && kept.since.elapsed() < cluster.options.gc_hold_max
+                })
+                .map(|(start_ts, kept)| (*start_ts, kept.primary.clone(), Arc::clone(&kept.lost)))
+                .collect()
+        };
+        renew(cluster, due, interval);
+    }
+}
+
+fn renew(cluster: &Cluster, due: Vec<(Timestamp, Vec<u8>, Arc<AtomicBool>)>, patience: Duration) {
+    let mut backoff = Backoff::new(patience, None);
+    let now = cluster.oracle.estimate();
+    let mut on_the_way = Vec::new();
+    for (start_ts, primary, lost) in due {
+        let command = TxnHeartBeatRequest {
+            start_version: start_ts,
+            advise_lock_ttl: lock_ttl_ms(start_ts, now, cluster.options.lock_ttl),
+            primary_lock: primary.clone(),
+            ..Default::default()
+        };
+        let sent = cluster
+            .region(&primary, &mut backoff)
+            .and_then(|region| cluster.send(region, command, backoff.deadline));
+        match sent {
+            Ok(sent) => on_the_way.push((sent, lost)),
+            Err(error) => tracing::warn!(%error, "a transaction's locks were not renewed"),
+        }
+    }
+    for (mut sent, lost) in on_the_way {
+        match sent.wait(None) {
+            Ok(Outcome::Answered(answer)) => {
+                if answer.error.is_some_and(|error| error.txn_not_found.is_some()) {
+                    lost.store(true, Ordering::Relaxed);
+                }
+            }
+            // The next round comes long before the locks' time is over; by then the region has been found again.
+            Ok(Outcome::Refused(error)) => {
+                let _ = cluster.refused(&sent.region, &error, &mut Backoff::new(Duration::ZERO, None));
+            }
+            Ok(Outcome::Failed(error)) => {
+                let _ = cluster.failed(&sent.region, &error, &mut Backoff::new(Duration::ZERO, None));
+            }
+            Err(error) => tracing::warn!(%error, "a transaction's locks were not renewed"),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What PD is asked now and then: regions, stores, keyspaces, safe points. Retried until a deadline, with the leader
+//! looked for again after each failure.
+
+use super::members::{Members, unary};
+use crate::io::Io;
+use crate::keys;
+use crate::proto::keyspacepb::{KeyspaceMeta, LoadKeyspaceRequest, LoadKeyspaceResponse};
+use crate::proto::{metapb, pdpb::*};
+use kv::{Error, Result, Timestamp};
+use prost::Message;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A region as PD knows it, with decoded bounds.
+#[derive(Debug, Clone)]
+pub struct RegionInfo {
+    pub region: metapb::Region,
+    /// PD does not know it for a moment after a region is made.
+    pub leader: Option<metapb::Peer>,
+}
+
+trait Question: Message + Clone + 'static {
+    type Answer: Message + Default + 'static;
+    const PATH: &'static str;
+    fn set_header(&mut self, header: RequestHeader);
+    fn header(answer: &mut Self::Answer) -> Option<ResponseHeader>;
+}
+
+macro_rules! questions {
+    ($($question:ident $answer:ident $path:literal,)*) => {
+        $(
+            impl Question for $question {
+                type Answer = $answer;
+                const PATH: &'static str = $path;
+
+                fn set_header(&mut self, header: RequestHeader) {
+                    self.header = Some(header);
+                }
+
+                fn header(answer: &mut $answer) -> Option<ResponseHeader> {
+                    answer.header.take()
+                }
+            }
+        )*
+    };
+}
+
+questions! {
+    GetRegionRequest GetRegionResponse "/pdpb.PD/GetRegion",
+    ScanRegionsRequest ScanRegionsResponse "/pdpb.PD/ScanRegions",
+    GetStoreRequest GetStoreResponse "/pdpb.PD/GetStore",
+    GetAllStoresRequest GetAllStoresResponse "/pdpb.PD/GetAllStores",
+    GetGcSafePointRequest GetGcSafePointResponse "/pdpb.PD/GetGCSafePoint",
+    UpdateGcSafePointRequest UpdateGcSafePointResponse "/pdpb.PD/UpdateGCSafePoint",
+    UpdateServiceGcSafePointRequest UpdateServiceGcSafePointResponse "/pdpb.PD/UpdateServiceGCSafePoint",
+    LoadKeyspaceRequest LoadKeyspaceResponse "/keyspacepb.Keyspace/LoadKeyspace",
+}
+
+/// See the module.
+pub struct PdClient {
+    io: Arc<Io>,
+    members: Arc<Members>,
+}
+
+impl PdClient {
+    pub fn new(io: Arc<Io>, members: Arc<Members>) -> Self {
+        Self { io, members }
+    }
+
+    /// The region that contains a key, `None` if PD does not know it (yet).
+    pub fn region(&self, key: &[u8], deadline: Instant) -> Result<Option<RegionInfo>> {
+        let answer = self.ask(
+            GetRegionRequest {
+                region_key: keys::encode(key),
+                ..Default::default()
+            },
+            deadline,
+        )?;
+        answer
+            .region
+            .map(|region| region_info(region, answer.leader))
+            .transpose()
+    }
+
+    /// Up to `limit` regions that a range touches, in order. `end` may be empty: no bound.
+    pub fn regions(
+        &self,
+        start: &[u8],
+        end: &[u8],
+        limit: i32,
+        deadline: Instant,
+    ) -> Result<Vec<RegionInfo>> {
+        let answer = self.ask(
+            ScanRegionsRequest {
+                start_key: keys::encode(start),
+                end_key: if end.is_empty() {
+                    Vec::new()
+                } else {
+                    keys::encode(end)
+                },
+                limit,
+                ..Default::default()
+            },
+            deadline,
+        )?;
+        answer
+            .regions
+            .into_iter()
+            .filter_map(|found| Some(region_info(found.region?, found.leader)))
+            .collect()
+    }
+
+    /// `None`: no such store, or gone for good.
+    pub fn store(&self, id: u64, deadline: Instant) -> Result<Option<metapb::Store>> {
+        let question = GetStoreRequest {
+            store_id: id,
+            ..Default::default()
+        };
+        let store = self.ask(question, deadline)?.store;
+        Ok(store.filter(|store| store.state != metapb::STATE_TOMBSTONE))
+    }
+
+    /// All stores that keep rows.
+    pub fn stores(&self, deadline: Instant) -> Result<Vec<metapb::Store>> {
+        let question = GetAllStoresRequest {
+            exclude_tombstone_stores: true,
+            ..Default::default()
+        };
+        let mut stores = self.ask(question, deadline)?.stores;
+        stores.retain(|store| {
+            let is_columnar =
+                |label: &metapb::StoreLabel| label.key == "engine" && label.value.starts_with("tiflash");
+            store.state != metapb::STATE_TOMBSTONE && !store.labels.iter().any(is_columnar)
+        });
+        Ok(stores)
+    }
+
+    /// How far garbage may have been collected.
+    pub fn gc_safe_point(&self, deadline: Instant) -> Result<Timestamp> {
+        Ok(self.ask(GetGcSafePointRequest::default(), deadline)?.safe_point)
+    }
+
+    /// Lets the stores collect everything below; the answer is where the safe point is now.
+    pub fn set_gc_safe_point(&self, safe_point: Timestamp, deadline: Instant) -> Result<Timestamp> {
+        let question = UpdateGcSafePointRequest {
+            safe_point,
+            ..Default::default()
+        };
+        Ok(self.ask(question, deadline)?.new_safe_point)
+    }
+
+    /// Holds garbage collection back at `safe_point` for `ttl_s` seconds (0: no longer) in the name of `service`.
+    /// The answer is where the one who holds it back most has it.
+    pub fn hold_gc(
+        &self,
+        service: &str,
+        ttl_s: i64,
+        safe_point: Timestamp,
+        deadline: Instant,
+    ) -> Result<Timestamp> {
+        let question = UpdateServiceGcSafePointRequest {
+            service_id: service.as_bytes().to_vec(),
+            ttl: ttl_s,
+            safe_point,
+            ..Default::default()
+        };
+        Ok(self.ask(question, deadline)?.min_safe_point)
+    }
+
+    pub fn keyspace(&self, name: &str, deadline: Instant) -> Result<KeyspaceMeta> {
+        let question = LoadKeyspaceRequest {
+            name: name.to_owned(),
+            ..Default::default()
+        };
+        let answer = self.ask(question, deadline)?;
+        answer
+            .keyspace
+            .filter(|found| found.state == 0)
+            .ok_or_else(|| Error::Unavailable(format!("the cluster has no enabled keyspace '{name}'")))
+    }
+
+    fn ask<Q: Question>(&self, question: Q, deadline: Instant) -> Result<Q::Answer> {
+        loop {
+            let until = deadline.min(Instant::now() + REQUEST_TIMEOUT);
+            let (members, mut question) = (Arc::clone(&self.members), question.clone());
+            let asked = self.io.run(until, Q::PATH, async move {
+                let leader = members.leader().await?;
+                question.set_header(members.header());
+                unary(leader, Q::PATH, question)
+                    .await
+                    .map_err(|error| Error::Unavailable(format!("PD {}: {error}", Q::PATH)))
+            });
+            let error = match asked {
+                Ok(mut answer) => match Q::header(&mut answer).and_then(|header| header.error) {
+                    Some(error) if error.r#type == ENTRY_NOT_FOUND => {
+                        return Err(Error::Unavailable(format!("PD {}: {}", Q::PATH, error.message)));
+                    }
+                    // REGION_NOT_FOUND: the answer says so by being empty.
+                    Some(error) if error.r#type != 0 && error.r#type != REGION_NOT_FOUND => {
+                        Error::Unavailable(format!("PD {}: {}", Q::PATH, error.message))
+                    }
+                    _ => return Ok(answer),
+                },
+                Err(error) => error,
+            };
+            self.members.forget_leader();
+            if Instant::now() + PAUSE >= deadline {
+                return Err(error);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn region_info(mut region: metapb::Region, leader: Option<metapb::Peer>) -> Result<RegionInfo> {
+    keys::decode_bounds(&mut region)?;
+    Ok(RegionInfo {
+        region,
+        leader: leader.filter(|peer| peer.id != 0),
+    })
+}

@@ -1,0 +1,245 @@
+//! Timestamps, from PD's leader: one stream, and one request for all threads that have come to wait in the meantime.
+
+use super::members::Members;
+use crate::proto::pdpb::{TsoRequest, TsoResponse};
+use crate::slot::Slot;
+use http::uri::PathAndQuery;
+use kv::timestamp::LOGICAL_BITS;
+use kv::{Error, Result, Timestamp, timestamp_from_ms};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+use tokio_stream::Stream;
+use tonic::client::Grpc;
+use tonic_prost::ProstCodec;
+
+/// Requests on their way at a time: one that PD works on and one that is there when it is done.
+const IN_FLIGHT_MAX: usize = 2;
+/// Timestamps in one request; PD gives 2^18 a millisecond.
+const BATCH_MAX: usize = 10_000;
+/// A stream that has not answered for so long is given up.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Beyond the year 3000; what comes after fits into a timestamp, too.
+const PHYSICAL_MS_MAX: u64 = 1 << 45;
+
+type TsSlot = Arc<Slot<Timestamp>>;
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<TsSlot>,
+    in_flight: VecDeque<Vec<TsSlot>>,
+    sender: Option<Waker>,
+    /// Which stream may send: an old one's task may still be polled.
+    stream: u64,
+    /// The last failure, for whoever gives up waiting.
+    failure: String,
+}
+
+struct Shared {
+    members: Arc<Members>,
+    queue: Mutex<Queue>,
+    /// The highest timestamp seen.
+    last: AtomicU64,
+    /// PD's clock less ours, in milliseconds.
+    offset_ms: AtomicI64,
+    started: Instant,
+}
+
+/// See the module.
+pub struct Oracle {
+    shared: Arc<Shared>,
+}
+
+impl Oracle {
+    pub fn start(io: &Handle, members: Arc<Members>) -> Self {
+        let shared = Arc::new(Shared {
+            members,
+            queue: Mutex::default(),
+            last: AtomicU64::new(0),
+            offset_ms: AtomicI64::new(0),
+            started: Instant::now(),
+        });
+        io.spawn(run(Arc::clone(&shared)));
+        Self { shared }
+    }
+
+    /// A timestamp above all that have been given to anyone.
+    pub fn timestamp(&self, deadline: Instant) -> Result<Timestamp> {
+        let slot = Slot::new();
+        let sender = {
+            let mut queue = self.shared.queue.lock();
+            queue.waiting.push_back(Arc::clone(&slot));
+            queue.sender.take()
+        };
+        if let Some(sender) = sender {
+            sender.wake();
+        }
+        if let Some(ts) = slot.wait(deadline, None)? {
+            return Ok(ts);
+        }
+        let mut queue = self.shared.queue.lock();
+        queue.waiting.retain(|other| !Arc::ptr_eq(other, &slot));
+        Err(Error::Unavailable(format!(
+            "no timestamp from PD in time ({})",
+            queue.failure
+        )))
+    }
+
+    /// The highest timestamp seen so far: a lower limit of now.
+    pub fn last(&self) -> Timestamp {
+        self.shared.last.load(Ordering::SeqCst)
+    }
+
+    /// About what PD would answer, without asking: to judge ages by.
+    pub fn estimate(&self) -> Timestamp {
+        let shared = &self.shared;
+        let now_ms = shared
+            .offset_ms
+            .load(Ordering::Relaxed)
+            .saturating_add(shared.elapsed_ms());
+        timestamp_from_ms(u64::try_from(now_ms).unwrap_or(0)).max(self.last())
+    }
+}
+
+impl Shared {
+    fn elapsed_ms(&self) -> i64 {
+        i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// What was asked on a broken stream is asked again on the next one.
+    fn restart(&self, failure: Option<String>) -> u64 {
+        let mut queue = self.queue.lock();
+        while let Some(batch) = queue.in_flight.pop_back() {
+            for slot in batch.into_iter().rev() {
+                queue.waiting.push_front(slot);
+            }
+        }
+        queue.failure = failure.unwrap_or_default();
+        queue.stream += 1;
+        queue.sender = None;
+        queue.stream
+    }
+
+    fn answered(&self, answer: &TsoResponse) -> Result<(), String> {
+        let header = answer.header.as_ref();
+        if let Some(error) = header
+            .and_then(|header| header.error.as_ref())
+            .filter(|error| error.r#type != 0)
+        {
+            return Err(error.message.clone());
+        }
+        let timestamp = answer.timestamp.ok_or("an answer without a timestamp")?;
+        let physical_ms = u64::try_from(timestamp.physical).map_err(|_| "a negative timestamp")?;
+        let logical = u64::try_from(timestamp.logical).map_err(|_| "a negative timestamp")?;
+        let count = u64::from(answer.count);
+        if physical_ms > PHYSICAL_MS_MAX || logical >> LOGICAL_BITS != 0 || count == 0 || count > logical + 1
+        {
+            return Err("a timestamp out of its range".into());
+        }
+        let newest = timestamp_from_ms(physical_ms) + logical;
+        let (batch, sender) = {
+            let mut queue = self.queue.lock();
+            let batch = queue.in_flight.pop_front().ok_or("an answer nobody asked for")?;
+            if u64::try_from(batch.len()).unwrap_or(u64::MAX) != count {
+                queue.in_flight.push_front(batch);
+                return Err("not as many timestamps as asked for".into());
+            }
+            (batch, queue.sender.take())
+        };
+        self.last.fetch_max(newest, Ordering::SeqCst);
+        let offset_ms = timestamp.physical.saturating_sub(self.elapsed_ms());
+        self.offset_ms.store(offset_ms, Ordering::Relaxed);
+        for (slot, ts) in batch.iter().zip(newest + 1 - count..) {
+            slot.fill(ts);
+        }
+        if let Some(sender) = sender {
+            sender.wake();
+        }
+        Ok(())
+    }
+
+    fn has_in_flight(&self) -> bool {
+        !self.queue.lock().in_flight.is_empty()
+    }
+}
+
+async fn run(shared: Arc<Shared>) {
+    let mut failure = None;
+    loop {
+        let stream = shared.restart(failure.take());
+        let Err(reason) = serve(&shared, stream).await;
+        tracing::debug!(reason, "timestamp stream ended");
+        shared.members.forget_leader();
+        failure = Some(reason);
+        sleep(RECONNECT_PAUSE).await;
+    }
+}
+
+async fn serve(shared: &Arc<Shared>, stream: u64) -> Result<std::convert::Infallible, String> {
+    let leader = shared.members.leader().await.map_err(|error| error.to_string())?;
+    let mut grpc = Grpc::new(leader);
+    grpc.ready().await.map_err(|error| error.to_string())?;
+    let codec = ProstCodec::<TsoRequest, TsoResponse>::default();
+    let requests = Requests {
+        shared: Arc::clone(shared),
+        stream,
+    };
+    let path = PathAndQuery::from_static("/pdpb.PD/Tso");
+    let mut opening = std::pin::pin!(grpc.streaming(tonic::Request::new(requests), path, codec));
+    // PD may send its headers with the first answer only, and nobody may ask for long.
+    let answers = loop {
+        match timeout(ANSWER_TIMEOUT, &mut opening).await {
+            Ok(opened) => break opened.map_err(|status| status.message().to_owned())?,
+            Err(_) if shared.has_in_flight() => return Err("PD does not answer".into()),
+            Err(_) => {}
+        }
+    };
+    let mut answers = answers.into_inner();
+    loop {
+        match timeout(ANSWER_TIMEOUT, answers.message()).await {
+            Ok(Ok(Some(answer))) => shared.answered(&answer)?,
+            Ok(Ok(None)) => return Err("PD closed the stream".into()),
+            Ok(Err(status)) => return Err(status.message().to_owned()),
+            Err(_) if shared.has_in_flight() => return Err("PD does not answer".into()),
+            Err(_) => {}
+        }
+    }
+}
+
+/// What the stream sends.
+struct Requests {
+    shared: Arc<Shared>,
+    stream: u64,
+}
+
+impl Stream for Requests {
+    type Item = TsoRequest;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<TsoRequest>> {
+        let mut queue = self.shared.queue.lock();
+        if queue.stream != self.stream {
+            return Poll::Ready(None);
+        }
+        if queue.waiting.is_empty() || queue.in_flight.len() >= IN_FLIGHT_MAX {
+            queue.sender = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let count = queue.waiting.len().min(BATCH_MAX);
+        let batch: Vec<TsSlot> = queue.waiting.drain(..count).collect();
+        queue.in_flight.push_back(batch);
+        drop(queue);
+        Poll::Ready(Some(TsoRequest {
+            header: Some(self.shared.members.header()),
+            count: u32::try_from(count).unwrap_or(1),
+            dc_location: "global".into(),
+        }))
+    }
+}

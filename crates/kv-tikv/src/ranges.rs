@@ -1,0 +1,151 @@
+//! Ranges as a whole: how large they are, where to split them for parallel scans, and removing them for good.
+
+use crate::cluster::Cluster;
+use crate::pd::members::unary;
+use crate::proto::kvrpcpb::{Context, UnsafeDestroyRangeRequest, UnsafeDestroyRangeResponse};
+use crate::scan::GO_ON;
+use kv::{Error, KeyRange, Result, Timestamp};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// What is read to judge the size of what is smaller than a region.
+const SAMPLE_BYTES: usize = 8 << 20;
+const SAMPLE_KEYS: usize = 64 << 10;
+
+/// A region's size where nothing better is known: the stores split them at 1.5 times that.
+const REGION_BYTES: u64 = 96 << 20;
+
+/// Less than that is not worth a second thread.
+const PART_KEYS_MIN: usize = 256;
+
+const REGIONS_MAX: i32 = 4_096;
+
+impl Cluster {
+    /// Where regions begin within a range, without prefix, in order.
+    fn boundaries(&self, range: &KeyRange) -> Result<Vec<Vec<u8>>> {
+        let whole = self.keyspace.range(range);
+        let deadline = Instant::now() + self.options.operation_timeout;
+        let mut boundaries = Vec::new();
+        let mut start = whole.start.clone();
+        loop {
+            let found = self.pd.regions(&start, &whole.end, REGIONS_MAX, deadline)?;
+            let Some(last) = found.last() else { break };
+            let end = last.region.end_key.to_vec();
+            for info in &found {
+                let key = &info.region.start_key;
+                if *key > whole.start
+                    && *key < whole.end
+                    && let Some(key) = self.keyspace.strip(key)
+                {
+                    boundaries.push(key.to_vec());
+                }
+            }
+            if end.is_empty() || end >= whole.end || end <= start {
+                break;
+            }
+            start = end;
+        }
+        Ok(boundaries)
+    }
+
+    /// At most `parts` parts of about equal size: whole regions, or if there are too few, by a sample of the keys.
+    pub fn split_range(&self, range: &KeyRange, parts: usize, ts: Timestamp) -> Result<Vec<KeyRange>> {
+        let mut points = self.boundaries(range)?;
+        // Regions are about equal where there are many; else it takes a look at the keys, to a limit.
+        let sample_keys = if points.len() + 1 < parts * 2 {
+            SAMPLE_KEYS
+        } else {
+            SAMPLE_KEYS / 8
+        };
+        if let Some(keys) = self.all_keys(range, ts, sample_keys)? {
+            let parts = parts.min(keys.len() / PART_KEYS_MIN).max(1);
+            points = (1..parts)
+                .filter_map(|part| keys.get(keys.len() * part / parts).cloned())
+                .collect();
+        }
+        points.dedup();
+        let parts = parts.min(points.len() + 1);
+        let mut split = Vec::with_capacity(parts);
+        let mut start = range.start.clone();
+        for part in 1..parts {
+            let Some(point) = points.get((points.len() + 1) * part / parts - 1) else {
+                break;
+            };
+            if *point > start {
+                split.push(KeyRange::new(
+                    std::mem::replace(&mut start, point.clone()),
+                    point.clone(),
+                ));
+            }
+        }
+        split.push(KeyRange::new(start, range.end.clone()));
+        Ok(split)
+    }
+
+    /// All keys of a range, if they are fewer than `limit`.
+    fn all_keys(&self, range: &KeyRange, ts: Timestamp, limit: usize) -> Result<Option<Vec<Vec<u8>>>> {
+        let mut keys = Vec::new();
+        self.scan_keys(range, ts, &mut |key, _| {
+            keys.push(key.to_vec());
+            if keys.len() < limit {
+                GO_ON
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+        Ok((keys.len() < limit).then_some(keys))
+    }
+
+    /// Exact for what is small; regions are taken for average ones.
+    pub fn approximate_bytes(&self, range: &KeyRange, ts: Timestamp) -> Result<u64> {
+        let boundaries = u64::try_from(self.boundaries(range)?.len()).unwrap_or(u64::MAX);
+        let mut bytes = 0;
+        let mut is_all = true;
+        self.scan(range, ts, false, None, &mut |key, value| {
+            bytes += key.len() + value.len();
+            is_all = bytes < SAMPLE_BYTES;
+            if is_all { GO_ON } else { ControlFlow::Break(()) }
+        })?;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if is_all {
+            return Ok(bytes);
+        }
+        // Two of the regions are ours in part only.
+        Ok(bytes.max(boundaries.max(1).saturating_mul(REGION_BYTES)))
+    }
+
+    /// Every store removes the range from its files, at once and without a transaction.
+    pub fn destroy_range(&self, range: &KeyRange) -> Result<()> {
+        const TIMEOUT: Duration = Duration::from_secs(120);
+        let whole = self.keyspace.range(range);
+        let deadline = Instant::now() + self.options.operation_timeout;
+        for store in self.pd.stores(deadline)? {
+            let endpoint = self.connector.endpoint(&store.address)?;
+            let request = UnsafeDestroyRangeRequest {
+                context: Some(Context {
+                    api_version: self.keyspace.api_version,
+                    keyspace_id: self.keyspace.id,
+                    ..Default::default()
+                }),
+                start_key: whole.start.clone(),
+                end_key: whole.end.clone(),
+            };
+            let failed = move |what: String| Error::Unavailable(format!("store {}: {what}", store.address));
+            self.io
+                .run(Instant::now() + TIMEOUT, "destroying a range", async move {
+                    let channel = endpoint
+                        .connect()
+                        .await
+                        .map_err(|error| failed(error.to_string()))?;
+                    let path = "/tikvpb.Tikv/UnsafeDestroyRange";
+                    let answer: UnsafeDestroyRangeResponse =
+                        unary(channel, path, request).await.map_err(&failed)?;
+                    match answer.error.is_empty() {
+                        true => Ok(()),
+                        false => Err(failed(answer.error)),
+                    }
+                })?;
+        }
+        Ok(())
+    }
+}

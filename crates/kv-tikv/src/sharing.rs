@@ -1,0 +1,119 @@
+//! Shared locks. The cluster knows exclusive ones only, so the sharers of one node hold one lock there together, in the
+//! name of a transaction of its own (a proxy): it keeps other nodes from writing the row while anyone here reads it
+//! FOR SHARE. Sharers on different nodes wait for each other, which is less concurrent than it could be, and right.
+
+use crate::cluster::Cluster;
+use crate::keeper::Keeper;
+use crate::locks::{ClusterLocks, Got, Request};
+use kv::{Error, LockWait, Result, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const POLL: Duration = Duration::from_millis(20);
+
+#[derive(Default)]
+struct State {
+    sharers: usize,
+    locks: Option<ClusterLocks>,
+    /// Taken out of the map.
+    is_over: bool,
+}
+
+type Proxy = Arc<Mutex<State>>;
+
+/// The shared locks of this node, by key.
+#[derive(Default)]
+pub struct Sharing {
+    proxies: Mutex<HashMap<Vec<u8>, Proxy>>,
+}
+
+impl Sharing {
+    /// Joins the sharers of a key, or becomes the first. The value, if it came along.
+    pub fn join(&self, cluster: &Cluster, keeper: &Keeper, key: &[u8], request: Request) -> Result<Got> {
+        loop {
+            let proxy = Arc::clone(self.proxies.lock().entry(key.to_vec()).or_default());
+            let mut state = enter(&proxy, request)?;
+            if state.is_over {
+                continue;
+            }
+            if state.locks.as_ref().is_some_and(|locks| !locks.is_lost()) {
+                state.sharers += 1;
+                return Ok(Got::Locked);
+            }
+            if state.sharers > 0 {
+                // The others have lost theirs, and will be told when they try to use it.
+                return Err(crate::failure::locks_lost());
+            }
+            let locked = lock(cluster, keeper, key, request);
+            match locked {
+                Ok((locks, got)) if got != Got::Skipped => {
+                    state.locks = Some(locks);
+                    state.sharers = 1;
+                    return Ok(got);
+                }
+                other => {
+                    state.is_over = true;
+                    self.proxies.lock().remove(key);
+                    return other.map(|(_, got)| got);
+                }
+            }
+        }
+    }
+
+    /// Leaves; the last one releases the lock. The moment at which it was taken: until now, the key has not changed
+    /// since. `None` if the lock was lost in between.
+    pub fn leave(&self, cluster: &Cluster, key: &[u8]) -> Option<Timestamp> {
+        let proxy = self.proxies.lock().get(key).cloned()?;
+        let mut state = proxy.lock();
+        state.sharers = state.sharers.saturating_sub(1);
+        let locks = state.locks.as_mut()?;
+        let since = (!locks.is_lost()).then_some(locks.for_update_ts);
+        if state.sharers == 0 {
+            if let Some(mut locks) = state.locks.take()
+                && let Err(error) = locks.release(cluster, None)
+            {
+                tracing::warn!(%error, "a shared lock is left to run out");
+            }
+            state.is_over = true;
+            self.proxies.lock().remove(key);
+        }
+        since
+    }
+}
+
+fn lock(cluster: &Cluster, keeper: &Keeper, key: &[u8], request: Request) -> Result<(ClusterLocks, Got)> {
+    let mut locks = ClusterLocks::new(cluster.timestamp()?);
+    let mut got = HashMap::new();
+    let locked = locks.lock(cluster, keeper, vec![key.to_vec()], request, &mut got);
+    if locked.is_err() {
+        // An answer that was not waited for may still have locked it.
+        let _ = locks.release(cluster, None);
+    }
+    locked?;
+    let got = got.remove(key).unwrap_or(Got::Locked);
+    Ok((locks, got))
+}
+
+/// The first sharer may be waiting for the cluster.
+fn enter<'a>(proxy: &'a Proxy, request: Request) -> Result<MutexGuard<'a, State>> {
+    let patience = match request.wait {
+        LockWait::Timeout(timeout) => timeout,
+        // The first one does not wait either, or will be told; it is a matter of one answer.
+        LockWait::NoWait | LockWait::SkipLocked => Duration::from_secs(1),
+    };
+    let deadline = Instant::now().checked_add(patience);
+    loop {
+        if let Some(state) = proxy.try_lock_for(POLL) {
+            return Ok(state);
+        }
+        request.interrupt.check()?;
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(match request.wait {
+                LockWait::Timeout(_) => Error::LockTimeout,
+                _ => Error::LockNotAvailable,
+            });
+        }
+    }
+}

@@ -1,0 +1,557 @@
+//! One transaction: its row locks here and in the cluster, and its end.
+//!
+//! A row is locked twice. First in this process ([`kv::LockTable`]): its connections queue up in order, share, upgrade,
+//! and find deadlocks among themselves without a message. Then whoever got it locks it in the cluster, where only nodes
+//! compete, and where the stores find deadlocks between them.
+
+use crate::commit::{Change, Commit, Ended, Write};
+use crate::engine::Shared;
+use crate::failure;
+use crate::locks::{ClusterLocks, Got, Request, release};
+use crate::prober::PROBE_AFTER;
+use bytes::Bytes;
+use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
+use kv::{
+    Durability, EngineTransaction, Error, LATEST, LockMode, LockOptions, LockWait, Locked, Result, Timestamp,
+    TxnOptions, WriteBuffer,
+};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the cluster knows of a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InCluster {
+    /// Nothing: it is about to be asked, or a prewrite will say.
+    Nothing,
+    Shared,
+    Exclusive,
+}
+
+struct Held {
+    local: HeldKey,
+    cluster: InCluster,
+}
+
+/// See the module.
+pub struct TikvTransaction {
+    shared: Arc<Shared>,
+    owner: Owner,
+    start_ts: Timestamp,
+    optimistic: bool,
+    /// May commit at any moment since its start; see [`TxnOptions::single_statement`].
+    single_statement: bool,
+    held: HashMap<Arc<[u8]>, Held>,
+    /// Once there is a lock in the cluster.
+    cluster: Option<ClusterLocks>,
+    /// Optimistic mode: locked keys that had changed since the start, and when.
+    changed: HashMap<Arc<[u8]>, Timestamp>,
+    pinned: bool,
+}
+
+impl TikvTransaction {
+    /// `start_ts` has been pinned by the caller; it stays pinned until the end, whatever the caller reads by then.
+    pub fn new(shared: Arc<Shared>, start_ts: Timestamp, options: &TxnOptions) -> Result<Self> {
+        shared.pins.pin(start_ts)?;
+        Ok(Self {
+            owner: shared.new_owner(),
+            shared,
+            start_ts,
+            optimistic: options.optimistic,
+            single_statement: options.single_statement,
+            held: HashMap::new(),
+            cluster: None,
+            changed: HashMap::new(),
+            pinned: true,
+        })
+    }
+
+    /// Locks a key in this process; false if it was skipped.
+    fn lock_here(&mut self, key: &[u8], options: &LockOptions) -> Result<bool> {
+        let request = LocalRequest::new(self.owner, self.held.len(), key, options);
+        let asked = Instant::now();
+        let acquired = self.shared.locks.lock(&request)?;
+        if let Some(locks) = &mut self.cluster
+            && asked.elapsed() >= PROBE_AFTER
+        {
+            locks.renew();
+        }
+        match acquired {
+            Acquired::New(local) => {
+                let held = Held {
+                    local,
+                    cluster: InCluster::Nothing,
+                };
+                self.held.insert(Arc::clone(&held.local.key), held);
+                Ok(true)
+            }
+            Acquired::Held => Ok(true),
+            Acquired::Skipped => Ok(false),
+        }
+    }
+
+    /// Locks keys here and in the cluster. One answer per key, with values as far as they came along.
+    fn lock_keys(&mut self, keys: &[Vec<u8>], options: &LockOptions, values: bool) -> Result<Vec<Got>> {
+        let mut answers = Vec::with_capacity(keys.len());
+        let mut failure = Ok(());
+        for key in keys {
+            match self.lock_here(key, options) {
+                Ok(true) => answers.push(Got::Locked),
+                Ok(false) => answers.push(Got::Skipped),
+                Err(error) => {
+                    failure = Err(error);
+                    break;
+                }
+            }
+        }
+        let mut got = HashMap::new();
+        // What was locked before a failure stays locked, so it must be so everywhere.
+        let here: Vec<&Vec<u8>> = keys
+            .iter()
+            .zip(&answers)
+            .filter(|(_, answer)| **answer == Got::Locked)
+            .map(|(key, _)| key)
+            .collect();
+        let in_cluster = self.lock_in_cluster(&here, options, values, &mut got);
+        self.unlock_unconfirmed(keys);
+        failure.and(in_cluster)?;
+        for (key, answer) in keys.iter().zip(&mut answers) {
+            if let Some(got) = got.get(key) {
+                answer.clone_from(got);
+            }
+        }
+        Ok(answers)
+    }
+
+    fn lock_in_cluster(
+        &mut self,
+        keys: &[&Vec<u8>],
+        options: &LockOptions,
+        values: bool,
+        got: &mut HashMap<Vec<u8>, Got>,
+    ) -> Result<()> {
+        let deadline = match options.wait {
+            LockWait::Timeout(timeout) => Instant::now().checked_add(timeout),
+            _ => None,
+        };
+        let mut new = Vec::new();
+        let mut upgrades = Vec::new();
+        let mut sharing = Vec::new();
+        let mut seen = HashSet::new();
+        for key in keys {
+            let known = self.held.get(key.as_slice()).map(|held| held.cluster);
+            match (options.mode, known) {
+                _ if !seen.insert(key.as_slice()) => {}
+                (LockMode::Exclusive, Some(InCluster::Nothing)) => new.push(key.as_slice()),
+                (LockMode::Exclusive, Some(InCluster::Shared)) => upgrades.push(key.as_slice()),
+                (LockMode::Shared, Some(InCluster::Nothing)) => sharing.push(key.as_slice()),
+                _ => {}
+            }
+        }
+        let request = |unchanged_since| Request {
+            // As much as is left of the patience, by now.
+            wait: match (options.wait, deadline) {
+                (LockWait::Timeout(_), Some(deadline)) => {
+                    LockWait::Timeout(deadline.saturating_duration_since(Instant::now()))
+                }
+                (wait, _) => wait,
+            },
+            interrupt: &options.interrupt,
+            values,
+            unchanged_since,
+        };
+        let shared = Arc::clone(&self.shared);
+        for key in sharing {
+            let prefixed = shared.cluster.keyspace.key(key);
+            let answer = shared
+                .sharing
+                .join(&shared.cluster, &shared.keeper, &prefixed, request(None))?;
+            if answer != Got::Skipped {
+                self.confirm(key, InCluster::Shared);
+            }
+            got.insert(key.to_vec(), answer);
+        }
+        for key in upgrades {
+            let prefixed = shared.cluster.keyspace.key(key);
+            self.confirm(key, InCluster::Nothing);
+            // Between the shared lock and ours is a gap; nobody may have committed in it.
+            let since = shared.sharing.leave(&shared.cluster, &prefixed);
+            let since = since.ok_or_else(failure::locks_lost)?;
+            // Not at the start: that is where a probe would lock. Whoever commits in the gap commits later.
+            let since = since.max(self.start_ts + 1);
+            let upgraded = self.lock_exclusively(&[key], request(Some(since)), got);
+            upgraded.map_err(|error| match error {
+                Error::WriteConflict { .. } => Error::Deadlock,
+                error => error,
+            })?;
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        if self.optimistic {
+            return self.lock_and_note_changes(&new, request(Some(self.start_ts)), got);
+        }
+        self.lock_exclusively(&new, request(None), got)
+    }
+
+    /// An optimistic transaction may lock rows too, and reads what is newest then; but if it writes one that had
+    /// changed since its start, that is a conflict.
+    fn lock_and_note_changes(
+        &mut self,
+        keys: &[&[u8]],
+        request: Request,
+        got: &mut HashMap<Vec<u8>, Got>,
+    ) -> Result<()> {
+        for key in keys {
+            match self.lock_exclusively(&[key], request, got) {
+                Err(Error::WriteConflict { conflict_ts, .. }) => {
+                    self.changed.insert(Arc::from(*key), conflict_ts);
+                    let newest = Request {
+                        unchanged_since: None,
+                        ..request
+                    };
+                    self.lock_exclusively(&[key], newest, got)?;
+                }
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    fn lock_exclusively(
+        &mut self,
+        keys: &[&[u8]],
+        request: Request,
+        got: &mut HashMap<Vec<u8>, Got>,
+    ) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let keyspace = &shared.cluster.keyspace;
+        let prefixed = keys.iter().map(|key| keyspace.key(key)).collect();
+        let locks = self
+            .cluster
+            .get_or_insert_with(|| ClusterLocks::new(self.start_ts));
+        let had_none = locks.is_empty();
+        let mut answers = HashMap::new();
+        let locked = locks.lock(&shared.cluster, &shared.keeper, prefixed, request, &mut answers);
+        // An optimistic transaction locks at its start, as a probe does: they must not meet.
+        if had_none && !locks.is_empty() && !self.optimistic {
+            shared
+                .prober_txns
+                .insert(self.owner, locks.start_ts, locks.primary.clone());
+        }
+        for (key, answer) in answers {
+            let Some(key) = keyspace.strip(&key) else { continue };
+            if answer != Got::Skipped {
+                self.confirm(key, InCluster::Exclusive);
+            }
+            got.insert(key.to_vec(), answer);
+        }
+        locked
+    }
+
+    fn confirm(&mut self, key: &[u8], cluster: InCluster) {
+        if let Some(held) = self.held.get_mut(key) {
+            held.cluster = cluster;
+        }
+    }
+
+    /// Gives back here what the cluster did not give.
+    fn unlock_unconfirmed(&mut self, keys: &[Vec<u8>]) {
+        for key in keys {
+            let is_unconfirmed = |held: &Held| held.cluster == InCluster::Nothing;
+            if self.held.get(key.as_slice()).is_some_and(is_unconfirmed)
+                && let Some(held) = self.held.remove(key.as_slice())
+            {
+                self.shared.locks.unlock(self.owner, &held.local);
+            }
+        }
+    }
+
+    /// Values of keys that were locked before: they stand still, so the newest version is the one.
+    fn read_missing(&self, keys: &[Vec<u8>], answers: Vec<Got>) -> Result<Vec<Locked>> {
+        let missing: Vec<usize> = (0..answers.len())
+            .filter(|index| answers.get(*index) == Some(&Got::Locked))
+            .collect();
+        let mut locked: Vec<Locked> = answers
+            .into_iter()
+            .map(|answer| match answer {
+                Got::Value(value) => Locked::Value(value.map(|value| value.to_vec())),
+                Got::Locked => Locked::Value(None),
+                Got::Skipped => Locked::Skipped,
+            })
+            .collect();
+        if missing.is_empty() {
+            return Ok(locked);
+        }
+        let wanted: Vec<Vec<u8>> = missing
+            .iter()
+            .filter_map(|index| keys.get(*index).cloned())
+            .collect();
+        self.shared
+            .cluster
+            .batch_get(&wanted, LATEST, &mut |position, value| {
+                if let Some(slot) = missing.get(position).and_then(|index| locked.get_mut(*index)) {
+                    *slot = Locked::Value(value.map(<[u8]>::to_vec));
+                }
+            })?;
+        Ok(locked)
+    }
+
+    fn try_commit(&mut self, writes: &WriteBuffer, options: &LockOptions) -> Result<Timestamp> {
+        // In key order, so that commits do not deadlock with one another.
+        for (key, _) in writes.iter() {
+            if !self.lock_here(key, options)? {
+                return Err(Error::LockNotAvailable);
+            }
+        }
+        let lock_deadline = match options.wait {
+            LockWait::Timeout(timeout) => Instant::now().checked_add(timeout),
+            _ => None,
+        };
+        let states = |wanted: InCluster| {
+            let is_so = |key: &[u8]| self.held.get(key).is_some_and(|held| held.cluster == wanted);
+            writes.iter().any(|(key, _)| is_so(key))
+        };
+        // Without a lock in the cluster, the prewrite finds what is in the way, which saves a round trip.
+        if self.cluster.as_ref().is_none_or(ClusterLocks::is_empty) && !states(InCluster::Shared) {
+            return self.commit_unlocked(writes, options, lock_deadline);
+        }
+        let keys: Vec<&[u8]> = writes.iter().map(|(key, _)| key).collect();
+        self.lock_for_commit(&keys, options)?;
+        self.commit_locked(writes, options)
+    }
+
+    fn lock_for_commit(&mut self, keys: &[&[u8]], options: &LockOptions) -> Result<()> {
+        if self.optimistic {
+            for key in keys {
+                if let Some(conflict_ts) = self.changed.get(*key) {
+                    return Err(Error::WriteConflict {
+                        start_ts: self.start_ts,
+                        conflict_ts: *conflict_ts,
+                    });
+                }
+            }
+        }
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
+        let missing: Vec<&Vec<u8>> = keys.iter().collect();
+        self.lock_in_cluster(&missing, options, false, &mut HashMap::new())?;
+        let newly_changed = keys
+            .iter()
+            .find_map(|key| self.changed.get(key.as_slice()).copied());
+        match newly_changed {
+            Some(conflict_ts) => Err(Error::WriteConflict {
+                start_ts: self.start_ts,
+                conflict_ts,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn writes(&self, writes: &WriteBuffer) -> Vec<Write> {
+        let keyspace = &self.shared.cluster.keyspace;
+        writes
+            .iter()
+            .map(|(key, value)| Write {
+                key: keyspace.key(key),
+                change: value.map_or(Change::Delete, |value| Change::Put(Bytes::copy_from_slice(value))),
+                is_locked: self
+                    .held
+                    .get(key)
+                    .is_some_and(|held| held.cluster == InCluster::Exclusive),
+            })
+            .collect()
+    }
+
+    /// Pessimistic mode: blind writes, so whatever was committed in between is overwritten, at a start of its own.
+    /// Optimistic mode: first committer wins, judged from the start.
+    fn commit_unlocked(
+        &self,
+        writes: &WriteBuffer,
+        options: &LockOptions,
+        lock_deadline: Option<Instant>,
+    ) -> Result<Timestamp> {
+        let cluster = &self.shared.cluster;
+        let writes = self.writes(writes);
+        let primary = primary_of(&writes);
+        let mut backoff = cluster.backoff(Some(&options.interrupt));
+        // A second attempt must see what was in the way of the first.
+        let mut fresh = self.single_statement.then_some(self.start_ts);
+        loop {
+            let now = match fresh.take() {
+                Some(ts) => ts,
+                None => self.shared.timestamp()?,
+            };
+            let start_ts = if self.optimistic { self.start_ts } else { now };
+            let commit = Commit {
+                cluster,
+                keeper: &self.shared.keeper,
+                start_ts,
+                primary: primary.clone(),
+                writes: writes.clone(),
+                for_update_ts: 0,
+                min_commit_ts: now + 1,
+                interrupt: &options.interrupt,
+                // A blind write that waited would conflict with what it waited for.
+                lock_deadline: lock_deadline.filter(|_| self.optimistic),
+            };
+            match commit.run()? {
+                Ended::Committed {
+                    commit_ts,
+                    secondaries,
+                } => {
+                    return Ok(self.shared.committed(start_ts, commit_ts, secondaries));
+                }
+                Ended::InTheWay(Error::WriteConflict { conflict_ts, .. }) if self.optimistic => {
+                    return Err(Error::WriteConflict {
+                        start_ts,
+                        conflict_ts,
+                    });
+                }
+                Ended::InTheWay(Error::LockTimeout) if !self.optimistic => {
+                    if lock_deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                        return Err(Error::LockTimeout);
+                    }
+                    let left = lock_deadline.map_or(Duration::from_secs(1), |deadline| {
+                        deadline.saturating_duration_since(Instant::now())
+                    });
+                    if backoff.is_over() {
+                        backoff = cluster.backoff(Some(&options.interrupt));
+                    }
+                    let longest = left.min(Duration::from_millis(50));
+                    backoff.pause_at_least(Duration::ZERO, longest, &"a row is locked")?;
+                }
+                Ended::InTheWay(_) if !self.optimistic => {}
+                Ended::InTheWay(error) | Ended::Failed(error) => return Err(error),
+            }
+        }
+    }
+
+    fn commit_locked(&mut self, writes: &WriteBuffer, options: &LockOptions) -> Result<Timestamp> {
+        let shared = Arc::clone(&self.shared);
+        let mut writes = self.writes(writes);
+        let Some(locks) = &self.cluster else {
+            return Err(Error::Internal("locks without a transaction".into()));
+        };
+        if locks.is_lost() {
+            return Err(failure::locks_lost());
+        }
+        let (start_ts, for_update_ts, primary) = (locks.start_ts, locks.for_update_ts, locks.primary.clone());
+        let position = writes.binary_search_by(|write| write.key.cmp(&primary));
+        if let Err(position) = position {
+            writes.insert(
+                position,
+                Write {
+                    key: primary.clone(),
+                    change: Change::Lock,
+                    is_locked: true,
+                },
+            );
+        }
+        let written: HashSet<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
+        let only_locked: Vec<Vec<u8>> = locks
+            .keys()
+            .filter(|key| !written.contains(key.as_slice()))
+            .cloned()
+            .collect();
+        let commit = Commit {
+            cluster: &shared.cluster,
+            keeper: &shared.keeper,
+            start_ts,
+            primary,
+            writes,
+            for_update_ts,
+            // Later than what anyone has begun to read before the commit was asked for, or, where nobody can tell, since
+            // the locks were taken.
+            min_commit_ts: match self.single_statement && !locks.has_waited() {
+                true => for_update_ts + 1,
+                false => shared.timestamp()? + 1,
+            },
+            interrupt: &options.interrupt,
+            lock_deadline: None,
+        };
+        let ended = commit.run()?;
+        match ended {
+            Ended::Committed {
+                commit_ts,
+                secondaries,
+            } => {
+                if let Some(locks) = &mut self.cluster {
+                    locks.take_keys();
+                }
+                let commit_ts = shared.committed(start_ts, commit_ts, secondaries);
+                if let Err(error) = release(&shared.cluster, start_ts, for_update_ts, only_locked) {
+                    tracing::warn!(%error, "locks are left to run out");
+                }
+                Ok(commit_ts)
+            }
+            Ended::InTheWay(error) | Ended::Failed(error) => Err(match error {
+                // With all rows locked there is no conflict but the loss of a lock.
+                Error::WriteConflict { .. } => failure::locks_lost(),
+                error => error,
+            }),
+        }
+    }
+
+    fn unlock_all(&mut self) {
+        if let Some(mut locks) = self.cluster.take() {
+            self.shared.prober_txns.remove(self.owner);
+            if let Err(error) = locks.release(&self.shared.cluster, None) {
+                tracing::warn!(%error, "locks are left to run out");
+            }
+        }
+        self.changed.clear();
+        let shared = Arc::clone(&self.shared);
+        for (key, held) in self.held.drain() {
+            if held.cluster == InCluster::Shared {
+                shared
+                    .sharing
+                    .leave(&shared.cluster, &shared.cluster.keyspace.key(&key));
+            }
+            shared.locks.unlock(self.owner, &held.local);
+        }
+        if std::mem::take(&mut self.pinned) {
+            shared.pins.unpin(self.start_ts);
+        }
+    }
+}
+
+/// A key that is not empty, if there is one.
+fn primary_of(writes: &[Write]) -> Vec<u8> {
+    let first = writes.iter().find(|write| !write.key.is_empty());
+    first
+        .or(writes.first())
+        .map_or_else(Vec::new, |write| write.key.clone())
+}
+
+impl EngineTransaction for TikvTransaction {
+    fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
+        let answers = self.lock_keys(keys, options, true)?;
+        self.read_missing(keys, answers)
+    }
+
+    fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
+        let answers = self.lock_keys(keys, options, false)?;
+        Ok(answers.into_iter().map(|answer| answer != Got::Skipped).collect())
+    }
+
+    /// The cluster has one durability: a commit is on a majority's disks.
+    fn commit(&mut self, writes: &WriteBuffer, options: &LockOptions, _: Durability) -> Result<Timestamp> {
+        let outcome = self.try_commit(writes, options);
+        self.unlock_all();
+        outcome
+    }
+
+    fn rollback(&mut self) {
+        self.unlock_all();
+    }
+
+    fn lock_count(&self) -> usize {
+        self.held.len()
+    }
+}
+
+impl Drop for TikvTransaction {
+    fn drop(&mut self) {
+        self.unlock_all();
+    }
+}

@@ -1,0 +1,507 @@
+//! What goes wrong in a cluster: regions split and move, stores stop, answers get lost, nodes die. Nothing that was
+//! acknowledged is lost, nothing is seen by halves, and what is not known is said to be so.
+
+// Helpers of tests, which clippy does not know to be tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use kv::{Durability, Error, LockMode, LockOptions, LockWait, Reader, Store, TxnOptions};
+use kv_tests::support::{Random, begin, commit, exclusive, get, keys, lock, scan_all, wait_until, write};
+use kv_tikv::TikvOptions;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::StandIn;
+
+fn cluster() -> StandIn {
+    StandIn::start(&["-stores", "3", "-split", "c,f"])
+}
+
+fn impatient(stand_in: &StandIn, timeout: Duration) -> Store {
+    kv_tikv::open(TikvOptions {
+        operation_timeout: timeout,
+        request_timeout: timeout / 2,
+        ..stand_in.options()
+    })
+    .unwrap()
+}
+
+fn nowait() -> LockOptions {
+    LockOptions {
+        wait: LockWait::NoWait,
+        ..exclusive()
+    }
+}
+
+#[test]
+fn cheap_paths_are_cheap() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
+    get(&store.latest(), "a");
+    stand_in.tell("/counters?reset=1");
+    get(&store.latest(), "a");
+    assert_eq!((stand_in.count("Get"), stand_in.count("Timestamps")), (1, 0));
+    store.latest().batch_get(&keys(&["a", "aa", "b"])).unwrap();
+    assert_eq!((stand_in.count("BatchGet"), stand_in.count("Timestamps")), (1, 0));
+    let snapshot = store.snapshot_now().unwrap();
+    snapshot.batch_get(&keys(&["a", "d", "g", "h"])).unwrap();
+    assert_eq!((stand_in.count("BatchGet"), stand_in.count("Timestamps")), (4, 1));
+    stand_in.tell("/counters?reset=1");
+    let mut txn = begin(&store);
+    txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+    txn.put(b"b".to_vec(), b"2".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let counted: Vec<u64> = ["Prewrite", "Commit", "PessimisticLock", "Timestamps"]
+        .map(|call| stand_in.count(call))
+        .to_vec();
+    assert_eq!(counted, [1, 0, 0, 2], "one to begin, one to commit at");
+    stand_in.tell("/counters?reset=1");
+    let mut txn = begin(&store);
+    lock(&mut txn, "a", &exclusive()).unwrap();
+    txn.put(b"a".to_vec(), b"3".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let calls = [
+        "Prewrite",
+        "Commit",
+        "PessimisticLock",
+        "PessimisticRollback",
+        "Timestamps",
+    ];
+    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
+    assert_eq!(counted, [1, 0, 1, 0, 2]);
+    // Nobody can tell when within its only statement a transaction took place.
+    stand_in.tell("/counters?reset=1");
+    let single = TxnOptions {
+        single_statement: true,
+        ..TxnOptions::default()
+    };
+    let mut txn = store.begin(single.clone()).unwrap();
+    lock(&mut txn, "a", &exclusive()).unwrap();
+    txn.put(b"a".to_vec(), b"4".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
+    assert_eq!(counted, [1, 0, 1, 0, 1]);
+    stand_in.tell("/counters?reset=1");
+    let mut txn = store.begin(single).unwrap();
+    txn.put(b"a".to_vec(), b"5".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
+    assert_eq!(counted, [1, 0, 0, 0, 1]);
+    assert_eq!(get(&store.latest(), "a").as_deref(), Some("5"));
+}
+
+#[test]
+fn transfers_survive_splits_moves_and_restarts() {
+    const ACCOUNTS: u64 = 8;
+    let account = |n: u64| format!("{}-account", char::from(b'a' + u8::try_from(n).unwrap()));
+    let stand_in = cluster();
+    let stores = [stand_in.open(), stand_in.open()];
+    for n in 0..ACCOUNTS {
+        write(&stores[0], &[(&account(n), Some("1000"))]);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let total = |reader: &dyn Reader| -> i64 {
+        scan_all(reader)
+            .iter()
+            .map(|pair| pair.split_once('=').unwrap().1.parse::<i64>().unwrap())
+            .sum()
+    };
+    let threads: Vec<_> = (0..4_u64)
+        .map(|seed| {
+            let (store, stop) = (
+                stores[usize::try_from(seed % 2).unwrap()].clone(),
+                Arc::clone(&stop),
+            );
+            thread::spawn(move || {
+                let mut random = Random::new(seed + 1);
+                let mut done = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
+                    if from == to {
+                        continue;
+                    }
+                    let transfer = || -> kv::Result<()> {
+                        let mut txn = begin(&store);
+                        let number = |value: Option<String>| value.unwrap().parse::<i64>().unwrap();
+                        let a = number(lock(&mut txn, &account(from), &exclusive())?);
+                        let b = number(lock(&mut txn, &account(to), &exclusive())?);
+                        txn.put(account(from).into(), (a - 1).to_string().into())?;
+                        txn.put(account(to).into(), (b + 1).to_string().into())?;
+                        commit(txn).map(|_| ())
+                    };
+                    match transfer() {
+                        Ok(()) => done += 1,
+                        Err(Error::Deadlock) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                done
+            })
+        })
+        .collect();
+    let start = Instant::now();
+    let mut round = 0_u64;
+    while start.elapsed() < Duration::from_secs(4) {
+        let at = char::from(b'a' + u8::try_from(round * 3 % 8).unwrap());
+        let store = 1 + round % 3;
+        match round % 5 {
+            0 => drop(stand_in.tell(&format!("/split?key={at}-{round}"))),
+            1 | 2 => drop(stand_in.tell(&format!("/leader?key={at}&store={store}"))),
+            3 => {
+                stand_in.tell(&format!("/stop?store={store}"));
+                thread::sleep(Duration::from_millis(50));
+                stand_in.tell(&format!("/start?store={store}"));
+            }
+            _ => drop(stand_in.tell("/region-error-next?rpc=Prewrite&error=server-is-busy")),
+        }
+        assert_eq!(total(&stores[0].snapshot_now().unwrap()), 8_000);
+        assert_eq!(total(&stores[1].latest()), 8_000);
+        round += 1;
+    }
+    stop.store(true, Ordering::Relaxed);
+    let done: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+    assert!(done > 20 && round > 10, "{done} transfers, {round} rounds");
+    assert_eq!(total(&stores[1].snapshot_now().unwrap()), 8_000);
+    assert_eq!(stores[0].lock_stats().held, 0);
+}
+
+#[test]
+fn a_store_that_is_down_is_waited_for() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
+    for id in 1..=3 {
+        stand_in.tell(&format!("/stop?store={id}&leaders=stay"));
+    }
+    let reader = {
+        let store = store.clone();
+        thread::spawn(move || scan_all(&store.latest()))
+    };
+    let writer = {
+        let store = store.clone();
+        thread::spawn(move || write(&store, &[("b", Some("2")), ("e", Some("2"))]))
+    };
+    thread::sleep(Duration::from_millis(300));
+    assert!(!reader.is_finished() && !writer.is_finished());
+    for id in 1..=3 {
+        stand_in.tell(&format!("/start?store={id}"));
+    }
+    writer.join().unwrap();
+    assert!(reader.join().unwrap().len() >= 3);
+    assert_eq!(scan_all(&store.latest()), ["a=1", "b=2", "d=1", "e=2", "g=1"]);
+    // And if it does not come back, that is said in time.
+    let impatient = impatient(&stand_in, Duration::from_secs(1));
+    get(&impatient.latest(), "a");
+    for id in 1..=3 {
+        stand_in.tell(&format!("/stop?store={id}&leaders=stay"));
+    }
+    let start = Instant::now();
+    assert!(matches!(impatient.latest().get(b"a"), Err(Error::Unavailable(_))));
+    assert!(start.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn pd_that_is_down_is_waited_for() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1"))]);
+    get(&store.latest(), "a");
+    stand_in.tell("/pd/stop");
+    assert_eq!(
+        get(&store.latest(), "a").as_deref(),
+        Some("1"),
+        "what is known needs no PD"
+    );
+    let writer = {
+        let store = store.clone();
+        thread::spawn(move || write(&store, &[("a", Some("2"))]))
+    };
+    thread::sleep(Duration::from_millis(300));
+    assert!(!writer.is_finished());
+    stand_in.tell("/pd/start");
+    writer.join().unwrap();
+    assert_eq!(get(&store.snapshot_now().unwrap(), "a").as_deref(), Some("2"));
+}
+
+#[test]
+fn a_lost_answer_to_a_commit_is_looked_into() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    for (rpc, when, writes) in [
+        ("Prewrite", "after", &[("a", Some("1"))][..]),
+        ("Prewrite", "before", &[("a", Some("2"))]),
+        ("Prewrite", "after", &[("a", Some("3")), ("d", Some("3"))]),
+        ("Commit", "after", &[("a", Some("4")), ("d", Some("4"))]),
+        ("Commit", "before", &[("a", Some("5")), ("d", Some("5"))]),
+    ] {
+        stand_in.tell(&format!("/drop-next?rpc={rpc}&when={when}"));
+        write(&store, writes);
+        for (key, value) in writes {
+            assert_eq!(get(&store.latest(), key).as_deref(), *value, "{rpc} lost {when}");
+            assert_eq!(get(&store.snapshot_now().unwrap(), key).as_deref(), *value);
+        }
+        // The same with locks.
+        stand_in.tell(&format!("/drop-next?rpc={rpc}&when={when}"));
+        let mut txn = begin(&store);
+        for (key, _) in writes {
+            lock(&mut txn, key, &exclusive()).unwrap();
+            txn.put(key.as_bytes().to_vec(), b"locked".to_vec()).unwrap();
+        }
+        // A one-phase commit that never arrived may have been ended by the question what became of it.
+        match commit(txn) {
+            Ok(_) => assert_eq!(get(&store.latest(), writes[0].0).as_deref(), Some("locked")),
+            Err(error) => {
+                assert!(
+                    error.is_retryable() && rpc == "Prewrite" && when == "before",
+                    "{error}"
+                );
+                assert_eq!(get(&store.latest(), writes[0].0).as_deref(), writes[0].1);
+            }
+        }
+        stand_in.tell("/clear");
+    }
+    assert_eq!(store.lock_stats().held, 0);
+}
+
+#[test]
+fn an_outcome_that_stays_unknown_is_said_to_be() {
+    let stand_in = cluster();
+    let store = impatient(&stand_in, Duration::from_secs(1));
+    for key in ["a", "d"] {
+        get(&store.latest(), key);
+    }
+    stand_in.tell("/drop-next?rpc=Commit&when=after&count=1000");
+    let mut txn = begin(&store);
+    txn.put(b"a".to_vec(), b"1".to_vec()).unwrap();
+    txn.put(b"d".to_vec(), b"1".to_vec()).unwrap();
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    stand_in.tell("/clear");
+    // It had gone through; whoever reads the other key finds out.
+    let other = stand_in.open();
+    assert_eq!(scan_all(&other.latest()), ["a=1", "d=1"]);
+    // The same in one phase.
+    get(&store.latest(), "a");
+    stand_in.tell("/drop-next?rpc=Prewrite&when=after&count=1000");
+    stand_in.tell("/drop-next?rpc=CheckTxnStatus&when=before&count=1000");
+    let mut txn = begin(&store);
+    txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    stand_in.tell("/clear");
+    assert_eq!(get(&other.latest(), "a").as_deref(), Some("2"));
+}
+
+#[test]
+fn locks_of_the_dead_are_cleaned_up_by_the_living() {
+    let stand_in = cluster();
+    let dead = impatient(&stand_in, Duration::from_secs(1));
+    let living = stand_in.open();
+    write(&living, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
+    let mut abandoned = begin(&dead);
+    lock(&mut abandoned, "a", &exclusive()).unwrap();
+    lock(&mut abandoned, "d", &exclusive()).unwrap();
+    abandoned.put(b"a".to_vec(), b"never".to_vec()).unwrap();
+    let mut txn = begin(&living);
+    assert_eq!(lock(&mut txn, "a", &nowait()), Err(Error::LockNotAvailable));
+    stand_in.tell("/advance?ms=600000");
+    assert_eq!(lock(&mut txn, "a", &nowait()), Ok(Some("0".into())));
+    assert_eq!(lock(&mut txn, "d", &nowait()), Ok(Some("0".into())));
+    txn.put(b"a".to_vec(), b"1".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let error = commit(abandoned).unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    assert_eq!(scan_all(&living.latest()), ["a=1", "d=0", "g=0"]);
+    // A node that dies between prewrite and commit.
+    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.tell("/drop-next?rpc=BatchRollback&when=before&count=1000");
+    let mut txn = begin(&dead);
+    txn.put(b"a".to_vec(), b"never".to_vec()).unwrap();
+    txn.put(b"g".to_vec(), b"never".to_vec()).unwrap();
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    stand_in.tell("/clear");
+    stand_in.tell("/advance?ms=600000");
+    assert_eq!(scan_all(&living.latest()), ["a=1", "d=0", "g=0"]);
+    write(&living, &[("a", Some("2")), ("g", Some("2"))]);
+    assert_eq!(scan_all(&living.latest()), ["a=2", "d=0", "g=2"]);
+}
+
+#[test]
+fn nodes_see_each_others_locks() {
+    let stand_in = cluster();
+    let (one, two) = (stand_in.open(), stand_in.open());
+    write(&one, &[("a", Some("1")), ("d", Some("1"))]);
+    let mut first = begin(&one);
+    lock(&mut first, "a", &exclusive()).unwrap();
+    let mut second = begin(&two);
+    let with = |mode, wait| LockOptions {
+        mode,
+        wait,
+        ..exclusive()
+    };
+    for mode in [LockMode::Shared, LockMode::Exclusive] {
+        assert_eq!(
+            lock(&mut second, "a", &with(mode, LockWait::NoWait)),
+            Err(Error::LockNotAvailable)
+        );
+        let short = LockWait::Timeout(Duration::from_millis(50));
+        assert_eq!(
+            lock(&mut second, "a", &with(mode, short)),
+            Err(Error::LockTimeout)
+        );
+        let skipped = second.lock_only(&keys(&["a", "d"]), &with(mode, LockWait::SkipLocked));
+        assert_eq!(skipped, Ok(vec![false, true]));
+    }
+    assert_eq!(second.lock_count(), 1);
+    let waiter = thread::spawn(move || {
+        let outcome = lock(&mut second, "a", &exclusive());
+        (outcome, second)
+    });
+    wait_until("a wait in the cluster", || two.lock_stats().waiting == 1);
+    first.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+    commit(first).unwrap();
+    let (outcome, second) = waiter.join().unwrap();
+    assert_eq!(outcome, Ok(Some("2".into())));
+    drop(second);
+    // Shared on one node keeps the other from writing.
+    let mut sharers = [begin(&one), begin(&one)];
+    for sharer in &mut sharers {
+        lock(sharer, "a", &with(LockMode::Shared, LockWait::NoWait)).unwrap();
+    }
+    let mut writer = begin(&two);
+    for sharer in sharers {
+        assert_eq!(lock(&mut writer, "a", &nowait()), Err(Error::LockNotAvailable));
+        sharer.rollback();
+    }
+    assert_eq!(lock(&mut writer, "a", &nowait()), Ok(Some("2".into())));
+    drop(writer);
+    assert!(
+        stand_in.tell("/status").contains("\"locks\": 0"),
+        "{}",
+        stand_in.tell("/locks")
+    );
+}
+
+#[test]
+fn a_circle_over_two_nodes_is_found() {
+    let stand_in = cluster();
+    let stores = [stand_in.open(), stand_in.open()];
+    for _ in 0..5 {
+        let barrier = Arc::new(std::sync::Barrier::new(2));
+        let start = Instant::now();
+        let threads: Vec<_> = [("a", "d"), ("d", "a")]
+            .into_iter()
+            .zip(&stores)
+            .map(|((mine, other), store)| {
+                let (store, barrier) = (store.clone(), Arc::clone(&barrier));
+                thread::spawn(move || {
+                    let mut txn = begin(&store);
+                    lock(&mut txn, mine, &exclusive()).unwrap();
+                    barrier.wait();
+                    let outcome = lock(&mut txn, other, &exclusive());
+                    txn.rollback();
+                    outcome
+                })
+            })
+            .collect();
+        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let victims = outcomes
+            .iter()
+            .filter(|outcome| **outcome == Err(Error::Deadlock))
+            .count();
+        assert_eq!(victims, 1, "{outcomes:?}");
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "found by time-out only"
+        );
+    }
+}
+
+/// Of three, two wait in the cluster and one within its node, which the stores do not see by themselves.
+#[test]
+fn a_circle_through_the_cluster_and_a_node_is_found() {
+    let stand_in = cluster();
+    let (one, two) = (stand_in.open(), stand_in.open());
+    let barrier = Arc::new(std::sync::Barrier::new(3));
+    let start = Instant::now();
+    let threads: Vec<_> = [(&one, "a", "d"), (&two, "d", "g"), (&two, "g", "a")]
+        .into_iter()
+        .map(|(store, mine, other)| {
+            let (store, barrier) = (store.clone(), Arc::clone(&barrier));
+            thread::spawn(move || {
+                let mut txn = begin(&store);
+                lock(&mut txn, mine, &exclusive()).unwrap();
+                barrier.wait();
+                let outcome = lock(&mut txn, other, &exclusive());
+                txn.rollback();
+                outcome
+            })
+        })
+        .collect();
+    let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let victims = outcomes
+        .iter()
+        .filter(|outcome| **outcome == Err(Error::Deadlock))
+        .count();
+    let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!((victims, served), (1, 2), "{outcomes:?}");
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "found by time-out only"
+    );
+    assert!(
+        stand_in.tell("/status").contains("\"locks\": 0"),
+        "{}",
+        stand_in.tell("/locks")
+    );
+}
+
+#[test]
+fn another_nodes_commit_is_a_conflict_for_optimistic_ones_only() {
+    let stand_in = cluster();
+    let (one, two) = (stand_in.open(), stand_in.open());
+    let optimistic = TxnOptions {
+        optimistic: true,
+        ..TxnOptions::default()
+    };
+    for keys in [&["a"][..], &["a", "d"]] {
+        let mut txn = one.begin(optimistic.clone()).unwrap();
+        let mut blind = begin(&one);
+        for key in keys {
+            txn.put(key.as_bytes().to_vec(), b"optimistic".to_vec()).unwrap();
+            blind.put(key.as_bytes().to_vec(), b"blind".to_vec()).unwrap();
+        }
+        let committed = write(&two, &[("a", Some("other"))]);
+        match txn.commit(Durability::Sync) {
+            Err(Error::WriteConflict { conflict_ts, .. }) => assert_eq!(conflict_ts, committed),
+            other => panic!("{other:?}"),
+        }
+        assert!(commit(blind).unwrap() > committed);
+        assert_eq!(get(&two.latest(), "a").as_deref(), Some("blind"));
+    }
+}
+
+#[test]
+fn another_nodes_snapshots_hold_back_garbage_collection() {
+    let stand_in = cluster();
+    let options = || TikvOptions {
+        background: true,
+        gc_age: Duration::ZERO,
+        gc_interval: Duration::from_secs(3_600),
+        ..stand_in.options()
+    };
+    let reader = kv_tikv::open(options()).unwrap();
+    write(&reader, &[("a", Some("1"))]);
+    let snapshot = reader.snapshot_now().unwrap();
+    reader.run_gc().unwrap();
+    let collector = kv_tikv::open(options()).unwrap();
+    write(&collector, &[("a", Some("2"))]);
+    collector.run_gc().unwrap();
+    assert!(collector.safe_point() <= snapshot.ts());
+    assert_eq!(get(&snapshot, "a").as_deref(), Some("1"));
+    drop(snapshot);
+    drop(reader);
+    collector.run_gc().unwrap();
+    assert!(collector.safe_point() > collector.current_ts().unwrap() - 10_000 * kv::PER_MILLISECOND);
+}

@@ -1,0 +1,146 @@
+// Package faults is what a test has asked to go wrong, and how often which call was made.
+package faults
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// AnyStore is the Store of a [Rule] that holds everywhere, PD included.
+const AnyStore = 0
+
+// PD is the pseudo store id of calls to PD.
+const PD = ^uint64(0)
+
+// Rule makes the next calls of one kind fail.
+type Rule struct {
+	Call  string // as TiKV names it: Get, Prewrite, Commit, Tso, ...
+	Store uint64 // AnyStore, PD, or a store's id
+	Count int    // how many calls it is for
+
+	// DropAfter does the work and breaks the connection before the answer: the outcome is unknown to the client.
+	DropAfter bool
+	// DropBefore breaks the connection without doing anything.
+	DropBefore bool
+	// RegionError is answered in place of the work; the names are in placement's InjectedError.
+	RegionError string
+	// Delay passes before the work is done.
+	Delay time.Duration
+}
+
+// Faults is safe for concurrent use.
+type Faults struct {
+	mu     sync.Mutex
+	rules  []*Rule
+	slow   map[uint64]time.Duration
+	active atomic.Bool // whether there are any, so that calls need not take the lock when there are none
+
+	counts sync.Map // call name to *atomic.Uint64
+}
+
+// Add makes a rule hold from now on, behind the ones there are.
+func (f *Faults) Add(rule Rule) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules = append(f.rules, &rule)
+	f.active.Store(true)
+}
+
+// Slow delays every call to a store, or PD, by this much; 0 ends it.
+func (f *Faults) Slow(store uint64, by time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.slow == nil {
+		f.slow = make(map[uint64]time.Duration)
+	}
+	f.slow[store] = by
+	if by == 0 {
+		delete(f.slow, store)
+	}
+	f.active.Store(len(f.rules) > 0 || len(f.slow) > 0)
+}
+
+// Clear forgets all rules and delays.
+func (f *Faults) Clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules, f.slow = nil, nil
+	f.active.Store(false)
+}
+
+// Pending returns how many calls are still to fail.
+func (f *Faults) Pending() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, r := range f.rules {
+		n += r.Count
+	}
+	return n
+}
+
+// Active tells whether any call may meet a fault.
+func (f *Faults) Active() bool { return f.active.Load() }
+
+// Take returns what is to happen to this call of a store; the zero Rule when nothing is. It has the store's delay added.
+func (f *Faults) Take(call string, store uint64) Rule {
+	if !f.Active() {
+		return Rule{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var taken Rule
+	for i, r := range f.rules {
+		if r.Call == call && (r.Store == AnyStore || r.Store == store) {
+			taken = *r
+			if r.Count--; r.Count <= 0 {
+				f.rules = append(f.rules[:i:i], f.rules[i+1:]...)
+			}
+			break
+		}
+	}
+	taken.Delay += f.slow[store]
+	f.active.Store(len(f.rules) > 0 || len(f.slow) > 0)
+	return taken
+}
+
+// Sleep waits for d or until ctx is over.
+func Sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Count notes n calls.
+func (f *Faults) Count(call string, n uint64) {
+	counter, ok := f.counts.Load(call)
+	if !ok {
+		counter, _ = f.counts.LoadOrStore(call, new(atomic.Uint64))
+	}
+	counter.(*atomic.Uint64).Add(n)
+}
+
+// Counts returns how often each call was made since the start or the last reset.
+func (f *Faults) Counts(reset bool) map[string]uint64 {
+	counts := make(map[string]uint64)
+	f.counts.Range(func(call, counter any) bool {
+		c := counter.(*atomic.Uint64)
+		if reset {
+			counts[call.(string)] = c.Swap(0)
+		} else {
+			counts[call.(string)] = c.Load()
+		}
+		return true
+	})
+	maps.DeleteFunc(counts, func(_ string, n uint64) bool { return n == 0 })
+	return counts
+}
