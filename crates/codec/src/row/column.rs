@@ -310,7 +310,8 @@ mod tests {
     #[test]
     fn damaged_text_is_an_error() {
         let same = |packed| packed;
-        for cells in [&[&b"a"[..], b"\xff"][..], &[b"\xc3", b"\xa9"]] {
+        let damaged: [&[&[u8]]; 2] = [&[b"a", b"\xff"], &[b"\xc3", b"\xa9"]];
+        for cells in damaged {
             let mut column = ColumnBuffer::new(&SqlType::varchar(10, Collation::DEFAULT));
             for bytes in cells {
                 column.push_cell(bytes, &same).unwrap();
