@@ -16,6 +16,11 @@ failed=0
 echo "== the crates' own tests"
 cargo test --release --workspace --locked --no-fail-fast 2>&1 | tee "$log" || failed=1
 
+if command -v go >/dev/null; then
+    echo "== the TiKV stand-in's own tests"
+    (cd tests/tikv-stand-in && go test ./...) || failed=1
+fi
+
 echo "== black-box tests"
 "$CARGO_TARGET_DIR/release/stemdb-tests" all --rounds "${STEMDB_CRASH_ROUNDS:-5}" 2>&1 | tee -a "$log" || failed=1
 

@@ -17,6 +17,8 @@ use std::thread::{self, Thread};
 /// A group ends before the member that would take it beyond this, so that one log record stays bounded.
 const GROUP_BYTES_MAX: usize = 64 << 20;
 
+/// Fewer committing clients than this do not wait for one another.
+const GATHER_FROM: usize = 8;
 /// How often a leader lets others run before it begins.
 const GATHER_ROUNDS_MAX: usize = 64;
 
@@ -49,6 +51,8 @@ struct Queue<P> {
     members: VecDeque<Member<P>>,
     /// Whether a group is running, or about to.
     led: bool,
+    /// Members of the last group.
+    last: usize,
 }
 
 /// The queue of commits.
@@ -62,6 +66,7 @@ impl<P> GroupCommit<P> {
             queue: Mutex::new(Queue {
                 members: VecDeque::new(),
                 led: false,
+                last: 0,
             }),
         }
     }
@@ -117,9 +122,16 @@ impl<P> GroupCommit<P> {
             .unwrap_or_else(|| Err(Error::Internal("a commit group ended without an outcome".into())))
     }
 
-    /// Lets others queue, for as long as they do. Where a processor is free this returns at once.
+    /// Lets others queue, for as long as they do. Where a processor is free this returns at once; with few clients, who
+    /// would gain nothing, it is not tried.
     fn gather(&self) {
-        let mut queued = self.queue.lock().members.len();
+        let mut queued = {
+            let queue = self.queue.lock();
+            if queue.members.len() + queue.last < GATHER_FROM {
+                return;
+            }
+            queue.members.len()
+        };
         for _ in 0..GATHER_ROUNDS_MAX {
             thread::yield_now();
             let now = self.queue.lock().members.len();
@@ -149,6 +161,7 @@ impl<P> GroupCommit<P> {
             works.push(member.work);
             tickets.push(member.ticket);
         }
+        queue.last = works.len();
         let leadership = Leadership {
             queue: &self.queue,
             tickets,
