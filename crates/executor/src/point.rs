@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use catalog::layout::{IndexLayout, KeyParts};
-use catalog::model::{Handle, Table};
-use codec::row::{Cell, RowView, cell};
+use catalog::layout::{IndexLayout, KeyColumns, KeyParts, Place, column_source, place, to_local};
+use catalog::model::Table;
+use codec::row::{CellValue, ColumnSource, RowView};
 use functions::{EvalContext, Expr, TimeZone, eval_value};
 use kv::Reader;
 use planner::plan::{Access, QueryPlan, Rel, TableScan};
-use types::{Result, SqlType, TypeKind, Value};
+use types::{Result, Value};
 use wire::row::{RawValue, RowEncoder};
 
 /// A query that gives one row or none: `SELECT columns FROM t WHERE key = ?`.
@@ -25,36 +25,20 @@ pub struct PointSelect {
     columns: Vec<Source>,
     /// Whether a column comes from the row's value: an index's entry and the row's key do not hold all of them.
     needs_row: bool,
-    /// The types of the parts of a clustered key, as far as a column is read from them.
-    key_types: Vec<SqlType>,
+    /// The columns that are read from the parts of a clustered key, and how many they are.
+    key_columns: KeyColumns,
+    key_column_count: usize,
 }
 
 /// Where a column of the result comes from.
 #[derive(Debug)]
 enum Source {
     /// The row's value.
-    Row {
-        id: i64,
-        form: Form,
-        /// Of rows older than the column; a TIMESTAMP in UTC.
-        default: Value,
-    },
+    Row(ColumnSource),
     /// The integer that is the row's key.
     Handle { unsigned: bool },
-    /// A part of the row's key.
-    Part(usize),
-}
-
-/// How a cell's bytes become a value.
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    Signed,
-    Unsigned,
-    Timestamp,
-    Time,
-    Double,
-    Decimal,
-    Bytes,
+    /// A value of [`PointSelect::key_columns`].
+    Key(usize),
 }
 
 impl PointSelect {
@@ -90,23 +74,26 @@ impl PointSelect {
         let [key] = keys.as_slice() else {
             return None;
         };
-        let columns = positions
-            .iter()
-            .map(|&at| Source::of(table, *scan.columns.get(at)?))
-            .collect::<Option<Vec<_>>>()?;
-        let parts_read = columns.iter().filter_map(|column| match column {
-            Source::Part(part) => Some(part + 1),
-            Source::Row { .. } | Source::Handle { .. } => None,
-        });
-        let parts_read = parts_read.max().unwrap_or(0);
-        let primary = table.primary_parts();
-        let key_types = primary.iter().take(parts_read).filter_map(|part| {
-            let column = table.columns.get(part.column)?;
-            Some(column.ty)
-        });
+        let mut columns = Vec::with_capacity(positions.len());
+        let mut wanted = Vec::new();
+        for &at in positions {
+            let offset = *scan.columns.get(at)?;
+            let column = table.columns.get(offset)?;
+            columns.push(match place(table, offset) {
+                Place::IntegerHandle => Source::Handle {
+                    unsigned: column.ty.unsigned,
+                },
+                Place::HandlePart(part) => {
+                    wanted.push((part, wanted.len()));
+                    Source::Key(wanted.len() - 1)
+                }
+                Place::Row => Source::Row(column_source(column).ok()?),
+            });
+        }
         Some(Self {
-            key_types: key_types.collect(),
-            needs_row: columns.iter().any(|c| matches!(c, Source::Row { .. })),
+            key_columns: KeyColumns::new(table, &table.primary_parts(), &wanted).ok()?,
+            key_column_count: wanted.len(),
+            needs_row: columns.iter().any(|c| matches!(c, Source::Row(_))),
             table: Arc::clone(table),
             key: key.clone(),
             parts,
@@ -187,23 +174,15 @@ impl PointSelect {
 }
 
 impl PointSelect {
-    /// The leading parts of a clustered key, none where no column is read from them.
+    /// The values of the columns that are parts of the key.
     fn key_values(&self, key: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
-        if self.key_types.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut rest = codec::key::handle_bytes(key)?;
-        let mut values = Vec::with_capacity(self.key_types.len());
-        for ty in &self.key_types {
-            if !codec::datum::is_reversible(ty) {
-                codec::datum::split(&mut rest)?;
-                values.push(Value::Null);
-                continue;
-            }
-            values.push(match codec::datum::decode(&mut rest, ty)? {
-                Value::UInt(packed) if ty.kind == TypeKind::Timestamp => Value::UInt(local(packed, zone)),
-                value => value,
-            });
+        let mut values = vec![Value::Null; self.key_column_count];
+        if !self.key_columns.is_empty() {
+            let parts = codec::key::handle_bytes(key)?;
+            self.key_columns.read(parts, zone, |position, value| {
+                values[position] = value;
+                Ok(())
+            })?;
         }
         Ok(values)
     }
@@ -218,36 +197,6 @@ fn column_positions(exprs: &[Expr]) -> Option<Vec<usize>> {
 }
 
 impl Source {
-    fn of(table: &Table, offset: usize) -> Option<Self> {
-        let column = table.columns.get(offset)?;
-        match table.handle {
-            Handle::Integer { column: handle } if handle == offset => {
-                return Some(Self::Handle {
-                    unsigned: column.ty.unsigned,
-                });
-            }
-            Handle::Clustered { .. } if codec::datum::is_reversible(&column.ty) => {
-                let primary = KeyParts::primary(table).ok()?;
-                let whole =
-                    |&part: &usize| primary.column(part) == Some(offset) && !primary.is_prefix_part(part);
-                if let Some(part) = (0..primary.len()).find(whole) {
-                    return Some(Self::Part(part));
-                }
-            }
-            Handle::Clustered { .. } | Handle::Integer { .. } | Handle::Hidden => {}
-        }
-        let default = match &column.original_default {
-            // UTC, as rows have it.
-            Some(text) => catalog::layout::default_value(column, text, TimeZone::UTC).ok()?,
-            None => Value::Null,
-        };
-        Some(Self::Row {
-            id: column.id,
-            form: Form::of(&column.ty),
-            default,
-        })
-    }
-
     fn read<'a>(
         &'a self,
         key: &[u8],
@@ -255,61 +204,32 @@ impl Source {
         row: Option<&RowView<'a>>,
         zone: TimeZone,
     ) -> Result<RawValue<'a>> {
-        let (id, form, default) = match self {
+        match self {
             Self::Handle { unsigned } => {
                 let handle = codec::key::int_handle(key)?;
-                return Ok(match u64::try_from(handle) {
+                Ok(match u64::try_from(handle) {
                     Ok(handle) if *unsigned => RawValue::UInt(handle),
                     _ => RawValue::Int(handle),
-                });
+                })
             }
-            Self::Part(part) => return Ok(key_values.get(*part).map_or(RawValue::Null, RawValue::from)),
-            Self::Row { id, form, default } => (*id, *form, default),
-        };
-        let Some(row) = row else {
-            return Err(types::Error::internal("a column of a row that was not read"));
-        };
-        Ok(match row.get(id)? {
-            Cell::Null => RawValue::Null,
-            Cell::Bytes(bytes) => form.read(bytes, zone)?,
-            Cell::Missing => match default {
-                Value::UInt(packed) if matches!(form, Form::Timestamp) => {
-                    RawValue::UInt(local(*packed, zone))
-                }
-                default => RawValue::from(default),
-            },
-        })
-    }
-}
-
-impl Form {
-    fn of(ty: &SqlType) -> Self {
-        match ty.kind {
-            TypeKind::Timestamp => Self::Timestamp,
-            TypeKind::Date | TypeKind::DateTime | TypeKind::Year => Self::Unsigned,
-            TypeKind::Time => Self::Time,
-            TypeKind::Float | TypeKind::Double => Self::Double,
-            TypeKind::Decimal => Self::Decimal,
-            _ if ty.is_integer() && ty.unsigned => Self::Unsigned,
-            _ if ty.is_integer() => Self::Signed,
-            _ => Self::Bytes,
+            Self::Key(position) => Ok(key_values.get(*position).map_or(RawValue::Null, RawValue::from)),
+            Self::Row(source) => {
+                let Some(row) = row else {
+                    return Err(types::Error::internal("a column of a row that was not read"));
+                };
+                Ok(raw(source.read(row, |packed| to_local(packed, zone))?))
+            }
         }
     }
-
-    fn read(self, bytes: &[u8], zone: TimeZone) -> Result<RawValue<'_>> {
-        Ok(match self {
-            Self::Signed => RawValue::Int(cell::decode_signed(bytes)?),
-            Self::Unsigned => RawValue::UInt(cell::decode_unsigned(bytes)?),
-            Self::Timestamp => RawValue::UInt(local(cell::decode_unsigned(bytes)?, zone)),
-            Self::Time => RawValue::Int(cell::decode_time(bytes)?),
-            Self::Double => RawValue::Double(cell::decode_double(bytes)?),
-            Self::Decimal => RawValue::Decimal(cell::decode_decimal(bytes)?),
-            Self::Bytes => RawValue::Bytes(bytes),
-        })
-    }
 }
 
-/// A packed TIMESTAMP as the session sees it; the zero date is no instant and the same everywhere.
-fn local(packed: u64, zone: TimeZone) -> u64 {
-    if packed == 0 { 0 } else { zone.utc_to_local(packed) }
+fn raw(value: CellValue<'_>) -> RawValue<'_> {
+    match value {
+        CellValue::Null => RawValue::Null,
+        CellValue::Int(v) => RawValue::Int(v),
+        CellValue::UInt(v) => RawValue::UInt(v),
+        CellValue::Double(v) => RawValue::Double(v),
+        CellValue::Decimal(v) => RawValue::Decimal(v),
+        CellValue::Text(bytes) | CellValue::Bytes(bytes) => RawValue::Bytes(bytes),
+    }
 }

@@ -15,7 +15,7 @@ use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use catalog::layout::RowDecoder;
+use catalog::layout::Decoder;
 use functions::{EvalContext, Expr};
 use planner::plan::TableScan;
 use types::{Result, SqlType};
@@ -38,7 +38,7 @@ const EXPECTED_SELECTIVITY: u64 = 4;
 /// Collects the rows of one batch after the other.
 pub struct Rows {
     /// All columns of the scan.
-    decoder: RowDecoder,
+    decoder: Decoder,
     /// With the positions, where asked for.
     schema: SchemaRef,
     positions: Option<Vec<u64>>,
@@ -71,7 +71,7 @@ struct Condition {
 /// The filter's columns, and the rows whose other columns wait.
 struct Alone {
     condition: Condition,
-    decoder: RowDecoder,
+    decoder: Decoder,
     columns: u64,
     other_columns: u64,
     waiting: Waiting,
@@ -100,7 +100,7 @@ impl Rows {
             .map(|expr| Filter::new(scan, &types, expr, eval))
             .transpose()?;
         Ok(Self {
-            decoder: RowDecoder::new(&scan.table, &scan.columns, eval.time_zone)?,
+            decoder: Decoder::of_rows(&scan.table, &scan.columns, eval.time_zone)?,
             schema: schema_of(types.into_iter().chain(position)),
             positions: positions.then(Vec::new),
             filter,
@@ -278,7 +278,7 @@ impl Alone {
                 expr,
                 schema: schema_of(read.iter().filter_map(|&r| types.get(r).copied())),
             },
-            decoder: RowDecoder::new(&scan.table, &columns, eval.time_zone)?,
+            decoder: Decoder::of_rows(&scan.table, &columns, eval.time_zone)?,
             columns: read.len() as u64,
             other_columns: (types.len() - read.len()) as u64,
             waiting: Waiting::default(),

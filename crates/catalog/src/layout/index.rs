@@ -1,15 +1,15 @@
 //! Columns out of index entries.
 
-use arrow::array::ArrayRef;
 use codec::RowHandle;
 use codec::index::{HandleRef, IndexValue};
 use codec::row::{ColumnBuffer, ColumnSource};
 use functions::TimeZone;
 use types::{Error, Result, SqlType, Value};
 
-use super::row::{buffer, integer_value};
+use super::key_columns::KeyColumns;
+use super::row::{give_to, integer_value};
 use super::stored::{clustered_parts, column, index_at, key_gives_back, restored_columns, whole_part};
-use super::zone::{from_stored, to_local};
+use super::zone::to_local;
 use crate::model::{Handle, Table};
 
 /// Whether an index's entries hold all of these columns, so that no row has to be read.
@@ -52,10 +52,10 @@ fn find(table: &Table, position: usize, offset: usize) -> Result<Option<Place>> 
 pub struct IndexLayout {
     types: Vec<SqlType>,
     integer_handle: bool,
-    /// The type of each part, and the columns that want it.
-    parts: Vec<(SqlType, Vec<usize>)>,
-    /// The same for the parts of a clustered handle, up to the last one that is wanted.
-    handle_parts: Vec<(SqlType, Vec<usize>)>,
+    part_count: usize,
+    parts: KeyColumns,
+    /// Of a clustered handle.
+    handle_parts: KeyColumns,
     integer_wanted: Vec<usize>,
     restored: Option<codec::row::RowDecoder>,
 }
@@ -66,33 +66,18 @@ impl IndexLayout {
     /// # Errors
     /// 1105 if the entries do not hold all of the columns ([`index_covers`]) or there is no such index.
     pub fn new(table: &Table, index: usize, columns: &[usize]) -> Result<Self> {
-        let typed = |parts: &[crate::model::IndexPart]| -> Result<Vec<(SqlType, Vec<usize>)>> {
-            let part = |p: &crate::model::IndexPart| Ok((column(table, p.column)?.ty, Vec::new()));
-            parts.iter().map(part).collect()
-        };
-        let mut layout = Self {
-            types: Vec::with_capacity(columns.len()),
-            integer_handle: !matches!(table.handle, Handle::Clustered { .. }),
-            parts: typed(&index_at(table, index)?.parts)?,
-            handle_parts: typed(clustered_parts(table))?,
-            integer_wanted: Vec::new(),
-            restored: None,
-        };
+        let mut types = Vec::with_capacity(columns.len());
+        let (mut parts, mut handle_parts, mut integer_wanted) = (Vec::new(), Vec::new(), Vec::new());
         let mut restored = Vec::new();
         for (position, &offset) in columns.iter().enumerate() {
             let column = column(table, offset)?;
-            layout.types.push(column.ty);
+            types.push(column.ty);
             match find(table, index, offset)? {
-                Some(Place::KeyPart(part)) => layout.parts[part].1.push(position),
-                Some(Place::HandlePart(part)) => layout.handle_parts[part].1.push(position),
-                Some(Place::IntegerHandle) => layout.integer_wanted.push(position),
+                Some(Place::KeyPart(part)) => parts.push((part, position)),
+                Some(Place::HandlePart(part)) => handle_parts.push((part, position)),
+                Some(Place::IntegerHandle) => integer_wanted.push(position),
                 Some(Place::Restored) => {
-                    let source = ColumnSource {
-                        id: column.id,
-                        ty: column.ty,
-                        default: Value::Null,
-                    };
-                    restored.push((position, source));
+                    restored.push((position, ColumnSource::new(column.id, &column.ty, Value::Null)));
                 }
                 None => {
                     return Err(Error::internal(format!(
@@ -102,14 +87,16 @@ impl IndexLayout {
                 }
             }
         }
-        let last_wanted = layout.handle_parts.iter().rposition(|p| !p.1.is_empty());
-        layout
-            .handle_parts
-            .truncate(last_wanted.map_or(0, |last| last + 1));
-        if !restored.is_empty() {
-            layout.restored = Some(codec::row::RowDecoder::new(restored));
-        }
-        Ok(layout)
+        let index_parts = &index_at(table, index)?.parts;
+        Ok(Self {
+            types,
+            integer_handle: !matches!(table.handle, Handle::Clustered { .. }),
+            part_count: index_parts.len(),
+            parts: KeyColumns::new(table, index_parts, &parts)?,
+            handle_parts: KeyColumns::new(table, clustered_parts(table), &handle_parts)?,
+            integer_wanted,
+            restored: (!restored.is_empty()).then(|| codec::row::RowDecoder::new(restored)),
+        })
     }
 
     /// The chosen columns' types.
@@ -117,93 +104,62 @@ impl IndexLayout {
         &self.types
     }
 
-    /// An empty buffer per chosen column.
-    pub fn buffers(&self) -> Vec<ColumnBuffer> {
-        self.types.iter().map(ColumnBuffer::new).collect()
-    }
-
     /// Appends an entry to the buffers, one per chosen column. After an error the buffers' lengths may differ.
-    pub fn decode_entry(
+    pub(super) fn decode_entry(
         &self,
         key: &[u8],
         value: &[u8],
         zone: TimeZone,
         buffers: &mut [ColumnBuffer],
     ) -> Result<()> {
-        let mut give = |position: usize, value: &Value| buffer(buffers, position)?.push(value);
-        let value = self.decode_keys(key, value, zone, &mut give)?;
+        let value = IndexValue::parse(value)?;
+        let mut give = |position: usize, value: Value| give_to(buffers, position, &value);
+        let key = codec::key::index_parts(key)?;
+        self.parts.read(key, zone, &mut give)?;
+        if !self.integer_wanted.is_empty()
+            && let RowHandle::Int(handle) = self.handle_behind(key, &value)?
+        {
+            for &position in &self.integer_wanted {
+                give(position, integer_value(handle, &self.types[position])?)?;
+            }
+        }
+        if !self.handle_parts.is_empty() {
+            let parts = match value.handle {
+                Some(HandleRef::Common(parts)) => parts,
+                _ => self.behind_parts(key)?,
+            };
+            self.handle_parts.read(parts, zone, &mut give)?;
+        }
         if let Some(decoder) = &self.restored {
-            let row = restored_row(&value)?;
+            let row = value.restored.ok_or(codec::Error::Truncated {
+                what: "the text in an index entry's value",
+            })?;
             decoder.decode_view(&row, |packed| to_local(packed, zone), buffers)?;
         }
         Ok(())
     }
 
-    /// An entry's chosen columns as values.
-    pub fn decode_entry_values(&self, key: &[u8], value: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
-        let mut values = vec![Value::Null; self.types.len()];
-        let mut give = |position: usize, value: &Value| {
-            values[position] = value.clone();
-            Ok(())
-        };
-        let value = self.decode_keys(key, value, zone, &mut give)?;
-        if let Some(decoder) = &self.restored {
-            let row = restored_row(&value)?;
-            decoder.decode_view_values(&row, |packed| to_local(packed, zone), &mut values)?;
-        }
-        Ok(values)
-    }
-
     /// The handle of the row that an entry belongs to.
     pub fn handle(&self, key: &[u8], value: &[u8]) -> Result<RowHandle> {
-        let value = IndexValue::parse(value)?;
+        self.handle_behind(codec::key::index_parts(key)?, &IndexValue::parse(value)?)
+    }
+
+    fn handle_behind(&self, parts: &[u8], value: &IndexValue<'_>) -> Result<RowHandle> {
         match value.handle {
             Some(handle) => self.checked(handle).map(HandleRef::to_owned),
             None => Ok(codec::index::decode_handle(
-                self.behind_parts(key)?,
+                self.behind_parts(parts)?,
                 self.integer_handle,
             )?),
         }
     }
 
-    /// Gives out what the entry's key and handle hold; answers the value, taken apart.
-    fn decode_keys<'v>(
-        &self,
-        key: &[u8],
-        value: &'v [u8],
-        zone: TimeZone,
-        give: &mut dyn FnMut(usize, &Value) -> Result<()>,
-    ) -> Result<IndexValue<'v>> {
-        let mut rest = codec::key::index_parts(key)?;
-        give_parts(&self.parts, &mut rest, zone, give)?;
-        let value = IndexValue::parse(value)?;
-        if !self.integer_wanted.is_empty() {
-            let handle = match value.handle {
-                Some(handle) => self.checked(handle)?.to_owned(),
-                None => codec::index::decode_handle(rest, true)?,
-            };
-            if let RowHandle::Int(handle) = handle {
-                for &position in &self.integer_wanted {
-                    give(position, &integer_value(handle, &self.types[position])?)?;
-                }
-            }
+    /// What follows the index's own parts.
+    fn behind_parts<'k>(&self, mut parts: &'k [u8]) -> Result<&'k [u8]> {
+        for _ in 0..self.part_count {
+            codec::datum::split(&mut parts)?;
         }
-        if !self.handle_parts.is_empty() {
-            let mut handle = match value.handle {
-                Some(HandleRef::Common(parts)) => parts,
-                _ => rest,
-            };
-            give_parts(&self.handle_parts, &mut handle, zone, give)?;
-        }
-        Ok(value)
-    }
-
-    fn behind_parts<'k>(&self, key: &'k [u8]) -> Result<&'k [u8]> {
-        let mut rest = codec::key::index_parts(key)?;
-        for _ in &self.parts {
-            codec::datum::split(&mut rest)?;
-        }
-        Ok(rest)
+        Ok(parts)
     }
 
     /// A handle of the table's kind.
@@ -215,90 +171,5 @@ impl IndexLayout {
             }
             .into()),
         }
-    }
-}
-
-fn give_parts(
-    parts: &[(SqlType, Vec<usize>)],
-    rest: &mut &[u8],
-    zone: TimeZone,
-    give: &mut dyn FnMut(usize, &Value) -> Result<()>,
-) -> Result<()> {
-    for (ty, wanted) in parts {
-        if wanted.is_empty() {
-            codec::datum::split(rest)?;
-            continue;
-        }
-        let value = from_stored(codec::datum::decode(rest, ty)?, ty, zone);
-        for &position in wanted {
-            give(position, &value)?;
-        }
-    }
-    Ok(())
-}
-
-fn restored_row<'v>(value: &IndexValue<'v>) -> Result<codec::row::RowView<'v>> {
-    value.restored.ok_or_else(|| {
-        codec::Error::Truncated {
-            what: "the text in an index entry's value",
-        }
-        .into()
-    })
-}
-
-/// Collects index entries into arrays, one per chosen column.
-#[derive(Debug)]
-pub struct IndexDecoder {
-    layout: IndexLayout,
-    zone: TimeZone,
-    buffers: Vec<ColumnBuffer>,
-    rows: usize,
-}
-
-impl IndexDecoder {
-    /// # Errors
-    /// As [`IndexLayout::new`].
-    pub fn new(table: &Table, index: usize, columns: &[usize], zone: TimeZone) -> Result<Self> {
-        Ok(Self::with_layout(IndexLayout::new(table, index, columns)?, zone))
-    }
-
-    pub fn with_layout(layout: IndexLayout, zone: TimeZone) -> Self {
-        Self {
-            buffers: layout.buffers(),
-            layout,
-            zone,
-            rows: 0,
-        }
-    }
-
-    /// After an error the entries so far are lost.
-    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.layout
-            .decode_entry(key, value, self.zone, &mut self.buffers)?;
-        self.rows += 1;
-        Ok(())
-    }
-
-    /// Entries so far.
-    pub fn len(&self) -> usize {
-        self.rows
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.rows == 0
-    }
-
-    /// Bytes of strings so far.
-    pub fn data_bytes(&self) -> usize {
-        self.buffers.iter().map(ColumnBuffer::data_bytes).sum()
-    }
-
-    /// The arrays; the decoder is empty again.
-    ///
-    /// # Errors
-    /// 1034 where stored text is damaged.
-    pub fn finish(&mut self) -> Result<Vec<ArrayRef>> {
-        self.rows = 0;
-        self.buffers.iter_mut().map(ColumnBuffer::finish).collect()
     }
 }

@@ -2,8 +2,9 @@
 //! entry holds. The bytes themselves are `codec`'s; all of them together are in `docs/format.md`.
 //!
 //! - [`RowEncoder`]: keys and values of rows, and of their index entries, from values.
-//! - [`TableLayout`], [`IndexLayout`]: chosen columns out of rows and index entries; [`RowDecoder`] and
-//!   [`IndexDecoder`] collect them into Arrow arrays.
+//! - [`TableLayout`], [`IndexLayout`]: chosen columns out of rows and index entries; [`Decoder`] collects them into Arrow
+//!   arrays.
+//! - [`place`]: where one column is; [`column_source`] and [`KeyColumns`] read it without arrays.
 //! - [`KeyParts`]: the key of the primary key or of an index, part by part, and ranges of it.
 //! - [`default_value`]: the text of a default as a value.
 //!
@@ -12,8 +13,10 @@
 //!
 //! A TIMESTAMP is in the session's zone in memory and in UTC in the store; whoever encodes or decodes says which zone.
 
+mod decoder;
 mod defaults;
 mod index;
+mod key_columns;
 mod key_parts;
 mod row;
 mod stored;
@@ -23,11 +26,15 @@ mod write;
 mod zone;
 
 pub use codec::RowHandle;
+pub use decoder::Decoder;
 pub use defaults::default_value;
-pub use index::{IndexDecoder, IndexLayout, index_covers};
+pub use index::{IndexLayout, index_covers};
+pub use key_columns::KeyColumns;
 pub use key_parts::{KeyParts, ValueBound, ValueRange, Width};
-pub use row::{RowDecoder, TableLayout};
+pub use row::TableLayout;
+pub use stored::{Place, column_source, place};
 pub use write::{IndexEntry, RowEncoder};
+pub use zone::to_local;
 
 use kv::KeyRange;
 

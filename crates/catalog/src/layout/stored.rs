@@ -1,8 +1,10 @@
 //! Which of a table's columns its keys hold, and which have to stand in rows and entries beside them.
 
+use codec::row::ColumnSource;
 use types::{Error, Result, SqlType};
 
-use crate::model::{Handle, Index, IndexPart, Table};
+use super::defaults::original_default;
+use crate::model::{Column, Handle, Index, IndexPart, Table};
 
 /// Whether a column can be read back from a key that holds it. Text cannot: its sort key is there in its place.
 pub(super) fn key_gives_back(ty: &SqlType) -> bool {
@@ -24,16 +26,17 @@ pub(super) fn clustered_parts(table: &Table) -> &[IndexPart] {
 
 /// Where a column of a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub enum Place {
     /// The row's key is the column's value.
     IntegerHandle,
     /// Part `n` of the row's key gives it back.
     HandlePart(usize),
-    /// In the row's value.
+    /// In the row's value; [`column_source`] reads it.
     Row,
 }
 
-pub(super) fn place(table: &Table, column: usize) -> Place {
+/// Where a table's column is, by its offset.
+pub fn place(table: &Table, column: usize) -> Place {
     match table.handle {
         Handle::Integer { column: handle } if handle == column => Place::IntegerHandle,
         Handle::Integer { .. } | Handle::Hidden => Place::Row,
@@ -44,6 +47,18 @@ pub(super) fn place(table: &Table, column: usize) -> Place {
             _ => Place::Row,
         },
     }
+}
+
+/// What reads a column out of rows' values.
+///
+/// # Errors
+/// 1105 for a default that is none of the column's type.
+pub fn column_source(column: &Column) -> Result<ColumnSource> {
+    Ok(ColumnSource::new(
+        column.id,
+        &column.ty,
+        original_default(column)?,
+    ))
 }
 
 /// The part that holds all of a column, not only its beginning.
@@ -97,7 +112,7 @@ pub(super) fn restored_columns(table: &Table, index: &Index) -> Vec<(usize, Opti
 }
 
 /// A table's column, or 1105: offsets come from the same table, so a wrong one is a defect.
-pub(super) fn column(table: &Table, offset: usize) -> Result<&crate::model::Column> {
+pub(super) fn column(table: &Table, offset: usize) -> Result<&Column> {
     table
         .columns
         .get(offset)

@@ -143,7 +143,7 @@ fn rows_come_back_whatever_the_handle() {
             assert_eq!(layout.handle_of_row_key(&key).unwrap(), handle);
             // Some columns, in another order, one of them twice.
             let chosen = [8, 2, 0, 5, 1, 2];
-            let mut decoder = RowDecoder::new(&table, &chosen, ZONE).unwrap();
+            let mut decoder = Decoder::of_rows(&table, &chosen, ZONE).unwrap();
             decoder.push(&key, &value).unwrap();
             assert_eq!(decoder.len(), 1);
             for (array, offset) in decoder.finish().unwrap().iter().zip(chosen) {
@@ -274,35 +274,37 @@ fn entries_come_back_whatever_index_and_handle() {
                 assert!(index_range(&table, position).contains(&entry.key));
                 assert_eq!(layout.handle(&entry.key, &entry.value).unwrap(), handle);
                 let expected: Vec<Value> = covered.iter().map(|&c| row[c].clone()).collect();
-                let values = layout
-                    .decode_entry_values(&entry.key, &entry.value, ZONE)
-                    .unwrap();
-                assert_eq!(values, expected);
-                let mut decoder = IndexDecoder::with_layout(layout.clone(), ZONE);
+                let mut decoder = Decoder::of_entries(&table, position, &covered, ZONE).unwrap();
                 decoder.push(&entry.key, &entry.value).unwrap();
-                for ((array, value), ty) in decoder.finish().unwrap().iter().zip(&expected).zip(layout.types()) {
+                for ((array, value), ty) in decoder
+                    .finish()
+                    .unwrap()
+                    .iter()
+                    .zip(&expected)
+                    .zip(layout.types())
+                {
                     assert_eq!(&value_at(array, 0, ty), value);
                 }
-                damage_is_an_error(&layout, &entry);
+                damage_is_an_error(&layout, &mut decoder, &entry);
             }
         }
     }
 }
 
 /// Cut short anywhere, or with any byte changed: an error or other values, never a panic.
-fn damage_is_an_error(layout: &IndexLayout, entry: &IndexEntry) {
+fn damage_is_an_error(layout: &IndexLayout, decoder: &mut Decoder, entry: &IndexEntry) {
     for len in 0..entry.key.len() {
-        let _ = layout.decode_entry_values(&entry.key[..len], &entry.value, ZONE);
+        let _ = decoder.push(&entry.key[..len], &entry.value);
         let _ = layout.handle(&entry.key[..len], &entry.value);
     }
     for len in 0..entry.value.len() {
-        let _ = layout.decode_entry_values(&entry.key, &entry.value[..len], ZONE);
+        let _ = decoder.push(&entry.key, &entry.value[..len]);
         let _ = layout.handle(&entry.key, &entry.value[..len]);
     }
     for at in 0..entry.value.len() {
         let mut changed = entry.value.clone();
         changed[at] ^= 0x55;
-        let _ = layout.decode_entry_values(&entry.key, &changed, ZONE);
+        let _ = decoder.push(&entry.key, &changed);
         let _ = layout.handle(&entry.key, &changed);
     }
 }

@@ -4,8 +4,8 @@ use functions::TimeZone;
 use types::temporal::DateTime;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
-/// `0000-00-00 00:00:00` is no instant and the same everywhere.
-pub(super) fn to_local(packed: u64, zone: TimeZone) -> u64 {
+/// A packed TIMESTAMP as the session sees it. `0000-00-00 00:00:00` is no instant and the same everywhere.
+pub fn to_local(packed: u64, zone: TimeZone) -> u64 {
     if packed == 0 { 0 } else { zone.utc_to_local(packed) }
 }
 

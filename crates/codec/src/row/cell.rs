@@ -11,8 +11,7 @@
 //! | BINARY, VARBINARY, BLOB | the bytes |
 //! | JSON | the normalised text (TiDB: a binary form) |
 
-use types::temporal::{DateTime, Time};
-use types::{SqlType, TypeKind, Value, number_text};
+use types::{Decimal, SqlType, TypeKind, Value};
 
 use crate::datum::NANOS_PER_MICRO;
 use crate::memcomparable::{decode_f64, encode_f64};
@@ -85,7 +84,7 @@ pub(crate) fn encode_unsigned(value: u64, out: &mut Vec<u8>) {
 }
 
 #[inline]
-pub fn decode_signed(bytes: &[u8]) -> Result<i64> {
+pub(super) fn decode_signed(bytes: &[u8]) -> Result<i64> {
     match bytes {
         [b] => Ok(i64::from(*b as i8)),
         [a, b] => Ok(i64::from(i16::from_le_bytes([*a, *b]))),
@@ -100,7 +99,7 @@ pub fn decode_signed(bytes: &[u8]) -> Result<i64> {
 }
 
 #[inline]
-pub fn decode_unsigned(bytes: &[u8]) -> Result<u64> {
+pub(super) fn decode_unsigned(bytes: &[u8]) -> Result<u64> {
     match bytes {
         [b] => Ok(u64::from(*b)),
         [a, b] => Ok(u64::from(u16::from_le_bytes([*a, *b]))),
@@ -116,12 +115,12 @@ pub fn decode_unsigned(bytes: &[u8]) -> Result<u64> {
 
 /// Microseconds of a TIME.
 #[inline]
-pub fn decode_time(bytes: &[u8]) -> Result<i64> {
+pub(super) fn decode_time(bytes: &[u8]) -> Result<i64> {
     Ok(decode_signed(bytes)? / NANOS_PER_MICRO)
 }
 
 #[inline]
-pub fn decode_double(mut bytes: &[u8]) -> Result<f64> {
+pub(super) fn decode_double(mut bytes: &[u8]) -> Result<f64> {
     let value = decode_f64(&mut bytes)?;
     match bytes.len() {
         0 => Ok(value),
@@ -132,7 +131,7 @@ pub fn decode_double(mut bytes: &[u8]) -> Result<f64> {
     }
 }
 
-pub fn decode_decimal(mut bytes: &[u8]) -> Result<types::Decimal> {
+pub(super) fn decode_decimal(mut bytes: &[u8]) -> Result<types::Decimal> {
     let value = decimal::decode(&mut bytes)?;
     match bytes.len() {
         0 => Ok(value),
@@ -143,7 +142,7 @@ pub fn decode_decimal(mut bytes: &[u8]) -> Result<types::Decimal> {
     }
 }
 
-pub fn decode_text(bytes: &[u8]) -> Result<&str> {
+pub(super) fn decode_text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| Error::Malformed {
         what: "text in a row",
     })
@@ -151,55 +150,100 @@ pub fn decode_text(bytes: &[u8]) -> Result<&str> {
 
 /// The value of a cell. A TIMESTAMP stays in UTC.
 pub fn decode(bytes: &[u8], ty: &SqlType) -> Result<Value> {
-    Ok(match ty.kind {
-        TypeKind::Null => Value::Null,
-        TypeKind::Year | TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => {
-            Value::UInt(decode_unsigned(bytes)?)
-        }
-        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
-            if ty.unsigned {
-                Value::UInt(decode_unsigned(bytes)?)
-            } else {
-                Value::Int(decode_signed(bytes)?)
-            }
-        }
-        TypeKind::Time => Value::Int(decode_time(bytes)?),
-        TypeKind::Float | TypeKind::Double => Value::Double(decode_double(bytes)?),
-        TypeKind::Decimal => Value::Decimal(decode_decimal(bytes)?),
-        TypeKind::Json => Value::from(decode_text(bytes)?),
-        _ if ty.is_binary() => Value::Bytes(bytes.to_vec()),
-        _ => Value::from(decode_text(bytes)?),
-    })
+    Form::of(ty).read(bytes, |utc| utc)?.to_value()
 }
 
-/// Appends the text of a cell as MySQL's text protocol has it, with no value in between. A TIMESTAMP is printed in UTC:
-/// where the session has another zone, decode and convert it instead. Text is not checked to be UTF-8.
-pub fn write_text(bytes: &[u8], ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
-    match ty.kind {
-        TypeKind::Date => DateTime::unpack(decode_unsigned(bytes)?).write_date(out),
-        TypeKind::DateTime | TypeKind::Timestamp => {
-            DateTime::unpack(decode_unsigned(bytes)?).write_datetime(ty.decimals, out);
+/// How the bytes of a type's cells are read: found once for a column, not for each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Signed,
+    Unsigned,
+    /// In UTC; converted.
+    Timestamp,
+    Time,
+    Double,
+    Decimal,
+    Text,
+    Bytes,
+}
+
+impl Form {
+    pub fn of(ty: &SqlType) -> Self {
+        match ty.kind {
+            TypeKind::Timestamp => Self::Timestamp,
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Year => Self::Unsigned,
+            TypeKind::Time => Self::Time,
+            TypeKind::Float | TypeKind::Double => Self::Double,
+            TypeKind::Decimal => Self::Decimal,
+            _ if ty.is_integer() && ty.unsigned => Self::Unsigned,
+            _ if ty.is_integer() => Self::Signed,
+            _ if ty.is_binary() => Self::Bytes,
+            _ => Self::Text,
         }
-        TypeKind::Time => Time(decode_time(bytes)?).write_text(ty.decimals, out),
-        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
-            if ty.unsigned {
-                number_text::write_u64(decode_unsigned(bytes)?, out);
-            } else {
-                number_text::write_i64(decode_signed(bytes)?, out);
-            }
-        }
-        TypeKind::Null | TypeKind::Year | TypeKind::Float | TypeKind::Double | TypeKind::Decimal => {
-            decode(bytes, ty)?.write_text(ty, out);
-        }
-        _ => out.extend_from_slice(bytes),
     }
-    Ok(())
+
+    /// `utc_to_local` turns a packed TIMESTAMP of the row into one of the session's zone.
+    #[inline]
+    pub fn read(self, bytes: &[u8], utc_to_local: impl Fn(u64) -> u64) -> Result<CellValue<'_>> {
+        Ok(match self {
+            Self::Signed => CellValue::Int(decode_signed(bytes)?),
+            Self::Unsigned => CellValue::UInt(decode_unsigned(bytes)?),
+            Self::Timestamp => CellValue::UInt(utc_to_local(decode_unsigned(bytes)?)),
+            Self::Time => CellValue::Int(decode_time(bytes)?),
+            Self::Double => CellValue::Double(decode_double(bytes)?),
+            Self::Decimal => CellValue::Decimal(decode_decimal(bytes)?),
+            Self::Text => CellValue::Text(bytes),
+            Self::Bytes => CellValue::Bytes(bytes),
+        })
+    }
+}
+
+/// A value as [`Value`] has it, borrowed from the row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CellValue<'a> {
+    Null,
+    Int(i64),
+    UInt(u64),
+    Double(f64),
+    Decimal(Decimal),
+    /// Not yet checked to be UTF-8: who only passes it on need not.
+    Text(&'a [u8]),
+    Bytes(&'a [u8]),
+}
+
+impl CellValue<'_> {
+    pub(super) fn to_value(self) -> Result<Value> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Int(v) => Value::Int(v),
+            Self::UInt(v) => Value::UInt(v),
+            Self::Double(v) => Value::Double(v),
+            Self::Decimal(v) => Value::Decimal(v),
+            Self::Text(bytes) => Value::from(decode_text(bytes)?),
+            Self::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
+        })
+    }
+}
+
+impl<'a> From<&'a Value> for CellValue<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Int(v) => Self::Int(*v),
+            Value::UInt(v) => Self::UInt(*v),
+            Value::Double(v) => Self::Double(*v),
+            Value::Decimal(v) => Self::Decimal(*v),
+            Value::String(v) => Self::Text(v.as_bytes()),
+            Value::Bytes(v) => Self::Bytes(v),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use types::{Collation, Decimal};
+    use types::Collation;
+    use types::temporal::DateTime;
 
     use super::*;
 
@@ -227,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_the_values_text() {
+    fn values_come_back() {
         let text = SqlType::varchar(9, Collation::DEFAULT);
         for (value, ty) in [
             (Value::Int(-300), SqlType::BIGINT),
@@ -248,9 +292,6 @@ mod tests {
         ] {
             let bytes = encoded(&value, &ty);
             assert_eq!(decode(&bytes, &ty).as_ref(), Ok(&value));
-            let mut out = Vec::new();
-            write_text(&bytes, &ty, &mut out).unwrap();
-            assert_eq!(Some(out), value.to_text(&ty));
         }
         assert!(decode(&[0xff], &text).is_err());
     }
@@ -269,7 +310,6 @@ mod tests {
             for ty in [SqlType::BIGINT, SqlType::YEAR, SqlType::DOUBLE, SqlType::decimal(10, 2), SqlType::time(0),
                 SqlType::JSON, SqlType::datetime(6), SqlType::DATE] {
                 let _ = decode(&input, &ty);
-                let _ = write_text(&input, &ty, &mut Vec::new());
             }
         }
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryArray, Float64Array, Int64Array, NullArray, StringArray, UInt64Array};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use types::array::ColumnBuilder;
-use types::{SqlType, TypeKind, Value, errno};
+use types::{SqlType, TypeKind, errno};
 
-use super::cell;
+use super::cell::{self, CellValue, Form};
 use crate::Error;
 
 /// Collects the cells of one column.
@@ -46,17 +46,16 @@ struct Strings {
 
 impl ColumnBuffer {
     pub fn new(ty: &SqlType) -> Self {
-        let values = match ty.kind {
-            TypeKind::Null => Values::Null(0),
-            TypeKind::Timestamp => Values::Timestamp(Vec::new()),
-            TypeKind::Date | TypeKind::DateTime | TypeKind::Year => Values::Unsigned(Vec::new()),
-            TypeKind::Time => Values::Time(Vec::new()),
-            TypeKind::Float | TypeKind::Double => Values::Double(Vec::new()),
-            TypeKind::Decimal => Values::Decimal(Box::new(ColumnBuilder::new(ty, 0))),
-            _ if ty.is_integer() && ty.unsigned => Values::Unsigned(Vec::new()),
-            _ if ty.is_integer() => Values::Signed(Vec::new()),
-            _ if ty.is_binary() => Values::Bytes(Strings::new()),
-            _ => Values::Text(Strings::new()),
+        let values = match Form::of(ty) {
+            _ if ty.kind == TypeKind::Null => Values::Null(0),
+            Form::Signed => Values::Signed(Vec::new()),
+            Form::Unsigned => Values::Unsigned(Vec::new()),
+            Form::Timestamp => Values::Timestamp(Vec::new()),
+            Form::Time => Values::Time(Vec::new()),
+            Form::Double => Values::Double(Vec::new()),
+            Form::Decimal => Values::Decimal(Box::new(ColumnBuilder::new(ty, 0))),
+            Form::Text => Values::Text(Strings::new()),
+            Form::Bytes => Values::Bytes(Strings::new()),
         };
         Self {
             ty: *ty,
@@ -140,24 +139,27 @@ impl ColumnBuffer {
     ///
     /// # Errors
     /// 1105 for a value that is none of the column's type.
-    pub fn push(&mut self, value: &Value) -> Result<(), types::Error> {
+    pub fn push(&mut self, value: CellValue<'_>) -> Result<(), types::Error> {
         match (&mut self.values, value) {
-            (_, Value::Null) => self.push_null(),
-            (Values::Signed(values) | Values::Time(values), Value::Int(value)) => values.push(*value),
-            (Values::Unsigned(values) | Values::Timestamp(values), Value::UInt(value)) => values.push(*value),
-            (Values::Double(values), Value::Double(value)) => values.push(*value),
-            (Values::Decimal(builder), value) => builder.append(value)?,
-            (Values::Text(strings), Value::String(text)) => strings.push(text.as_bytes())?,
-            (Values::Bytes(strings), Value::String(text)) => strings.push(text.as_bytes())?,
-            (Values::Text(strings) | Values::Bytes(strings), Value::Bytes(bytes)) => strings.push(bytes)?,
-            (Values::Signed(values) | Values::Time(values), Value::UInt(value)) => {
-                match i64::try_from(*value) {
+            (_, CellValue::Null) => self.push_null(),
+            (Values::Signed(values) | Values::Time(values), CellValue::Int(value)) => values.push(value),
+            (Values::Unsigned(values) | Values::Timestamp(values), CellValue::UInt(value)) => {
+                values.push(value);
+            }
+            (Values::Double(values), CellValue::Double(value)) => values.push(value),
+            (Values::Decimal(builder), CellValue::Decimal(value)) => builder.append_decimal(&value)?,
+            (
+                Values::Text(strings) | Values::Bytes(strings),
+                CellValue::Text(bytes) | CellValue::Bytes(bytes),
+            ) => strings.push(bytes)?,
+            (Values::Signed(values) | Values::Time(values), CellValue::UInt(value)) => {
+                match i64::try_from(value) {
                     Ok(value) => values.push(value),
                     Err(_) => return Err(self.mismatch("an unsigned integer above 2^63")),
                 }
             }
-            (Values::Unsigned(values) | Values::Timestamp(values), Value::Int(value)) => {
-                match u64::try_from(*value) {
+            (Values::Unsigned(values) | Values::Timestamp(values), CellValue::Int(value)) => {
+                match u64::try_from(value) {
                     Ok(value) => values.push(value),
                     Err(_) => return Err(self.mismatch("a negative integer")),
                 }
@@ -264,7 +266,7 @@ fn too_much() -> types::Error {
 mod tests {
     use arrow::array::Array;
     use types::array::value_at;
-    use types::{Collation, Decimal};
+    use types::{Collation, Decimal, Value};
 
     use super::*;
 
@@ -292,7 +294,7 @@ mod tests {
                 let is_null = |row: usize| round == 0 && row % 3 == 1;
                 for row in 0..20 {
                     let value = if is_null(row) { &Value::Null } else { &value };
-                    column.push(value).unwrap();
+                    column.push(CellValue::from(value)).unwrap();
                 }
                 assert_eq!(column.len(), 20);
                 let array = column.finish().unwrap();
@@ -323,10 +325,10 @@ mod tests {
     #[test]
     fn values_of_other_types_are_refused() {
         let mut column = ColumnBuffer::new(&SqlType::BIGINT);
-        assert!(column.push(&Value::from("x")).is_err());
-        assert!(column.push(&Value::UInt(u64::MAX)).is_err());
+        assert!(column.push(CellValue::Text(b"x")).is_err());
+        assert!(column.push(CellValue::UInt(u64::MAX)).is_err());
         let mut column = ColumnBuffer::new(&SqlType::BIGINT_UNSIGNED);
-        assert!(column.push(&Value::Int(-1)).is_err());
+        assert!(column.push(CellValue::Int(-1)).is_err());
         assert!(column.push_cell(&[1, 2, 3], &|packed| packed).is_err());
         assert!(column.is_empty());
     }

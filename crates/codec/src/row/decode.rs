@@ -1,17 +1,51 @@
 //! Chosen columns of rows, straight into the buffers of Arrow arrays.
 
-use types::{SqlType, TypeKind, Value};
+use types::{SqlType, Value};
 
-use super::{Cell, ColumnBuffer, RowView, cell};
+use super::cell::{CellValue, Form};
+use super::{Cell, ColumnBuffer, RowView};
 use crate::Result;
 
 /// A column to decode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnSource {
-    pub id: i64,
-    pub ty: SqlType,
-    /// What rows that do not hold the column have for it, as rows store it (a TIMESTAMP in UTC).
-    pub default: Value,
+    id: i64,
+    form: Form,
+    default: Value,
+}
+
+impl ColumnSource {
+    /// `default` is what rows that do not hold the column have for it, as rows store it (a TIMESTAMP in UTC).
+    pub fn new(id: i64, ty: &SqlType, default: Value) -> Self {
+        Self {
+            id,
+            form: Form::of(ty),
+            default,
+        }
+    }
+
+    /// The column's value in a row. `utc_to_local` turns a packed TIMESTAMP of the row into one of the session's zone.
+    #[inline]
+    pub fn read<'a>(&'a self, row: &RowView<'a>, utc_to_local: impl Fn(u64) -> u64) -> Result<CellValue<'a>> {
+        self.value(row.get(self.id)?, utc_to_local)
+    }
+
+    #[inline]
+    fn value<'a>(&'a self, cell: Cell<'a>, utc_to_local: impl Fn(u64) -> u64) -> Result<CellValue<'a>> {
+        match cell {
+            Cell::Bytes(bytes) => self.form.read(bytes, utc_to_local),
+            Cell::Null => Ok(CellValue::Null),
+            Cell::Missing => Ok(self.default(utc_to_local)),
+        }
+    }
+
+    #[cold]
+    fn default(&self, utc_to_local: impl Fn(u64) -> u64) -> CellValue<'_> {
+        match (self.form, &self.default) {
+            (Form::Timestamp, Value::UInt(packed)) => CellValue::UInt(utc_to_local(*packed)),
+            (_, default) => CellValue::from(default),
+        }
+    }
 }
 
 /// Decodes the same columns out of many rows. Made once per scan.
@@ -65,7 +99,7 @@ impl RowDecoder {
             match cursor.find(source.id)? {
                 Cell::Bytes(bytes) => buffer.push_cell(bytes, &utc_to_local)?,
                 Cell::Null => buffer.push_null(),
-                Cell::Missing => push_default(source, &utc_to_local, buffer)?,
+                Cell::Missing => buffer.push(source.default(&utc_to_local))?,
             }
         }
         Ok(())
@@ -78,48 +112,15 @@ impl RowDecoder {
         utc_to_local: impl Fn(u64) -> u64,
         out: &mut [Value],
     ) -> Result<(), types::Error> {
-        self.decode_view_values(&RowView::parse(row)?, utc_to_local, out)
-    }
-
-    /// [`RowDecoder::decode_values`] of a row whose header has been read.
-    pub fn decode_view_values(
-        &self,
-        view: &RowView<'_>,
-        utc_to_local: impl Fn(u64) -> u64,
-        out: &mut [Value],
-    ) -> Result<(), types::Error> {
+        let view = RowView::parse(row)?;
         let mut cursor = view.cursor();
         for (position, source) in &self.columns {
             let Some(slot) = out.get_mut(*position) else {
                 return Err(types::Error::internal("a row decoder was given too few values"));
             };
-            let value = match cursor.find(source.id)? {
-                Cell::Bytes(bytes) => cell::decode(bytes, &source.ty)?,
-                Cell::Null => Value::Null,
-                Cell::Missing => source.default.clone(),
-            };
-            *slot = match value {
-                Value::UInt(packed) if source.ty.kind == TypeKind::Timestamp => {
-                    Value::UInt(utc_to_local(packed))
-                }
-                value => value,
-            };
+            *slot = source.value(cursor.find(source.id)?, &utc_to_local)?.to_value()?;
         }
         Ok(())
-    }
-}
-
-#[cold]
-fn push_default(
-    source: &ColumnSource,
-    utc_to_local: &impl Fn(u64) -> u64,
-    buffer: &mut ColumnBuffer,
-) -> Result<(), types::Error> {
-    match &source.default {
-        Value::UInt(packed) if source.ty.kind == TypeKind::Timestamp => {
-            buffer.push(&Value::UInt(utc_to_local(*packed)))
-        }
-        value => buffer.push(value),
     }
 }
 
@@ -127,7 +128,7 @@ fn push_default(
 mod tests {
     use proptest::prelude::*;
     use types::array::value_at;
-    use types::{Collation, Decimal};
+    use types::{Collation, Decimal, TypeKind};
 
     use super::*;
     use crate::row::RowEncoder;
@@ -167,10 +168,9 @@ mod tests {
             .collect();
         wanted.insert(3, (100, SqlType::BIGINT, Value::Null));
         wanted.insert(5, (4, SqlType::BIGINT, Value::Int(42)));
-        let sources = wanted.iter().map(|(id, ty, _)| ColumnSource {
-            id: *id,
-            ty: *ty,
-            default: if *id == 4 { Value::Int(42) } else { Value::Null },
+        let sources = wanted.iter().map(|(id, ty, _)| {
+            let default = if *id == 4 { Value::Int(42) } else { Value::Null };
+            ColumnSource::new(*id, ty, default)
         });
         let decoder = RowDecoder::new(sources.enumerate());
         let mut builders: Vec<_> = wanted.iter().map(|w| ColumnBuffer::new(&w.1)).collect();
@@ -195,7 +195,7 @@ mod tests {
             let bytes = [vec![128, 0, 3, 0, 1, 0, 1, 3, 5, 7], input].concat();
             let types = all_types();
             let sources = types.iter().enumerate().map(|(i, (ty, _))| {
-                (i, ColumnSource { id: i as i64 * 2 + 1, ty: *ty, default: Value::Null })
+                (i, ColumnSource::new(i as i64 * 2 + 1, ty, Value::Null))
             });
             let decoder = RowDecoder::new(sources);
             let mut builders: Vec<_> = types.iter().map(|(ty, _)| ColumnBuffer::new(ty)).collect();

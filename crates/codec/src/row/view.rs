@@ -136,7 +136,8 @@ impl<'a> RowView<'a> {
         if self.large {
             let (ids, _) = ids.as_chunks::<4>();
             let id = u32::try_from(id).ok()?;
-            ids.binary_search_by_key(&id, |bytes| u32::from_le_bytes(*bytes)).ok()
+            ids.binary_search_by_key(&id, |bytes| u32::from_le_bytes(*bytes))
+                .ok()
         } else {
             ids.binary_search(&u8::try_from(id).ok()?).ok()
         }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryBuilder, BooleanArray};
+use arrow::array::{BinaryBuilder, BooleanArray};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use catalog::layout::{IndexDecoder, RowDecoder, RowEncoder, TableLayout};
+use catalog::layout::{Decoder, RowEncoder, TableLayout};
 use functions::{EvalContext, Expr, TimeZone, eval_predicate};
 use kv::KeyRange;
 use planner::plan::TableScan;
@@ -26,13 +26,6 @@ pub(super) struct Rows<'p> {
     /// The index that leads to the rows, and the ranges its entries are in.
     index: Option<(usize, Vec<KeyRange>)>,
     schema: SchemaRef,
-    count: usize,
-}
-
-enum Decoder {
-    Row(RowDecoder),
-    /// The scan reads nothing but index entries.
-    Entry(IndexDecoder),
 }
 
 impl<'p> Rows<'p> {
@@ -46,8 +39,9 @@ impl<'p> Rows<'p> {
     ) -> Result<Self> {
         let (table, zone) = (&scan.table, eval.time_zone);
         let decoder = match covering {
-            Some(index) => Decoder::Entry(IndexDecoder::new(table, index, &scan.columns, zone)?),
-            None => Decoder::Row(RowDecoder::new(table, &scan.columns, zone)?),
+            // The scan reads nothing but index entries.
+            Some(index) => Decoder::of_entries(table, index, &scan.columns, zone)?,
+            None => Decoder::of_rows(table, &scan.columns, zone)?,
         };
         let columns = scan.columns.iter().filter_map(|&c| table.columns.get(c));
         let types = columns
@@ -61,32 +55,25 @@ impl<'p> Rows<'p> {
             keys: with_keys.then(BinaryBuilder::new),
             index,
             schema: arrow_schema(types),
-            count: 0,
         })
     }
 
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        match &mut self.decoder {
-            Decoder::Row(decoder) => decoder.push(key, value)?,
-            Decoder::Entry(decoder) => decoder.push(key, value)?,
-        }
+        self.decoder.push(key, value)?;
         if let Some(keys) = &mut self.keys {
             keys.append_value(key);
         }
-        self.count += 1;
         Ok(())
     }
 
     /// The rows pushed since the last call.
     pub fn take(&mut self) -> Result<RecordBatch> {
-        let mut columns: Vec<ArrayRef> = match &mut self.decoder {
-            Decoder::Row(decoder) => decoder.finish()?,
-            Decoder::Entry(decoder) => decoder.finish()?,
-        };
+        let rows = self.decoder.len();
+        let mut columns = self.decoder.finish()?;
         if let Some(keys) = &mut self.keys {
             columns.push(Arc::new(keys.finish()));
         }
-        batch_of(&self.schema, columns, std::mem::take(&mut self.count))
+        batch_of(&self.schema, columns, rows)
     }
 
     pub fn has_filter(&self) -> bool {

@@ -1,0 +1,91 @@
+//! Rows or index entries, collected into Arrow arrays.
+
+use arrow::array::ArrayRef;
+use codec::row::ColumnBuffer;
+use functions::TimeZone;
+use types::Result;
+
+use super::index::IndexLayout;
+use super::row::TableLayout;
+use crate::model::Table;
+
+/// Decodes chosen columns of many rows, or of many entries of an index, into one array for each column.
+#[derive(Debug)]
+pub struct Decoder {
+    source: Source,
+    zone: TimeZone,
+    buffers: Vec<ColumnBuffer>,
+    rows: usize,
+    /// Rows that the next batch probably has: as many as the last one.
+    expected_rows: usize,
+}
+
+#[derive(Debug)]
+enum Source {
+    Rows(TableLayout),
+    Entries(IndexLayout),
+}
+
+impl Decoder {
+    /// Of rows. `columns` are offsets in [`Table::columns`].
+    ///
+    /// # Errors
+    /// As [`TableLayout::new`].
+    pub fn of_rows(table: &Table, columns: &[usize], zone: TimeZone) -> Result<Self> {
+        let layout = TableLayout::new(table, columns)?;
+        let buffers = layout.types().iter().map(ColumnBuffer::new).collect();
+        Ok(Self::new(Source::Rows(layout), buffers, zone))
+    }
+
+    /// Of the entries of the index at a position in [`Table::indexes`].
+    ///
+    /// # Errors
+    /// As [`IndexLayout::new`].
+    pub fn of_entries(table: &Table, index: usize, columns: &[usize], zone: TimeZone) -> Result<Self> {
+        let layout = IndexLayout::new(table, index, columns)?;
+        let buffers = layout.types().iter().map(ColumnBuffer::new).collect();
+        Ok(Self::new(Source::Entries(layout), buffers, zone))
+    }
+
+    fn new(source: Source, buffers: Vec<ColumnBuffer>, zone: TimeZone) -> Self {
+        Self {
+            source,
+            zone,
+            buffers,
+            rows: 0,
+            expected_rows: 0,
+        }
+    }
+
+    /// Takes a stored pair in. After an error those so far are lost.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.rows == 0 && self.expected_rows > 0 {
+            let rows = self.expected_rows;
+            self.buffers.iter_mut().for_each(|buffer| buffer.reserve(rows));
+        }
+        match &self.source {
+            Source::Rows(layout) => layout.decode_row(key, value, self.zone, &mut self.buffers)?,
+            Source::Entries(layout) => layout.decode_entry(key, value, self.zone, &mut self.buffers)?,
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Pairs so far; also where no column was chosen.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The arrays; the decoder is empty again.
+    ///
+    /// # Errors
+    /// 1034 where stored text is damaged.
+    pub fn finish(&mut self) -> Result<Vec<ArrayRef>> {
+        self.expected_rows = std::mem::take(&mut self.rows);
+        self.buffers.iter_mut().map(ColumnBuffer::finish).collect()
+    }
+}
