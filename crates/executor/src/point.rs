@@ -25,9 +25,8 @@ pub struct PointSelect {
     columns: Vec<Source>,
     /// Whether a column comes from the row's value: an index's entry and the row's key do not hold all of them.
     needs_row: bool,
-    /// The columns that are read from the parts of a clustered key, and how many they are.
+    /// The columns that are read from the parts of a clustered key, in the order of these.
     key_columns: KeyColumns,
-    key_column_count: usize,
 }
 
 /// Where a column of the result comes from.
@@ -37,7 +36,7 @@ enum Source {
     Row(ColumnSource),
     /// The integer that is the row's key.
     Handle { unsigned: bool },
-    /// A value of [`PointSelect::key_columns`].
+    /// One of [`PointSelect::key_columns`].
     Key(usize),
 }
 
@@ -74,25 +73,22 @@ impl PointSelect {
         let [key] = keys.as_slice() else {
             return None;
         };
-        let mut columns = Vec::with_capacity(positions.len());
-        let mut wanted = Vec::new();
-        for &at in positions {
-            let offset = *scan.columns.get(at)?;
-            let column = table.columns.get(offset)?;
-            columns.push(match place(table, offset) {
-                Place::IntegerHandle => Source::Handle {
-                    unsigned: column.ty.unsigned,
-                },
-                Place::HandlePart(part) => {
-                    wanted.push((part, wanted.len()));
-                    Source::Key(wanted.len() - 1)
-                }
-                Place::Row => Source::Row(column_source(column).ok()?),
-            });
-        }
+        let offsets = positions.iter().map(|&at| scan.columns.get(at).copied());
+        let offsets = offsets.collect::<Option<Vec<usize>>>()?;
+        let mut key_parts: Vec<usize> = offsets.iter().filter_map(|&c| key_part(table, c)).collect();
+        key_parts.sort_unstable();
+        key_parts.dedup();
+        let columns = offsets
+            .iter()
+            .map(|&offset| Source::of(table, offset, &key_parts));
+        let columns = columns.collect::<Option<Vec<_>>>()?;
+        let wanted: Vec<(usize, usize)> = key_parts
+            .iter()
+            .enumerate()
+            .map(|(at, &part)| (part, at))
+            .collect();
         Some(Self {
             key_columns: KeyColumns::new(table, &table.primary_parts(), &wanted).ok()?,
-            key_column_count: wanted.len(),
             needs_row: columns.iter().any(|c| matches!(c, Source::Row(_))),
             table: Arc::clone(table),
             key: key.clone(),
@@ -176,15 +172,23 @@ impl PointSelect {
 impl PointSelect {
     /// The values of the columns that are parts of the key.
     fn key_values(&self, key: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
-        let mut values = vec![Value::Null; self.key_column_count];
+        let mut values = Vec::new();
         if !self.key_columns.is_empty() {
             let parts = codec::key::handle_bytes(key)?;
-            self.key_columns.read(parts, zone, |position, value| {
-                values[position] = value;
+            self.key_columns.read(parts, zone, |_, value| {
+                values.push(value);
                 Ok(())
             })?;
         }
         Ok(values)
+    }
+}
+
+/// The part of a row's key that is the column's value.
+fn key_part(table: &Table, offset: usize) -> Option<usize> {
+    match place(table, offset) {
+        Place::HandlePart(part) => Some(part),
+        Place::IntegerHandle | Place::Row => None,
     }
 }
 
@@ -197,6 +201,18 @@ fn column_positions(exprs: &[Expr]) -> Option<Vec<usize>> {
 }
 
 impl Source {
+    /// `key_parts`: those that are read, ascending.
+    fn of(table: &Table, offset: usize, key_parts: &[usize]) -> Option<Self> {
+        let column = table.columns.get(offset)?;
+        Some(match place(table, offset) {
+            Place::IntegerHandle => Self::Handle {
+                unsigned: column.ty.unsigned,
+            },
+            Place::HandlePart(part) => Self::Key(key_parts.binary_search(&part).ok()?),
+            Place::Row => Self::Row(column_source(column).ok()?),
+        })
+    }
+
     fn read<'a>(
         &'a self,
         key: &[u8],

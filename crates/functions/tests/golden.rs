@@ -155,7 +155,7 @@ fn run(
                     for warning in ctx.warnings.take().0 {
                         let line = format!("{} {}: {}", warning.level.name(), warning.code, warning.message);
                         // A long batch warns for each row; once is enough to compare.
-                        if shown.last() != Some(&line) {
+                        if !shown.contains(&line) {
                             shown.push(line);
                         }
                     }

@@ -113,6 +113,7 @@ fn fails_alone(server: &Server) -> Result<(), String> {
             "SELECT id FROM big ORDER BY CONCAT(pad, id) LIMIT 5 OFFSET 100000",
             "SELECT CONCAT(pad, id) AS k, COUNT(*) FROM big GROUP BY k ORDER BY k LIMIT 5 OFFSET 100000",
             "SELECT DISTINCT CONCAT(pad, id) AS k FROM big ORDER BY k LIMIT 5 OFFSET 100000",
+            "SELECT CONCAT(LEFT(pad, 100), id) AS k, COUNT(*) FROM big GROUP BY k HAVING COUNT(*) > 1",
         ] {
             let mut conn = connect(server)?;
             conn.query_drop(format!(

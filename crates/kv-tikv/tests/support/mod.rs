@@ -53,6 +53,14 @@ fn has_go() -> bool {
     minor.is_some_and(|minor| minor >= 24)
 }
 
+fn ask(address: &str, request: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
 /// A cluster of one's own.
 pub struct StandIn {
     process: Child,
@@ -88,10 +96,10 @@ impl StandIn {
 
     /// Tells the control port something, as in "/split?key=m".
     pub fn tell(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(&self.control).unwrap();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: stand-in\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        let request = format!("GET {path} HTTP/1.0\r\nHost: stand-in\r\n\r\n");
+        // On a busy machine a connection may be reset before it is served.
+        let answer = (0..10).find_map(|_| ask(&self.control, &request).ok());
+        let answer = answer.unwrap_or_else(|| panic!("no answer to {path}"));
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(" 200 "), "{path}: {answer}");
         body.to_owned()
