@@ -211,12 +211,8 @@ fn a_read_lock_keeps_writers_out_and_lets_readers_in() {
     let locks = Arc::new(MetadataLocks::default());
     let never = Interrupt::new();
     let mut other = TransactionLocks::new(locks.clone());
-    let first = locks
-        .lock_for_session(&[(1, false)], &limit(&never, 0))
-        .unwrap();
-    let second = locks
-        .lock_for_session(&[(1, false)], &limit(&never, 0))
-        .unwrap();
+    let first = locks.lock_for_session(&[(1, false)], &limit(&never, 0)).unwrap();
+    let second = locks.lock_for_session(&[(1, false)], &limit(&never, 0)).unwrap();
     other.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
     // Neither from outside nor from inside.
     assert_eq!(code(other.acquire(1, Use::Write, &limit(&never, 30))), 1205);
@@ -234,11 +230,7 @@ fn a_read_lock_keeps_writers_out_and_lets_readers_in() {
     );
     writer.release_all();
     other.release_all();
-    drop(
-        locks
-            .lock_for_session(&[(1, false)], &limit(&never, 0))
-            .unwrap(),
-    );
+    drop(locks.lock_for_session(&[(1, false)], &limit(&never, 0)).unwrap());
     writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
 }
 
