@@ -64,7 +64,7 @@ pub struct Commit<'a> {
     pub writes: Vec<Write>,
     /// 0: no pessimistic locks are held.
     pub for_update_ts: Timestamp,
-    /// The commit must come after it.
+    /// The commit must not come before it.
     pub min_commit_ts: Timestamp,
     pub interrupt: &'a Interrupt,
     /// How long to wait for locks of others; `None`: not at all.

@@ -374,14 +374,19 @@ impl TikvTransaction {
         let writes = self.writes(writes);
         let primary = primary_of(&writes);
         let mut backoff = cluster.backoff(Some(&options.interrupt));
-        // A second attempt must see what was in the way of the first.
-        let mut fresh = self.single_statement.then_some(self.start_ts);
+        // The first attempt is made at our own start, as long as nothing was ever asked for in its name; a further one
+        // must see what was in the way.
+        let mut attempt_start_ts = self.cluster.is_none().then_some(self.start_ts);
         loop {
-            let now = match fresh.take() {
-                Some(ts) => ts,
-                None => self.shared.timestamp()?,
+            let now = match attempt_start_ts {
+                Some(ts) if self.single_statement => ts,
+                _ => self.shared.timestamp()?,
             };
-            let start_ts = if self.optimistic { self.start_ts } else { now };
+            let start_ts = match attempt_start_ts.take() {
+                _ if self.optimistic => self.start_ts,
+                Some(ts) => ts,
+                None => now,
+            };
             let commit = Commit {
                 cluster,
                 keeper: &self.shared.keeper,
@@ -389,7 +394,8 @@ impl TikvTransaction {
                 primary: primary.clone(),
                 writes: writes.clone(),
                 for_update_ts: 0,
-                min_commit_ts: now + 1,
+                // Ours alone, so PD gives nobody else the timestamp of the commit.
+                min_commit_ts: now,
                 interrupt: &options.interrupt,
                 // A blind write that waited would conflict with what it waited for.
                 lock_deadline: lock_deadline.filter(|_| self.optimistic),
@@ -464,7 +470,7 @@ impl TikvTransaction {
             // the locks were taken.
             min_commit_ts: match self.single_statement && !locks.has_waited() {
                 true => for_update_ts + 1,
-                false => shared.timestamp()? + 1,
+                false => shared.timestamp()?,
             },
             interrupt: &options.interrupt,
             lock_deadline: None,
