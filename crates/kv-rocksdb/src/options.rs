@@ -104,7 +104,7 @@ impl RocksOptions {
     pub(crate) fn tune(&self, db: &DB, dir: &Path) {
         // A row that is updated again and again leaves its earlier states in the write buffer, each a step for a scan to
         // pass over; writing the buffer out drops them. So it is written out early once a scan has met many: in all, and
-        // on average for each row it gave.
+        // on average for each row it gave. RocksDB acts on it with the next write only.
         let triggers = [
             ("memtable_op_scan_flush_trigger", "256"),
             ("memtable_avg_op_scan_flush_trigger", "2"),
