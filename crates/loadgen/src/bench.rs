@@ -16,7 +16,7 @@ use crate::registry;
 use crate::result::{BenchResult, ClientInfo, FORMAT, ServerInfo, Settings};
 use crate::runner::{Plan, Process, Threads, rung};
 use crate::table::{CheckList, RungTable, progress_line};
-use crate::target::Target;
+use crate::target::{Client, Target};
 use crate::workload::{Checks, Context, Workload};
 
 /// What `stemdb bench` takes.
@@ -102,6 +102,9 @@ pub struct RunArguments {
     /// Sends statements as text instead of preparing them.
     #[arg(long)]
     pub text: bool,
+    /// What connections are made by.
+    #[arg(long, value_enum, default_value_t)]
+    pub client: Client,
     /// Seconds between lines of progress, and between points of the series.
     #[arg(long, default_value_t = 1.0)]
     pub interval: f64,
@@ -245,6 +248,7 @@ impl RunArguments {
         Settings {
             dsn: context.target.shown(),
             protocol: if self.text { "text" } else { "prepared" }.to_owned(),
+            client: self.client.to_string(),
             r#loop: if self.rate.is_some() { "open" } else { "closed" }.to_owned(),
             rate: self.rate,
             seconds: self.seconds,
@@ -262,6 +266,7 @@ impl RunArguments {
 fn run(arguments: &RunArguments) -> Result<()> {
     let (workload, mut context) = arguments.target.resolve()?;
     context.target.text_protocol = arguments.text;
+    context.target.client = arguments.client;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     context.seed = arguments.target.seed.unwrap_or(now.as_micros() as u64);
     // What is wrong with the arguments is said before anything is connected to.

@@ -22,9 +22,9 @@ pub enum Error {
     /// Bytes from the server that are no answer to what was asked.
     #[error("the server's answer cannot be read: {0}")]
     Protocol(String),
-    /// The driver that logs in where the fast path does not do.
-    #[error("cannot log in: {0}")]
-    Login(Box<mysql::Error>),
+    /// The `mysql` crate's own.
+    #[error("the driver says: {0}")]
+    Driver(Box<mysql::Error>),
     /// A row the workload had written, or that must exist, is not there.
     #[error("{operation}: no row for key {key}")]
     Missing { operation: &'static str, key: String },
@@ -55,7 +55,8 @@ impl From<mysql::Error> for Error {
                 code: error.code,
                 message: error.message,
             },
-            other => Self::Login(Box::new(other)),
+            mysql::Error::IoError(error) => Self::Lost(error),
+            other => Self::Driver(Box::new(other)),
         }
     }
 }
@@ -74,7 +75,7 @@ impl Error {
             Self::Server { code, .. } => *code,
             Self::Connect { .. } => 2003,
             Self::Lost(_) => 2013,
-            Self::Protocol(_) => 2027,
+            Self::Protocol(_) | Self::Driver(_) => 2027,
             _ => 0,
         }
     }
@@ -82,7 +83,10 @@ impl Error {
     /// Whether the connection is of no more use.
     pub fn is_lost(&self) -> bool {
         // 1053: shutdown in progress; 1927, 3169 and 1317's like leave a connection that the server closes.
-        matches!(self, Self::Lost(_) | Self::Protocol(_) | Self::Connect { .. })
+        matches!(
+            self,
+            Self::Lost(_) | Self::Protocol(_) | Self::Driver(_) | Self::Connect { .. }
+        )
             || matches!(self.code(), 1053 | 1927 | 3169 | 4031)
     }
 

@@ -52,6 +52,9 @@ pub struct Settings {
     pub dsn: String,
     /// `prepared` or `text`.
     pub protocol: String,
+    /// `wire` or `driver`; empty in older files, which had only the first.
+    #[serde(default)]
+    pub client: String,
     /// `closed`, or `open` where a rate was asked for.
     pub r#loop: String,
     pub rate: Option<f64>,

@@ -1,10 +1,30 @@
 //! Where the server is and who logs in.
 
+use std::fmt;
 use std::sync::Arc;
 
 use mysql::{Opts, OptsBuilder};
 
 use crate::error::Result;
+
+/// What connections are made by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Client {
+    /// The load generator's own client: takes the least of the processors.
+    #[default]
+    Wire,
+    /// The `mysql` crate, as applications use it: TLS (`?require_ssl=true`), compression, every way to log in.
+    Driver,
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Wire => "wire",
+            Self::Driver => "driver",
+        })
+    }
+}
 
 /// A server, an account and a database, read from a DSN: `mysql://user:password@host:port/database`, with
 /// `?socket=/path` for a Unix socket. Cheap to clone.
@@ -13,6 +33,7 @@ pub struct Target {
     opts: Arc<Opts>,
     /// Prepared statements are sent as text, their parameters written into them.
     pub text_protocol: bool,
+    pub client: Client,
 }
 
 impl Target {
@@ -27,6 +48,7 @@ impl Target {
         Ok(Self {
             opts: Arc::new(opts),
             text_protocol: false,
+            client: Client::default(),
         })
     }
 
@@ -38,6 +60,7 @@ impl Target {
         Self {
             opts: Arc::new(opts),
             text_protocol: self.text_protocol,
+            client: self.client,
         }
     }
 

@@ -146,6 +146,7 @@ fn open_store(place: &str, configuration: &Configuration) -> Result<(Store, Opti
             .write_buffer_bytes
             .map_or(defaults.write_buffer_bytes, |n| n as u64),
         max_open_files: storage.max_open_files.unwrap_or(defaults.max_open_files),
+        disk_reserve_bytes: storage.reserve_bytes.or(defaults.disk_reserve_bytes),
         ..defaults
     };
     let store = kv_rocksdb::open(&directory, options).map_err(|e| e.to_string())?;

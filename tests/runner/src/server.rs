@@ -68,6 +68,8 @@ pub struct Server {
     child: Option<Child>,
     /// More arguments of its command line.
     arguments: Vec<String>,
+    /// Variables of its environment, beside this process's own.
+    environment: Vec<(String, String)>,
     /// The interface it listens on.
     interface: String,
     /// Of root, to see whether it answers.
@@ -101,6 +103,7 @@ impl Server {
             directory,
             child: None,
             arguments: arguments.iter().map(|a| a.to_string()).collect(),
+            environment: Vec::new(),
             interface: "127.0.0.1".to_string(),
             root_password: None,
         })
@@ -109,6 +112,11 @@ impl Server {
     /// More arguments for its next start.
     pub fn add_arguments(&mut self, arguments: &[&str]) {
         self.arguments.extend(arguments.iter().map(|a| a.to_string()));
+    }
+
+    /// A variable of its environment, for its next start.
+    pub fn set_environment(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_string(), value.to_string()));
     }
 
     /// The interface for its next start.
@@ -182,6 +190,7 @@ impl Server {
         };
         command
             .args(&self.arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.0)
             .stderr(log.1);

@@ -9,8 +9,9 @@ use wire::capability;
 use wire::reader::Reader;
 use wire::writer::Writer;
 
+use super::driver::DriverConnection;
+use super::over_wire::{PAYLOAD_BYTES_MAX, WireConnection, server_error};
 use super::stream::Stream;
-use super::{Connection, PAYLOAD_BYTES_MAX, server_error};
 use crate::error::{Error, Result};
 use crate::target::Target;
 
@@ -24,7 +25,7 @@ enum Outcome {
     PasswordWanted,
 }
 
-pub(super) fn open(target: &Target) -> Result<Connection> {
+pub(super) fn open(target: &Target) -> Result<WireConnection> {
     let (connection, outcome) = attempt(target)?;
     match outcome {
         Outcome::LoggedIn => Ok(connection),
@@ -43,11 +44,10 @@ pub(super) fn open(target: &Target) -> Result<Connection> {
 
 /// One login by the driver that can encrypt the password, so that the server caches the account.
 fn warm(target: &Target) -> Result<()> {
-    mysql::Conn::new(target.opts())?;
-    Ok(())
+    DriverConnection::open(target).map(drop)
 }
 
-fn attempt(target: &Target) -> Result<(Connection, Outcome)> {
+fn attempt(target: &Target) -> Result<(WireConnection, Outcome)> {
     let stream = match target.socket() {
         Some(path) => std::os::unix::net::UnixStream::connect(path).map(Stream::Unix),
         None => Stream::tcp(&target.host(), target.port()),
@@ -56,7 +56,7 @@ fn attempt(target: &Target) -> Result<(Connection, Outcome)> {
         address: target.address(),
         source,
     })?;
-    let mut connection = Connection::over(stream, target.text_protocol);
+    let mut connection = WireConnection::over(stream, target.text_protocol);
     let greeting = Greeting::decode(connection.packet()?)?;
     connection.capabilities = greeting.capabilities & wanted(target);
     connection.server_version = greeting.version;
@@ -108,7 +108,7 @@ fn proof(plugin: &str, password: &str, nonce: &Nonce) -> Option<Vec<u8>> {
     }
 }
 
-impl Connection {
+impl WireConnection {
     fn reply(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         self.output.set_sequence(self.input.sequence());
         self.output.push_with(write);

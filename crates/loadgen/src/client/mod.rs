@@ -1,31 +1,18 @@
-//! A small blocking MySQL client: what the load generator spends its time in, so it does nothing that need not be done.
-//!
-//! One buffer out, one buffer in, one write and (mostly) one read a statement; rows that nobody looks at are counted and
-//! dropped where they lie. Packets are `wire`'s. Logging in is `login`; parameters and rows are `value`;
-//! prepared statements sent as text are `text`. Not here: TLS, compression, several results of one statement.
+//! Connections to the server under load: by the load generator's own client ([`over_wire`]), which takes little of the
+//! processors that client and server share, or by a driver that applications use (`driver`).
 
+mod driver;
 mod login;
+mod over_wire;
 mod stream;
 mod text;
 mod value;
 
-use std::io::{Read, Write};
-
-use wire::capability;
-use wire::command::code;
-use wire::framing::{FrameDecoder, FrameEncoder};
-use wire::reader::Reader;
-use wire::writer::Writer;
-
 use crate::error::{Error, Result};
-use crate::target::Target;
-use stream::Stream;
-use text::Template;
-use value::Column;
+use crate::target::{Client, Target};
+use driver::DriverConnection;
+use over_wire::WireConnection;
 pub use value::{Param, Row, Value};
-
-/// Larger answers than any workload asks for in one packet.
-const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
 /// What a statement did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,78 +27,62 @@ pub struct Done {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statement(usize);
 
-#[derive(Debug)]
-enum Prepared {
-    Binary {
-        id: u32,
-        parameters: usize,
-        /// The types of the last execution: sent again only where they change.
-        bound: Vec<u8>,
-    },
-    Text(Template),
-}
+/// MySQL does not prepare BEGIN and a few more: they go as text.
+const ER_UNSUPPORTED_PS: u16 = 1295;
 
 /// A connection that is logged in.
 #[derive(Debug)]
-pub struct Connection {
-    stream: Stream,
-    input: FrameDecoder,
-    output: FrameEncoder,
-    capabilities: u32,
-    text_protocol: bool,
-    server_version: String,
-    connection_id: u32,
-    prepared: Vec<Prepared>,
-    statements: u64,
-    scratch: Vec<u8>,
+pub struct Connection(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    Wire(WireConnection),
+    Driver(Box<DriverConnection>),
+}
+
+/// The same call on either.
+macro_rules! on_either {
+    ($connection:expr, $inner:ident => $call:expr) => {
+        match $connection {
+            Inner::Wire($inner) => $call,
+            Inner::Driver($inner) => $call,
+        }
+    };
 }
 
 impl Connection {
     /// Connects, logs in and selects the target's database.
     pub fn open(target: &Target) -> Result<Self> {
-        login::open(target)
+        Ok(Self(match target.client {
+            Client::Wire => Inner::Wire(WireConnection::open(target)?),
+            Client::Driver => Inner::Driver(Box::new(DriverConnection::open(target)?)),
+        }))
     }
 
     /// A connection to nobody, for tests of what does not talk to a server.
     #[cfg(test)]
     pub(crate) fn to_nobody() -> Self {
-        let (ours, _) = std::os::unix::net::UnixStream::pair().unwrap();
-        Self::over(Stream::Unix(ours), false)
-    }
-
-    fn over(stream: Stream, text_protocol: bool) -> Self {
-        Self {
-            stream,
-            input: FrameDecoder::new(PAYLOAD_BYTES_MAX),
-            output: FrameEncoder::new(),
-            capabilities: 0,
-            text_protocol,
-            server_version: String::new(),
-            connection_id: 0,
-            prepared: Vec::new(),
-            statements: 0,
-            scratch: Vec::new(),
-        }
+        Self(Inner::Wire(WireConnection::to_nobody()))
     }
 
     /// What the server says that it is: `8.0.33-StemDB-0.1.0`.
     pub fn server_version(&self) -> &str {
-        &self.server_version
+        on_either!(&self.0, inner => inner.server_version())
     }
 
     /// The server's number for this connection.
     pub fn id(&self) -> u32 {
-        self.connection_id
+        on_either!(&self.0, inner => inner.id())
     }
 
     /// Whether the server runs on this host.
     pub fn is_local(&self) -> bool {
-        self.stream.is_local()
+        on_either!(&self.0, inner => inner.is_local())
     }
 
     /// Statements sent so far, each execution of a prepared one included.
     pub fn statements(&self) -> u64 {
-        self.statements
+        on_either!(&self.0, inner => inner.statements())
     }
 
     /// Runs a statement; rows are counted and dropped.
@@ -121,16 +92,12 @@ impl Connection {
 
     /// [`Self::query`] for a statement that was put together from bytes.
     pub fn query_bytes(&mut self, sql: &[u8]) -> Result<Done> {
-        self.send_query(sql)?;
-        self.answer(None)
+        on_either!(&mut self.0, inner => inner.query_bytes(sql))
     }
 
     /// Runs a statement and keeps its rows.
     pub fn fetch_query(&mut self, sql: &str) -> Result<Vec<Row>> {
-        self.send_query(sql.as_bytes())?;
-        let mut rows = Vec::new();
-        self.answer(Some((&mut rows, false)))?;
-        Ok(rows)
+        on_either!(&mut self.0, inner => inner.fetch_query(sql))
     }
 
     /// The first value of the first row, which must be an integer: `SELECT COUNT(*) ...`.
@@ -143,260 +110,24 @@ impl Connection {
 
     /// Prepares a statement, on the server or, with the text protocol, here.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
-        // MySQL does not prepare BEGIN and a few more.
-        const ER_UNSUPPORTED_PS: u16 = 1295;
-        let prepared = if self.text_protocol {
-            Prepared::Text(Template::new(sql))
-        } else {
-            match self.prepare_binary(sql) {
-                Err(error) if error.code() == ER_UNSUPPORTED_PS => Prepared::Text(Template::new(sql)),
-                other => other?,
-            }
-        };
-        self.prepared.push(prepared);
-        Ok(Statement(self.prepared.len() - 1))
+        on_either!(&mut self.0, inner => inner.prepare(sql))
     }
 
     /// Runs a prepared statement; rows are counted and dropped.
     pub fn execute(&mut self, statement: Statement, parameters: &[Param<'_>]) -> Result<Done> {
-        self.send_execute(statement, parameters)?;
-        self.answer(None)
+        on_either!(&mut self.0, inner => inner.execute(statement, parameters))
     }
 
     /// Runs a prepared statement and keeps its rows.
     pub fn fetch(&mut self, statement: Statement, parameters: &[Param<'_>]) -> Result<Vec<Row>> {
-        let binary = self.send_execute(statement, parameters)?;
-        let mut rows = Vec::new();
-        self.answer(Some((&mut rows, binary)))?;
-        Ok(rows)
-    }
-
-    fn send_query(&mut self, sql: &[u8]) -> Result<()> {
-        self.statements += 1;
-        self.command(|out| {
-            out.put_u8(code::QUERY);
-            out.put_bytes(sql);
-        })
-    }
-
-    fn prepare_binary(&mut self, sql: &str) -> Result<Prepared> {
-        self.command(|out| {
-            out.put_u8(code::STMT_PREPARE);
-            out.put_bytes(sql.as_bytes());
-        })?;
-        let mut reader = Reader::new(self.packet()?);
-        reader.u8()?;
-        let id = reader.u32()?;
-        let columns = usize::from(reader.u16()?);
-        let parameters = usize::from(reader.u16()?);
-        for definitions in [parameters, columns] {
-            for _ in 0..definitions {
-                self.packet()?;
-            }
-            if definitions > 0 && self.capabilities & capability::DEPRECATE_EOF == 0 {
-                self.packet()?;
-            }
-        }
-        Ok(Prepared::Binary {
-            id,
-            parameters,
-            bound: Vec::new(),
-        })
-    }
-
-    /// Whether the rows will be in binary.
-    fn send_execute(&mut self, statement: Statement, values: &[Param<'_>]) -> Result<bool> {
-        self.statements += 1;
-        let payload = &mut self.scratch;
-        payload.clear();
-        let Some(prepared) = self.prepared.get_mut(statement.0) else {
-            return Err(Error::Unexpected("a statement of another connection".to_owned()));
-        };
-        let binary = match prepared {
-            Prepared::Text(template) => {
-                payload.put_u8(code::QUERY);
-                template.write(values, payload)?;
-                false
-            }
-            Prepared::Binary {
-                id,
-                parameters,
-                bound,
-            } => {
-                if values.len() != *parameters {
-                    return Err(wrong_count(*parameters, values.len()));
-                }
-                write_execute(*id, values, bound, payload);
-                true
-            }
-        };
-        self.output.set_sequence(0);
-        self.output.push(&self.scratch);
-        self.send()?;
-        Ok(binary)
-    }
-
-    fn command(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        self.output.set_sequence(0);
-        self.output.push_with(write);
-        self.send()
-    }
-
-    fn send(&mut self) -> Result<()> {
-        let sent = self.stream.write_all(self.output.bytes());
-        self.output.clear();
-        self.input.set_sequence(self.output.sequence());
-        sent.map_err(Error::Lost)
-    }
-
-    /// The next packet, whatever it is.
-    fn receive(&mut self) -> Result<&[u8]> {
-        while !self.input.advance()? {
-            let count = self.stream.read(self.input.spare()).map_err(Error::Lost)?;
-            if count == 0 {
-                return Err(Error::Lost(std::io::ErrorKind::UnexpectedEof.into()));
-            }
-            self.input.filled(count);
-        }
-        Ok(self.input.payload())
-    }
-
-    /// The next packet; the server's error where it is one.
-    fn packet(&mut self) -> Result<&[u8]> {
-        let capabilities = self.capabilities;
-        let payload = self.receive()?;
-        if payload.first() == Some(&0xff) {
-            return Err(server_error(payload, capabilities));
-        }
-        Ok(payload)
-    }
-
-    /// Reads one answer; rows go to `keep`, with whether they are in binary.
-    fn answer(&mut self, keep: Option<(&mut Vec<Row>, bool)>) -> Result<Done> {
-        let payload = self.packet()?;
-        match payload.first() {
-            Some(0) => {
-                let mut reader = Reader::new(payload);
-                reader.u8()?;
-                return Ok(Done {
-                    rows: 0,
-                    affected_rows: reader.lenenc_int()?,
-                    last_insert_id: reader.lenenc_int()?,
-                });
-            }
-            Some(0xfb) => return Err(Error::Protocol("it asks for a file (LOAD DATA LOCAL)".to_owned())),
-            _ => {}
-        }
-        let columns = usize::try_from(Reader::new(payload).lenenc_int()?)
-            .map_err(|_| Error::Protocol("too many columns".to_owned()))?;
-        let rows = self.result_set(columns, keep)?;
-        Ok(Done {
-            rows,
-            ..Done::default()
-        })
-    }
-
-    fn result_set(&mut self, columns: usize, keep: Option<(&mut Vec<Row>, bool)>) -> Result<u64> {
-        let mut kinds = Vec::new();
-        for _ in 0..columns {
-            let payload = self.packet()?;
-            if matches!(keep, Some((_, true))) {
-                kinds.push(column(payload)?);
-            }
-        }
-        if self.capabilities & capability::DEPRECATE_EOF == 0 {
-            self.packet()?;
-        }
-        let mut count = 0;
-        let mut keep = keep;
-        loop {
-            let payload = self.packet()?;
-            // Only the end starts with 0xfe and is shorter than a row that starts so could be.
-            if payload.first() == Some(&0xfe) && payload.len() < 0xff_ffff {
-                return Ok(count);
-            }
-            count += 1;
-            match &mut keep {
-                None => {}
-                Some((rows, true)) => rows.push(value::binary_row(payload, &kinds)?),
-                Some((rows, false)) => rows.push(value::text_row(payload, columns)?),
-            }
-        }
+        on_either!(&mut self.0, inner => inner.fetch(statement, parameters))
     }
 }
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // Politeness only: a server that is gone does not need it.
-        let _ = self.command(|out| out.put_u8(code::QUIT));
-    }
-}
-
-fn write_execute(id: u32, values: &[Param<'_>], bound: &mut Vec<u8>, out: &mut Vec<u8>) {
-    out.put_u8(code::STMT_EXECUTE);
-    out.put_u32(id);
-    out.put_u8(0);
-    out.put_u32(1);
-    if values.is_empty() {
-        return;
-    }
-    let nulls = out.len();
-    out.put_zeros(values.len().div_ceil(8));
-    for (position, value) in values.iter().enumerate() {
-        if *value == Param::Null
-            && let Some(byte) = out.get_mut(nulls + position / 8)
-        {
-            *byte |= 1 << (position % 8);
-        }
-    }
-    let types = || values.iter().map(|value| value.column_type() as u8);
-    if bound.iter().copied().eq(types()) {
-        out.put_u8(0);
-    } else {
-        out.put_u8(1);
-        for kind in types() {
-            out.put_bytes(&[kind, 0]);
-        }
-        bound.clear();
-        bound.extend(types());
-    }
-    for value in values {
-        value.write_binary(out);
-    }
+fn no_such_statement() -> Error {
+    Error::Unexpected("a statement of another connection".to_owned())
 }
 
 fn wrong_count(wanted: usize, given: usize) -> Error {
     Error::Unexpected(format!("a statement with {wanted} parameters was given {given}"))
-}
-
-/// Type and flags of a column's definition.
-fn column(payload: &[u8]) -> Result<Column> {
-    const UNSIGNED: u16 = 1 << 5;
-    let mut reader = Reader::new(payload);
-    for _ in 0..6 {
-        reader.lenenc_bytes()?;
-    }
-    reader.lenenc_int()?;
-    reader.u16()?;
-    reader.u32()?;
-    let kind = reader.u8()?;
-    let unsigned = reader.u16()? & UNSIGNED != 0;
-    Ok(Column { kind, unsigned })
-}
-
-fn server_error(payload: &[u8], capabilities: u32) -> Error {
-    let mut reader = Reader::new(payload);
-    let read = (|| {
-        reader.u8()?;
-        let code = reader.u16()?;
-        let mut message = reader.rest();
-        if capabilities & capability::PROTOCOL_41 != 0 && message.first() == Some(&b'#') {
-            message = message.get(6..).unwrap_or_default();
-        }
-        Ok(Error::Server {
-            code,
-            message: String::from_utf8_lossy(message).into_owned(),
-        })
-    })();
-    read.unwrap_or_else(|error: Error| error)
 }

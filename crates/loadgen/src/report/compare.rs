@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::result::{BenchResult, Interval, Latency, Operation, Rung};
+use crate::target::Client;
 
 /// All that was measured of one workload with the same settings.
 #[derive(Debug)]
@@ -77,6 +78,9 @@ fn settings(result: &BenchResult) -> String {
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     parts.push(format!("{} statements", settings.protocol));
+    if settings.client == Client::Driver.to_string() {
+        parts.push("by the mysql crate".to_owned());
+    }
     parts.push(match settings.rate {
         Some(rate) => format!("open loop at {rate} operations/s"),
         None => "closed loop".to_owned(),

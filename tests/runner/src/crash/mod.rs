@@ -1,9 +1,10 @@
 //! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is half there, and
 //! indexes agree with rows.
 //!
-//! [`writer`] writes and remembers what was acknowledged, [`model`] is that memory, [`verify`] compares it with what a
+//! The same for a disk that fails ([`disk`]). [`writer`] writes and remembers what was acknowledged, [`model`] is that memory, [`verify`] compares it with what a
 //! restarted server has.
 
+mod disk;
 mod model;
 mod verify;
 mod writer;
@@ -38,7 +39,7 @@ const TABLES: [&str; 4] = [
 /// So many rounds of writing, killing, starting again and looking.
 pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     let mut server =
-        match Server::start(program, &[]).and_then(|server| set_up(&server.address).map(|()| server)) {
+        match Server::start(program.clone(), &[]).and_then(|server| set_up(&server.address).map(|()| server)) {
             Ok(server) => server,
             Err(e) => return report.fail("crash set up", &e),
         };
@@ -61,6 +62,10 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
         .then_some(())
         .ok_or_else(|| format!("only {acknowledged} transactions were acknowledged in {rounds} rounds"));
     report.check("crash: the rounds were worth it", enough);
+    drop(server);
+    if matches!(program, Program::StemDb(_)) {
+        disk::check(&program, report);
+    }
 }
 
 fn set_up(address: &Address) -> Result<(), String> {

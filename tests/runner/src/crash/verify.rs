@@ -121,7 +121,7 @@ fn balances(conn: &mut Conn, transfers: &BTreeMap<String, Transfer>) -> Result<(
 }
 
 /// The server's own check that every index entry has its row and the other way round.
-fn check_tables(conn: &mut Conn, stemdb: bool) -> Result<(), String> {
+pub fn check_tables(conn: &mut Conn, stemdb: bool) -> Result<(), String> {
     for table in ["orders", "items", "accounts", "transfers"] {
         if stemdb {
             conn.query_drop(format!("ADMIN CHECK TABLE {table}"))

@@ -1,0 +1,180 @@
+//! A disk that fails under concurrent writers: what is refused is refused with an error, reads go on, and after a restart
+//! on a sound disk every acknowledged transaction is there.
+//!
+//! `shim/failing_disk.c`, preloaded into the server, does the failing. Where it cannot be compiled, that is skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+
+use super::model::Model;
+use super::{DATABASE, WRITERS, set_up, verify, writer};
+use crate::report::Report;
+use crate::server::{Program, Server};
+
+/// Writers that have not noticed a failing disk by now never will.
+const NOTICED_MAX: Duration = Duration::from_secs(60);
+
+const ER_DISK_FULL: u16 = 1021;
+/// And ER_GET_ERRNO, ER_READ_ONLY_MODE, TiDB's "result undetermined".
+const REFUSALS: [u16; 4] = [ER_DISK_FULL, 1030, 1836, 8501];
+
+pub fn check(program: &Program, report: &mut Report) {
+    let faults = [
+        ("sync", "crash: a disk that cannot sync"),
+        ("full", "crash: a disk that is full"),
+    ];
+    match compile() {
+        Ok(shim) => {
+            for (fault, name) in faults {
+                report.check(name, fails(program.clone(), &shim, fault));
+            }
+        }
+        Err(why) => faults.iter().for_each(|(_, name)| report.skip(name, &why)),
+    }
+    report.check("crash: no space but the reserve", reserve(program.clone()));
+}
+
+/// Beside this program, where it is found again.
+fn compile() -> Result<PathBuf, String> {
+    let shim = std::env::current_exe()
+        .map_err(text)?
+        .with_file_name("failing_disk.so");
+    let output = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&shim)
+        .arg("tests/runner/shim/failing_disk.c")
+        .arg("-ldl")
+        .output()
+        .map_err(|e| format!("cc: {e}"))?;
+    if output.status.success() {
+        return Ok(shim);
+    }
+    Err(format!("cc: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn fails(program: Program, shim: &Path, fault: &str) -> Result<(), String> {
+    let mut server = Server::prepare(program, &[])?;
+    server.set_environment("LD_PRELOAD", &shim.display().to_string());
+    let directory = server.path("").canonicalize().map_err(text)?;
+    server.set_environment("FAILING_DISK", &directory.display().to_string());
+    server.run()?;
+    set_up(&server.address)?;
+    let mut models: Vec<Model> = (0..WRITERS).map(Model::new).collect();
+    let switch = server.path(fault);
+    let acknowledged = write_until(&mut server, &mut models, || fs::write(&switch, "").map_err(text))?;
+    reads_go_on(&server)?;
+    write_is_refused(&server)?;
+    server.kill();
+    fs::remove_file(&switch).map_err(text)?;
+    server.run()?;
+    verify::verify(&server.address, &mut models)
+        .map_err(|e| format!("{acknowledged} acknowledged transactions: {e}\n{}", server.log_tail()))?;
+    write(&server).map_err(text)
+}
+
+/// Lets all write until the fault, which they must notice. How many transactions were acknowledged.
+fn write_until(
+    server: &mut Server,
+    models: &mut [Model],
+    fail: impl FnOnce() -> Result<(), String>,
+) -> Result<u64, String> {
+    let failing = AtomicBool::new(false);
+    let address = server.address.clone();
+    thread::scope(|scope| {
+        let writers: Vec<_> = models
+            .iter_mut()
+            .map(|model| {
+                let (address, failing) = (&address, &failing);
+                scope.spawn(move || writer::write(address, model, 1, failing))
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(500));
+        failing.store(true, Ordering::SeqCst);
+        let switched = fail();
+        let start = Instant::now();
+        while writers.iter().any(|writer| !writer.is_finished()) && start.elapsed() < NOTICED_MAX {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let noticed = writers.iter().all(|writer| writer.is_finished());
+        if !noticed {
+            server.kill();
+        }
+        let mut acknowledged = 0;
+        for writer in writers {
+            acknowledged += writer.join().map_err(|_| "a writer panicked".to_string())??;
+        }
+        switched?;
+        match (noticed, acknowledged) {
+            (false, _) => Err(format!("writers went on for {NOTICED_MAX:?} on a disk that fails")),
+            (_, 0) => Err("nothing was acknowledged before the disk failed".to_string()),
+            _ => Ok(acknowledged),
+        }
+    })
+}
+
+fn reads_go_on(server: &Server) -> Result<(), String> {
+    let mut conn = server
+        .address
+        .connect_to(DATABASE)
+        .map_err(|e| format!("a new connection on a failing disk: {e}"))?;
+    for table in ["orders", "items", "accounts", "transfers"] {
+        let count: Option<u64> = conn
+            .query_first(format!("SELECT COUNT(*) FROM {table}"))
+            .map_err(|e| format!("reading on a failing disk: {e}"))?;
+        count.ok_or("no count")?;
+    }
+    Ok(())
+}
+
+fn write(server: &Server) -> mysql::Result<()> {
+    let mut conn = server.address.connect_to(DATABASE)?;
+    conn.query_drop("INSERT INTO transfers (name, source, target, amount) VALUES ('last', 1, 2, 0)")
+}
+
+fn write_is_refused(server: &Server) -> Result<(), String> {
+    match write(server) {
+        Err(mysql::Error::MySqlError(e)) if REFUSALS.contains(&e.code) => Ok(()),
+        other => Err(format!("a write on a failing disk: {other:?}")),
+    }
+}
+
+/// Space that is kept for what is acknowledged already: nobody can write into it and everybody can read.
+fn reserve(program: Program) -> Result<(), String> {
+    let mut server = Server::prepare(program, &[])?;
+    let file = server.path("reserve.toml");
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    fs::write(&file, "").map_err(text)?;
+    server.run()?;
+    set_up(&server.address)?;
+    server.kill();
+    fs::write(&file, "[storage]\nreserve_bytes = 1152921504606846976\n").map_err(text)?;
+    server.run()?;
+    reads_go_on(&server)?;
+    let mut conn = server.address.connect_to(DATABASE).map_err(text)?;
+    for statement in [
+        "INSERT INTO transfers (name, source, target, amount) VALUES ('last', 1, 2, 0)",
+        "UPDATE accounts SET balance = balance + 1",
+        "CREATE TABLE another (id INT PRIMARY KEY)",
+    ] {
+        match conn.query_drop(statement) {
+            Err(mysql::Error::MySqlError(e)) if e.code == ER_DISK_FULL => {}
+            other => return Err(format!("{statement}: {other:?}")),
+        }
+    }
+    drop(conn);
+    server.kill();
+    fs::write(&file, "").map_err(text)?;
+    server.run()?;
+    write(&server).map_err(text)?;
+    verify::check_tables(&mut server.address.connect_to(DATABASE).map_err(text)?, true)
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
