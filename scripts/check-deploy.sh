@@ -53,4 +53,5 @@ fi
 
 # The configuration files are read by the server's own code in its unit tests (crates/stemdb).
 run bash -n deploy/first-start.sh
+run scripts/scale-model.sh --check
 exit "$failed"
