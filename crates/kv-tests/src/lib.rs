@@ -12,6 +12,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+pub mod absent;
 pub mod concurrency;
 pub mod deadlocks;
 pub mod durability;
@@ -96,6 +97,10 @@ macro_rules! for_each_case {
             optimistic::deletions_of_missing_keys_conflict;
             optimistic::reads_do_not_conflict;
             optimistic::refreshing_does_not_hide_a_conflict;
+            absent::an_insert_over_a_row_fails_whole;
+            absent::of_many_inserts_one_wins;
+            absent::a_locked_key_is_waited_for;
+            absent::locks_taken_later_do_not_hide_it;
             concurrency::transfers_keep_the_sum;
             concurrency::no_update_is_lost;
             concurrency::one_of_many_inserts_wins;

@@ -1,11 +1,28 @@
 //! Trying again, with pauses that grow, until a deadline or an interrupt.
 
-use kv::{Error, Interrupt, Result};
+use kv::{Error, Interrupt, Part, Result};
 use std::thread;
 use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+
+/// When to stop waiting for something, and who may end the wait before.
+#[derive(Clone, Copy)]
+pub struct Until<'a> {
+    pub deadline: Instant,
+    pub interrupt: Option<&'a Interrupt>,
+}
+
+impl From<Instant> for Until<'static> {
+    /// Interrupted by nobody.
+    fn from(deadline: Instant) -> Self {
+        Self {
+            deadline,
+            interrupt: None,
+        }
+    }
+}
 
 /// One operation's patience.
 pub struct Backoff<'a> {
@@ -38,26 +55,34 @@ impl<'a> Backoff<'a> {
         self.deadline.min(Instant::now() + timeout)
     }
 
+    /// The whole of the patience.
+    pub fn until(&self) -> Until<'a> {
+        Until {
+            deadline: self.deadline,
+            interrupt: self.interrupt,
+        }
+    }
+
     pub fn is_over(&self) -> bool {
         Instant::now() >= self.deadline
     }
 
     /// Tries again at once, unless that has been done too often.
-    pub fn hurry(&mut self, reason: &dyn std::fmt::Display) -> Result<()> {
+    pub fn hurry(&mut self, part: Part, reason: &dyn std::fmt::Display) -> Result<()> {
         self.hurries += 1;
         if self.hurries > 8 {
-            return self.pause(reason);
+            return self.pause(part, reason);
         }
         Ok(())
     }
 
-    /// Waits for a while.
+    /// Waits for a while, because of `part`.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] with the reason once the deadline has passed, [`Error::Interrupted`].
-    pub fn pause(&mut self, reason: &dyn std::fmt::Display) -> Result<()> {
+    /// [`Error::ClusterTimeout`] with the reason once the deadline has passed, [`Error::Interrupted`].
+    pub fn pause(&mut self, part: Part, reason: &dyn std::fmt::Display) -> Result<()> {
         let longest = FIRST_PAUSE * 2_u32.pow(self.pauses.min(10));
-        self.pause_at_least(Duration::ZERO, longest.min(LONGEST_PAUSE), reason)
+        self.pause_at_least(Duration::ZERO, longest.min(LONGEST_PAUSE), part, reason)
     }
 
     /// [`Backoff::pause`], for a length that the other side proposes.
@@ -65,6 +90,7 @@ impl<'a> Backoff<'a> {
         &mut self,
         shortest: Duration,
         longest: Duration,
+        part: Part,
         reason: &dyn std::fmt::Display,
     ) -> Result<()> {
         self.hurries = 0;
@@ -72,7 +98,10 @@ impl<'a> Backoff<'a> {
         let pause = shortest.max(longest / 2 + jitter(longest / 2));
         let now = Instant::now();
         if now >= self.deadline {
-            return Err(Error::Unavailable(reason.to_string()));
+            return Err(Error::ClusterTimeout {
+                part,
+                reason: reason.to_string(),
+            });
         }
         self.sleep_until((now + pause).min(self.deadline))
     }
@@ -87,7 +116,8 @@ impl<'a> Backoff<'a> {
             if remaining.is_zero() {
                 return Ok(());
             }
-            thread::park_timeout(remaining);
+            let left = self.interrupt.and_then(Interrupt::time_left);
+            thread::park_timeout(left.map_or(remaining, |left| left.min(remaining)));
         }
     }
 }
@@ -108,16 +138,20 @@ mod tests {
         let mut backoff = Backoff::new(Duration::from_millis(20), None);
         let mut pauses = 0;
         let error = loop {
-            match backoff.pause(&"why") {
+            match backoff.pause(Part::Region, &"why") {
                 Ok(()) => pauses += 1,
                 Err(error) => break error,
             }
         };
-        assert_eq!(error, Error::Unavailable("why".into()));
+        let expected = Error::ClusterTimeout {
+            part: Part::Region,
+            reason: "why".into(),
+        };
+        assert_eq!(error, expected);
         assert!((2..30).contains(&pauses), "{pauses}");
         let interrupt = Interrupt::new();
         interrupt.raise();
         let mut backoff = Backoff::new(Duration::from_secs(60), Some(&interrupt));
-        assert_eq!(backoff.pause(&"why"), Err(Error::Interrupted));
+        assert_eq!(backoff.pause(Part::Store, &"why"), Err(Error::Interrupted));
     }
 }

@@ -1,7 +1,7 @@
 //! Sending commands to regions: finding the region, the leader and its store, and trying again when one of them has
 //! moved or is down. Everything above speaks of keys and answers only.
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, Until};
 use crate::channel::Connector;
 use crate::command::{Answer, Command, decode, encode};
 use crate::connection::{CallError, Pending};
@@ -16,9 +16,10 @@ use crate::proto::errorpb;
 use crate::region::{Region, RegionCache};
 use crate::resolve::Finished;
 use crate::stores::Stores;
-use kv::{Error, Interrupt, Result, Timestamp};
+use kv::{Error, Interrupt, Part, Result, Timestamp};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Regions read from PD at a time: a miss is seldom alone.
@@ -26,6 +27,20 @@ const REGIONS_AHEAD: i32 = 32;
 
 /// Failures after which PD is asked anew where a region is.
 const PEERS_TRIED: u32 = 3;
+
+/// A server that starts says soon that there is no cluster; whoever started it may try again.
+const START_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What was asked of the cluster since the start.
+#[derive(Default)]
+pub struct Counters {
+    /// Commands to regions, and timestamps.
+    pub requests: AtomicU64,
+    pub timestamps: AtomicU64,
+    /// Commands that a region did not serve, since it had moved or was busy, and those that were not answered.
+    pub refusals: AtomicU64,
+    pub failures: AtomicU64,
+}
 
 /// A cluster and what is known of it.
 pub struct Cluster {
@@ -38,6 +53,7 @@ pub struct Cluster {
     pub connector: Connector,
     pub finished: Finished,
     pub lock_waits: Arc<WaitCounters>,
+    pub counters: Counters,
     stores: Stores,
 }
 
@@ -79,7 +95,7 @@ impl<C: Command> Sent<C> {
 
 impl Cluster {
     pub fn connect(options: TikvOptions) -> Result<Arc<Self>> {
-        let deadline = Instant::now() + options.operation_timeout;
+        let deadline = Instant::now() + options.operation_timeout.min(START_PATIENCE);
         let io = Arc::new(Io::start(options.io_threads)?);
         let connector = Connector::new(&options)?;
         let members = Arc::new(Members::new(connector.clone(), options.endpoints.clone()));
@@ -87,9 +103,10 @@ impl Cluster {
         let keyspace = match &options.keyspace {
             Some(name) => Keyspace::with_id(pd.keyspace(name, deadline)?.id),
             None => Keyspace::whole(options.effective_limits().key_bytes),
-        };
+        }
+        .within(&options.key_prefix);
         let oracle = Oracle::start(io.handle(0), members);
-        oracle.timestamp(deadline)?;
+        oracle.timestamp(deadline.into())?;
         Ok(Arc::new(Self {
             pd,
             oracle,
@@ -101,6 +118,7 @@ impl Cluster {
             connector,
             finished: Finished::default(),
             lock_waits: Arc::default(),
+            counters: Counters::default(),
         }))
     }
 
@@ -109,9 +127,12 @@ impl Cluster {
         Backoff::new(self.options.operation_timeout, interrupt)
     }
 
-    pub fn timestamp(&self) -> Result<Timestamp> {
-        self.oracle
-            .timestamp(Instant::now() + self.options.operation_timeout)
+    pub fn timestamp(&self, interrupt: Option<&Interrupt>) -> Result<Timestamp> {
+        self.counters.timestamps.fetch_add(1, Ordering::Relaxed);
+        self.oracle.timestamp(Until {
+            deadline: Instant::now() + self.options.operation_timeout,
+            interrupt,
+        })
     }
 
     /// The region that contains a key.
@@ -120,16 +141,16 @@ impl Cluster {
             if let Some(region) = self.regions.find(key) {
                 return Ok(region);
             }
-            let found = self.pd.regions(key, &[], REGIONS_AHEAD, backoff.deadline)?;
+            let found = self.pd.regions(key, &[], REGIONS_AHEAD, backoff.until())?;
             self.learn(found);
             if let Some(region) = self.regions.find(key) {
                 return Ok(region);
             }
-            if let Some(found) = self.pd.region(key, backoff.deadline)? {
+            if let Some(found) = self.pd.region(key, backoff.until())? {
                 self.learn(vec![found]);
             }
             if self.regions.find(key).is_none() {
-                backoff.pause(&"PD knows no region for a key")?;
+                backoff.pause(Part::Region, &"PD knows none for a key")?;
             }
         }
     }
@@ -153,10 +174,10 @@ impl Cluster {
                 None => return Err(Error::Internal("a region below the empty key".into())),
             }
             self.region(&below, backoff)?;
-            let found = self.pd.regions(&below, end, REGIONS_AHEAD, backoff.deadline)?;
+            let found = self.pd.regions(&below, end, REGIONS_AHEAD, backoff.until())?;
             self.learn(found);
             if self.regions.find_below(end).is_none() {
-                backoff.pause(&"PD knows no region for a key")?;
+                backoff.pause(Part::Region, &"PD knows none for a key")?;
             }
         }
     }
@@ -170,24 +191,26 @@ impl Cluster {
     }
 
     /// Sends a command to a region, without waiting for the answer.
-    pub fn send<C: Command>(
+    pub fn send<'a, C: Command>(
         &self,
         region: Arc<Region>,
         mut command: C,
-        deadline: Instant,
+        until: impl Into<Until<'a>>,
     ) -> Result<Sent<C>> {
+        let until = until.into();
         let context = command.context_mut();
         region.fill(context);
         context.api_version = self.keyspace.api_version;
         context.keyspace_id = self.keyspace.id;
-        let pending = match self.stores.get(region.leader.store_id, &self.pd, deadline)? {
+        self.counters.requests.fetch_add(1, Ordering::Relaxed);
+        let pending = match self.stores.get(region.leader.store_id, &self.pd, until)? {
             Some(store) => self.stores.submit(&store, encode(&command)),
             None => Err(CallError::Unsent(format!("no store {}", region.leader.store_id))),
         };
         Ok(Sent {
             region,
             pending,
-            deadline,
+            deadline: until.deadline,
             command: PhantomData,
         })
     }
@@ -201,8 +224,11 @@ impl Cluster {
     ) -> Result<C::Answer> {
         loop {
             let region = self.region(key, backoff)?;
-            let deadline = backoff.request_deadline(self.options.request_timeout);
-            let mut sent = self.send(region, command.clone(), deadline)?;
+            let until = Until {
+                deadline: backoff.request_deadline(self.options.request_timeout),
+                interrupt: backoff.interrupt,
+            };
+            let mut sent = self.send(region, command.clone(), until)?;
             match sent.wait(backoff.interrupt)? {
                 Outcome::Answered(answer) => return Ok(answer),
                 Outcome::Refused(error) => self.refused(&sent.region, &error, backoff)?,
@@ -216,15 +242,16 @@ impl Cluster {
     /// # Errors
     /// What trying again cannot mend.
     pub fn refused(&self, region: &Region, error: &errorpb::Error, backoff: &mut Backoff) -> Result<()> {
+        self.counters.refusals.fetch_add(1, Ordering::Relaxed);
         if let Some(not_leader) = &error.not_leader {
             return match not_leader.leader.filter(|leader| leader.id != 0) {
                 Some(leader) => {
                     self.regions.set_leader(region, leader);
-                    backoff.hurry(&"the region's leader moves")
+                    backoff.hurry(Part::Region, &"its leader moves")
                 }
                 None => {
                     self.regions.forget(region);
-                    backoff.pause(&"the region has no leader")
+                    backoff.pause(Part::Region, &"it has no leader")
                 }
             };
         }
@@ -241,12 +268,12 @@ impl Cluster {
                     leader,
                 }]);
             }
-            return backoff.hurry(&"the region splits");
+            return backoff.hurry(Part::Region, &"it splits");
         }
         if let Some(busy) = &error.server_is_busy {
             let proposed = Duration::from_millis(busy.backoff_ms.min(2_000));
-            let text = format!("store {} is busy: {}", region.leader.store_id, busy.reason);
-            return backoff.pause_at_least(proposed, Duration::from_millis(200), &text);
+            let text = format!("store {}: {}", region.leader.store_id, busy.reason);
+            return backoff.pause_at_least(proposed, Duration::from_millis(200), Part::BusyStore, &text);
         }
         if let Some(large) = &error.raft_entry_too_large {
             return Err(Error::ValueTooLarge {
@@ -273,11 +300,12 @@ impl Cluster {
         if is_stale {
             self.regions.forget(region);
         }
-        backoff.pause(&format!("region {}: {}", region.id, error.message))
+        backoff.pause(Part::Region, &format!("{}: {}", region.id, error.message))
     }
 
     /// Learns from a store's silence, and waits.
     pub fn failed(&self, region: &Region, error: &CallError, backoff: &mut Backoff) -> Result<()> {
+        self.counters.failures.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(region = region.id, store = region.leader.store_id, %error, "no answer");
         self.stores.forget_unless_connected(region.leader.store_id);
         self.regions.try_next_leader(region);
@@ -286,6 +314,6 @@ impl Cluster {
             // All of them may be elsewhere by now; PD knows.
             self.regions.forget(region);
         }
-        backoff.pause(error)
+        backoff.pause(Part::Store, error)
     }
 }

@@ -12,19 +12,22 @@ use crate::keeper::{Keeper, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
 use crate::resolve::{Fate, locks_of};
 use bytes::Bytes;
-use kv::{Error, Interrupt, Result, Timestamp};
+use kv::{Error, Interrupt, Part, Result, Timestamp};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 const WRITE_BATCH: Batch = Batch {
     items_max: 2_048,
     bytes_max: 512 << 10,
+    interruptible: false,
 };
 
 /// What becomes of a key.
 #[derive(Debug, Clone)]
 pub enum Change {
     Put(Bytes),
+    /// A put that fails where the key is there.
+    Insert(Bytes),
     Delete,
     /// Nothing: it is the primary and was only locked, and others point to it.
     Lock,
@@ -47,7 +50,7 @@ impl Item for Write {
 
     fn size_bytes(&self) -> usize {
         let value = match &self.change {
-            Change::Put(value) => value.len(),
+            Change::Put(value) | Change::Insert(value) => value.len(),
             Change::Delete | Change::Lock => 0,
         };
         self.key.len() + value
@@ -105,6 +108,7 @@ impl Commit<'_> {
         let mutation = |write: &Write| {
             let (op, value) = match &write.change {
                 Change::Put(value) => (op::PUT, value.clone()),
+                Change::Insert(value) => (op::INSERT, value.clone()),
                 Change::Delete => (op::DELETE, Bytes::new()),
                 Change::Lock => (op::LOCK, Bytes::new()),
             };
@@ -252,9 +256,9 @@ impl Commit<'_> {
             return Ok(());
         }
         match self.lock_deadline {
-            Some(deadline) if Instant::now() < deadline => {
-                backoff.pause(&"a row is locked").map_err(Ended::Failed)
-            }
+            Some(deadline) if Instant::now() < deadline => backoff
+                .pause(Part::Lock, &"a row is locked")
+                .map_err(Ended::Failed),
             _ => Err(Ended::InTheWay(Error::LockTimeout)),
         }
     }
@@ -292,7 +296,7 @@ impl Commit<'_> {
 
     fn commit_prewritten(&self, writes: Vec<Write>) -> Result<Ended> {
         let mut backoff = self.cluster.backoff(None);
-        let commit_ts = match self.cluster.timestamp() {
+        let commit_ts = match self.cluster.timestamp(None) {
             Ok(commit_ts) => commit_ts,
             Err(error) => {
                 self.roll_back();
@@ -346,7 +350,7 @@ impl Commit<'_> {
                     None => return Ok(Ok(commit_ts)),
                     Some(error) if error.commit_ts_expired.is_some() => {
                         // A reader has asked us to commit after it.
-                        match self.cluster.timestamp() {
+                        match self.cluster.timestamp(None) {
                             Ok(later) => commit_ts = later,
                             Err(error) => return give_up(error),
                         }
@@ -363,7 +367,7 @@ impl Commit<'_> {
                 }
                 Err(error) => {
                     in_doubt.set(true);
-                    backoff.pause(&error)
+                    backoff.pause(Part::Store, &error)
                 }
             };
             if let Err(error) = paused {

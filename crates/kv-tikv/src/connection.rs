@@ -3,6 +3,7 @@
 //! Threads put encoded commands into a queue; the stream's task takes all that have gathered and sends them as one
 //! message, and hands each answer to the thread that waits for it. A broken stream fails everything in flight.
 
+use crate::backoff::Until;
 use crate::channel::ANSWER_BYTES_MAX;
 use crate::proto::tikvpb::{BatchCommandsRequest, BatchCommandsResponse};
 use crate::slot::Slot;
@@ -164,7 +165,7 @@ impl Pending {
         deadline: Instant,
         interrupt: Option<&Interrupt>,
     ) -> Result<Result<Bytes, CallError>> {
-        let answer = self.slot.wait(deadline, interrupt)?;
+        let answer = self.slot.wait(Until { deadline, interrupt })?;
         self.settled = true;
         if let Some(answer) = answer {
             return Ok(answer);

@@ -11,8 +11,8 @@ use crate::sharing::Sharing;
 use crate::transaction::TikvTransaction;
 use kv::lock_table::{COLLECTOR, Owner};
 use kv::{
-    Engine, EngineTransaction, Error, GcReport, KeyRange, LATEST, Limits, LockStats, LockTable, Pins, Result,
-    ScanRequest, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
+    Engine, EngineTransaction, Error, GcReport, Interrupt, KeyRange, LATEST, Limits, LockStats, LockTable,
+    Part, Pins, ReadAt, Result, ScanRequest, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,16 +44,22 @@ impl Shared {
 
     /// A timestamp above all that this node has seen. (A store that commits in one phase chooses the next one itself,
     /// so PD may give the same a second time: to a snapshot, which sees the commit either way.)
-    pub fn timestamp(&self) -> Result<Timestamp> {
+    pub fn timestamp(&self, interrupt: Option<&Interrupt>) -> Result<Timestamp> {
         for _ in 0..TIMESTAMPS_TRIED {
-            let ts = self.cluster.timestamp()?;
+            let ts = self.cluster.timestamp(interrupt)?;
             if ts > self.newest_commit.load(Ordering::SeqCst) {
                 return Ok(ts);
             }
         }
-        Err(Error::Unavailable(
-            "a store has committed far ahead of PD's timestamps".into(),
-        ))
+        Err(Error::ClusterTimeout {
+            part: Part::Oracle,
+            reason: "a store has committed far ahead of its timestamps".into(),
+        })
+    }
+
+    /// Has work done that nobody waits for.
+    pub fn in_background(&self, work: impl FnOnce() + Send + 'static) {
+        self.background.run(work);
     }
 
     /// Takes note of a commit, and has its other keys committed by someone else.
@@ -146,12 +152,12 @@ impl Engine for TikvEngine {
     }
 
     fn current_ts(&self) -> Result<Timestamp> {
-        self.shared.timestamp()
+        self.shared.timestamp(None)
     }
 
     fn pin(&self, ts: Timestamp) -> Result<()> {
         // PD's word for it that the moment has passed; commits ask for a later one.
-        if ts > self.shared.cluster.oracle.last() && ts > self.shared.timestamp()? {
+        if ts > self.shared.cluster.oracle.last() && ts > self.shared.timestamp(None)? {
             return Err(Error::SnapshotInFuture { ts });
         }
         self.shared.pins.pin(ts)
@@ -161,9 +167,9 @@ impl Engine for TikvEngine {
         self.shared.pins.unpin(ts);
     }
 
-    fn pin_now(&self) -> Result<Timestamp> {
+    fn pin_now(&self, interrupt: Option<&Interrupt>) -> Result<Timestamp> {
         loop {
-            let ts = self.shared.timestamp()?;
+            let ts = self.shared.timestamp(interrupt)?;
             match self.shared.pins.pin(ts) {
                 Ok(()) => return Ok(ts),
                 // A collection with an age of zero came in between.
@@ -173,18 +179,18 @@ impl Engine for TikvEngine {
         }
     }
 
-    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        self.shared.check_readable(ts)?;
-        let value = self.shared.cluster.get(key, ts)?;
+    fn get_with(&self, key: &[u8], at: ReadAt, found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.shared.check_readable(at.ts)?;
+        let value = self.shared.cluster.get(key, at)?;
         if let Some(value) = &value {
             found(value);
         }
         Ok(value.is_some())
     }
 
-    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()> {
-        self.shared.check_readable(ts)?;
-        self.shared.cluster.batch_get(keys, ts, visit)
+    fn batch_get_with(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
+        self.shared.check_readable(at.ts)?;
+        self.shared.cluster.batch_get(keys, at, visit)
     }
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
@@ -200,7 +206,7 @@ impl Engine for TikvEngine {
             return cluster.scan(range, ts, reverse, interrupt, visit);
         }
         // Its pages must see one moment.
-        let ts = self.pin_now()?;
+        let ts = self.pin_now(interrupt)?;
         let outcome = cluster.scan(range, ts, reverse, interrupt, visit);
         self.unpin(ts);
         outcome
@@ -211,11 +217,15 @@ impl Engine for TikvEngine {
         Ok(Box::new(TikvTransaction::new(shared, start_ts, options)?))
     }
 
+    fn checks_late(&self) -> bool {
+        true
+    }
+
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
         if parts <= 1 || range.is_empty() {
             return Ok(vec![range.clone()]);
         }
-        let ts = self.pin_now()?;
+        let ts = self.pin_now(None)?;
         let split = self.shared.cluster.split_range(range, parts, ts);
         self.unpin(ts);
         split
@@ -225,7 +235,7 @@ impl Engine for TikvEngine {
         if range.is_empty() {
             return Ok(0);
         }
-        let ts = self.pin_now()?;
+        let ts = self.pin_now(None)?;
         let bytes = self.shared.cluster.approximate_bytes(range, ts);
         self.unpin(ts);
         bytes
@@ -257,14 +267,17 @@ impl Engine for TikvEngine {
 
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let locks = self.lock_stats();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let asked = &self.shared.cluster.counters;
         let (snapshots, oldest) = self.shared.pins.live();
         let now_ms = timestamp_to_ms(self.shared.cluster.oracle.estimate());
         let oldest_age_ms = oldest.map_or(0, |ts| now_ms.saturating_sub(timestamp_to_ms(ts)));
         vec![
-            (
-                "commits_total",
-                self.shared.commits.load(Ordering::Relaxed) as f64,
-            ),
+            ("commits_total", count(&self.shared.commits)),
+            ("requests_total", count(&asked.requests)),
+            ("requests_refused_total", count(&asked.refusals)),
+            ("requests_unanswered_total", count(&asked.failures)),
+            ("timestamps_total", count(&asked.timestamps)),
             ("locks_held", locks.held as f64),
             ("locks_waiting", locks.waiting as f64),
             ("lock_waits_total", locks.waits as f64),

@@ -21,6 +21,9 @@ pub fn of_key(error: &KeyError, start_ts: Timestamp) -> Error {
             conflict_ts: conflict.conflict_commit_ts.max(conflict.conflict_ts),
         };
     }
+    if error.already_exist.is_some() {
+        return Error::KeyExists;
+    }
     if error.deadlock.is_some() {
         return Error::Deadlock;
     }

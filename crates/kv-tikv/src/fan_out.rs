@@ -38,6 +38,8 @@ pub struct Group<T> {
 pub struct Batch {
     pub items_max: usize,
     pub bytes_max: usize,
+    /// Whether an interrupt may leave requests on their way unanswered: reads only.
+    pub interruptible: bool,
 }
 
 impl Cluster {
@@ -82,7 +84,8 @@ impl Cluster {
 
     /// Asks every region of the items. `answer` takes each answer and gives back what has to be asked again.
     ///
-    /// All requests that are on their way are waited for, even if one has failed: nothing is left running.
+    /// All requests that are on their way are waited for, even if one has failed: nothing is left running, unless the
+    /// batch is interruptible.
     ///
     /// # Errors
     /// The first that `answer` gave, or what [`Cluster::refused`] and [`Cluster::failed`] do not try again.
@@ -102,7 +105,7 @@ impl Cluster {
                 if window.is_empty() {
                     break;
                 }
-                todo.extend(self.ask_groups(window, backoff, &mut request, &mut answer)?);
+                todo.extend(self.ask_groups(window, batch, backoff, &mut request, &mut answer)?);
             }
         }
         Ok(())
@@ -112,6 +115,7 @@ impl Cluster {
     fn ask_groups<T: Item, C: Command>(
         &self,
         groups: Vec<Group<T>>,
+        batch: Batch,
         backoff: &mut Backoff,
         request: &mut impl FnMut(&[T]) -> C,
         answer: &mut impl FnMut(Vec<T>, C::Answer, &mut Backoff) -> Result<Vec<T>>,
@@ -131,7 +135,7 @@ impl Cluster {
         }
         let mut refusals = Vec::new();
         for (mut sent, items) in on_the_way {
-            match sent.wait(None) {
+            match sent.wait(backoff.interrupt.filter(|_| batch.interruptible)) {
                 Ok(Outcome::Answered(answered)) => match answer(items, answered, backoff) {
                     Ok(items) => again.extend(items),
                     Err(error) => {

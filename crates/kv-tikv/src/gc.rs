@@ -102,7 +102,7 @@ pub fn release_hold(shared: &Shared) {
 /// One round, as far as all nodes allow.
 pub fn collect(shared: &Shared) -> Result<GcReport> {
     let _one_at_a_time = shared.gc.collecting.lock();
-    let now = shared.timestamp()?;
+    let now = shared.timestamp(None)?;
     let wanted = wanted(shared, now);
     hold(shared, now)?;
     let pd = &shared.cluster.pd;
@@ -135,7 +135,7 @@ pub struct Collector {
 impl Collector {
     /// Reports once before it returns: from then on, what this node reads is kept.
     pub fn start(shared: &Arc<Shared>) -> Result<Self> {
-        hold(shared, shared.timestamp()?)?;
+        hold(shared, shared.timestamp(None)?)?;
         let stop = Arc::new(Stop::default());
         let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(shared));
         let interval = shared.cluster.options.gc_interval;
@@ -180,7 +180,7 @@ fn run(stop: &Stop, shared: &Weak<Shared>, interval: Duration) {
 }
 
 fn report_and_collect(shared: &Shared, interval: Duration) -> Result<()> {
-    let now = shared.timestamp()?;
+    let now = shared.timestamp(None)?;
     let oldest = hold(shared, now)?;
     let deadline = Instant::now() + shared.cluster.options.operation_timeout;
     let current = shared.cluster.pd.gc_safe_point(deadline)?;

@@ -1,12 +1,13 @@
 //! The threads that send and receive. Each runs a small event loop of its own, so that a connection never moves
 //! between threads; everything else in this crate blocks on the connections' own threads.
 
+use crate::backoff::Until;
 use crate::slot::Slot;
 use kv::{Error, Result};
 use std::future::Future;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -38,20 +39,18 @@ impl Io {
     /// Runs a future on an I/O thread and waits for what it answers.
     pub fn run<T: Send + 'static>(
         &self,
-        deadline: Instant,
+        until: Until,
         what: &'static str,
         future: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
         let slot = Slot::new();
         let filled = Arc::clone(&slot);
         let task = self.handle(0).spawn(async move { filled.fill(future.await) });
-        match slot.wait(deadline, None)? {
-            Some(answer) => answer,
-            None => {
-                task.abort();
-                Err(Error::Unavailable(format!("{what}: no answer in time")))
-            }
+        let answer = slot.wait(until);
+        if !matches!(answer, Ok(Some(_))) {
+            task.abort();
         }
+        answer?.unwrap_or_else(|| Err(Error::Unavailable(format!("{what}: no answer in time"))))
     }
 }
 

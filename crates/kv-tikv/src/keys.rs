@@ -94,6 +94,15 @@ impl Keyspace {
         }
     }
 
+    /// The part of it whose keys begin with `prefix`.
+    pub fn within(mut self, prefix: &[u8]) -> Self {
+        if !prefix.is_empty() {
+            self.prefix.extend_from_slice(prefix);
+            self.end = kv::successor_of_prefix(&self.prefix);
+        }
+        self
+    }
+
     pub fn key(&self, key: &[u8]) -> Vec<u8> {
         let mut whole = Vec::with_capacity(self.prefix.len() + key.len());
         whole.extend_from_slice(&self.prefix);
@@ -157,7 +166,10 @@ mod tests {
         );
         assert_eq!(keyspace.strip(&[b'x', 1, 2, 3, 9]), Some(&[9][..]));
         assert_eq!(keyspace.strip(&[b'x', 1, 2, 4, 9]), None);
-        let whole = Keyspace::whole(4);
+        let part = keyspace.within(b"test");
+        assert_eq!(part.key(b"k"), b"x\x01\x02\x03testk");
+        assert_eq!(part.range(&KeyRange::all()).end, b"x\x01\x02\x03tesu");
+        let whole = Keyspace::whole(4).within(b"");
         assert_eq!(whole.key(b"k"), b"k");
         assert!(whole.range(&KeyRange::all()).contains(&[0xFF; 4]));
     }

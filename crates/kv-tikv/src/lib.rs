@@ -49,7 +49,7 @@ use std::sync::Arc;
 /// Opens the database on a cluster.
 ///
 /// # Errors
-/// [`kv::Error::Unavailable`] if PD cannot be reached, or has no such keyspace.
+/// [`kv::Error::ClusterTimeout`] if PD cannot be reached, [`kv::Error::Unavailable`] if it has no such keyspace.
 pub fn open(options: TikvOptions) -> Result<Store> {
     Ok(Store::new(Arc::new(engine::TikvEngine::open(options)?)))
 }

@@ -10,7 +10,7 @@ use crate::keeper::{Alive, Keeper, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
 use crate::resolve::locks_of;
 use bytes::Bytes;
-use kv::{Error, Interrupt, LockWait, Result, Timestamp};
+use kv::{Error, Interrupt, LockWait, Part, Result, Timestamp};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +22,7 @@ const WAIT_SLICE: Duration = Duration::from_secs(1);
 pub const LOCK_BATCH: Batch = Batch {
     items_max: 1_024,
     bytes_max: 128 << 10,
+    interruptible: false,
 };
 
 /// What became of a key.
@@ -125,6 +126,11 @@ impl ClusterLocks {
         self.keys.is_empty()
     }
 
+    /// Whether a store was asked for a lock and nobody saw its answer.
+    pub fn is_in_doubt(&self) -> bool {
+        !self.in_doubt.is_empty()
+    }
+
     /// Everything that may be locked.
     pub fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.keys.iter().chain(&self.in_doubt)
@@ -172,7 +178,7 @@ impl ClusterLocks {
             // What may still arrive, a request or its release, must be older than what is asked for now.
             self.must_renew = false;
             self.has_waited = true;
-            self.for_update_ts = cluster.timestamp()?;
+            self.for_update_ts = cluster.timestamp(Some(request.interrupt))?;
         }
         if let Some(since) = request.unchanged_since {
             // A release names the newest.
@@ -322,7 +328,7 @@ impl ClusterLocks {
                 );
             }
             // Someone committed since; lock what is newest now.
-            self.for_update_ts = cluster.timestamp()?;
+            self.for_update_ts = cluster.timestamp(Some(request.interrupt))?;
             return Ok(keys);
         }
         let locks = locks_of(errors, self.start_ts)?;
@@ -348,7 +354,7 @@ impl ClusterLocks {
                     .get_or_insert_with(|| WaitGuard::new(&cluster.lock_waits));
                 // The store has let us wait already, or it does not; patience with it begins anew.
                 *backoff = Backoff::new(cluster.options.operation_timeout, backoff.interrupt);
-                backoff.pause(&"a row is locked")?;
+                backoff.pause(Part::Lock, &"a row is locked")?;
                 Ok(keys)
             }
         }

@@ -24,6 +24,8 @@ pub struct TikvOptions {
     /// Which of the cluster's databases (API version 2): its keys get the public prefix, `x` and the keyspace's id. `None`:
     /// the whole cluster (API version 1), with keys as they are.
     pub keyspace: Option<String>,
+    /// Of that, only keys that begin so; nobody above sees the prefix. Not empty: a test beside others' data.
+    pub key_prefix: Vec<u8>,
     /// `None`: in the clear.
     pub tls: Option<TlsOptions>,
     pub limits: Limits,
@@ -53,6 +55,7 @@ impl TikvOptions {
         Self {
             endpoints,
             keyspace: None,
+            key_prefix: Vec::new(),
             tls: None,
             limits: Limits {
                 key_bytes: KEY_BYTES_MAX,

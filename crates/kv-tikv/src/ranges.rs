@@ -28,7 +28,9 @@ impl Cluster {
         let mut boundaries = Vec::new();
         let mut start = whole.start.clone();
         loop {
-            let found = self.pd.regions(&start, &whole.end, REGIONS_MAX, deadline)?;
+            let found = self
+                .pd
+                .regions(&start, &whole.end, REGIONS_MAX, deadline.into())?;
             let Some(last) = found.last() else { break };
             let end = last.region.end_key.to_vec();
             for info in &found {
@@ -131,8 +133,10 @@ impl Cluster {
                 end_key: whole.end.clone(),
             };
             let failed = move |what: String| Error::Unavailable(format!("store {}: {what}", store.address));
-            self.io
-                .run(Instant::now() + TIMEOUT, "destroying a range", async move {
+            self.io.run(
+                (Instant::now() + TIMEOUT).into(),
+                "destroying a range",
+                async move {
                     let channel = endpoint
                         .connect()
                         .await
@@ -144,7 +148,8 @@ impl Cluster {
                         true => Ok(()),
                         false => Err(failed(answer.error)),
                     }
-                })?;
+                },
+            )?;
         }
         Ok(())
     }

@@ -6,12 +6,13 @@ use crate::failure;
 use crate::fan_out::{Batch, Group, Item};
 use crate::proto::kvrpcpb::*;
 use bytes::Bytes;
-use kv::{LATEST, Result, Timestamp, VisitBatch};
+use kv::{Interrupt, LATEST, ReadAt, Result, Timestamp, VisitBatch};
 use std::collections::HashMap;
 
 const READ_BATCH: Batch = Batch {
     items_max: 4_096,
     bytes_max: 256 << 10,
+    interruptible: true,
 };
 
 /// One key of a batch.
@@ -28,8 +29,9 @@ impl Item for Wanted {
 
 impl Cluster {
     /// The version visible at `ts`. At [`LATEST`]: one request and no timestamp.
-    pub fn get(&self, key: &[u8], ts: Timestamp) -> Result<Option<Bytes>> {
-        let mut backoff = self.backoff(None);
+    pub fn get(&self, key: &[u8], at: ReadAt) -> Result<Option<Bytes>> {
+        let ts = at.ts;
+        let mut backoff = self.backoff(at.interrupt);
         let mut command = GetRequest {
             key: self.keyspace.key(key),
             version: ts,
@@ -50,20 +52,20 @@ impl Cluster {
     }
 
     /// Every key's version visible at `ts`; all of one moment, even at [`LATEST`].
-    pub fn batch_get(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()> {
+    pub fn batch_get(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
         if let [key] = keys {
-            let value = self.get(key, ts)?;
+            let value = self.get(key, at)?;
             visit(0, value.as_deref());
             return Ok(());
         }
-        if ts != LATEST {
-            return self.batch_get_at(keys, ts, visit);
+        if at.ts != LATEST {
+            return self.batch_get_at(keys, at, visit);
         }
-        if self.batch_get_of_one_region(keys, visit)? {
+        if self.batch_get_of_one_region(keys, at.interrupt, visit)? {
             return Ok(());
         }
-        let ts = self.timestamp()?;
-        self.batch_get_at(keys, ts, visit)
+        let ts = self.timestamp(at.interrupt)?;
+        self.batch_get_at(keys, ReadAt { ts, ..at }, visit)
     }
 
     fn wanted(&self, keys: &[Vec<u8>]) -> Vec<Wanted> {
@@ -75,8 +77,13 @@ impl Cluster {
     }
 
     /// One request to one region sees one moment, without a timestamp. False if it was not that simple.
-    fn batch_get_of_one_region(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<bool> {
-        let mut backoff = self.backoff(None);
+    fn batch_get_of_one_region(
+        &self,
+        keys: &[Vec<u8>],
+        interrupt: Option<&Interrupt>,
+        visit: &mut VisitBatch,
+    ) -> Result<bool> {
+        let mut backoff = self.backoff(interrupt);
         let mut groups = self.group(self.wanted(keys), READ_BATCH, &mut backoff)?;
         let (Some(Group { region, items }), true) = (groups.pop(), groups.is_empty()) else {
             return Ok(keys.is_empty());
@@ -84,7 +91,7 @@ impl Cluster {
         let deadline = backoff.request_deadline(self.options.request_timeout);
         let outcome = self
             .send(region, request(&items, LATEST, &[]), deadline)?
-            .wait(None)?;
+            .wait(interrupt)?;
         let Outcome::Answered(answer) = outcome else {
             return Ok(false);
         };
@@ -98,9 +105,10 @@ impl Cluster {
         Ok(true)
     }
 
-    fn batch_get_at(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()> {
+    fn batch_get_at(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
+        let ts = at.ts;
         let ignored = std::cell::RefCell::new(Vec::new());
-        let mut backoff = self.backoff(None);
+        let mut backoff = self.backoff(at.interrupt);
         self.fan_out(
             self.wanted(keys),
             READ_BATCH,

@@ -7,7 +7,7 @@ use crate::backoff::Backoff;
 use crate::cluster::Cluster;
 use crate::failure;
 use crate::proto::kvrpcpb::*;
-use kv::{Error, LATEST, Result, Timestamp, timestamp_to_ms};
+use kv::{Error, LATEST, Part, Result, Timestamp, timestamp_to_ms};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
@@ -76,9 +76,9 @@ impl Cluster {
             }
         }
         if must_wait {
-            backoff.pause(&"a row is being committed")
+            backoff.pause(Part::Lock, &"a row is being committed")
         } else {
-            backoff.hurry(&"a row is locked by a transaction that has ended")
+            backoff.hurry(Part::Lock, &"a row is locked by a transaction that has ended")
         }
     }
 
@@ -100,7 +100,7 @@ impl Cluster {
             return Ok(fate);
         }
         // Nobody is to lose his locks because of our clock.
-        let current_ts = self.oracle.timestamp(backoff.deadline)?;
+        let current_ts = self.oracle.timestamp(backoff.until())?;
         let is_over = has_expired(lock, current_ts);
         let is_pessimistic = lock.lock_type == op::PESSIMISTIC_LOCK;
         let mut question = CheckTxnStatusRequest {
@@ -235,7 +235,10 @@ impl Cluster {
             while self.resolve_for_write(&answer.locks, &mut backoff)? {
                 // They live although they are older than the safe point, which their pins should have held back: a
                 // node that reported too late. Its time is soon over.
-                backoff.pause(&"a transaction is older than the garbage-collection safe point")?;
+                backoff.pause(
+                    Part::Lock,
+                    &"a transaction is older than the garbage-collection safe point",
+                )?;
             }
             resolved += u64::try_from(answer.locks.len()).unwrap_or(0);
             match after {

@@ -1,6 +1,6 @@
 //! Scans in pages, region after region, either way; the next page is on its way while one is visited.
 
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, Until};
 use crate::cluster::{Cluster, Outcome, Sent};
 use crate::failure;
 use crate::proto::kvrpcpb::*;
@@ -128,7 +128,14 @@ impl Cluster {
         };
         let deadline = backoff.request_deadline(self.options.request_timeout);
         Ok(Page {
-            sent: self.send(region, command, deadline)?,
+            sent: self.send(
+                region,
+                command,
+                Until {
+                    deadline,
+                    interrupt: backoff.interrupt,
+                },
+            )?,
             rows: cursor.rows,
         })
     }

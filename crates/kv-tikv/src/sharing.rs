@@ -84,7 +84,7 @@ impl Sharing {
 }
 
 fn lock(cluster: &Cluster, keeper: &Keeper, key: &[u8], request: Request) -> Result<(ClusterLocks, Got)> {
-    let mut locks = ClusterLocks::new(cluster.timestamp()?);
+    let mut locks = ClusterLocks::new(cluster.timestamp(Some(request.interrupt))?);
     let mut got = HashMap::new();
     let locked = locks.lock(cluster, keeper, vec![key.to_vec()], request, &mut got);
     if locked.is_err() {

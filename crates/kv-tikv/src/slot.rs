@@ -1,5 +1,6 @@
 //! The hand-over of an answer from an I/O thread to the thread that waits for it: one lock, one wake-up, no channel.
 
+use crate::backoff::Until;
 use kv::{Error, Interrupt, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -33,12 +34,13 @@ impl<T> Slot<T> {
     ///
     /// # Errors
     /// [`Error::Interrupted`]; the answer may still come.
-    pub fn wait(&self, deadline: Instant, interrupt: Option<&Interrupt>) -> Result<Option<T>> {
+    pub fn wait(&self, until: Until) -> Result<Option<T>> {
         debug_assert_eq!(
             thread::current().id(),
             self.waiter.id(),
             "waits on another thread's slot"
         );
+        let Until { deadline, interrupt } = until;
         let _wake_guard = interrupt.map(Interrupt::wake_me);
         let mut grace_end = None;
         loop {
@@ -46,7 +48,8 @@ impl<T> Slot<T> {
                 return Ok(Some(value));
             }
             let now = Instant::now();
-            let mut remaining = deadline.saturating_duration_since(now);
+            let remaining = deadline.saturating_duration_since(now);
+            let mut pause = remaining;
             if interrupt.is_some_and(Interrupt::is_raised) {
                 let grace = grace_end
                     .get_or_insert(now + GRACE)
@@ -54,12 +57,15 @@ impl<T> Slot<T> {
                 if grace.is_zero() {
                     return Err(Error::Interrupted);
                 }
-                remaining = remaining.min(grace);
+                pause = pause.min(grace);
+            } else if let Some(left) = interrupt.and_then(Interrupt::time_left) {
+                // By then it is raised.
+                pause = pause.min(left);
             }
             if remaining.is_zero() {
                 return Ok(None);
             }
-            thread::park_timeout(remaining);
+            thread::park_timeout(pause);
         }
     }
 }
@@ -74,13 +80,21 @@ mod tests {
         let slot = Slot::new();
         let filler = Arc::clone(&slot);
         let thread = thread::spawn(move || filler.fill(7));
-        assert_eq!(slot.wait(far, None), Ok(Some(7)));
+        assert_eq!(slot.wait(far.into()), Ok(Some(7)));
         thread.join().unwrap();
-        assert_eq!(slot.wait(Instant::now(), None), Ok(None));
+        assert_eq!(slot.wait(Instant::now().into()), Ok(None));
         let interrupt = Interrupt::new();
         let raiser = Arc::clone(&interrupt);
         let thread = thread::spawn(move || raiser.raise());
-        assert_eq!(slot.wait(far, Some(&interrupt)), Err(Error::Interrupted));
+        let until = Until {
+            deadline: far,
+            interrupt: Some(&interrupt),
+        };
+        assert_eq!(slot.wait(until), Err(Error::Interrupted));
         thread.join().unwrap();
+        // A statement's time limit is nobody's call: the wait has to end by itself.
+        interrupt.clear();
+        interrupt.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
+        assert_eq!(slot.wait(until), Err(Error::Interrupted));
     }
 }

@@ -1,5 +1,6 @@
 //! Stores by id: their addresses, and connections to them, one per I/O thread.
 
+use crate::backoff::Until;
 use crate::channel::Connector;
 use crate::connection::{CallError, Connection, Pending};
 use crate::io::Io;
@@ -44,11 +45,11 @@ impl Stores {
     }
 
     /// `None`: PD does not know such a store.
-    pub fn get(&self, id: u64, pd: &PdClient, deadline: Instant) -> Result<Option<Arc<Store>>> {
+    pub fn get(&self, id: u64, pd: &PdClient, until: Until) -> Result<Option<Arc<Store>>> {
         if let Some(store) = self.stores.read().get(&id) {
             return Ok(Some(Arc::clone(store)));
         }
-        let Some(found) = pd.store(id, deadline)? else {
+        let Some(found) = pd.store(id, until)? else {
             return Ok(None);
         };
         let connections = (0..self.io.len())

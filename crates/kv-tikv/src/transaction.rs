@@ -12,8 +12,8 @@ use crate::prober::PROBE_AFTER;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
 use kv::{
-    Durability, EngineTransaction, Error, LATEST, LockMode, LockOptions, LockWait, Locked, Result, Timestamp,
-    TxnOptions, WriteBuffer,
+    Durability, EngineTransaction, Error, LATEST, LockMode, LockOptions, LockWait, Locked, Part, ReadAt,
+    Result, Timestamp, TxnOptions, WriteBuffer,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub struct TikvTransaction {
     cluster: Option<ClusterLocks>,
     /// Optimistic mode: locked keys that had changed since the start, and when.
     changed: HashMap<Arc<[u8]>, Timestamp>,
+    /// Keys that must not be there when they are written; nothing else is locked while there are any.
+    absent: HashSet<Vec<u8>>,
     pinned: bool,
 }
 
@@ -62,6 +64,7 @@ impl TikvTransaction {
             held: HashMap::new(),
             cluster: None,
             changed: HashMap::new(),
+            absent: HashSet::new(),
             pinned: true,
         })
     }
@@ -268,7 +271,12 @@ impl TikvTransaction {
     }
 
     /// Values of keys that were locked before: they stand still, so the newest version is the one.
-    fn read_missing(&self, keys: &[Vec<u8>], answers: Vec<Got>) -> Result<Vec<Locked>> {
+    fn read_missing(
+        &self,
+        keys: &[Vec<u8>],
+        answers: Vec<Got>,
+        options: &LockOptions,
+    ) -> Result<Vec<Locked>> {
         let missing: Vec<usize> = (0..answers.len())
             .filter(|index| answers.get(*index) == Some(&Got::Locked))
             .collect();
@@ -287,9 +295,13 @@ impl TikvTransaction {
             .iter()
             .filter_map(|index| keys.get(*index).cloned())
             .collect();
+        let at = ReadAt {
+            ts: LATEST,
+            interrupt: Some(&options.interrupt),
+        };
         self.shared
             .cluster
-            .batch_get(&wanted, LATEST, &mut |position, value| {
+            .batch_get(&wanted, at, &mut |position, value| {
                 if let Some(slot) = missing.get(position).and_then(|index| locked.get_mut(*index)) {
                     *slot = Locked::Value(value.map(<[u8]>::to_vec));
                 }
@@ -353,7 +365,11 @@ impl TikvTransaction {
             .iter()
             .map(|(key, value)| Write {
                 key: keyspace.key(key),
-                change: value.map_or(Change::Delete, |value| Change::Put(Bytes::copy_from_slice(value))),
+                change: match value.map(Bytes::copy_from_slice) {
+                    Some(value) if self.absent.contains(key) => Change::Insert(value),
+                    Some(value) => Change::Put(value),
+                    None => Change::Delete,
+                },
                 is_locked: self
                     .held
                     .get(key)
@@ -380,7 +396,7 @@ impl TikvTransaction {
         loop {
             let now = match attempt_start_ts {
                 Some(ts) if self.single_statement => ts,
-                _ => self.shared.timestamp()?,
+                _ => self.shared.timestamp(Some(&options.interrupt))?,
             };
             let start_ts = match attempt_start_ts.take() {
                 _ if self.optimistic => self.start_ts,
@@ -424,7 +440,7 @@ impl TikvTransaction {
                         backoff = cluster.backoff(Some(&options.interrupt));
                     }
                     let longest = left.min(Duration::from_millis(50));
-                    backoff.pause_at_least(Duration::ZERO, longest, &"a row is locked")?;
+                    backoff.pause_at_least(Duration::ZERO, longest, Part::Lock, &"a row is locked")?;
                 }
                 Ended::InTheWay(_) if !self.optimistic => {}
                 Ended::InTheWay(error) | Ended::Failed(error) => return Err(error),
@@ -470,7 +486,7 @@ impl TikvTransaction {
             // the locks were taken.
             min_commit_ts: match self.single_statement && !locks.has_waited() {
                 true => for_update_ts + 1,
-                false => shared.timestamp()?,
+                false => shared.timestamp(Some(&options.interrupt))?,
             },
             interrupt: &options.interrupt,
             lock_deadline: None,
@@ -498,11 +514,39 @@ impl TikvTransaction {
         }
     }
 
+    /// The transaction comes to lock something after all: then what it expected to be absent comes first.
+    fn lock_absent(&mut self, options: &LockOptions) -> Result<()> {
+        if self.absent.is_empty() {
+            return Ok(());
+        }
+        let mut keys: Vec<Vec<u8>> = std::mem::take(&mut self.absent).into_iter().collect();
+        keys.sort_unstable();
+        let options = LockOptions {
+            mode: LockMode::Exclusive,
+            ..options.clone()
+        };
+        let answers = self.lock_keys(&keys, &options, true)?;
+        let locked = self.read_missing(&keys, answers, &options)?;
+        match locked.iter().any(|answer| *answer != Locked::Value(None)) {
+            true => Err(Error::KeyExists),
+            false => Ok(()),
+        }
+    }
+
     fn unlock_all(&mut self) {
         if let Some(mut locks) = self.cluster.take() {
             self.shared.prober_txns.remove(self.owner);
-            if let Err(error) = locks.release(&self.shared.cluster, None) {
-                tracing::warn!(%error, "locks are left to run out");
+            // Where a store has not answered, nobody who has given up is made to wait for it again.
+            let cluster = Arc::clone(&self.shared.cluster);
+            let is_in_doubt = locks.is_in_doubt();
+            let mut release = move || {
+                if let Err(error) = locks.release(&cluster, None) {
+                    tracing::warn!(%error, "locks are left to run out");
+                }
+            };
+            match is_in_doubt {
+                true => self.shared.in_background(release),
+                false => release(),
             }
         }
         self.changed.clear();
@@ -531,13 +575,24 @@ fn primary_of(writes: &[Write]) -> Vec<u8> {
 
 impl EngineTransaction for TikvTransaction {
     fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
+        self.lock_absent(options)?;
         let answers = self.lock_keys(keys, options, true)?;
-        self.read_missing(keys, answers)
+        self.read_missing(keys, answers, options)
     }
 
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
+        self.lock_absent(options)?;
         let answers = self.lock_keys(keys, options, false)?;
         Ok(answers.into_iter().map(|answer| answer != Got::Skipped).collect())
+    }
+
+    /// A prewrite sees whether a key is there, so a transaction without locks needs no round trip for it.
+    fn expect_absent(&mut self, keys: &[Vec<u8>]) -> bool {
+        if self.optimistic || !self.held.is_empty() {
+            return false;
+        }
+        self.absent.extend(keys.iter().cloned());
+        true
     }
 
     /// The cluster has one durability: a commit is on a majority's disks.

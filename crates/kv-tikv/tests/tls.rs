@@ -89,6 +89,6 @@ fn both_sides_show_certificates() {
         }),
     ];
     for tls in refused {
-        assert!(matches!(open(tls), Err(Error::Unavailable(_))));
+        assert!(matches!(open(tls), Err(Error::ClusterTimeout { .. })));
     }
 }

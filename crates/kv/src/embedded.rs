@@ -6,7 +6,7 @@
 
 use crate::background::Background;
 use crate::embedded_transaction::EmbeddedTransaction;
-use crate::engine::{Engine, EngineTransaction, GcReport, ScanRequest};
+use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
 use crate::group_commit::GroupCommit;
 use crate::interrupt::Interrupt;
@@ -333,7 +333,8 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         self.shared.pins.unpin(ts);
     }
 
-    fn pin_now(&self) -> Result<Timestamp> {
+    /// Never waits, so there is nothing to interrupt.
+    fn pin_now(&self, _: Option<&Interrupt>) -> Result<Timestamp> {
         loop {
             let ts = self.shared.oracle.current_ts();
             match self.shared.pins.pin(ts) {
@@ -345,23 +346,23 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         }
     }
 
-    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let seen = self.shared.storage.get_with(key, ts, found)?;
-        if ts == LATEST {
+    fn get_with(&self, key: &[u8], at: ReadAt, found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let seen = self.shared.storage.get_with(key, at.ts, found)?;
+        if at.ts == LATEST {
             self.shared.oracle.observe(seen.commit_ts);
         }
         Ok(seen.found)
     }
 
-    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()> {
+    fn batch_get_with(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
         let mut newest = 0;
         self.shared
             .storage
-            .batch_get_with(keys, ts, &mut |index, commit_ts, value| {
+            .batch_get_with(keys, at.ts, &mut |index, commit_ts, value| {
                 newest = newest.max(commit_ts);
                 visit(index, value);
             })?;
-        if ts == LATEST {
+        if at.ts == LATEST {
             self.shared.oracle.observe(newest);
         }
         Ok(())
@@ -372,7 +373,7 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
             return self.shared.storage.scan(request, visit);
         }
         // A scan is long enough to be worth a moment of its own, and then it sees only published commits.
-        let ts = self.pin_now()?;
+        let ts = self.pin_now(None)?;
         let outcome = self.shared.storage.scan(ScanRequest { ts, ..request }, visit);
         self.unpin(ts);
         outcome

@@ -35,6 +35,14 @@ pub struct GcReport {
     pub removed: Option<u64>,
 }
 
+/// The moment to read at, and who may end the reading: an engine looks at it wherever it waits for others.
+#[derive(Clone, Copy)]
+pub struct ReadAt<'a> {
+    /// A pinned timestamp, or [`crate::LATEST`].
+    pub ts: Timestamp,
+    pub interrupt: Option<&'a Interrupt>,
+}
+
 /// What a scan is told besides what to visit.
 #[derive(Clone, Copy)]
 pub struct ScanRequest<'a> {
@@ -64,16 +72,21 @@ pub trait Engine: Send + Sync {
     fn unpin(&self, ts: Timestamp);
 
     /// [`Engine::current_ts`] and [`Engine::pin`] in one.
-    fn pin_now(&self) -> Result<Timestamp>;
+    fn pin_now(&self, interrupt: Option<&Interrupt>) -> Result<Timestamp>;
 
-    fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<bool>;
+    fn get_with(&self, key: &[u8], at: ReadAt, found: &mut dyn FnMut(&[u8])) -> Result<bool>;
 
-    fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitBatch) -> Result<()>;
+    fn batch_get_with(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()>;
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
     /// Starts a transaction at `start_ts`, which the caller has pinned.
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
+
+    /// Whether [`EngineTransaction::expect_absent`] ever says yes.
+    fn checks_late(&self) -> bool {
+        false
+    }
 
     /// Splits a range into at most `parts` of about equal size, in order and without gaps.
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;
@@ -108,6 +121,12 @@ pub trait EngineTransaction: Send + Sync {
 
     /// [`EngineTransaction::lock`] without reading the values; one flag per key, false if it was skipped.
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>>;
+
+    /// Has the commit fail with [`crate::Error::KeyExists`] if one of these keys, all of which will be written, is there
+    /// by then. False where that is no cheaper than to lock them now and look: nothing was noted.
+    fn expect_absent(&mut self, _keys: &[Vec<u8>]) -> bool {
+        false
+    }
 
     /// Applies all writes at one timestamp, atomically. Keys not locked yet are locked first, by `options`; in
     /// optimistic mode, keys that changed since the start fail with a write conflict. Locks are released either way.

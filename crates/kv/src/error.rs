@@ -5,6 +5,33 @@ use types::errno;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What of a cluster did not do its share in time. The words are TiDB's, whose numbers clients know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Who gives timestamps and knows where everything is.
+    Oracle,
+    /// A store does not answer,
+    Store,
+    /// or answers that it has too much to do.
+    BusyStore,
+    /// A lock in the way of a read, whose transaction neither ends nor dies.
+    Lock,
+    /// A range of keys has no store that serves it.
+    Region,
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Oracle => "PD server timeout",
+            Self::Store => "TiKV server timeout",
+            Self::BusyStore => "TiKV server is busy",
+            Self::Lock => "Resolve lock timeout",
+            Self::Region => "Region is unavailable",
+        })
+    }
+}
+
 /// A failure of the key-value layer. Every failed `commit` other than [`Error::Undetermined`] is definite: nothing
 /// of the transaction is there, now or after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +51,9 @@ pub enum Error {
         start_ts: Timestamp,
         conflict_ts: Timestamp,
     },
+    /// A key was there that [`crate::Transaction::expect_absent`] had said would not be.
+    #[error("a key that was expected to be absent is there")]
+    KeyExists,
     /// [`crate::Interrupt::raise`] was called: KILL, or a vanished client.
     #[error("Query execution was interrupted")]
     Interrupted,
@@ -56,6 +86,9 @@ pub enum Error {
     /// The store cannot be reached or opened.
     #[error("storage unavailable: {0}")]
     Unavailable(String),
+    /// A part of the cluster has not done its share, however often it was asked within the time limit. May be tried again.
+    #[error("{part}: {reason}")]
+    ClusterTimeout { part: Part, reason: String },
     /// Bytes on disk that no version of this program wrote.
     #[error("stored data are damaged: {0}")]
     Corrupt(String),
@@ -77,16 +110,21 @@ impl Error {
 
     /// MySQL's number, or TiDB's for what MySQL does not have.
     pub fn code(&self) -> u16 {
-        /// MySQL's ER_DISK_FULL, ER_GET_ERRNO; TiDB's ErrEntryTooLarge, ErrAsOf.
+        /// MySQL's ER_DISK_FULL, ER_GET_ERRNO; TiDB's ErrEntryTooLarge, ErrAsOf, and its errors of a cluster.
         const ER_DISK_FULL: u16 = 1021;
         const ER_GET_ERRNO: u16 = 1030;
         const ER_ENTRY_TOO_LARGE: u16 = 8025;
         const ER_AS_OF: u16 = 8135;
+        const ER_PD_SERVER_TIMEOUT: u16 = 9001;
+        const ER_TIKV_SERVER_TIMEOUT: u16 = 9002;
+        const ER_TIKV_SERVER_BUSY: u16 = 9003;
+        const ER_RESOLVE_LOCK_TIMEOUT: u16 = 9004;
         match self {
             Self::LockTimeout => errno::ER_LOCK_WAIT_TIMEOUT,
             Self::LockNotAvailable => errno::ER_LOCK_NOWAIT,
             Self::Deadlock => errno::ER_LOCK_DEADLOCK,
             Self::WriteConflict { .. } => errno::ER_WRITE_CONFLICT,
+            Self::KeyExists => errno::ER_DUP_ENTRY,
             Self::Interrupted => errno::ER_QUERY_INTERRUPTED,
             Self::SnapshotTooOld { .. } => errno::ER_SNAPSHOT_TOO_OLD,
             Self::SnapshotInFuture { .. } => ER_AS_OF,
@@ -98,6 +136,13 @@ impl Error {
             Self::Undetermined(_) => errno::ER_RESULT_UNDETERMINED,
             Self::DiskFull(_) => ER_DISK_FULL,
             Self::Unavailable(_) => errno::ER_STORE_UNAVAILABLE,
+            Self::ClusterTimeout { part, .. } => match part {
+                Part::Oracle => ER_PD_SERVER_TIMEOUT,
+                Part::Store => ER_TIKV_SERVER_TIMEOUT,
+                Part::BusyStore => ER_TIKV_SERVER_BUSY,
+                Part::Lock => ER_RESOLVE_LOCK_TIMEOUT,
+                Part::Region => errno::ER_STORE_UNAVAILABLE,
+            },
             Self::Io(_) => ER_GET_ERRNO,
             Self::Corrupt(_) | Self::Internal(_) => errno::ER_UNKNOWN_ERROR,
         }
@@ -158,5 +203,16 @@ mod tests {
             )
         );
         assert_eq!(seen(Error::Undetermined("x".into())).0, 8501);
+        let timeout = |part| Error::ClusterTimeout {
+            part,
+            reason: "x".into(),
+        };
+        assert_eq!(
+            seen(timeout(Part::Store)),
+            (9002, "HY000", "TiKV server timeout: x".into())
+        );
+        let codes =
+            [Part::Oracle, Part::BusyStore, Part::Lock, Part::Region].map(|part| timeout(part).code());
+        assert_eq!(codes, [9001, 9003, 9004, 9005]);
     }
 }

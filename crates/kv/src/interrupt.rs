@@ -1,4 +1,4 @@
-//! What ends a statement early, KILL or its time limit: lock waits and long scans look at it.
+//! What ends a statement early, KILL or its time limit: whatever waits, and long scans, look at it.
 
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
@@ -15,13 +15,13 @@ const NEVER: u64 = u64::MAX;
 
 /// A flag shared between the thread that runs a statement and whoever may interrupt it.
 ///
-/// [`Interrupt::raise`] also wakes that thread if it waits for a lock. The flag stays up until [`Interrupt::clear`].
+/// [`Interrupt::raise`] also wakes that thread where it waits. The flag stays up until [`Interrupt::clear`].
 #[derive(Debug)]
 pub struct Interrupt {
     raised: AtomicBool,
     /// When the statement's time is over.
     deadline_ns: AtomicU64,
-    /// Who sleeps in a lock wait, to be woken. One connection runs one statement, so there is at most one.
+    /// Who sleeps in a wait, to be woken. One connection runs one statement, so there is at most one.
     sleeper: Mutex<Option<Thread>>,
 }
 
@@ -49,7 +49,7 @@ impl Interrupt {
     }
 
     /// How long a wait may last before it has to look here again; `None`: for ever.
-    pub(crate) fn time_left(&self) -> Option<Duration> {
+    pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.deadline_ns.load(Ordering::Relaxed);
         (deadline != NEVER).then(|| Duration::from_nanos(deadline).saturating_sub(EPOCH.elapsed()))
     }

@@ -35,8 +35,8 @@ pub mod transaction;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use embedded::{EmbeddedEngine, EmbeddedOptions};
-pub use engine::{Durability, Engine, EngineTransaction, GcReport, ScanRequest};
-pub use error::{Error, Result};
+pub use engine::{Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+pub use error::{Error, Part, Result};
 pub use interrupt::Interrupt;
 pub use limits::Limits;
 pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};

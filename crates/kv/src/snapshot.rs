@@ -1,6 +1,6 @@
 //! Reading at one moment.
 
-use crate::engine::{Engine, ScanRequest};
+use crate::engine::{Engine, ReadAt, ScanRequest};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
@@ -38,9 +38,13 @@ impl Snapshot {
         Ok(Self::pinned(engine, ts))
     }
 
-    pub(crate) fn now(engine: Arc<dyn Engine>) -> Result<Self> {
-        let ts = engine.pin_now()?;
-        Ok(Self::pinned(engine, ts))
+    /// What ends the wait for a timestamp ends the snapshot's reads, too.
+    pub(crate) fn now(engine: Arc<dyn Engine>, interrupt: Option<Arc<Interrupt>>) -> Result<Self> {
+        let ts = engine.pin_now(interrupt.as_deref())?;
+        Ok(Self {
+            interrupt,
+            ..Self::pinned(engine, ts)
+        })
     }
 
     fn pinned(engine: Arc<dyn Engine>, ts: Timestamp) -> Self {
@@ -69,12 +73,19 @@ impl Snapshot {
         self.ts
     }
 
-    /// Scans of the result end with [`crate::Error::Interrupted`] once `interrupt` is raised, even where there is
-    /// nothing to visit for long.
+    /// Reads of the result end with [`crate::Error::Interrupted`] once `interrupt` is raised: scans even where there is
+    /// nothing to visit for long, and all where they wait for others.
     #[must_use]
     pub fn interruptible(mut self, interrupt: Arc<Interrupt>) -> Self {
         self.interrupt = Some(interrupt);
         self
+    }
+
+    fn read_at(&self) -> ReadAt<'_> {
+        ReadAt {
+            ts: self.ts,
+            interrupt: self.interrupt.as_deref(),
+        }
     }
 }
 
@@ -89,11 +100,11 @@ impl fmt::Debug for Snapshot {
 
 impl Reader for Snapshot {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        self.engine.get_with(key, self.ts, found)
+        self.engine.get_with(key, self.read_at(), found)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        self.engine.batch_get_with(keys, self.ts, visit)
+        self.engine.batch_get_with(keys, self.read_at(), visit)
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, GcReport};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::LockStats;
 use crate::reader::KeyRange;
@@ -50,7 +51,12 @@ impl Store {
 
     /// A snapshot of this moment: [`Store::current_ts`] and [`Store::snapshot`] in one.
     pub fn snapshot_now(&self) -> Result<Snapshot> {
-        Snapshot::now(Arc::clone(&self.engine))
+        Snapshot::now(Arc::clone(&self.engine), None)
+    }
+
+    /// [`Store::snapshot_now`] for a statement: `interrupt` ends the wait for its timestamp, and the snapshot's reads.
+    pub fn snapshot_for(&self, interrupt: &Arc<Interrupt>) -> Result<Snapshot> {
+        Snapshot::now(Arc::clone(&self.engine), Some(Arc::clone(interrupt)))
     }
 
     /// The newest committed state, with no timestamp: the cheapest read for an autocommit point statement.
@@ -63,6 +69,11 @@ impl Store {
 
     pub fn begin(&self, options: TxnOptions) -> Result<Transaction> {
         Transaction::begin(Arc::clone(&self.engine), options)
+    }
+
+    /// Whether [`TxnOptions::check_late`] makes a difference here.
+    pub fn checks_late(&self) -> bool {
+        self.engine.checks_late()
     }
 
     /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel scans. Small

@@ -27,9 +27,12 @@ pub struct TxnOptions {
     /// The whole transaction is one statement of its client, so nobody can tell a commit at its end from one just after
     /// its beginning. Spares an engine that asks others for timestamps one of them.
     pub single_statement: bool,
+    /// [`Transaction::expect_absent`] may say yes: the caller can run its work again without, should the commit fail with
+    /// [`Error::KeyExists`].
+    pub check_late: bool,
     /// How long `commit` waits for each key that was written without being locked before.
     pub commit_lock_wait: Duration,
-    /// Ends lock waits of `commit`, and scans, once raised.
+    /// Ends lock waits of `commit`, and reads, once raised.
     pub interrupt: Option<Arc<Interrupt>>,
     /// A lower limit than the engine's for this transaction's writes, in bytes.
     pub max_bytes: Option<usize>,
@@ -41,6 +44,7 @@ impl Default for TxnOptions {
             optimistic: false,
             read_only: false,
             single_statement: false,
+            check_late: false,
             commit_lock_wait: Duration::from_secs(50),
             interrupt: None,
             max_bytes: None,
@@ -69,10 +73,9 @@ pub struct Transaction {
 
 impl Transaction {
     pub(crate) fn begin(engine: Arc<dyn Engine>, options: TxnOptions) -> Result<Self> {
-        let mut snapshot = Snapshot::now(Arc::clone(&engine))?;
+        let snapshot = Snapshot::now(Arc::clone(&engine), options.interrupt.clone())?;
         let mut latest = Snapshot::latest(Arc::clone(&engine));
         if let Some(interrupt) = &options.interrupt {
-            snapshot = snapshot.interruptible(Arc::clone(interrupt));
             latest = latest.interruptible(Arc::clone(interrupt));
         }
         let mut limits = engine.limits();
@@ -107,16 +110,8 @@ impl Transaction {
     /// first one (MySQL takes the snapshot with the first read, not with BEGIN). Conflicts of an optimistic
     /// transaction are still judged from its start.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
-        let snapshot = Snapshot::now(Arc::clone(&self.engine))?;
-        self.snapshot = self.with_interrupt(snapshot);
+        self.snapshot = Snapshot::now(Arc::clone(&self.engine), self.options.interrupt.clone())?;
         Ok(())
-    }
-
-    fn with_interrupt(&self, snapshot: Snapshot) -> Snapshot {
-        match &self.options.interrupt {
-            Some(interrupt) => snapshot.interruptible(Arc::clone(interrupt)),
-            None => snapshot,
-        }
     }
 
     /// Own writes over the newest committed state: what DML and locking reads search through before they lock.
@@ -164,6 +159,19 @@ impl Transaction {
             self.limits.check_key(key)?;
         }
         self.locks.lock_only(keys, options)
+    }
+
+    /// Whether [`Transaction::expect_absent`] is worth calling.
+    pub fn checks_late(&self) -> bool {
+        self.options.check_late && !self.options.optimistic
+    }
+
+    /// Offers to leave it to the commit to see that these keys, which are about to be written for the first time, are not
+    /// there: where the engine takes that, they need not be locked before, which spares a cluster a round trip.
+    pub fn expect_absent(&mut self, keys: &[Vec<u8>]) -> bool {
+        self.checks_late()
+            && keys.iter().all(|key| self.buffer.get(key).is_none())
+            && self.locks.expect_absent(keys)
     }
 
     /// Whether writes are to go without locks, and conflicts to show at the commit. [`Transaction::lock`] locks all the same.
@@ -236,7 +244,8 @@ impl Transaction {
     /// A transaction that wrote nothing answers with its snapshot's timestamp.
     ///
     /// # Errors
-    /// [`Error::Undetermined`]: the outcome is unknown. Any other: nothing was committed.
+    /// [`Error::Undetermined`]: the outcome is unknown. Any other: nothing was committed; [`Error::KeyExists`] only after
+    /// [`Transaction::expect_absent`].
     pub fn commit(mut self, durability: Durability) -> Result<Timestamp> {
         if self.broken {
             return Err(Error::Internal("a savepoint was used after its end".into()));

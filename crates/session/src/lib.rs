@@ -14,6 +14,7 @@ mod account;
 mod command;
 mod compile;
 mod errors;
+mod late_check;
 mod listing;
 mod lock_tables;
 mod point;

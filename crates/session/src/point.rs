@@ -63,8 +63,14 @@ impl Session {
                     point.table().check_readable_at(transaction.snapshot_ts())?;
                     point.run(&*transaction, &eval, &encoder, &mut row)
                 }
-                None if point.reads_one_moment() => point.run(&store.latest(), &eval, &encoder, &mut row),
-                None => point.run(&store.snapshot_now()?, &eval, &encoder, &mut row),
+                None => {
+                    let interrupt = &session.process.interrupt;
+                    let snapshot = match point.reads_one_moment() {
+                        true => store.latest().interruptible(interrupt.clone()),
+                        false => store.snapshot_for(interrupt)?,
+                    };
+                    point.run(&snapshot, &eval, &encoder, &mut row)
+                }
             };
             session.collect_warnings(&eval);
             found

@@ -141,6 +141,9 @@ impl Session {
         format: Format,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<Outcome>> {
+        if self.may_check_late(plan) {
+            return Ok(self.run_checking_late(plan, params).map(Outcome::Ok));
+        }
         let mut client_failure = None;
         let result = self.as_statement(|session| match plan {
             Plan::Query(query) => {
@@ -234,14 +237,14 @@ impl Session {
                 }
                 Some(transaction) => self.analyse(query, transaction.snapshot().clone(), eval, &mut sink),
                 None if self.is_analytical(query) => {
-                    self.analyse(query, store.snapshot_now()?, eval, &mut sink)
+                    self.analyse(query, store.snapshot_for(interrupt)?, eval, &mut sink)
                 }
                 None => {
                     let one_key = executor::reads_one_moment(query);
                     let snapshot = if one_key {
-                        store.latest()
+                        store.latest().interruptible(interrupt.clone())
                     } else {
-                        store.snapshot_now()?
+                        store.snapshot_for(interrupt)?
                     };
                     self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink)
                 }
@@ -316,7 +319,7 @@ impl Session {
         run
     }
 
-    fn run_dml(&mut self, plan: &Plan, params: Vec<Value>) -> Result<Done> {
+    pub(crate) fn run_dml(&mut self, plan: &Plan, params: Vec<Value>) -> Result<Done> {
         self.check_may_write(plan)?;
         let ignore = match plan {
             Plan::Insert(insert) => insert.ignore,

@@ -24,6 +24,8 @@ pub struct Characteristics {
 pub struct TransactionState {
     open: Option<Open>,
     pub next: Characteristics,
+    /// The next transaction of a statement's own may leave it to its commit to find duplicates.
+    check_late: bool,
 }
 
 struct Open {
@@ -71,6 +73,10 @@ impl TransactionState {
             })
     }
 
+    pub fn set_check_late(&mut self, check_late: bool) {
+        self.check_late = check_late;
+    }
+
     /// BEGIN. The caller has committed what was open.
     pub fn begin(
         &mut self,
@@ -79,18 +85,31 @@ impl TransactionState {
         interrupt: &Arc<kv::Interrupt>,
         options: BeginOptions,
     ) -> Result<()> {
+        self.open(store, settings, interrupt, options, true)
+    }
+
+    /// `lasting`: beyond the statement that runs.
+    fn open(
+        &mut self,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+        options: BeginOptions,
+        lasting: bool,
+    ) -> Result<()> {
         let next = std::mem::take(&mut self.next);
         let read_only = options.read_only.or(next.read_only).unwrap_or(settings.read_only);
         let mut open = Open {
             transaction: store.begin(TxnOptions {
                 optimistic: options.optimistic.unwrap_or(settings.optimistic),
                 read_only,
-                single_statement: false,
+                single_statement: !lasting,
+                check_late: self.check_late && !lasting,
                 commit_lock_wait: settings.innodb_lock_wait,
                 interrupt: Some(interrupt.clone()),
                 max_bytes: None,
             })?,
-            lasting: true,
+            lasting,
             isolation: next.isolation.unwrap_or(settings.isolation),
             read_only,
             snapshot_taken: false,
@@ -155,8 +174,8 @@ impl TransactionState {
 
     fn ensure(&mut self, store: &Store, settings: &Settings, interrupt: &Arc<kv::Interrupt>) -> Result<()> {
         if self.open.is_none() {
-            self.begin(store, settings, interrupt, BeginOptions::default())?;
-            self.opened()?.lasting = !settings.autocommit;
+            let lasting = !settings.autocommit;
+            self.open(store, settings, interrupt, BeginOptions::default(), lasting)?;
         }
         Ok(())
     }

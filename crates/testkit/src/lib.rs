@@ -1,10 +1,13 @@
-//! What tests of several crates need: an engine that fails on demand, and a clock that a seed drives.
+//! What tests of several crates need: an engine that fails on demand, a clock that a seed drives, a cluster.
 //!
 //! - [`Faults`] and [`faulty_memory_store`]: failed, slow and undetermined commits, failed syncs, failed reads.
 //! - [`SeededClock`]: jumps, standstills and steps back, the same for the same seed.
+//! - [`StandIn`]: a TiKV cluster in one process, and its control port.
 
 mod clock;
 mod faults;
+mod stand_in;
 
 pub use clock::SeededClock;
 pub use faults::{Fault, Faults, FaultyStorage, faulty_memory_store};
+pub use stand_in::{NEEDS, StandIn};

@@ -62,6 +62,19 @@ impl<'w, 'p> Writer<'w, 'p> {
         Ok(())
     }
 
+    /// Takes images for new where the store will find out at the commit if their keys are not. Else they are locked, and
+    /// what they hold is known.
+    pub fn expect_new(&mut self, images: &[Image]) -> Result<()> {
+        if self.txn.checks_late() {
+            let keys: Vec<Vec<u8>> = images.iter().flat_map(unique_keys).map(<[u8]>::to_vec).collect();
+            if self.txn.expect_absent(&keys) {
+                self.known.extend(keys.into_iter().map(|key| (key, None)));
+                return Ok(());
+            }
+        }
+        self.lock_images(images, false)
+    }
+
     /// Forgets what keys hold (and not their locks), so that a long statement does not remember everything.
     pub fn forget(&mut self) {
         self.known.clear();

@@ -2,11 +2,12 @@
 //! looked for again after each failure.
 
 use super::members::{Members, unary};
+use crate::backoff::Until;
 use crate::io::Io;
 use crate::keys;
 use crate::proto::keyspacepb::{KeyspaceMeta, LoadKeyspaceRequest, LoadKeyspaceResponse};
 use crate::proto::{metapb, pdpb::*};
-use kv::{Error, Result, Timestamp};
+use kv::{Error, Part, Result, Timestamp};
 use prost::Message;
 use std::sync::Arc;
 use std::thread;
@@ -72,13 +73,13 @@ impl PdClient {
     }
 
     /// The region that contains a key, `None` if PD does not know it (yet).
-    pub fn region(&self, key: &[u8], deadline: Instant) -> Result<Option<RegionInfo>> {
+    pub fn region(&self, key: &[u8], until: Until) -> Result<Option<RegionInfo>> {
         let answer = self.ask(
             GetRegionRequest {
                 region_key: keys::encode(key),
                 ..Default::default()
             },
-            deadline,
+            until,
         )?;
         answer
             .region
@@ -87,13 +88,7 @@ impl PdClient {
     }
 
     /// Up to `limit` regions that a range touches, in order. `end` may be empty: no bound.
-    pub fn regions(
-        &self,
-        start: &[u8],
-        end: &[u8],
-        limit: i32,
-        deadline: Instant,
-    ) -> Result<Vec<RegionInfo>> {
+    pub fn regions(&self, start: &[u8], end: &[u8], limit: i32, until: Until) -> Result<Vec<RegionInfo>> {
         let answer = self.ask(
             ScanRegionsRequest {
                 start_key: keys::encode(start),
@@ -105,7 +100,7 @@ impl PdClient {
                 limit,
                 ..Default::default()
             },
-            deadline,
+            until,
         )?;
         answer
             .regions
@@ -115,12 +110,12 @@ impl PdClient {
     }
 
     /// `None`: no such store, or gone for good.
-    pub fn store(&self, id: u64, deadline: Instant) -> Result<Option<metapb::Store>> {
+    pub fn store(&self, id: u64, until: Until) -> Result<Option<metapb::Store>> {
         let question = GetStoreRequest {
             store_id: id,
             ..Default::default()
         };
-        let store = self.ask(question, deadline)?.store;
+        let store = self.ask(question, until)?.store;
         Ok(store.filter(|store| store.state != metapb::STATE_TOMBSTONE))
     }
 
@@ -130,7 +125,7 @@ impl PdClient {
             exclude_tombstone_stores: true,
             ..Default::default()
         };
-        let mut stores = self.ask(question, deadline)?.stores;
+        let mut stores = self.ask(question, deadline.into())?.stores;
         stores.retain(|store| {
             let is_columnar =
                 |label: &metapb::StoreLabel| label.key == "engine" && label.value.starts_with("tiflash");
@@ -141,7 +136,9 @@ impl PdClient {
 
     /// How far garbage may have been collected.
     pub fn gc_safe_point(&self, deadline: Instant) -> Result<Timestamp> {
-        Ok(self.ask(GetGcSafePointRequest::default(), deadline)?.safe_point)
+        Ok(self
+            .ask(GetGcSafePointRequest::default(), deadline.into())?
+            .safe_point)
     }
 
     /// Lets the stores collect everything below; the answer is where the safe point is now.
@@ -150,7 +147,7 @@ impl PdClient {
             safe_point,
             ..Default::default()
         };
-        Ok(self.ask(question, deadline)?.new_safe_point)
+        Ok(self.ask(question, deadline.into())?.new_safe_point)
     }
 
     /// Holds garbage collection back at `safe_point` for `ttl_s` seconds (0: no longer) in the name of `service`.
@@ -168,7 +165,7 @@ impl PdClient {
             safe_point,
             ..Default::default()
         };
-        Ok(self.ask(question, deadline)?.min_safe_point)
+        Ok(self.ask(question, deadline.into())?.min_safe_point)
     }
 
     pub fn keyspace(&self, name: &str, deadline: Instant) -> Result<KeyspaceMeta> {
@@ -176,23 +173,28 @@ impl PdClient {
             name: name.to_owned(),
             ..Default::default()
         };
-        let answer = self.ask(question, deadline)?;
+        let answer = self.ask(question, deadline.into())?;
         answer
             .keyspace
             .filter(|found| found.state == 0)
             .ok_or_else(|| Error::Unavailable(format!("the cluster has no enabled keyspace '{name}'")))
     }
 
-    fn ask<Q: Question>(&self, question: Q, deadline: Instant) -> Result<Q::Answer> {
+    fn ask<Q: Question>(&self, question: Q, until: Until) -> Result<Q::Answer> {
+        let failed = |text: &dyn std::fmt::Display| Error::ClusterTimeout {
+            part: Part::Oracle,
+            reason: format!("{}: {text}", Q::PATH),
+        };
         loop {
-            let until = deadline.min(Instant::now() + REQUEST_TIMEOUT);
+            let once = Until {
+                deadline: until.deadline.min(Instant::now() + REQUEST_TIMEOUT),
+                ..until
+            };
             let (members, mut question) = (Arc::clone(&self.members), question.clone());
-            let asked = self.io.run(until, Q::PATH, async move {
+            let asked = self.io.run(once, "PD", async move {
                 let leader = members.leader().await?;
                 question.set_header(members.header());
-                unary(leader, Q::PATH, question)
-                    .await
-                    .map_err(|error| Error::Unavailable(format!("PD {}: {error}", Q::PATH)))
+                unary(leader, Q::PATH, question).await.map_err(Error::Unavailable)
             });
             let error = match asked {
                 Ok(mut answer) => match Q::header(&mut answer).and_then(|header| header.error) {
@@ -201,14 +203,15 @@ impl PdClient {
                     }
                     // REGION_NOT_FOUND: the answer says so by being empty.
                     Some(error) if error.r#type != 0 && error.r#type != REGION_NOT_FOUND => {
-                        Error::Unavailable(format!("PD {}: {}", Q::PATH, error.message))
+                        failed(&error.message)
                     }
                     _ => return Ok(answer),
                 },
-                Err(error) => error,
+                Err(Error::Unavailable(reason)) => failed(&reason),
+                Err(error) => return Err(error),
             };
             self.members.forget_leader();
-            if Instant::now() + PAUSE >= deadline {
+            if Instant::now() + PAUSE >= until.deadline {
                 return Err(error);
             }
             thread::sleep(PAUSE);

@@ -1,11 +1,12 @@
 //! Timestamps, from PD's leader: one stream, and one request for all threads that have come to wait in the meantime.
 
 use super::members::Members;
+use crate::backoff::Until;
 use crate::proto::pdpb::{TsoRequest, TsoResponse};
 use crate::slot::Slot;
 use http::uri::PathAndQuery;
 use kv::timestamp::LOGICAL_BITS;
-use kv::{Error, Result, Timestamp, timestamp_from_ms};
+use kv::{Error, Part, Result, Timestamp, timestamp_from_ms};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -72,7 +73,7 @@ impl Oracle {
     }
 
     /// A timestamp above all that have been given to anyone.
-    pub fn timestamp(&self, deadline: Instant) -> Result<Timestamp> {
+    pub fn timestamp(&self, until: Until) -> Result<Timestamp> {
         let slot = Slot::new();
         let sender = {
             let mut queue = self.shared.queue.lock();
@@ -82,15 +83,21 @@ impl Oracle {
         if let Some(sender) = sender {
             sender.wake();
         }
-        if let Some(ts) = slot.wait(deadline, None)? {
+        let waited = slot.wait(until);
+        if let Ok(Some(ts)) = waited {
             return Ok(ts);
         }
         let mut queue = self.shared.queue.lock();
         queue.waiting.retain(|other| !Arc::ptr_eq(other, &slot));
-        Err(Error::Unavailable(format!(
-            "no timestamp from PD in time ({})",
-            queue.failure
-        )))
+        waited?;
+        let why = match queue.failure.as_str() {
+            "" => "no answer",
+            failure => failure,
+        };
+        Err(Error::ClusterTimeout {
+            part: Part::Oracle,
+            reason: format!("no timestamp in time ({why})"),
+        })
     }
 
     /// The highest timestamp seen so far: a lower limit of now.

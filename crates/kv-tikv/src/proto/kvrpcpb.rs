@@ -67,6 +67,8 @@ pub mod op {
     pub const PUT: i32 = 0;
     pub const DELETE: i32 = 1;
     pub const LOCK: i32 = 2;
+    /// A put that fails where the key is there.
+    pub const INSERT: i32 = 4;
     pub const PESSIMISTIC_LOCK: i32 = 5;
 }
 
@@ -114,6 +116,8 @@ pub struct KeyError {
     pub abort: String,
     #[prost(message, optional, tag = "4")]
     pub conflict: Option<WriteConflict>,
+    #[prost(message, optional, tag = "5")]
+    pub already_exist: Option<errorpb::Present>,
     #[prost(message, optional, tag = "6")]
     pub deadlock: Option<Deadlock>,
     #[prost(message, optional, tag = "7")]

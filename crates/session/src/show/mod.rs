@@ -42,7 +42,7 @@ impl Session {
                 count,
             } => Ok(self.show_warnings(*errors_only, *offset, *count)),
             Show::CountWarnings { errors_only } => Ok(self.show_count_warnings(*errors_only)),
-            Show::Engines => Ok(server::engines()),
+            Show::Engines => Ok(server::engines(self.shared.store.engine_name())),
             Show::Collation(filter) => self.filtered(server::collations(), filter, eval),
             Show::Charset(filter) => self.filtered(server::charsets(), filter, eval),
             Show::Grants { user } => self.show_grants(user.as_ref()),

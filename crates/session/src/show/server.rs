@@ -150,9 +150,10 @@ impl Session {
     }
 }
 
-pub fn engines() -> Listing {
+/// `store`: what it really is.
+pub fn engines(store: &str) -> Listing {
     let mut listing = Listing::texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
-    let comment = "StemDB's transactional store, under the name applications ask for";
+    let comment = format!("StemDB's transactional store ({store}), under the name applications ask for");
     listing.push(vec![
         text("InnoDB"),
         text("DEFAULT"),

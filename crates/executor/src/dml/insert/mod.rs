@@ -132,8 +132,11 @@ impl Insert<'_> {
     fn write(&mut self, rows: Vec<NewRow>, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
         let images = self.images(&rows, writer.maker)?;
-        let reads_rows = !matches!(self.plan.mode, InsertMode::Insert);
-        writer.lock_images(&images, reads_rows)?;
+        match self.plan.mode {
+            InsertMode::Insert if !self.plan.ignore => writer.expect_new(&images)?,
+            InsertMode::Insert => writer.lock_images(&images, false)?,
+            InsertMode::Replace | InsertMode::Update(_) => writer.lock_images(&images, true)?,
+        }
         for (row, image) in rows.into_iter().zip(images) {
             self.result.records += 1;
             self.write_one(row, image, writer)?;
