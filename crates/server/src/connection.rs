@@ -225,7 +225,11 @@ impl Connection {
                 .map_err(ReceiveError::from)
                 .and_then(|()| self.channel.receive(self.limits.net_read_timeout));
             match received {
-                Ok(Received::Packet) if self.entry.control.is_hung_up() => return self.close(None),
+                Ok(Received::Packet) if self.entry.control.is_hung_up() => {
+                    // A command that came too late for a server that stops is refused, so that its client knows.
+                    let draining = self.shared.connections.is_draining();
+                    return self.close(draining.then(shutdown_in_progress));
+                }
                 Ok(Received::Packet) => match self.command() {
                     Next::Continue => {}
                     Next::Close(error) => return self.close(error),

@@ -94,6 +94,8 @@ pub struct Connections {
     live: Mutex<HashMap<u64, Arc<Control>>>,
     gone: Condvar,
     next_id: AtomicU64,
+    /// The end has been announced, though nothing ends yet.
+    ending: AtomicBool,
     draining: AtomicBool,
 }
 
@@ -121,8 +123,18 @@ impl Connections {
         self.draining.load(Ordering::SeqCst)
     }
 
+    /// Whether load balancers are to send nobody any more.
+    pub fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    pub fn announce_end(&self) {
+        self.ending.store(true, Ordering::SeqCst);
+    }
+
     /// From here on a connection closes as soon as it is between commands and in no transaction.
     pub fn start_draining(&self) {
+        self.announce_end();
         self.draining.store(true, Ordering::SeqCst);
         self.close_idle();
     }

@@ -143,6 +143,12 @@ impl ServerHandle {
         self.shared.digests.clear();
     }
 
+    /// From here on `/status` says 503, and nothing else changes: for a load balancer to look elsewhere before clients
+    /// are refused.
+    pub fn announce_end(&self) {
+        self.shared.connections.announce_end();
+    }
+
     /// Stops: accepts no more, closes idle connections, lets open transactions finish for `timeout`, then closes the
     /// rest. Answers whether all ended by themselves. `/status` says 503 meanwhile.
     pub fn drain(&self, timeout: Duration) -> bool {

@@ -96,7 +96,7 @@ impl StatusPort {
     }
 
     fn status(&self) -> Answer {
-        let draining = self.shared.connections.is_draining();
+        let draining = self.shared.connections.is_ending();
         let body = serde_json::json!({
             "version": self.shared.sessions.settings().version,
             "state": if draining { "draining" } else { "serving" },

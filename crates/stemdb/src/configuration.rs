@@ -9,8 +9,11 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// `rocksdb:DIR` or `memory:`.
+    /// `rocksdb:DIR`, `tikv://PD:PORT[,PD:PORT...][/KEYSPACE]` or `memory:`.
     pub store: Option<String>,
+    /// Where the server keeps what is its own: a certificate it made, what queries spill. Default: with the data of a
+    /// `rocksdb:` store, else nowhere.
+    pub data_dir: Option<PathBuf>,
     /// Address and port for MySQL clients.
     pub listen: Option<String>,
     /// Path of the UNIX socket for MySQL clients.
@@ -23,6 +26,8 @@ pub struct Configuration {
     pub proxy_protocol: ProxyProtocol,
     #[serde(default)]
     pub storage: Storage,
+    #[serde(default)]
+    pub tikv: Tikv,
     #[serde(default)]
     pub shutdown: Shutdown,
     /// Initial values of global system variables.
@@ -49,6 +54,7 @@ pub struct ProxyProtocol {
     pub networks: Vec<String>,
 }
 
+/// Of a `rocksdb:` store.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
@@ -62,9 +68,29 @@ pub struct Storage {
     pub reserve_bytes: Option<u64>,
 }
 
+/// Of a `tikv:` store. With `ca`, PD and TiKV are spoken to over TLS.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tikv {
+    /// PEM: who vouches for the cluster's certificates.
+    pub ca: Option<PathBuf>,
+    /// PEM: our own certificate and key, where the cluster asks for one.
+    pub certificate: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// The name in the cluster's certificates, if it is not the host of its addresses.
+    pub server_name: Option<String>,
+    /// How long a read, or a step of a commit, goes on trying while stores are down or regions move. Default: 40.
+    pub operation_timeout_seconds: Option<u64>,
+    /// Threads that do nothing but send and receive. Default: a quarter of the cores, one to four.
+    pub io_threads: Option<usize>,
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shutdown {
+    /// Seconds after SIGTERM in which `/status` says 503 already and clients are still taken, so that a load balancer
+    /// sends none any more by the time they are refused. Default: 0.
+    pub delay_seconds: Option<u64>,
     /// Seconds that running transactions have to finish after SIGTERM. Default: 30.
     pub drain_seconds: Option<u64>,
 }

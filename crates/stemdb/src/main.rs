@@ -4,6 +4,7 @@ mod configuration;
 mod metrics;
 mod serve;
 mod sessions;
+mod store;
 
 use std::process::ExitCode;
 

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use catalog::Catalog;
-use kv::Store;
 use server::{Figures, Server, ServerConfig, ServerHandle, TlsConfig};
 use session::Shared;
 use session::variables::GlobalVariables;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Shutdown};
 use crate::sessions::Adapter;
+use crate::store::{self, Opened};
 
 const DEFAULT_STORE: &str = "rocksdb:./stemdb-data";
 const DEFAULT_LISTEN: &str = "127.0.0.1:4000";
@@ -27,9 +27,14 @@ pub struct Arguments {
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// Where data is kept: rocksdb:DIR, or memory: to keep nothing [default: rocksdb:./stemdb-data]
+    /// Where data is kept: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...][/KEYSPACE], or memory: to keep nothing [default:
+    /// rocksdb:./stemdb-data]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
+    /// Where the server keeps its own files (a certificate it made, what queries spill) [default: the store's directory;
+    /// on a cluster, nowhere]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
     /// Address for MySQL clients [default: 127.0.0.1:4000]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
@@ -55,7 +60,11 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         .store
         .or(configuration.store.clone())
         .unwrap_or_else(|| DEFAULT_STORE.to_owned());
-    let (store, data_directory) = open_store(&place, &configuration)?;
+    let data_directory = arguments.data_dir.or(configuration.data_dir.clone());
+    let Opened {
+        store,
+        data_directory,
+    } = store::open(&place, data_directory, &configuration)?;
     let catalog = Catalog::open(store.clone()).map_err(|e| format!("{place}: {}", e.message))?;
     catalog.start_background().map_err(|e| e.message)?;
     let listen = arguments
@@ -107,13 +116,20 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     announce(&server, &place, started);
 
     signals.forever().next();
-    let drain = configuration
-        .shutdown
-        .drain_seconds
-        .map_or(DEFAULT_DRAIN, Duration::from_secs);
-    server.drain(drain);
+    stop(&server, &configuration.shutdown, &mut signals);
     catalog.close().map_err(|e| e.message)?;
     store.flush().map_err(|e| e.to_string())
+}
+
+/// Lets what runs finish. A second signal ends the delay.
+fn stop(server: &ServerHandle, shutdown: &Shutdown, signals: &mut Signals) {
+    let delay = shutdown.delay_seconds.map_or(Duration::ZERO, Duration::from_secs);
+    server.announce_end();
+    let over = Instant::now() + delay;
+    while Instant::now() < over && signals.pending().next().is_none() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server.drain(shutdown.drain_seconds.map_or(DEFAULT_DRAIN, Duration::from_secs));
 }
 
 /// The one line that says that clients may come.
@@ -125,32 +141,6 @@ fn announce(server: &ServerHandle, place: &str, started: Instant) {
         listening.join(", "),
         started.elapsed().as_millis()
     );
-}
-
-fn open_store(place: &str, configuration: &Configuration) -> Result<(Store, Option<PathBuf>), String> {
-    if place == "memory:" {
-        return Ok((Store::memory(), None));
-    }
-    let Some(directory) = place.strip_prefix("rocksdb:").filter(|d| !d.is_empty()) else {
-        return Err(format!("--store {place}: rocksdb:DIR or memory: is expected"));
-    };
-    let directory = PathBuf::from(directory);
-    std::fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    let defaults = kv_rocksdb::RocksOptions::default();
-    let storage = &configuration.storage;
-    let options = kv_rocksdb::RocksOptions {
-        block_cache_bytes: storage
-            .block_cache_bytes
-            .map_or(defaults.block_cache_bytes, |n| n as u64),
-        write_buffer_bytes: storage
-            .write_buffer_bytes
-            .map_or(defaults.write_buffer_bytes, |n| n as u64),
-        max_open_files: storage.max_open_files.unwrap_or(defaults.max_open_files),
-        disk_reserve_bytes: storage.reserve_bytes.or(defaults.disk_reserve_bytes),
-        ..defaults
-    };
-    let store = kv_rocksdb::open(&directory, options).map_err(|e| e.to_string())?;
-    Ok((store, Some(directory)))
 }
 
 /// Global variables: the file's, checked as SET GLOBAL would check them, and those that tell how the server was started.

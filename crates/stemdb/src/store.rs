@@ -1,0 +1,132 @@
+//! Opens the store that `--store` names.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kv::Store;
+
+use crate::configuration::{Configuration, Storage, Tikv};
+
+/// An open store, and where the server keeps what is its own: its certificate, what queries spill.
+pub struct Opened {
+    pub store: Store,
+    /// `None`: nowhere; a certificate lives as long as the process, and queries spill to the system's temporary directory.
+    pub data_directory: Option<PathBuf>,
+}
+
+/// `data_directory`: where it was asked for. A store in a directory is otherwise that place itself; a cluster has none, so
+/// that a server on it leaves nothing behind.
+///
+/// # Errors
+/// For a person at a terminal.
+pub fn open(
+    place: &str,
+    data_directory: Option<PathBuf>,
+    configuration: &Configuration,
+) -> Result<Opened, String> {
+    if let Some(directory) = &data_directory {
+        make(directory)?;
+    }
+    if place == "memory:" {
+        return Ok(Opened {
+            store: Store::memory(),
+            data_directory,
+        });
+    }
+    if place.starts_with("tikv://") {
+        return Ok(Opened {
+            store: cluster(place, &configuration.tikv)?,
+            data_directory,
+        });
+    }
+    let Some(directory) = place.strip_prefix("rocksdb:").filter(|d| !d.is_empty()) else {
+        return Err(format!(
+            "--store {place}: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...][/KEYSPACE] or memory: is expected"
+        ));
+    };
+    let directory = PathBuf::from(directory);
+    make(&directory)?;
+    Ok(Opened {
+        store: embedded(&directory, &configuration.storage)?,
+        data_directory: data_directory.or(Some(directory)),
+    })
+}
+
+fn make(directory: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))
+}
+
+fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {
+    let defaults = kv_rocksdb::RocksOptions::default();
+    let options = kv_rocksdb::RocksOptions {
+        block_cache_bytes: storage
+            .block_cache_bytes
+            .map_or(defaults.block_cache_bytes, |n| n as u64),
+        write_buffer_bytes: storage
+            .write_buffer_bytes
+            .map_or(defaults.write_buffer_bytes, |n| n as u64),
+        max_open_files: storage.max_open_files.unwrap_or(defaults.max_open_files),
+        disk_reserve_bytes: storage.reserve_bytes.or(defaults.disk_reserve_bytes),
+        ..defaults
+    };
+    kv_rocksdb::open(directory, options).map_err(|e| e.to_string())
+}
+
+fn cluster(url: &str, asked: &Tikv) -> Result<Store, String> {
+    let mut options: kv_tikv::TikvOptions = url.parse().map_err(|e: kv::Error| e.to_string())?;
+    options.tls = tls(asked)?;
+    if let Some(seconds) = asked.operation_timeout_seconds {
+        options.operation_timeout = Duration::from_secs(seconds.max(1));
+    }
+    if let Some(threads) = asked.io_threads {
+        options.io_threads = threads.clamp(1, 64);
+    }
+    kv_tikv::open(options).map_err(|e| format!("{url}: {e}"))
+}
+
+fn tls(asked: &Tikv) -> Result<Option<kv_tikv::TlsOptions>, String> {
+    let identity = match (&asked.certificate, &asked.key) {
+        (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),
+        (None, None) => None,
+        _ => return Err("tikv.certificate and tikv.key go together".to_owned()),
+    };
+    match &asked.ca {
+        Some(ca) => Ok(Some(kv_tikv::TlsOptions {
+            ca: ca.clone(),
+            identity,
+            server_name: asked.server_name.clone(),
+        })),
+        None if identity.is_some() || asked.server_name.is_some() => {
+            Err("tikv.ca is missing: TLS to the cluster needs to know who vouches for it".to_owned())
+        }
+        None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_tls_is_refused_by_name() {
+        let file = |text: &str| tls(&toml::from_str::<Configuration>(text).unwrap().tikv);
+        assert_eq!(file("").unwrap(), None);
+        let all = file("[tikv]\nca = 'a'\ncertificate = 'c'\nkey = 'k'")
+            .unwrap()
+            .unwrap();
+        assert_eq!(all.identity, Some(("c".into(), "k".into())));
+        for (text, named) in [
+            ("[tikv]\ncertificate = 'c'\nkey = 'k'", "tikv.ca"),
+            ("[tikv]\nca = 'a'\nkey = 'k'", "tikv.certificate"),
+        ] {
+            let error = file(text).unwrap_err();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn other_stores_are_not_known() {
+        let error = open("mongo:x", None, &Configuration::default()).err().unwrap();
+        assert!(error.contains("rocksdb:DIR"), "{error}");
+    }
+}
