@@ -2,9 +2,10 @@
 #
 # One cargo profile (release) serves building, testing and the demo, so that nothing is compiled twice.
 
+export PD
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
-.PHONY: build demo test test-long lint
+.PHONY: build demo demo-cluster test test-long test-cluster lint
 
 build:
 	scripts/install-deps.sh build
@@ -13,11 +14,20 @@ build:
 demo: build
 	scripts/demo.sh
 
+# PD=HOST:PORT names the cluster; without it the tests' stand-in serves.
+demo-cluster: build
+	scripts/install-deps.sh cluster
+	scripts/demo-cluster.sh
+
 test:
 	scripts/test.sh
 
 test-long:
 	STEMDB_CRASH_ROUNDS=100 scripts/test.sh
+
+# On a real cluster: make test-cluster PD=HOST:PORT
+test-cluster:
+	scripts/test-cluster.sh
 
 lint:
 	scripts/lint.sh

@@ -2,6 +2,7 @@
 # Installs what Debian has and this machine has not: all by itself as root, otherwise it names the packages.
 #
 #   install-deps.sh build    what compiling takes; without it nothing goes on
+#   install-deps.sh cluster  and HAProxy, for two SQL nodes
 #   install-deps.sh test     and the clients that the tests use; a test whose client is missing is skipped
 set -euo pipefail
 
@@ -13,6 +14,9 @@ build=(
     "c++ build-essential"
     "clang clang"
     "libclang libclang-dev"
+)
+cluster=(
+    "haproxy haproxy"
 )
 test=(
     "mariadb mariadb-client"
@@ -29,6 +33,7 @@ there() {
     case $1 in
     libclang) compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || compgen -G '/usr/lib/*/libclang*.so*' >/dev/null ;;
     venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
+    haproxy) command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] ;;
     python-headers) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' 2>/dev/null ;;
     *) command -v "$1" >/dev/null ;;
     esac
@@ -44,6 +49,9 @@ look() {
 
 look "${build[@]}"
 essential=${#missing[@]}
+if [[ $purpose != build ]]; then
+    look "${cluster[@]}"
+fi
 if [[ $purpose == test ]]; then
     look "${test[@]}"
 fi

@@ -86,8 +86,7 @@ impl Error {
         matches!(
             self,
             Self::Lost(_) | Self::Protocol(_) | Self::Driver(_) | Self::Connect { .. }
-        )
-            || matches!(self.code(), 1053 | 1927 | 3169 | 4031)
+        ) || matches!(self.code(), 1053 | 1927 | 3169 | 4031)
     }
 
     /// Whether going on makes no sense: what failed would fail every time.

@@ -22,7 +22,10 @@ struct Client {
     run: &'static str,
 }
 
-const CLIENTS: [Client; 7] = [
+/// Where their sources are.
+pub const CLIENTS: &str = "tests/clients";
+
+const ALL: [Client; 7] = [
     Client {
         name: "go",
         needs: &["go"],
@@ -73,7 +76,7 @@ const PYTHON: &str = "venv=\"$OUT/../python/venv\" && { [ -x \"$venv/bin/python\
 
 /// Builds and runs the clients, or those named. `out` holds what is built from one run to the next.
 pub fn check(address: &Address, directory: &Path, out: &Path, names: &[String], report: &mut Report) {
-    for client in &CLIENTS {
+    for client in &ALL {
         if !names.is_empty() && !names.iter().any(|n| n == client.name) {
             continue;
         }

@@ -6,6 +6,7 @@
 //! - [`agree`]: random queries, which both executors must answer alike.
 //! - [`concurrency`]: what holds while many write; [`crash`]: what holds after `kill -9`.
 //! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory.
+//! - [`tikv`]: all of that which makes sense on a cluster, and what can go wrong in one.
 //! - [`server`]: starts, kills and finds servers; [`report`] counts what passed.
 
 pub mod agree;
@@ -21,3 +22,4 @@ pub mod report;
 pub mod rust_client;
 pub mod server;
 pub mod sql;
+pub mod tikv;

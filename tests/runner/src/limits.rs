@@ -44,6 +44,7 @@ fn start(program: Program) -> Result<Server, String> {
     server.add_arguments(&["--config", &file.display().to_string()]);
     server.run()?;
     let mut conn = server.address.connect().map_err(text)?;
+    conn.query_drop("DROP DATABASE IF EXISTS limits").map_err(text)?;
     conn.query_drop("CREATE DATABASE limits").map_err(text)?;
     conn.query_drop("USE limits").map_err(text)?;
     conn.query_drop("CREATE TABLE big (id INT PRIMARY KEY, pad VARCHAR(1100) NOT NULL)")

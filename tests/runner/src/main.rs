@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use mysql::Opts;
 
+use stemdb_tests::clients::CLIENTS;
 use stemdb_tests::report::Report;
 use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
-use stemdb_tests::{agree, clients, concurrency, crash, lifecycle, limits, protocol, rust_client};
+use stemdb_tests::{agree, clients, concurrency, crash, lifecycle, limits, protocol, rust_client, tikv};
 
 #[derive(Parser)]
 #[command(about = "StemDB's black-box tests")]
@@ -40,6 +41,9 @@ struct Target {
     /// The stemdb binary to start.
     #[arg(long, global = true)]
     stemdb: Option<PathBuf>,
+    /// The store it serves, as `stemdb serve --store` takes it [default: RocksDB in a directory of the test's own]
+    #[arg(long, global = true)]
+    store: Option<String>,
     /// Start MySQL instead, from the directory it is installed in.
     #[arg(long, global = true)]
     mysqld: Option<PathBuf>,
@@ -63,6 +67,8 @@ enum Command {
     Lifecycle,
     /// More data than memory. Only for StemDB.
     Limits,
+    /// On a TiKV cluster: the stand-in, which it starts. Only for StemDB.
+    Tikv(ClientsArgs),
     /// kill -9 under load.
     Crash(CrashArgs),
     /// All of it.
@@ -118,6 +124,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         Command::Clients(args) => clients(&args.names, &target.server()?.address, report)?,
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
         Command::Limits => limits::check(&target.program()?, report),
+        Command::Tikv(args) => tikv::check(&target.binary()?, &clients_out()?, &args.names, report),
         Command::Crash(args) => crash::check(target.program()?, args.rounds, args.seed, report),
         Command::All(args) => {
             let server = target.server()?;
@@ -130,6 +137,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             drop(server);
             lifecycle::check(&target.program()?, report);
             limits::check(&target.program()?, report);
+            tikv::check(&target.binary()?, &clients_out()?, &[], report);
             crash::check(target.program()?, args.rounds, args.seed, report);
         }
     }
@@ -138,11 +146,13 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
 
 /// What clients are built into lies beside this program, so that a second run finds it.
 fn clients(names: &[String], address: &Address, report: &mut Report) -> Result<(), String> {
-    let out = env::current_exe()
-        .map_err(|e| e.to_string())?
-        .with_file_name("clients");
-    clients::check(address, Path::new("tests/clients"), &out, names, report);
+    clients::check(address, Path::new(CLIENTS), &clients_out()?, names, report);
     Ok(())
+}
+
+fn clients_out() -> Result<PathBuf, String> {
+    let program = env::current_exe().map_err(|e| e.to_string())?;
+    Ok(program.with_file_name("clients"))
 }
 
 fn sql(args: SqlArgs, address: &Address, report: &mut Report) {
@@ -194,6 +204,13 @@ impl Target {
         if let Some(base) = &self.mysqld {
             return Ok(Program::Mysqld(base.clone()));
         }
+        Ok(Program::StemDb {
+            binary: self.binary()?,
+            store: self.store.clone(),
+        })
+    }
+
+    fn binary(&self) -> Result<PathBuf, String> {
         let beside = || Some(env::current_exe().ok()?.with_file_name("stemdb"));
         let binary = self
             .stemdb
@@ -206,6 +223,6 @@ impl Target {
                 binary.display()
             ));
         }
-        Ok(Program::StemDb(binary))
+        Ok(binary)
     }
 }

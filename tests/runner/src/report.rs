@@ -8,6 +8,8 @@ pub struct Report {
     failed: Vec<String>,
     skipped: usize,
     verbose: bool,
+    /// Where the checks are made, before each of their names; empty where that goes without saying.
+    place: &'static str,
 }
 
 impl Report {
@@ -19,17 +21,30 @@ impl Report {
         }
     }
 
+    /// Where the next checks are made.
+    pub fn set_place(&mut self, place: &'static str) {
+        self.place = place;
+    }
+
+    fn placed(&self, name: &str) -> String {
+        match self.place {
+            "" => name.to_string(),
+            place => format!("{place}: {name}"),
+        }
+    }
+
     pub fn pass(&mut self, name: &str) {
         self.passed += 1;
         if self.verbose {
-            println!("ok    {name}");
+            println!("ok    {}", self.placed(name));
         }
     }
 
     /// `why` may have several lines.
     pub fn fail(&mut self, name: &str, why: &str) {
-        self.failed.push(name.to_string());
+        let name = self.placed(name);
         println!("FAIL  {name}");
+        self.failed.push(name);
         for line in why.lines() {
             println!("      {line}");
         }
@@ -37,7 +52,7 @@ impl Report {
 
     pub fn skip(&mut self, name: &str, why: &str) {
         self.skipped += 1;
-        println!("skip  {name}: {why}");
+        println!("skip  {}: {why}", self.placed(name));
     }
 
     /// A check by its result.

@@ -53,8 +53,8 @@ impl Address {
 /// What to start.
 #[derive(Debug, Clone)]
 pub enum Program {
-    /// The `stemdb` binary.
-    StemDb(PathBuf),
+    /// The `stemdb` binary, and the store it is to serve; `None`: RocksDB in the server's own directory.
+    StemDb { binary: PathBuf, store: Option<String> },
     /// The base directory of a MySQL 8.0 installation, to try the tests themselves.
     Mysqld(PathBuf),
 }
@@ -94,7 +94,7 @@ impl Server {
             host: "127.0.0.1".to_string(),
             port: free_port()?,
             socket: Some(directory.path().join("sql.sock")),
-            stemdb: matches!(program, Program::StemDb(_)),
+            stemdb: matches!(program, Program::StemDb { .. }),
         };
         Ok(Self {
             program,
@@ -168,11 +168,12 @@ impl Server {
             .map_err(|e| format!("no log: {e}"))?;
         let socket = self.path("sql.sock");
         let mut command = match &self.program {
-            Program::StemDb(binary) => {
+            Program::StemDb { binary, store } => {
+                let own = || format!("rocksdb:{}", self.data().display());
                 let mut command = Command::new(binary);
                 command
                     .arg("serve")
-                    .args(["--store", &format!("rocksdb:{}", self.data().display())])
+                    .args(["--store", &store.clone().unwrap_or_else(own)])
                     .args(["--listen", &format!("{}:{}", self.interface, self.address.port)])
                     .args(["--status", &format!("127.0.0.1:{}", self.status_port)])
                     .arg("--socket")
@@ -257,6 +258,11 @@ impl Server {
             Some(child) => child.try_wait().map_err(|e| e.to_string()),
             None => Err("the server does not run".to_string()),
         }
+    }
+
+    /// Whether the process is there.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.exited(), Ok(None))
     }
 
     /// Memory the process has now.

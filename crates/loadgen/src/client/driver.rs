@@ -191,7 +191,10 @@ fn value(value: Theirs) -> Value {
         Theirs::Time(is_negative, days, hours, minutes, seconds, micros) => {
             let sign = if is_negative { "-" } else { "" };
             let hours = days.saturating_mul(24).saturating_add(u32::from(hours));
-            Value::Bytes(with_fraction(format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"), micros))
+            Value::Bytes(with_fraction(
+                format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"),
+                micros,
+            ))
         }
     }
 }
@@ -215,7 +218,10 @@ mod tests {
         };
         assert_eq!(text(Theirs::Date(2026, 1, 2, 0, 0, 0, 0)), "2026-01-02");
         assert_eq!(text(Theirs::Date(2026, 1, 2, 3, 4, 5, 0)), "2026-01-02 03:04:05");
-        assert_eq!(text(Theirs::Date(2026, 1, 2, 0, 0, 0, 6)), "2026-01-02 00:00:00.000006");
+        assert_eq!(
+            text(Theirs::Date(2026, 1, 2, 0, 0, 0, 6)),
+            "2026-01-02 00:00:00.000006"
+        );
         assert_eq!(text(Theirs::Time(true, 1, 2, 3, 4, 5)), "-26:03:04.000005");
     }
 }

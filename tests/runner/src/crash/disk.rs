@@ -73,8 +73,12 @@ fn fails(program: Program, shim: &Path, fault: &str) -> Result<(), String> {
     server.kill();
     fs::remove_file(&switch).map_err(text)?;
     server.run()?;
-    verify::verify(&server.address, &mut models)
-        .map_err(|e| format!("{acknowledged} acknowledged transactions: {e}\n{}", server.log_tail()))?;
+    verify::verify(&server.address, &mut models).map_err(|e| {
+        format!(
+            "{acknowledged} acknowledged transactions: {e}\n{}",
+            server.log_tail()
+        )
+    })?;
     write(&server).map_err(text)
 }
 
@@ -111,7 +115,9 @@ fn write_until(
         }
         switched?;
         match (noticed, acknowledged) {
-            (false, _) => Err(format!("writers went on for {NOTICED_MAX:?} on a disk that fails")),
+            (false, _) => Err(format!(
+                "writers went on for {NOTICED_MAX:?} on a disk that fails"
+            )),
             (_, 0) => Err("nothing was acknowledged before the disk failed".to_string()),
             _ => Ok(acknowledged),
         }

@@ -38,11 +38,12 @@ const TABLES: [&str; 4] = [
 
 /// So many rounds of writing, killing, starting again and looking.
 pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
-    let mut server =
-        match Server::start(program.clone(), &[]).and_then(|server| set_up(&server.address).map(|()| server)) {
-            Ok(server) => server,
-            Err(e) => return report.fail("crash set up", &e),
-        };
+    let mut server = match Server::start(program.clone(), &[])
+        .and_then(|server| set_up(&server.address).map(|()| server))
+    {
+        Ok(server) => server,
+        Err(e) => return report.fail("crash set up", &e),
+    };
     let mut random = Random::new(seed);
     let mut models: Vec<Model> = (0..WRITERS).map(Model::new).collect();
     let mut acknowledged = 0;
@@ -63,13 +64,15 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
         .ok_or_else(|| format!("only {acknowledged} transactions were acknowledged in {rounds} rounds"));
     report.check("crash: the rounds were worth it", enough);
     drop(server);
-    if matches!(program, Program::StemDb(_)) {
+    if matches!(program, Program::StemDb { store: None, .. }) {
         disk::check(&program, report);
     }
 }
 
 fn set_up(address: &Address) -> Result<(), String> {
     let mut conn = address.connect().map_err(text)?;
+    conn.query_drop(format!("DROP DATABASE IF EXISTS {DATABASE}"))
+        .map_err(text)?;
     conn.query_drop(format!("CREATE DATABASE {DATABASE}"))
         .map_err(text)?;
     conn.select_db(DATABASE).map_err(text)?;

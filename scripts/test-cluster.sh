@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Tests that need a cluster, on a real one: the key-value contract, the SQL corpus on both executors, concurrency, a driver and
+# sysbench, kill -9 of a SQL node, and the demo through HAProxy on two nodes.
+#
+#   PD=HOST:PORT[,HOST:PORT...][/KEYSPACE] scripts/test-cluster.sh
+#
+# For a cluster that is there for it: databases named like the tests' are dropped, accounts come and go, and the past is
+# garbage. STEMDB_CRASH_ROUNDS: rounds of kill -9 (3).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+
+if [[ -z ${PD:-} ]]; then
+    echo "which cluster? make test-cluster PD=HOST:PORT" >&2
+    exit 2
+fi
+scripts/install-deps.sh cluster
+scripts/build.sh
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+failed=0
+step() {
+    local name=$1
+    shift
+    echo "== $name"
+    "$@" 2>&1 | tee -a "$log" || failed=1
+}
+tests=("$CARGO_TARGET_DIR/release/stemdb-tests" --store "tikv://$PD")
+
+step "the key-value contract" env STEMDB_TEST_PD="$PD" \
+    cargo test --release --workspace --locked --test contract -- --test-threads=1
+step "the SQL corpus" "${tests[@]}" sql
+step "concurrency" "${tests[@]}" concurrency
+step "clients" "${tests[@]}" clients go sysbench
+step "kill -9 of a SQL node" "${tests[@]}" crash --rounds "${STEMDB_CRASH_ROUNDS:-3}"
+step "two nodes behind HAProxy" scripts/demo-cluster.sh
+
+awk '
+    /^test result:/ { passed += $4; failures += $6; skipped += $8 }
+    /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { passed += $1; failures += $3; skipped += $5 }
+    END { printf "%d passed, %d failed, %d skipped\n", passed, failures, skipped }
+' "$log"
+exit "$failed"

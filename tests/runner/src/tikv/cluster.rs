@@ -1,0 +1,81 @@
+//! The stand-in, with regions that begin inside tables.
+
+use std::path::{Path, PathBuf};
+
+use testkit::StandIn;
+
+use super::program;
+use crate::server::Program;
+
+/// The first id a table can have in a new database.
+pub const FIRST_ID: i64 = 101;
+
+/// Tables whose rows are in several regions: every so many.
+const SPLIT_EVERY: usize = 17;
+const LAST_SPLIT_ID: i64 = 2_500;
+
+/// A cluster for one suite.
+pub struct Cluster {
+    pub stand_in: StandIn,
+    binary: PathBuf,
+}
+
+impl Cluster {
+    /// Three stores. Metadata, and tables here and there, are in regions of their own; those tables' rows are in two, and
+    /// their indexes, too.
+    pub fn start(binary: &Path) -> Result<Self, String> {
+        let stand_in = StandIn::start(&["-stores", "3", "-split", "t"])?;
+        let cluster = Self {
+            stand_in,
+            binary: binary.to_owned(),
+        };
+        for table in (FIRST_ID..LAST_SPLIT_ID).step_by(SPLIT_EVERY) {
+            cluster.split(&table_key(table, b""))?;
+            cluster.split(&table_key(table, b"_i\x80\0\0\0\0\0\0\x02"))?;
+            cluster.split(&row_key(table, 3))?;
+        }
+        Ok(cluster)
+    }
+
+    pub fn program(&self) -> Program {
+        program(&self.binary, &self.stand_in.url())
+    }
+
+    pub fn tell(&self, path: &str) -> Result<String, String> {
+        self.stand_in.tell(path)
+    }
+
+    /// Has a region begin at a key.
+    pub fn split(&self, key: &[u8]) -> Result<(), String> {
+        self.tell(&format!("/split?hexkey={}", hex(key))).map(drop)
+    }
+
+    /// Moves the leader of a key's region to one of the stores, 1 to 3.
+    pub fn move_leader(&self, key: &[u8], store: u64) -> Result<(), String> {
+        self.tell(&format!("/leader?hexkey={}&store={store}", hex(key)))
+            .map(drop)
+    }
+}
+
+/// What every key of a table begins with, and something behind it (`docs/format.md`).
+pub fn table_key(table: i64, rest: &[u8]) -> Vec<u8> {
+    let mut key = vec![b't'];
+    key.extend(ordered(table));
+    key.extend(rest);
+    key
+}
+
+/// The key of a row with an integer for its primary key.
+pub fn row_key(table: i64, id: i64) -> Vec<u8> {
+    let mut key = table_key(table, b"_r");
+    key.extend(ordered(id));
+    key
+}
+
+fn ordered(number: i64) -> [u8; 8] {
+    (number ^ i64::MIN).to_be_bytes()
+}
+
+fn hex(key: &[u8]) -> String {
+    key.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,242 @@
+//! The load, and what its clients know afterwards.
+//!
+//! A client counts what was acknowledged, and apart from it what may have happened without anyone knowing (8501). Any other
+//! error is a refusal: then nothing may be there.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use loadgen::random::Random;
+use mysql::prelude::Queryable;
+use mysql::{Conn, TxOpts};
+
+use super::{DATABASE, text};
+use crate::server::Address;
+
+const ACCOUNTS: u64 = 200;
+const START_BALANCE: i64 = 1_000;
+const COUNTERS: u64 = 5;
+
+/// Clients of each kind.
+const TELLERS: u64 = 3;
+const COUNTING: u64 = 2;
+const RACING: u64 = 2;
+
+const UNDETERMINED: u16 = 8501;
+
+/// What is known of one counter.
+#[derive(Default)]
+struct Counter {
+    acknowledged: AtomicU64,
+    unknown: AtomicU64,
+}
+
+/// Who was told that a name is his; nobody else may have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Claim {
+    Owner(u64),
+    /// Someone was told that nobody knows.
+    Unknown,
+}
+
+#[derive(Default)]
+pub struct Load {
+    counters: [Counter; COUNTERS as usize],
+    names: Mutex<BTreeMap<String, Vec<Claim>>>,
+    transfers: AtomicU64,
+    refusals: AtomicU64,
+}
+
+impl Load {
+    /// Fills the tables.
+    pub fn set_up(conn: &mut Conn) -> Result<Self, String> {
+        let rows = |count: u64, value: i64| {
+            let rows: Vec<String> = (0..count).map(|id| format!("({id}, {value})")).collect();
+            rows.join(", ")
+        };
+        for (table, rows) in [
+            ("accounts", rows(ACCOUNTS, START_BALANCE)),
+            ("counters", rows(COUNTERS, 0)),
+        ] {
+            conn.query_drop(format!("INSERT INTO {table} VALUES {rows}"))
+                .map_err(text)?;
+        }
+        Ok(Self::default())
+    }
+
+    /// Until told to stop.
+    pub fn run(&self, address: &Address, round: u64, stop: &AtomicBool) -> Result<(), String> {
+        type Work = fn(&Load, &mut Conn, u64, &mut Random) -> Result<(), String>;
+        let clients: [(Work, u64); 4] = [
+            (Self::transfer, TELLERS),
+            (Self::count, COUNTING),
+            (Self::claim, RACING),
+            (|load, conn, _, _| load.look(conn), 1),
+        ];
+        let clients = clients
+            .iter()
+            .flat_map(|(work, count)| (0..*count).map(move |n| (*work, n)));
+        thread::scope(|scope| {
+            let threads: Vec<_> = clients
+                .enumerate()
+                .map(|(seed, (work, number))| {
+                    scope.spawn(move || {
+                        let mut random = Random::new(round * 100 + seed as u64);
+                        let mut conn = address.connect_to(DATABASE).map_err(text)?;
+                        while !stop.load(Ordering::SeqCst) {
+                            work(self, &mut conn, number + 1, &mut random)?;
+                        }
+                        Ok::<(), String>(())
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .try_for_each(|thread| thread.join().map_err(|_| "a client panicked".to_owned())?)
+        })
+    }
+
+    /// Whether an error is one that a client of a cluster has to expect; it is counted.
+    fn expected(&self, what: &str, error: &mysql::Error) -> Result<u16, String> {
+        let code = match error {
+            mysql::Error::MySqlError(e) => e.code,
+            _ => 0,
+        };
+        match code {
+            // Lock wait, deadlock; PD, a store, a busy one, locks, a region; conflict, lease; unknown.
+            1205 | 1213 | 9001..=9005 | 9007 | 8027 | 8028 | UNDETERMINED => {
+                self.refusals.fetch_add(1, Ordering::Relaxed);
+                Ok(code)
+            }
+            _ => Err(format!("{what}: {error}")),
+        }
+    }
+
+    fn transfer(&self, conn: &mut Conn, _: u64, random: &mut Random) -> Result<(), String> {
+        let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
+        let amount = random.below(50) as i64 + 1;
+        let transfer = |conn: &mut Conn| -> mysql::Result<()> {
+            let mut transaction = conn.start_transaction(TxOpts::default())?;
+            for (id, change) in [(from, -amount), (to, amount)] {
+                transaction.exec_drop(
+                    "UPDATE accounts SET balance = balance + ? WHERE id = ?",
+                    (change, id),
+                )?;
+            }
+            transaction.commit()
+        };
+        match transfer(conn) {
+            Ok(()) => self.transfers.fetch_add(1, Ordering::Relaxed),
+            Err(error) => {
+                self.expected("a transfer", &error)?;
+                // Nothing is open after an error at the end; after one before it, the client ends what it began.
+                conn.query_drop("ROLLBACK").map_err(text)?;
+                0
+            }
+        };
+        Ok(())
+    }
+
+    fn count(&self, conn: &mut Conn, _: u64, random: &mut Random) -> Result<(), String> {
+        let id = random.below(COUNTERS);
+        let counter = &self.counters[id as usize];
+        match conn.exec_drop("UPDATE counters SET v = v + 1 WHERE id = ?", (id,)) {
+            Ok(()) => counter.acknowledged.fetch_add(1, Ordering::SeqCst),
+            Err(error) if self.expected("a counter", &error)? == UNDETERMINED => {
+                counter.unknown.fetch_add(1, Ordering::SeqCst)
+            }
+            Err(_) => 0,
+        };
+        Ok(())
+    }
+
+    /// Everybody wants the same names at the same time.
+    fn claim(&self, conn: &mut Conn, owner: u64, random: &mut Random) -> Result<(), String> {
+        let taken = self.names.lock().map_err(|e| e.to_string())?.len() as u64;
+        let name = format!("name {:06}", taken.saturating_sub(2) + random.below(4));
+        let outcome = conn.exec_drop("INSERT INTO names (name, owner) VALUES (?, ?)", (&name, owner));
+        let claim = match outcome {
+            Ok(()) => Claim::Owner(owner),
+            Err(mysql::Error::MySqlError(error)) if error.code == 1062 => {
+                return match error.message.contains("names.name") {
+                    true => Ok(()),
+                    false => Err(format!("a race for {name}: {}", error.message)),
+                };
+            }
+            Err(error) if self.expected("a name", &error)? == UNDETERMINED => Claim::Unknown,
+            Err(_) => return Ok(()),
+        };
+        let mut names = self.names.lock().map_err(|e| e.to_string())?;
+        names.entry(name).or_default().push(claim);
+        Ok(())
+    }
+
+    /// A reader at any moment sees all of the money.
+    fn look(&self, conn: &mut Conn) -> Result<(), String> {
+        for query in [
+            "SELECT CAST(SUM(balance) AS SIGNED) FROM accounts",
+            "SELECT CAST(SUM(balance) AS SIGNED) FROM accounts WHERE balance > -1000000",
+        ] {
+            match conn.query_first::<i64, _>(query) {
+                Ok(Some(sum)) if sum == ACCOUNTS as i64 * START_BALANCE => {}
+                Ok(sum) => return Err(format!("{query}: {sum:?}")),
+                Err(error) => {
+                    self.expected(query, &error)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares what is there with what was acknowledged.
+    pub fn verify(&self, conn: &mut Conn) -> Result<(), String> {
+        let sum: Option<i64> = conn
+            .query_first("SELECT CAST(SUM(balance) AS SIGNED) FROM accounts")
+            .map_err(text)?;
+        if sum != Some(ACCOUNTS as i64 * START_BALANCE) {
+            return Err(format!("the accounts' sum is {sum:?}"));
+        }
+        let counters: Vec<(u64, u64)> = conn.query("SELECT id, v FROM counters").map_err(text)?;
+        for (id, value) in counters {
+            let known = &self.counters[id as usize];
+            let acknowledged = known.acknowledged.load(Ordering::SeqCst);
+            let most = acknowledged + known.unknown.load(Ordering::SeqCst);
+            if !(acknowledged..=most).contains(&value) {
+                return Err(format!("counter {id} is {value}, not {acknowledged} to {most}"));
+            }
+        }
+        let names: Vec<(String, u64)> = conn.query("SELECT name, owner FROM names").map_err(text)?;
+        let names: BTreeMap<String, u64> = names.into_iter().collect();
+        let claims = self.names.lock().map_err(|e| e.to_string())?;
+        for (name, claims) in claims.iter() {
+            let owners: Vec<&Claim> = claims.iter().filter(|claim| **claim != Claim::Unknown).collect();
+            match (owners[..].first(), names.get(name)) {
+                (Some(Claim::Owner(told)), Some(found)) if owners.len() == 1 && told == found => {}
+                (None, _) => {}
+                (_, found) => return Err(format!("{name} belongs to {found:?}; told were {claims:?}")),
+            }
+        }
+        match names.keys().find(|name| !claims.contains_key(*name)) {
+            Some(name) => Err(format!("nobody was told of {name}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether anything happened, in the rounds and to them.
+    pub fn was_worth_it(&self, rounds: u64) -> Result<(), String> {
+        let counted: u64 = self
+            .counters
+            .iter()
+            .map(|c| c.acknowledged.load(Ordering::SeqCst))
+            .sum();
+        let transfers = self.transfers.load(Ordering::Relaxed);
+        if transfers < rounds * 5 || counted < rounds * 5 {
+            return Err(format!(
+                "{transfers} transfers and {counted} counts in {rounds} rounds"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! On a TiKV cluster: everything that makes sense there, as it is run on one machine, and what can go wrong in a cluster.
+//!
+//! The cluster is the stand-in (`tests/tikv-stand-in`), with three stores and regions that begin inside tables. A real one
+//! is tested by `stemdb-tests --store tikv://... SUITE`.
+//!
+//! - [`cost`]: how many calls each kind of statement makes.
+//! - [`errors`]: what a client is told while the cluster does not serve.
+//! - [`faults`]: splits, moves and stopped stores under load.
+//! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
+
+mod cluster;
+mod cost;
+mod errors;
+mod faults;
+mod rolling;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testkit::StandIn;
+
+use crate::report::Report;
+use crate::server::{Program, Server};
+use crate::sql::corpus::{self, Selection};
+use crate::sql::play::Route;
+use crate::{clients, concurrency, limits};
+use cluster::Cluster;
+
+/// Real clients that are run there too: a driver and all of sysbench's OLTP scripts.
+const CLIENTS: [&str; 2] = ["go", "sysbench"];
+
+type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
+
+const SUITES: [(&str, Suite); 9] = [
+    ("cost", |s, report| cost::check(&s.cluster()?, report)),
+    ("errors", |s, report| errors::check(&s.cluster()?, report)),
+    ("sql", sql),
+    ("concurrency", |s, report| {
+        let (_cluster, server) = s.server()?;
+        concurrency::check(&server.address, report);
+        Ok(())
+    }),
+    ("clients", with_clients),
+    ("demo", demo),
+    ("limits", |s, report| {
+        let cluster = s.cluster()?;
+        limits::check(&cluster.program(), report);
+        Ok(())
+    }),
+    ("faults", |s, report| faults::check(&s.cluster()?, report)),
+    ("rolling", |s, report| rolling::check(&s.cluster()?, report)),
+];
+
+struct Setting<'a> {
+    binary: &'a Path,
+    /// Where clients are built.
+    clients_out: &'a Path,
+}
+
+impl Setting<'_> {
+    fn cluster(&self) -> Result<Cluster, String> {
+        Cluster::start(self.binary)
+    }
+
+    /// A server on a cluster of its own.
+    fn server(&self) -> Result<(Cluster, Server), String> {
+        let cluster = self.cluster()?;
+        let server = Server::start(cluster.program(), &[])?;
+        Ok((cluster, server))
+    }
+}
+
+/// Runs the suites, or those named, each on a new cluster.
+pub fn check(binary: &Path, clients_out: &Path, names: &[String], report: &mut Report) {
+    if !StandIn::can_run() {
+        return report.skip("tikv", testkit::NEEDS);
+    }
+    let setting = Setting { binary, clients_out };
+    for name in names {
+        if !SUITES.iter().any(|(known, _)| known == name) {
+            report.fail(&format!("tikv: {name}"), "there is no such suite");
+        }
+    }
+    for (name, suite) in SUITES {
+        if !names.is_empty() && !names.iter().any(|n| n == name) {
+            continue;
+        }
+        report.set_place("tikv");
+        if let Err(why) = suite(&setting, report) {
+            report.fail(name, &why);
+        }
+        report.set_place("");
+    }
+}
+
+/// One pass; on one machine all three routes are compared, and what they do is the same here.
+fn sql(setting: &Setting, report: &mut Report) -> Result<(), String> {
+    let (_cluster, server) = setting.server()?;
+    let selection = Selection {
+        directory: PathBuf::from("tests/sql"),
+        filters: Vec::new(),
+    };
+    corpus::check(
+        &selection,
+        &server.address.opts(),
+        true,
+        &[Route::Planner],
+        report,
+    );
+    Ok(())
+}
+
+fn with_clients(setting: &Setting, report: &mut Report) -> Result<(), String> {
+    let (_cluster, server) = setting.server()?;
+    let names = CLIENTS.map(str::to_owned);
+    let sources = Path::new(clients::CLIENTS);
+    clients::check(&server.address, sources, setting.clients_out, &names, report);
+    Ok(())
+}
+
+/// The workload of `stemdb demo`, small.
+fn demo(setting: &Setting, report: &mut Report) -> Result<(), String> {
+    let (_cluster, server) = setting.server()?;
+    report.check(
+        "the demo's workload",
+        run_demo(setting.binary, server.address.port),
+    );
+    Ok(())
+}
+
+/// Operations must have succeeded, and none may have failed.
+fn run_demo(binary: &Path, port: u16) -> Result<(), String> {
+    let output = Command::new(binary)
+        .args(["demo", "--dsn", &format!("mysql://root@127.0.0.1:{port}")])
+        .args(["--orders", "200", "--seconds", "3", "--threads", "4"])
+        .output()
+        .map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let has_failures = said.lines().any(|line| line.starts_with("error "));
+    if !output.status.success() || has_failures {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}: {said}{errors}", output.status));
+    }
+    Ok(())
+}
+
+/// The program that serves a cluster.
+fn program(binary: &Path, store: &str) -> Program {
+    Program::StemDb {
+        binary: binary.to_owned(),
+        store: Some(store.to_owned()),
+    }
+}
