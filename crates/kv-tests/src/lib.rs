@@ -114,6 +114,7 @@ macro_rules! for_each_case {
             garbage::runs_beside_writers_and_readers;
             garbage::transactions_hold_it_back;
             ranges::are_split_without_gaps;
+            ranges::are_made_of_regions;
             ranges::can_be_destroyed;
             ranges::can_be_destroyed_to_the_end;
             limits::each_has_its_own_error;

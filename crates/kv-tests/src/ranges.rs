@@ -83,6 +83,37 @@ pub fn are_split_without_gaps(new_subject: Factory) {
     }
 }
 
+pub fn are_made_of_regions(new_subject: Factory) {
+    let store = open(new_subject);
+    fill(&store, "r", 1_000, 20);
+    let row = |n: u32| [b"r".as_slice(), &n.to_be_bytes()].concat();
+    let points: Vec<Vec<u8>> = [100, 400, 700].map(row).to_vec();
+    let before = store.regions(&KeyRange::all()).unwrap();
+    let report = store.split_at(&points, Duration::from_secs(30), None).unwrap();
+    assert!(report.scattered <= report.split && report.split <= points.len());
+    let after = store.regions(&KeyRange::all()).unwrap();
+    assert_eq!(after.len(), before.len() + report.split);
+    for range in [
+        KeyRange::all(),
+        KeyRange::prefix("r"),
+        KeyRange::new(row(400), row(401)),
+    ] {
+        let regions = store.regions(&range).unwrap();
+        let (first, last) = (&regions[0], &regions[regions.len() - 1]);
+        assert!(first.start <= range.start, "{range:?} in {regions:?}");
+        assert!(last.end.is_empty() || (!range.end.is_empty() && last.end >= range.end));
+        assert!(regions.windows(2).all(|pair| pair[0].end == pair[1].start));
+    }
+    if report.split > 0 {
+        let begins = |key: &Vec<u8>| after.iter().any(|region| region.start == *key);
+        assert!(points.iter().all(begins), "{after:?}");
+        let again = store.split_at(&points, Duration::ZERO, None).unwrap();
+        assert_eq!(again.split, 0, "there is nothing left to split");
+    }
+    assert_eq!(count(&store, &KeyRange::all()), 1_000);
+    assert!(store.regions(&KeyRange::new("b", "a")).unwrap().is_empty());
+}
+
 pub fn can_be_destroyed(new_subject: Factory) {
     let store = open(new_subject);
     fill(&store, "a", 300, 20);

@@ -190,6 +190,12 @@ impl Cluster {
         }
     }
 
+    /// `None`: PD does not know such a store.
+    pub fn store_address(&self, id: u64, until: Until) -> Result<Option<String>> {
+        let store = self.stores.get(id, &self.pd, until)?;
+        Ok(store.map(|store| store.address.clone()))
+    }
+
     /// Sends a command to a region, without waiting for the answer.
     pub fn send<'a, C: Command>(
         &self,

@@ -12,7 +12,8 @@ use crate::transaction::TikvTransaction;
 use kv::lock_table::{COLLECTOR, Owner};
 use kv::{
     Engine, EngineTransaction, Error, GcReport, Interrupt, KeyRange, LATEST, Limits, LockStats, LockTable,
-    Part, Pins, ReadAt, Result, ScanRequest, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
+    Part, Pins, ReadAt, Region, Result, ScanRequest, SplitReport, Timestamp, TxnOptions, Visit, VisitBatch,
+    timestamp_to_ms,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,6 +88,7 @@ impl Shared {
         if ts == LATEST {
             return Ok(());
         }
+        self.gc.check_told(ts)?;
         self.gc.check_hold()
     }
 }
@@ -160,7 +162,12 @@ impl Engine for TikvEngine {
         if ts > self.shared.cluster.oracle.last() && ts > self.shared.timestamp(None)? {
             return Err(Error::SnapshotInFuture { ts });
         }
-        self.shared.pins.pin(ts)
+        self.shared.pins.pin(ts)?;
+        let told = self.shared.gc.check_told(ts);
+        if told.is_err() {
+            self.shared.pins.unpin(ts);
+        }
+        told
     }
 
     fn unpin(&self, ts: Timestamp) {
@@ -229,6 +236,19 @@ impl Engine for TikvEngine {
         let split = self.shared.cluster.split_range(range, parts, ts);
         self.unpin(ts);
         split
+    }
+
+    fn split_at(
+        &self,
+        keys: &[Vec<u8>],
+        patience: Duration,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<SplitReport> {
+        self.shared.cluster.split_at(keys, patience, interrupt)
+    }
+
+    fn regions(&self, range: &KeyRange) -> Result<Vec<Region>> {
+        self.shared.cluster.describe_regions(range)
     }
 
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {

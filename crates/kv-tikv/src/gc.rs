@@ -1,7 +1,8 @@
 //! Garbage collection: the stores remove old versions by themselves, below a safe point that PD keeps; this moves it.
 //!
 //! Every node tells PD the oldest moment it still reads, for a limited time, and tells it again before that is over. A
-//! node that cannot stops reading at old moments. Any node may move the safe point, up to the oldest of those moments;
+//! node that cannot stops reading at old moments, and no node reads below what it has told. A transaction that is longer
+//! than the limit (`gc_hold_max`) is not told of any more, and its reads fail. Any node may move the safe point, up to the oldest of those moments;
 //! in the background, whoever finds it due does, which elects one without a lease to hold: the safe point is the lease.
 
 use crate::engine::Shared;
@@ -25,6 +26,10 @@ pub struct State {
     service: String,
     age_ms: AtomicU64,
     hold_ttl: Duration,
+    /// The oldest moment it has told of, or is about to.
+    told: AtomicU64,
+    /// One report at a time: what it is about to tell may be taken back until it has told it.
+    telling: Mutex<()>,
     /// Until when PD believes it; `None`: nothing was told, and nobody is expected to.
     held_until: Mutex<Option<Instant>>,
     /// One collection at a time.
@@ -38,6 +43,8 @@ impl State {
             service: format!("stemdb-{:016x}", random.hash_one(std::process::id())),
             age_ms: AtomicU64::new(milliseconds(options.gc_age)),
             hold_ttl: options.gc_interval * HOLD_INTERVALS,
+            told: AtomicU64::new(0),
+            telling: Mutex::new(()),
             held_until: Mutex::new(None),
             collecting: Mutex::new(()),
         }
@@ -45,6 +52,18 @@ impl State {
 
     pub fn set_age(&self, age: Duration) {
         self.age_ms.store(milliseconds(age), Ordering::Relaxed);
+    }
+
+    /// Refuses what PD has not been told of: anybody may collect it. Newer pins are told of before the safe point moves.
+    ///
+    /// # Errors
+    /// [`Error::SnapshotTooOld`].
+    pub fn check_told(&self, ts: Timestamp) -> Result<()> {
+        let told = self.told.load(Ordering::SeqCst);
+        if ts < told {
+            return Err(Error::SnapshotTooOld { ts, safe_point: told });
+        }
+        Ok(())
     }
 
     /// Fails while PD does not know what this node still reads.
@@ -70,15 +89,28 @@ fn wanted(shared: &Shared, now: Timestamp) -> Timestamp {
     }
 }
 
-/// Tells PD what this node still reads. The answer is what some node still reads.
-fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
-    let told_at = Instant::now();
-    let (_, oldest_pin) = shared.pins.live();
+/// The oldest moment this node reads, within the limit. Whoever pins an older one from here on is refused.
+fn oldest_read(shared: &Shared, now: Timestamp) -> Timestamp {
     let hold_max_ms = milliseconds(shared.cluster.options.gc_hold_max);
     let longest = timestamp_from_ms(timestamp_to_ms(now).saturating_sub(hold_max_ms));
-    let oldest = oldest_pin
-        .map_or(now, |pin| pin.max(longest))
-        .min(wanted(shared, now));
+    let wanted = wanted(shared, now);
+    let oldest = || {
+        let (_, oldest_pin) = shared.pins.live();
+        oldest_pin.map_or(now, |pin| pin.max(longest)).min(wanted)
+    };
+    // What was told before may have been collected: there is no way back.
+    let before = shared.gc.told.fetch_max(oldest(), Ordering::SeqCst);
+    // Somebody may have pinned between the look and the word; now everybody who has is seen.
+    let told = oldest().max(before);
+    shared.gc.told.store(told, Ordering::SeqCst);
+    told
+}
+
+/// Tells PD what this node still reads. The answer is what some node still reads.
+fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
+    let _one_at_a_time = shared.gc.telling.lock();
+    let told_at = Instant::now();
+    let oldest = oldest_read(shared, now);
     let ttl_s = i64::try_from(shared.gc.hold_ttl.as_secs().max(1)).unwrap_or(i64::MAX);
     let deadline = told_at + shared.cluster.options.operation_timeout;
     let answer = shared

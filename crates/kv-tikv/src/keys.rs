@@ -60,6 +60,15 @@ pub fn decode_bounds(region: &mut metapb::Region) -> Result<()> {
     Ok(())
 }
 
+/// The opposite of [`decode_bounds`].
+pub fn encode_bounds(region: &mut metapb::Region) {
+    for bound in [&mut region.start_key, &mut region.end_key] {
+        if !bound.is_empty() {
+            *bound = Bytes::from(encode(bound));
+        }
+    }
+}
+
 /// Which part of the cluster is ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyspace {

@@ -7,7 +7,7 @@
 //! - `io`, `channel`, `connection`, `stores`: threads, TLS, batched commands, one stream per store.
 //! - `pd`: members, timestamps, regions, safe points. `region`: where keys are, as far as known.
 //! - `cluster`, `fan_out`: commands to regions, tried again when those have moved. `resolve`: locks of others.
-//! - `read`, `scan`, `ranges`; `locks`, `sharing`, `keeper`, `prober`; `commit`.
+//! - `read`, `scan`, `ranges`, `split`; `locks`, `sharing`, `keeper`, `prober`; `commit`.
 //! - `transaction`, `engine`, `gc`: the contract.
 //!
 //! Everything blocks on the caller's thread; the I/O threads only move bytes.
@@ -38,6 +38,7 @@ mod resolve;
 mod scan;
 mod sharing;
 mod slot;
+mod split;
 mod stores;
 mod transaction;
 

@@ -1,10 +1,12 @@
 //! Ranges as a whole: how large they are, where to split them for parallel scans, and removing them for good.
 
+use crate::backoff::Until;
 use crate::cluster::Cluster;
 use crate::pd::members::unary;
 use crate::proto::kvrpcpb::{Context, UnsafeDestroyRangeRequest, UnsafeDestroyRangeResponse};
 use crate::scan::GO_ON;
 use kv::{Error, KeyRange, Result, Timestamp};
+use prost::Message;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -122,7 +124,6 @@ impl Cluster {
         let whole = self.keyspace.range(range);
         let deadline = Instant::now() + self.options.operation_timeout;
         for store in self.pd.stores(deadline)? {
-            let endpoint = self.connector.endpoint(&store.address)?;
             let request = UnsafeDestroyRangeRequest {
                 context: Some(Context {
                     api_version: self.keyspace.api_version,
@@ -132,25 +133,42 @@ impl Cluster {
                 start_key: whole.start.clone(),
                 end_key: whole.end.clone(),
             };
-            let failed = move |what: String| Error::Unavailable(format!("store {}: {what}", store.address));
-            self.io.run(
-                (Instant::now() + TIMEOUT).into(),
-                "destroying a range",
-                async move {
-                    let channel = endpoint
-                        .connect()
-                        .await
-                        .map_err(|error| failed(error.to_string()))?;
-                    let path = "/tikvpb.Tikv/UnsafeDestroyRange";
-                    let answer: UnsafeDestroyRangeResponse =
-                        unary(channel, path, request).await.map_err(&failed)?;
-                    match answer.error.is_empty() {
-                        true => Ok(()),
-                        false => Err(failed(answer.error)),
-                    }
-                },
-            )?;
+            let path = "/tikvpb.Tikv/UnsafeDestroyRange";
+            let answer: UnsafeDestroyRangeResponse =
+                self.call_store(&store.address, path, request, (Instant::now() + TIMEOUT).into())?;
+            if !answer.error.is_empty() {
+                return Err(failed(&store.address, &answer.error));
+            }
         }
         Ok(())
     }
+
+    /// A call that the stream of commands has no place for: seldom, and on a connection of its own.
+    pub fn call_store<Q, A>(
+        &self,
+        address: &str,
+        path: &'static str,
+        request: Q,
+        until: Until,
+    ) -> Result<A>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let endpoint = self.connector.endpoint(address)?;
+        let address = address.to_owned();
+        self.io.run(until, path, async move {
+            let channel = endpoint
+                .connect()
+                .await
+                .map_err(|error| failed(&address, &error.to_string()))?;
+            unary(channel, path, request)
+                .await
+                .map_err(|what| failed(&address, &what))
+        })
+    }
+}
+
+fn failed(address: &str, what: &str) -> Error {
+    Error::Unavailable(format!("store {address}: {what}"))
 }

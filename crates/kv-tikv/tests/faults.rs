@@ -518,3 +518,39 @@ fn another_nodes_snapshots_hold_back_garbage_collection() {
     collector.run_gc().unwrap();
     assert!(collector.safe_point() > collector.current_ts().unwrap() - 10_000 * kv::PER_MILLISECOND);
 }
+
+#[test]
+fn garbage_is_not_held_back_for_ever() {
+    let stand_in = cluster();
+    let options = || TikvOptions {
+        background: true,
+        gc_age: Duration::ZERO,
+        gc_interval: Duration::from_secs(3_600),
+        gc_hold_max: Duration::from_secs(60),
+        ..stand_in.options()
+    };
+    let (reader, collector) = (
+        kv_tikv::open(options()).unwrap(),
+        kv_tikv::open(options()).unwrap(),
+    );
+    write(&reader, &[("a", Some("1"))]);
+    let old = reader.snapshot_now().unwrap();
+    write(&collector, &[("a", Some("2"))]);
+    collector.run_gc().unwrap();
+    assert_eq!(get(&old, "a").as_deref(), Some("1"));
+    stand_in.tell("/advance?ms=120000");
+    let new = reader.snapshot_now().unwrap();
+    collector.run_gc().unwrap();
+    assert!(collector.safe_point() <= old.ts(), "its node has not given it up");
+    // The node's next report does; the collector's own will be of a minute ago at most.
+    reader.run_gc().unwrap();
+    collector.run_gc().unwrap();
+    assert!(collector.safe_point() > old.ts());
+    let refused = old.get(b"a");
+    assert!(
+        matches!(refused, Err(Error::SnapshotTooOld { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(get(&new, "a").as_deref(), Some("2"));
+    assert_eq!(get(&reader.latest(), "a").as_deref(), Some("2"));
+}

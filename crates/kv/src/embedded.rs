@@ -16,6 +16,7 @@ use crate::lock_table::{Acquired, COLLECTOR, HeldKey, LockTable, Owner, Request}
 use crate::oracle::Oracle;
 use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
+use crate::region::{Region, SplitReport};
 use crate::storage::{ApplyError, KeyGuard, Storage};
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
@@ -392,6 +393,21 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
             return Ok(vec![range.clone()]);
         }
         self.shared.storage.split_range(range, parts)
+    }
+
+    fn split_at(&self, _: &[Vec<u8>], _: Duration, _: Option<&Interrupt>) -> Result<SplitReport> {
+        Ok(SplitReport::default())
+    }
+
+    fn regions(&self, _: &KeyRange) -> Result<Vec<Region>> {
+        Ok(vec![Region {
+            id: 1,
+            leader: 1,
+            leader_store: 1,
+            replicas: vec![1],
+            approximate_bytes: Some(self.shared.storage.approximate_bytes(&KeyRange::all())?),
+            ..Region::default()
+        }])
     }
 
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {

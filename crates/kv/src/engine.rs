@@ -10,6 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockOptions, LockStats, Locked};
 use crate::reader::{KeyRange, Visit, VisitBatch};
+use crate::region::{Region, SplitReport};
 use crate::timestamp::Timestamp;
 use crate::transaction::TxnOptions;
 use std::time::Duration;
@@ -90,6 +91,18 @@ pub trait Engine: Send + Sync {
 
     /// Splits a range into at most `parts` of about equal size, in order and without gaps.
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;
+
+    /// Has regions begin at `keys`, and has the new ones spread over the stores; waits for that as long as `patience`
+    /// says. An engine that keeps all keys in one place does nothing.
+    fn split_at(
+        &self,
+        keys: &[Vec<u8>],
+        patience: Duration,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<SplitReport>;
+
+    /// The regions that hold parts of a range, in order.
+    fn regions(&self, range: &KeyRange) -> Result<Vec<Region>>;
 
     /// About how many bytes the newest versions of a range take.
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64>;

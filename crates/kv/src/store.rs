@@ -6,6 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::LockStats;
 use crate::reader::KeyRange;
+use crate::region::{Region, SplitReport};
 use crate::snapshot::Snapshot;
 use crate::timestamp::Timestamp;
 use crate::transaction::{Transaction, TxnOptions};
@@ -80,6 +81,29 @@ impl Store {
     /// ranges stay whole.
     pub fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
         self.engine.split_range(range, parts)
+    }
+
+    /// Has regions begin at `keys`, and has the new ones spread over the stores; waits for that as long as `patience`
+    /// says. An engine that keeps all keys in one place does nothing, and says so.
+    ///
+    /// # Errors
+    /// Those of the cluster, [`crate::Error::Interrupted`]. Some of the splits may have been made.
+    pub fn split_at(
+        &self,
+        keys: &[Vec<u8>],
+        patience: Duration,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<SplitReport> {
+        self.engine.split_at(keys, patience, interrupt)
+    }
+
+    /// The regions that hold parts of a range, in order and without gaps. An engine that keeps all keys in one place
+    /// has one.
+    pub fn regions(&self, range: &KeyRange) -> Result<Vec<Region>> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.engine.regions(range)
     }
 
     /// About how many bytes the newest versions of a range take.

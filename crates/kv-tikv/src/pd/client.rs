@@ -7,6 +7,7 @@ use crate::io::Io;
 use crate::keys;
 use crate::proto::keyspacepb::{KeyspaceMeta, LoadKeyspaceRequest, LoadKeyspaceResponse};
 use crate::proto::{metapb, pdpb::*};
+use bytes::Bytes;
 use kv::{Error, Part, Result, Timestamp};
 use prost::Message;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ macro_rules! questions {
 questions! {
     GetRegionRequest GetRegionResponse "/pdpb.PD/GetRegion",
     ScanRegionsRequest ScanRegionsResponse "/pdpb.PD/ScanRegions",
+    ScatterRegionRequest ScatterRegionResponse "/pdpb.PD/ScatterRegion",
+    GetOperatorRequest GetOperatorResponse "/pdpb.PD/GetOperator",
     GetStoreRequest GetStoreResponse "/pdpb.PD/GetStore",
     GetAllStoresRequest GetAllStoresResponse "/pdpb.PD/GetAllStores",
     GetGcSafePointRequest GetGcSafePointResponse "/pdpb.PD/GetGCSafePoint",
@@ -107,6 +110,31 @@ impl PdClient {
             .into_iter()
             .filter_map(|found| Some(region_info(found.region?, found.leader)))
             .collect()
+    }
+
+    /// Has a region, which may be new, moved to where it evens out the load. All that are asked for by one node make one
+    /// group. It is done later.
+    pub fn scatter(&self, info: &RegionInfo, deadline: Instant) -> Result<()> {
+        let mut region = info.region.clone();
+        keys::encode_bounds(&mut region);
+        let question = ScatterRegionRequest {
+            region_id: region.id,
+            region: Some(region),
+            leader: info.leader,
+            group: "stemdb".into(),
+            ..Default::default()
+        };
+        self.ask(question, deadline.into()).map(drop)
+    }
+
+    /// What PD is doing with a region, by its own name for it; `None` if nothing.
+    pub fn running_operator(&self, region: u64, until: Until) -> Result<Option<Bytes>> {
+        let question = GetOperatorRequest {
+            region_id: region,
+            ..Default::default()
+        };
+        let answer = self.ask(question, until)?;
+        Ok((answer.status == OPERATOR_RUNNING).then_some(answer.desc))
     }
 
     /// `None`: no such store, or gone for good.

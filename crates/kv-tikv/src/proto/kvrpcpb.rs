@@ -3,7 +3,7 @@
 //! What requests carry is owned as vectors, what responses carry points into the received message.
 
 use super::errorpb;
-use super::metapb::{Peer, RegionEpoch};
+use super::metapb::{self, Peer, RegionEpoch};
 use bytes::Bytes;
 
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -478,6 +478,24 @@ pub struct ResolveLockResponse {
     pub region_error: Option<errorpb::Error>,
     #[prost(message, optional, tag = "2")]
     pub error: Option<KeyError>,
+}
+
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SplitRegionRequest {
+    #[prost(message, optional, tag = "1")]
+    pub context: Option<Context>,
+    /// Not encoded.
+    #[prost(bytes = "vec", repeated, tag = "3")]
+    pub split_keys: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SplitRegionResponse {
+    #[prost(message, optional, tag = "1")]
+    pub region_error: Option<errorpb::Error>,
+    /// The region's parts, in order; the last one keeps its id.
+    #[prost(message, repeated, tag = "4")]
+    pub regions: Vec<metapb::Region>,
 }
 
 #[derive(Clone, PartialEq, ::prost::Message)]

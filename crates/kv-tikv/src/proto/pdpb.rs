@@ -136,6 +136,51 @@ pub struct ScanRegionsResponse {
     pub regions: Vec<Region>,
 }
 
+/// Asks for a region to be put where it evens out the load.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ScatterRegionRequest {
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<RequestHeader>,
+    #[prost(uint64, tag = "2")]
+    pub region_id: u64,
+    /// For a region that is so new that PD has not been told of it.
+    #[prost(message, optional, tag = "3")]
+    pub region: Option<metapb::Region>,
+    #[prost(message, optional, tag = "4")]
+    pub leader: Option<metapb::Peer>,
+    /// Regions of one group are spread evenly among themselves.
+    #[prost(string, tag = "5")]
+    pub group: String,
+}
+
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ScatterRegionResponse {
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<ResponseHeader>,
+}
+
+/// Asks what PD is doing with a region.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetOperatorRequest {
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<RequestHeader>,
+    #[prost(uint64, tag = "2")]
+    pub region_id: u64,
+}
+
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetOperatorResponse {
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<ResponseHeader>,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub desc: Bytes,
+    /// See [`OPERATOR_RUNNING`].
+    #[prost(int32, tag = "4")]
+    pub status: i32,
+}
+
+pub const OPERATOR_RUNNING: i32 = 4;
+
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetStoreRequest {
     #[prost(message, optional, tag = "1")]

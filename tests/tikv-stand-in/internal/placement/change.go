@@ -98,16 +98,18 @@ func (c *Cluster) MovePeer(key []byte, from, to uint64) (Region, error) {
 	return c.describe(r), nil
 }
 
-// Scatter spreads the leaders of regions over the stores that are up, in turn.
+// Scatter spreads the leaders of regions over the stores that are up, in turn, from where the call before stopped.
 func (c *Cluster) Scatter(ids []uint64) (found int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for n, id := range ids {
+	for _, id := range ids {
 		r := c.byID[id]
 		if r == nil {
 			continue
 		}
 		found++
+		n := c.scattered
+		c.scattered++
 		for k := range r.peers {
 			p := r.peers[(n+k)%len(r.peers)]
 			if c.store(p.StoreId).up && r.leader != nil {

@@ -29,6 +29,8 @@ type Cluster struct {
 	regions []*region // by start key; together they cover every key
 	byID    map[uint64]*region
 	lastID  uint64
+
+	scattered int // how often a region was
 }
 
 type store struct {
