@@ -1,4 +1,5 @@
-//! AUTO_INCREMENT values and hidden row ids: leased from the store in ranges, given out from memory.
+//! AUTO_INCREMENT values, the sequences of AUTO_RANDOM and hidden row ids: leased from the store in ranges, given out from
+//! memory.
 //!
 //! A lease is a stored counter moved ahead: ids below the counter may have been given, ids from it on have not. A crash
 //! loses what is left of a lease, so ids may be missing afterwards, never come twice; [`crate::Catalog::close`] gives the
@@ -6,6 +7,7 @@
 //!
 //! The rules for AUTO_INCREMENT are InnoDB's: `auto_increment_increment` and `_offset` pick which ids are used, the next
 //! value stops at the column's largest, and the last value, once used, comes again (and meets its own duplicate, 1062).
+//! AUTO_RANDOM counts in the same way below its shard bits ([`crate::sharded_id`]), and is used up after its last value.
 //!
 //! A lease is committed without waiting for the disk: rows that use its ids are committed after it, to the same log.
 
@@ -26,6 +28,10 @@ const ER_AUTOINC_READ_FAILED: u16 = 1467;
 const STEP_MIN: u64 = 1_000;
 const STEP_MAX: u64 = 32_000;
 const QUICK: Duration = Duration::from_secs(10);
+
+/// Hidden row ids count no further than the largest SHARD_ROW_ID_BITS leave room for, whatever a table has: so ids made
+/// under another setting are never met again. At a million rows a second that lasts nine years.
+const LAST_ROW_ID: u64 = (1 << 48) - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
@@ -88,7 +94,8 @@ impl Counters {
 }
 
 impl Catalog {
-    /// Takes `count` AUTO_INCREMENT values and returns the first; the others follow at distances of `increment`.
+    /// Takes `count` AUTO_INCREMENT values, or sequence numbers of AUTO_RANDOM, and returns the first; the others follow at
+    /// distances of `increment`.
     ///
     /// The first is at most the column's largest value. Later ones may be beyond it, which is error 1467 of the
     /// statement that uses them.
@@ -119,11 +126,11 @@ impl Catalog {
         if first > largest || first == u64::MAX {
             return Err(used_up());
         }
-        lease.next = first.saturating_add(span).min(largest);
+        lease.next = next_value(table, first.saturating_add(span));
         Ok(first)
     }
 
-    /// An explicit value has been stored: the next one will be greater.
+    /// An explicit value (of AUTO_RANDOM: its sequence number) has been stored: the next one will be greater.
     ///
     /// # Errors
     /// Those of the store.
@@ -133,7 +140,7 @@ impl Catalog {
         if value < lease.next {
             return Ok(());
         }
-        let next = value.saturating_add(1).min(largest_value(table));
+        let next = next_value(table, value.saturating_add(1));
         if lease.next == 0 || next >= lease.end {
             self.extend(&counter, &mut lease, table.auto_increment_start, |stored| {
                 stored.max(next)
@@ -157,11 +164,12 @@ impl Catalog {
         Ok(stored.unwrap_or(table.auto_increment_start).max(1))
     }
 
-    /// Takes `count` hidden row ids and returns the first; the others follow it.
+    /// Takes `count` sequence numbers of hidden row ids and returns the first; the others follow it.
+    /// [`Table::row_id_layout`] makes ids of them.
     ///
     /// # Errors
     /// 1467 when there are none left; those of the store.
-    pub fn allocate_row_ids(&self, table: i64, count: u64) -> Result<i64> {
+    pub fn allocate_row_ids(&self, table: i64, count: u64) -> Result<u64> {
         let counter = self.counters.get(Kind::RowId, table);
         let mut lease = counter.lease.lock();
         let count = count.max(1);
@@ -169,8 +177,11 @@ impl Catalog {
             self.extend(&counter, &mut lease, 1, |next| next.saturating_add(count))?;
         }
         let first = lease.next;
-        lease.next += count;
-        i64::try_from(first).map_err(|_| used_up())
+        lease.next = lease.next.saturating_add(count);
+        if lease.next > LAST_ROW_ID {
+            return Err(used_up());
+        }
+        Ok(first)
     }
 
     /// Moves a counter ahead to at least `needed(first id that may be used)`, and some more for later.
@@ -244,8 +255,19 @@ fn align(next: u64, increment: u64, offset: u64) -> u64 {
     steps.saturating_mul(increment).saturating_add(offset)
 }
 
-/// The largest value of the table's AUTO_INCREMENT column.
+/// InnoDB's counter stays at the column's largest value. That of AUTO_RANDOM goes on, and is used up.
+fn next_value(table: &Table, next: u64) -> u64 {
+    match table.auto_random_layout() {
+        Some(_) => next,
+        None => next.min(largest_value(table)),
+    }
+}
+
+/// The largest value of the table's AUTO_INCREMENT column, or of AUTO_RANDOM's sequence.
 fn largest_value(table: &Table) -> u64 {
+    if let Some(layout) = table.auto_random_layout() {
+        return layout.last();
+    }
     table
         .auto_increment_column()
         .map_or(u64::MAX, |at| largest_of(&table.columns[at].ty))

@@ -64,7 +64,11 @@ pub struct TableDefinition {
     pub handle: Handle,
     pub collation: Collation,
     pub comment: String,
+    /// Where AUTO_INCREMENT or AUTO_RANDOM begins.
     pub auto_increment_start: u64,
+    /// As written: `crate::ddl` brings them within their limits.
+    pub shard_row_id_bits: u64,
+    pub pre_split_regions: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -109,6 +113,8 @@ pub enum AlterChange {
         default: Option<Default>,
     },
     AutoIncrement(u64),
+    AutoRandomBase(u64),
+    ShardRowIdBits(u64),
     Comment(String),
     DefaultCollation(Collation),
 }

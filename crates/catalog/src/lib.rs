@@ -5,8 +5,10 @@
 //!   changes apart.
 //! - [`layout`]: where the values of a table are stored.
 //! - [`show_create`], [`information_schema`]: definitions as text and as rows.
+//! - [`split`]: where a table's regions begin.
 //! - [`accounts`]: who may connect. [`check`]: whether rows and indexes agree.
-//! - AUTO_INCREMENT values and hidden row ids: [`Catalog::allocate_auto_increment`], [`Catalog::allocate_row_ids`].
+//! - AUTO_INCREMENT and AUTO_RANDOM values and hidden row ids: [`Catalog::allocate_auto_increment`],
+//!   [`Catalog::allocate_row_ids`]; how they are spread: [`sharded_id`].
 //!
 //! Everything is stored under `m` keys of the key-value store. Not here: parsing and binding (`planner`), rows (`executor`).
 
@@ -26,7 +28,9 @@ mod meta;
 pub mod metadata_lock;
 pub mod model;
 mod publish;
+pub mod sharded_id;
 pub mod show_create;
+pub mod split;
 mod statistics;
 mod system;
 

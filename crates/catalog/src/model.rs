@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result, SqlType, errno};
 
+use crate::sharded_id::{AutoRandom, IdLayout};
+
 /// Every database at one schema version.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
@@ -48,8 +50,14 @@ pub struct Table {
     /// Largest id ever given to a column or an index: ids are never used twice.
     pub max_column_id: i64,
     pub max_index_id: i64,
-    /// `AUTO_INCREMENT = n` of CREATE or ALTER TABLE, else 1.
+    /// `AUTO_INCREMENT = n` (`AUTO_RANDOM_BASE = n`) of CREATE or ALTER TABLE, else 1.
     pub auto_increment_start: u64,
+    /// `SHARD_ROW_ID_BITS = n`: hidden row ids are spread over 2^n places.
+    #[serde(default)]
+    pub shard_row_id_bits: u8,
+    /// `PRE_SPLIT_REGIONS = n`: the table, where its ids are spread, is made as 2^n regions.
+    #[serde(default)]
+    pub pre_split_regions: u8,
     /// Microseconds since 1970, for information_schema.tables.create_time.
     pub created_us: i64,
     /// Changes with every schema change of this table.
@@ -84,10 +92,19 @@ pub struct Column {
     /// `ON UPDATE CURRENT_TIMESTAMP`.
     pub on_update_now: bool,
     pub auto_increment: bool,
+    #[serde(default)]
+    pub auto_random: Option<AutoRandom>,
     pub comment: String,
     pub state: SchemaState,
     /// The value of rows that were written before ALTER TABLE ADD COLUMN (text in the form of [`Default::Literal`]).
     pub original_default: Option<String>,
+}
+
+impl Column {
+    /// Whether a row that gives no value gets the next id.
+    pub fn makes_ids(&self) -> bool {
+        self.auto_increment || self.auto_random.is_some()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -261,6 +278,23 @@ impl Table {
     /// The AUTO_INCREMENT column's offset.
     pub fn auto_increment_column(&self) -> Option<usize> {
         self.columns.iter().position(|c| c.auto_increment)
+    }
+
+    /// The column whose values are made by a counter: AUTO_INCREMENT's or AUTO_RANDOM's.
+    pub fn id_column(&self) -> Option<usize> {
+        self.columns.iter().position(Column::makes_ids)
+    }
+
+    /// How the ids of the AUTO_RANDOM column are put together.
+    pub fn auto_random_layout(&self) -> Option<IdLayout> {
+        self.columns
+            .iter()
+            .find_map(|c| Some(c.auto_random?.layout(c.ty.unsigned)))
+    }
+
+    /// How hidden row ids are put together.
+    pub fn row_id_layout(&self) -> IdLayout {
+        IdLayout::of_row_ids(self.shard_row_id_bits)
     }
 
     /// Indexes that queries may read.

@@ -77,6 +77,7 @@ pub(crate) fn column(name: &str, ty: SqlType) -> Column {
         default: Default::None,
         on_update_now: false,
         auto_increment: false,
+        auto_random: None,
         comment: String::new(),
         state: SchemaState::Public,
         original_default: None,
@@ -150,6 +151,8 @@ pub(crate) fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition
         collation: Collation::DEFAULT,
         comment: String::new(),
         auto_increment_start: 1,
+        shard_row_id_bits: 0,
+        pre_split_regions: 0,
     }
 }
 
@@ -232,7 +235,7 @@ pub(crate) fn table(catalog: &Catalog, table: &str) -> Arc<Table> {
 pub(crate) fn insert(catalog: &Catalog, table: &Table, row: &[Value]) {
     let encoder = RowEncoder::new(table).unwrap();
     let handle = match table.handle {
-        Handle::Hidden => RowHandle::Int(catalog.allocate_row_ids(table.id, 1).unwrap()),
+        Handle::Hidden => RowHandle::Int(catalog.allocate_row_ids(table.id, 1).unwrap() as i64),
         _ => encoder.handle(row, TimeZone::UTC).unwrap(),
     };
     let mut txn = catalog.store().begin(TxnOptions::default()).unwrap();

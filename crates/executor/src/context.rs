@@ -23,6 +23,8 @@ pub struct ExecContext<'a> {
     pub memory_limit_bytes: usize,
     /// `auto_increment_increment` and `auto_increment_offset`.
     pub auto_increment: (u64, u64),
+    /// `allow_auto_random_explicit_insert`.
+    pub explicit_auto_random: bool,
 }
 
 /// The tables that the server makes up. `rows` answers with batches that hold *all* columns of the table.

@@ -389,3 +389,67 @@ fn tables_without_a_primary_key() {
     assert_eq!(c.rows("select count(*) from t"), ["2"]);
     db.check("t");
 }
+
+/// The ids of rows by their last 58 bits, and in how many of AUTO_RANDOM's 32 shards they are.
+fn sequences_and_shards(ids: &[u64]) -> (Vec<u64>, usize) {
+    let mut sequences: Vec<u64> = ids.iter().map(|id| id & ((1 << 58) - 1)).collect();
+    sequences.sort_unstable();
+    let shards: std::collections::HashSet<u64> = ids.iter().map(|id| id >> 58).collect();
+    (sequences, shards.len())
+}
+
+#[test]
+fn auto_random_spreads_transactions_and_keeps_their_rows_together() {
+    let db = Db::with("create table t (id bigint primary key auto_random, a int)");
+    let mut c = db.conn();
+    let ids = |c: &mut support::Conn<'_>| -> Vec<u64> {
+        let rows = c.rows("select id from t");
+        rows.iter().map(|id| id.parse().unwrap()).collect()
+    };
+    c.exec("insert into t (a) values (1), (2), (3)");
+    let (sequences, shards) = sequences_and_shards(&ids(&mut c));
+    assert_eq!((sequences, shards), (vec![1, 2, 3], 1));
+    assert_eq!(c.last_insert_id, ids(&mut c)[0]);
+    for a in 4..=40 {
+        c.exec(&format!("insert into t values (null, {a})"));
+    }
+    let (sequences, shards) = sequences_and_shards(&ids(&mut c));
+    assert_eq!(sequences, (1..=40).collect::<Vec<u64>>());
+    assert!(shards > 8, "{shards} of 32 shards used by 38 transactions");
+    assert!(c.error("insert into t values (5, 5)").starts_with("8216 "));
+    c.explicit_auto_random = true;
+    c.exec("insert into t values (1000, 0)");
+    c.exec("insert into t (a) values (41)");
+    let (sequences, _) = sequences_and_shards(&ids(&mut c));
+    assert_eq!(sequences[40..], [1000, 1001]);
+    db.check("t");
+}
+
+#[test]
+fn hidden_row_ids_are_spread_where_the_table_says_so() {
+    let db = Db::with("create table t (a int, unique (a)) shard_row_id_bits = 4");
+    let mut c = db.conn();
+    for a in 0..30 {
+        c.exec(&format!("insert into t values ({a}), ({})", a + 100));
+    }
+    let schema = db.catalog.schema();
+    let range = catalog::layout::table_range(schema.table("d", "t").unwrap());
+    let ids: Vec<u64> = kv::Reader::scan_page(&db.store.latest(), &range, usize::MAX, false)
+        .unwrap()
+        .iter()
+        .map(|(key, _)| u64::from_be_bytes(key[key.len() - 8..].try_into().unwrap()) ^ (1 << 63))
+        .collect();
+    let mut sequences: Vec<u64> = ids.iter().map(|id| id & ((1 << 59) - 1)).collect();
+    sequences.sort_unstable();
+    assert_eq!(sequences, (1..=60).collect::<Vec<u64>>());
+    let shards: std::collections::HashSet<u64> = ids.iter().map(|id| id >> 59).collect();
+    assert!(
+        shards.len() > 4 && shards.iter().all(|&shard| shard < 16),
+        "{shards:?}"
+    );
+    db.check("t");
+    assert_eq!(
+        c.rows("select count(*), sum(a) from t where a > 100"),
+        ["29 3335"]
+    );
+}

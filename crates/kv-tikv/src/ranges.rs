@@ -144,13 +144,7 @@ impl Cluster {
     }
 
     /// A call that the stream of commands has no place for: seldom, and on a connection of its own.
-    pub fn call_store<Q, A>(
-        &self,
-        address: &str,
-        path: &'static str,
-        request: Q,
-        until: Until,
-    ) -> Result<A>
+    pub fn call_store<Q, A>(&self, address: &str, path: &'static str, request: Q, until: Until) -> Result<A>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,

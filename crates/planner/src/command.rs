@@ -105,6 +105,13 @@ pub enum Command {
     Flush {
         what: String,
     },
+    /// SPLIT TABLE.
+    SplitTable {
+        table: TableName,
+        /// An index's name; otherwise the rows are meant.
+        index: Option<String>,
+        points: SplitPoints<Expr>,
+    },
     LockTables {
         tables: Vec<TableToLock>,
     },
@@ -120,6 +127,19 @@ pub struct TableToLock {
     pub alias: String,
     /// WRITE; otherwise READ.
     pub write: bool,
+}
+
+/// Where SPLIT TABLE splits: by values of the leading parts of a key.
+#[derive(Debug, Clone)]
+pub enum SplitPoints<E> {
+    /// `BETWEEN (...) AND (...) REGIONS n`: into parts of equal size.
+    Between {
+        lower: Vec<E>,
+        upper: Vec<E>,
+        regions: u64,
+    },
+    /// `BY (...), ...`
+    By(Vec<Vec<E>>),
 }
 
 #[derive(Debug, Clone)]
@@ -195,6 +215,12 @@ pub enum Show {
         filter: ShowFilter,
     },
     CreateTable(TableName),
+    /// SHOW TABLE ... REGIONS.
+    Regions {
+        table: TableName,
+        index: Option<String>,
+        filter: ShowFilter,
+    },
     CreateDatabase {
         name: String,
         if_not_exists: bool,

@@ -289,6 +289,8 @@ fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Ta
         collation: definition.collation,
         comment: definition.comment,
         auto_increment_start: definition.auto_increment_start,
+        shard_row_id_bits: definition.shard_row_id_bits as u8,
+        pre_split_regions: definition.pre_split_regions as u8,
         created_us: 0,
         revision: 1,
         readable_from_ts: 0,
@@ -370,6 +372,9 @@ fn column_text(column: &Column) -> String {
     text += &format!(" default {:?}", column.default);
     if column.auto_increment {
         text += " auto_increment";
+    }
+    if let Some(random) = column.auto_random {
+        text += &format!(" auto_random({}, {})", random.shard_bits, random.range_bits);
     }
     if column.on_update_now {
         text += " on update now";

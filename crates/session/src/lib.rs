@@ -26,6 +26,7 @@ mod session;
 mod set;
 mod shared;
 mod show;
+mod split;
 mod statement;
 pub mod statistics;
 mod text;

@@ -302,6 +302,7 @@ impl Session {
             lock_wait: self.settings.innodb_lock_wait,
             memory_limit_bytes: self.settings.memory_limit_bytes,
             auto_increment: self.settings.auto_increment,
+            explicit_auto_random: self.settings.explicit_auto_random,
         }
     }
 

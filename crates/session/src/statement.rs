@@ -48,6 +48,9 @@ impl Session {
             Command::AdminCheckTable { tables } => Answer::of(self.admin_check(tables)),
             Command::CheckTable { tables } => Answer::Listing(self.check_tables(tables)),
             Command::AnalyzeTable { tables } => Answer::Listing(self.maintain(tables, "analyze", &[OK])),
+            Command::SplitTable { table, index, points } => {
+                Answer::Listing(self.split_table(table, index.as_deref(), points))
+            }
             Command::OptimizeTable { tables } => {
                 Answer::Listing(self.maintain(tables, "optimize", &OPTIMIZED))
             }

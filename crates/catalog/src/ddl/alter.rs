@@ -13,6 +13,7 @@ use crate::definition::{AlterChange, TableName};
 use crate::metadata_lock::ChangeLocks;
 use crate::model::{Index, IndexPart, SchemaState, Table};
 use crate::publish::{Change, Outcome};
+use crate::sharded_id;
 
 impl Catalog {
     pub(super) fn alter_table(
@@ -40,6 +41,7 @@ impl Catalog {
         locks: ChangeLocks,
     ) -> Result<Vec<Warning>> {
         let altered = alter(base, changes, ctx)?;
+        self.check_sequence_fits(base, &altered)?;
         if let Some(to) = &altered.rename
             && (&to.database, &to.name) != (&base.database, &base.name)
         {
@@ -52,7 +54,33 @@ impl Catalog {
         } else {
             self.alter_online(base, &altered, ctx, locks)?;
         }
+        if let Some(next) = altered.auto_random_base {
+            self.bump_auto_increment(&altered.table, next - 1)?;
+        }
         Ok(altered.warnings)
+    }
+
+    /// The ids given so far have to fit into what the new AUTO_RANDOM leaves for its sequence.
+    fn check_sequence_fits(&self, base: &Table, altered: &Altered) -> Result<()> {
+        let Some(at) = altered.table.id_column() else {
+            return Ok(());
+        };
+        let column = &altered.table.columns[at];
+        let Some(new) = column.auto_random else {
+            return Ok(());
+        };
+        let next = self.next_auto_increment(base)?;
+        if next <= new.layout(column.ty.unsigned).last() {
+            return Ok(());
+        }
+        let sequence_bits = u64::BITS - next.leading_zeros();
+        let range_bits = u32::from(new.range_bits) - u32::from(!column.ty.unsigned);
+        let most = range_bits.saturating_sub(sequence_bits) as u8;
+        Err(sharded_id::too_many_shard_bits(
+            most,
+            u64::from(new.shard_bits),
+            &column.name,
+        ))
     }
 
     /// Nobody uses the table meanwhile.

@@ -6,13 +6,14 @@
 
 use types::{Error, Result, TypeKind, Warning, errno};
 
-use super::create_table::settled_default;
+use super::create_table::{settled_default, shard_bits};
 use super::definition_check::check_table;
-use super::modify::{INSTEAD, RowCheck, compatible};
+use super::modify::{self, INSTEAD, RowCheck, compatible};
 use super::{DdlContext, indexes};
 use crate::default_value;
 use crate::definition::{AlterChange, IndexColumn, Position, TableName};
 use crate::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::sharded_id;
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 
@@ -33,6 +34,8 @@ pub(crate) struct Altered {
     pub rename: Option<TableName>,
     /// `AUTO_INCREMENT = n`.
     pub auto_increment: Option<u64>,
+    /// `AUTO_RANDOM_BASE = n`.
+    pub auto_random_base: Option<u64>,
     pub warnings: Vec<Warning>,
 }
 
@@ -83,6 +86,10 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
             AlterChange::AutoIncrement(next) if altered.table.auto_increment_column().is_some() => {
                 altered.auto_increment = Some((*next).max(1));
             }
+            AlterChange::AutoRandomBase(next) => {
+                altered.auto_random_base = Some(check_base(&altered.table, *next)?)
+            }
+            AlterChange::ShardRowIdBits(bits) => altered.table.shard_row_id_bits = shard_bits(*bits),
             AlterChange::RenameTable { to } => altered.rename = Some(to.clone()),
             _ => {}
         }
@@ -92,6 +99,22 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     warnings.retain(|w| !known.contains(w));
     altered.warnings = warnings;
     Ok(altered)
+}
+
+/// `AUTO_RANDOM_BASE = next`.
+fn check_base(table: &Table, next: u64) -> Result<u64> {
+    let Some(layout) = table.auto_random_layout() else {
+        return Err(sharded_id::invalid(
+            "alter auto_random_base of a non auto_random table",
+        ));
+    };
+    if next > layout.last() {
+        return Err(sharded_id::invalid(format!(
+            "alter auto_random_base to {next} overflows the incremental bits, max allowed base is {}",
+            layout.last()
+        )));
+    }
+    Ok(next.max(1))
 }
 
 fn cannot_drop(name: &str) -> Error {
@@ -220,6 +243,7 @@ impl<'a> Draft<'a> {
             nullable: new.nullable && !primary,
             ..new.clone()
         };
+        modify::check_auto_random(self.base, before, &new)?;
         let is_handle = self.base.handle == Handle::Integer { column: before };
         if is_handle && new.ty.kind == TypeKind::BigInt && new.ty.unsigned {
             // The keys of rows hold signed integers.
@@ -247,7 +271,7 @@ impl<'a> Draft<'a> {
     fn place_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
         for change in changes {
             let (placed, position) = match change {
-                AlterChange::AddColumn { column, position } => (self.new_column(column), position),
+                AlterChange::AddColumn { column, position } => (self.new_column(column)?, position),
                 AlterChange::ModifyColumn {
                     name,
                     position: Some(position),
@@ -271,11 +295,17 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn new_column(&mut self, column: &Column) -> DraftColumn {
+    fn new_column(&mut self, column: &Column) -> Result<DraftColumn> {
+        if column.auto_random.is_some() {
+            return Err(sharded_id::invalid(format!(
+                "unsupported add column '{}' constraint AUTO_RANDOM when altering '{}.{}'",
+                column.name, self.base.database, self.base.name
+            )));
+        }
         self.max_column_id += 1;
         let original_default = default_value::for_existing_rows(column, self.ctx.now_us, &self.ctx.time_zone);
         self.require_empty_for(column);
-        DraftColumn {
+        Ok(DraftColumn {
             column: Column {
                 id: self.max_column_id,
                 state: SchemaState::Public,
@@ -284,7 +314,7 @@ impl<'a> Draft<'a> {
                 ..column.clone()
             },
             before: None,
-        }
+        })
     }
 
     /// Existing rows cannot get every new column.
@@ -468,6 +498,7 @@ impl<'a> Draft<'a> {
             forgets_past: self.forgets_past,
             rename: None,
             auto_increment: None,
+            auto_random_base: None,
             warnings: Vec::new(),
         })
     }

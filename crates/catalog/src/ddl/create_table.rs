@@ -8,6 +8,7 @@ use crate::Catalog;
 use crate::definition::{TableDefinition, TableName};
 use crate::model::{Column, Default, Handle, Index, Schema, SchemaState, Table};
 use crate::publish::{Change, Outcome};
+use crate::sharded_id::SHARD_BITS_MAX;
 
 impl Catalog {
     pub(super) fn create_table(
@@ -49,14 +50,14 @@ impl Catalog {
         ctx: &DdlContext,
         build: impl FnOnce(&Schema) -> Result<(Table, Vec<Warning>)>,
     ) -> Result<Vec<Warning>> {
-        self.publish(|change: &mut Change<'_>| {
+        let (mut warnings, is_new) = self.publish(|change: &mut Change<'_>| {
             check_not_system(&change.schema, &name.database, ctx)?;
             check_table_name(&name.name)?;
             let exists = change.database(&name.database)?.table(&name.name).is_some();
             if exists && if_not_exists {
                 let message = format!("Table '{}' already exists", name.name);
                 let note = Warning::note(errno::ER_TABLE_EXISTS_ERROR, message);
-                return Ok(Outcome::Nothing(vec![note]));
+                return Ok(Outcome::Nothing((vec![note], false)));
             }
             let (mut table, warnings) = build(&change.schema)?;
             if exists {
@@ -65,8 +66,12 @@ impl Catalog {
             table.id = change.meta.next_id()?;
             table.readable_from_ts = change.ts;
             change.put_table(table)?;
-            Ok(Outcome::Done(warnings))
-        })
+            Ok(Outcome::Done((warnings, true)))
+        })?;
+        if is_new {
+            warnings.extend(self.pre_split(name, ctx));
+        }
+        Ok(warnings)
     }
 }
 
@@ -94,6 +99,8 @@ fn build(name: &TableName, definition: &TableDefinition, ctx: &DdlContext) -> Re
         comment: definition.comment.clone(),
         max_index_id: definition.indexes.len() as i64,
         auto_increment_start: definition.auto_increment_start.max(1),
+        shard_row_id_bits: shard_bits(definition.shard_row_id_bits),
+        pre_split_regions: 0,
         created_us: ctx.now_us,
         revision: 0,
         readable_from_ts: 0,
@@ -107,8 +114,26 @@ fn build(name: &TableName, definition: &TableDefinition, ctx: &DdlContext) -> Re
         index.id = id;
         index.state = SchemaState::Public;
     }
-    let warnings = check_table(&table)?;
+    table.pre_split_regions = pre_split_bits(&table, definition.pre_split_regions);
+    let mut warnings = check_table(&table)?;
+    if let Some(layout) = table.auto_random_layout() {
+        let times = format!("Available implicit allocation times: {}", layout.last());
+        warnings.push(Warning::note(errno::ER_UNKNOWN_ERROR, times));
+    }
     Ok((table, warnings))
+}
+
+/// `SHARD_ROW_ID_BITS = n`, brought within its limit as TiDB does.
+pub(super) fn shard_bits(written: u64) -> u8 {
+    u8::try_from(written).unwrap_or(u8::MAX).min(SHARD_BITS_MAX)
+}
+
+/// `PRE_SPLIT_REGIONS = n`: as many as there are shards at most; none in a table whose ids are not spread.
+fn pre_split_bits(table: &Table, written: u64) -> u8 {
+    let shards = table
+        .auto_random_layout()
+        .map_or(table.shard_row_id_bits, |layout| layout.shard_bits);
+    u8::try_from(written).unwrap_or(u8::MAX).min(shards)
 }
 
 /// `DEFAULT NULL` of a nullable column is what no clause means there.

@@ -4,7 +4,8 @@
 
 use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
 
-use crate::model::{Column, Index, IndexPart, Table};
+use crate::model::{Column, Handle, Index, IndexPart, Table};
+use crate::sharded_id;
 
 const NAME_CHARS_MAX: usize = 64;
 /// InnoDB's.
@@ -54,6 +55,8 @@ pub(crate) fn check_table(table: &Table) -> Result<Vec<Warning>> {
         || format!("Comment for table '{}'", table.name),
     )?;
     check_auto_increment(table)?;
+    check_auto_random(table)?;
+    check_sharding(table)?;
     let warnings = check_indexes(table)?;
     check_row_size(table)?;
     Ok(warnings)
@@ -116,8 +119,43 @@ fn check_auto_increment(table: &Table) -> Result<()> {
     Ok(())
 }
 
+/// An AUTO_RANDOM column is the one that the rows' keys begin with, and makes the table's only ids.
+fn check_auto_random(table: &Table) -> Result<()> {
+    let first = table.primary_parts().first().map(|part| part.column);
+    for (at, column) in table.columns.iter().enumerate() {
+        if column.auto_random.is_none() {
+            continue;
+        }
+        if first != Some(at) {
+            return Err(sharded_id::invalid(format!(
+                "column '{}' must be the first column in primary key",
+                column.name
+            )));
+        }
+        if table.auto_increment_column().is_some() {
+            return Err(Error::not_supported(
+                "AUTO_RANDOM and AUTO_INCREMENT in one table",
+                "use one of them",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Only hidden row ids can be spread by SHARD_ROW_ID_BITS. TiDB's error.
+fn check_sharding(table: &Table) -> Result<()> {
+    const ER_UNSUPPORTED_DDL_OPERATION: u16 = 8200;
+    if table.shard_row_id_bits == 0 || table.handle == Handle::Hidden {
+        return Ok(());
+    }
+    Err(Error::new(
+        ER_UNSUPPORTED_DDL_OPERATION,
+        "Unsupported shard_row_id_bits for table with primary key as row id",
+    ))
+}
+
 fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
-    let primary_handle = matches!(table.handle, crate::model::Handle::Integer { .. });
+    let primary_handle = matches!(table.handle, Handle::Integer { .. });
     if table.indexes.len() + usize::from(primary_handle) > INDEXES_MAX {
         return Err(Error::new(
             errno::ER_TOO_MANY_KEYS,

@@ -62,7 +62,7 @@ impl Catalog {
     /// The same definition under a new id, empty; ids start from 1 again, whatever CREATE TABLE said.
     pub(super) fn truncate_table(&self, name: &TableName, ctx: &DdlContext) -> Result<Vec<Warning>> {
         let table = |schema: &Schema| Ok(vec![changeable_table(schema, name, ctx)?.id]);
-        self.change_tables(ctx, table, |change| {
+        let mut warnings = self.change_tables(ctx, table, |change| {
             let old = change.table(&name.database, &name.name)?;
             let new = Table {
                 id: change.meta.next_id()?,
@@ -73,6 +73,8 @@ impl Catalog {
             change.drop_table(&old)?;
             change.put_table(new)?;
             Ok(Outcome::Done(Vec::new()))
-        })
+        })?;
+        warnings.extend(self.pre_split(name, ctx));
+        Ok(warnings)
     }
 }

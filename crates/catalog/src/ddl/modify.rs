@@ -5,7 +5,8 @@
 
 use types::{Error, Result, TypeKind};
 
-use crate::model::Column;
+use crate::model::{Column, Table};
+use crate::sharded_id;
 
 /// What has to hold for all rows before a change that leaves them alone may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,39 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Ve
         checks.push(RowCheck::NotZero);
     }
     Ok(checks)
+}
+
+/// What MODIFY and CHANGE may make of AUTO_RANDOM: nothing but more shards, and an AUTO_INCREMENT primary key may become one.
+/// The counter goes on, so that no id comes twice.
+///
+/// # Errors
+/// 8216, in TiDB's words.
+pub(crate) fn check_auto_random(table: &Table, before: usize, new: &Column) -> Result<()> {
+    let Some(old) = table.columns.get(before) else {
+        return Ok(());
+    };
+    let refused = match (old.auto_random, new.auto_random) {
+        (None, None) => return Ok(()),
+        (Some(_), None) => "adding/dropping/modifying auto_random is not supported",
+        (Some(old), Some(new)) if new.range_bits != old.range_bits => {
+            "alter the range bits of auto_random column is not supported"
+        }
+        (Some(old), Some(new)) if new.shard_bits < old.shard_bits => {
+            "decreasing auto_random shard bits is not supported"
+        }
+        (Some(_), Some(_)) if new.ty != old.ty => "modifying the auto_random column type is not supported",
+        (Some(_), Some(_)) => return Ok(()),
+        (None, Some(_)) if old.auto_increment && leads_primary_key(table, before) => return Ok(()),
+        (None, Some(_)) => "auto_random can only be converted from auto_increment clustered primary key",
+    };
+    Err(sharded_id::invalid(refused))
+}
+
+fn leads_primary_key(table: &Table, column: usize) -> bool {
+    table
+        .primary_parts()
+        .first()
+        .is_some_and(|part| part.column == column)
 }
 
 fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {

@@ -29,7 +29,7 @@ impl Catalog {
         };
         let id = altered.table.columns[at].id;
         let before = base.columns.iter().position(|c| c.id == id);
-        let is_new = before.is_none_or(|b| !base.columns[b].auto_increment);
+        let is_new = before.is_none_or(|b| !base.columns[b].makes_ids());
         if altered.auto_increment.is_none() && !is_new {
             return Ok(None);
         }

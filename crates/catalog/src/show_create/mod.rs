@@ -4,8 +4,10 @@ use functions::TimeZone;
 use types::{Charset, Collation, TypeKind};
 
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::sharded_id::AutoRandom;
 
-/// The statement that makes the table. `next_auto_increment` is the id the next row would get.
+/// The statement that makes the table, what only TiDB has in its comments. `next_auto_increment` is the id the next row
+/// would get, or its sequence number where the table has AUTO_RANDOM.
 /// Defaults of TIMESTAMP columns are shown in `time_zone`.
 pub fn table(table: &Table, next_auto_increment: Option<u64>, time_zone: &TimeZone) -> String {
     let mut lines: Vec<String> = table
@@ -28,17 +30,40 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, time_zone: &TimeZo
         identifier(&table.name),
         lines.join(",\n")
     );
-    if let Some(next) = next_auto_increment.filter(|&n| n > 1) {
+    let next = next_auto_increment.filter(|&n| n > 1);
+    let is_random = table.auto_random_layout().is_some();
+    if let Some(next) = next.filter(|_| !is_random) {
         text.push_str(&format!(" AUTO_INCREMENT={next}"));
     }
     text.push_str(&format!(" DEFAULT CHARSET={}", table.collation.charset().name()));
     if shows_collation(table.collation) {
         text.push_str(&format!(" COLLATE={}", table.collation.name()));
     }
+    if let Some(next) = next.filter(|_| is_random) {
+        text.push_str(&format!(" /*T![auto_rand_base] AUTO_RANDOM_BASE={next} */"));
+    }
+    text.push_str(&sharding(table));
     if !table.comment.is_empty() {
         text.push_str(&format!(" COMMENT={}", quoted(&table.comment)));
     }
     text
+}
+
+/// `/*T! SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=2 */`, as far as the table has them.
+fn sharding(table: &Table) -> String {
+    let options = [
+        ("SHARD_ROW_ID_BITS", table.shard_row_id_bits),
+        ("PRE_SPLIT_REGIONS", table.pre_split_regions),
+    ];
+    let shown: String = options
+        .iter()
+        .filter(|(_, bits)| *bits > 0)
+        .map(|(name, bits)| format!("{name}={bits} "))
+        .collect();
+    if shown.is_empty() {
+        return shown;
+    }
+    format!(" /*T! {shown}*/")
 }
 
 /// The statement that makes the database, with the comments that MySQL wraps its options in.
@@ -103,6 +128,14 @@ fn column(table: &Table, column: &Column, time_zone: &TimeZone) -> String {
     }
     if column.auto_increment {
         text.push_str(" AUTO_INCREMENT");
+    }
+    if let Some(random) = column.auto_random {
+        let range = match u64::from(random.range_bits) {
+            AutoRandom::RANGE_BITS_DEFAULT => String::new(),
+            bits => format!(", {bits}"),
+        };
+        let shards = random.shard_bits;
+        text.push_str(&format!(" /*T![auto_rand] AUTO_RANDOM({shards}{range}) */"));
     }
     if !column.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", quoted(&column.comment)));

@@ -1,9 +1,11 @@
-//! AUTO_INCREMENT ids of one statement.
+//! AUTO_INCREMENT and AUTO_RANDOM ids of one statement.
 //!
 //! Ids come from the catalog in blocks: all that the statement's remaining rows may need at once, so that the rows of one
 //! INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
 
 use catalog::model::Table;
+use catalog::sharded_id::{self, IdLayout};
+use kv::Timestamp;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
 
 use crate::context::ExecContext;
@@ -16,6 +18,11 @@ pub(super) struct AutoIncrement<'p> {
     /// Offset and type of the column.
     pub column: usize,
     ty: SqlType,
+    /// AUTO_RANDOM: how ids are made of the numbers that are counted, and when the transaction began. All else here is
+    /// about those numbers.
+    random: Option<(IdLayout, Timestamp)>,
+    /// The largest that can be given.
+    last: u64,
     zero_is_a_value: bool,
     /// The rest of the block: next id, and how many there are.
     next: u64,
@@ -26,12 +33,16 @@ pub(super) struct AutoIncrement<'p> {
 
 impl<'p> AutoIncrement<'p> {
     /// `None`: the table has no such column.
-    pub fn of(table: &'p Table, ctx: &ExecContext<'_>) -> Option<Self> {
-        let column = table.columns.iter().position(|c| c.auto_increment)?;
+    pub fn of(table: &'p Table, start_ts: Timestamp, ctx: &ExecContext<'_>) -> Option<Self> {
+        let column = table.id_column()?;
+        let ty = table.columns.get(column)?.ty;
+        let layout = table.auto_random_layout();
         Some(Self {
             table,
             column,
-            ty: table.columns.get(column)?.ty,
+            ty,
+            random: layout.map(|layout| (layout, start_ts)),
+            last: layout.map_or_else(|| largest(&ty), IdLayout::last),
             zero_is_a_value: ctx.eval.sql_mode.no_auto_value_on_zero,
             next: 0,
             left: 0,
@@ -49,6 +60,17 @@ impl<'p> AutoIncrement<'p> {
         }
     }
 
+    /// Fails where a row may not bring its own id.
+    pub fn check_explicit(&self, ctx: &ExecContext<'_>) -> Result<()> {
+        if self.random.is_none() || ctx.explicit_auto_random {
+            return Ok(());
+        }
+        Err(sharded_id::invalid(
+            "Explicit insertion on auto_random column is disabled. \
+             Try to set @@allow_auto_random_explicit_insert = true.",
+        ))
+    }
+
     /// The next id. `rows`: how many rows of the statement are still to come, this one included.
     pub fn generate(&mut self, rows: usize, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
         let (increment, offset) = ctx.auto_increment;
@@ -61,7 +83,7 @@ impl<'p> AutoIncrement<'p> {
             self.left = count;
         }
         let id = self.next;
-        if id > largest(&self.ty) {
+        if id > self.last {
             return Err(exhausted());
         }
         self.left -= 1;
@@ -69,6 +91,10 @@ impl<'p> AutoIncrement<'p> {
             Some(next) => self.next = next,
             None => self.left = 0,
         }
+        let id = match self.random {
+            Some((layout, start_ts)) => layout.id(start_ts, id),
+            None => id,
+        };
         Ok((id, value_of(id, &self.ty)))
     }
 
@@ -81,6 +107,7 @@ impl<'p> AutoIncrement<'p> {
             Value::Decimal(id) => id.to_u64().unwrap_or(0),
             _ => 0,
         };
+        let id = self.random.map_or(id, |(layout, _)| layout.sequence_of(id));
         self.explicit = self.explicit.max(id);
         if self.left > 0 && id >= self.next {
             self.left = 0;

@@ -12,14 +12,14 @@ use crate::dml::warn;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ColumnDefault {
     Value(Value),
-    /// The next AUTO_INCREMENT id.
+    /// The next id of AUTO_INCREMENT or AUTO_RANDOM.
     Generated,
     /// NOT NULL without a DEFAULT clause: error 1364, or a warning and the type's own default.
     Missing,
 }
 
 pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
-    if column.auto_increment {
+    if column.makes_ids() {
         return Ok(ColumnDefault::Generated);
     }
     Ok(match &column.default {

@@ -36,7 +36,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         plan,
         ctx,
         indexes: maker.touched_by(&touched),
-        ids: AutoIncrement::of(table, ctx).filter(|ids| assigned.contains(&ids.column)),
+        ids: AutoIncrement::of(table, txn.start_ts(), ctx).filter(|ids| assigned.contains(&ids.column)),
         on_update,
         result: DmlResult::default(),
     };

@@ -31,6 +31,7 @@ pub struct Conn<'d> {
     pub lock_wait: Duration,
     pub memory_limit_bytes: usize,
     pub auto_increment: (u64, u64),
+    pub explicit_auto_random: bool,
     pub interrupt: Arc<Interrupt>,
     pub last_insert_id: u64,
     /// What the last statement warned of: `code message`.
@@ -101,6 +102,7 @@ impl Db {
             lock_wait: Duration::from_millis(200),
             memory_limit_bytes: 64 << 20,
             auto_increment: (1, 1),
+            explicit_auto_random: false,
             interrupt: Interrupt::new(),
             last_insert_id: 0,
             warnings: Vec::new(),
@@ -176,6 +178,7 @@ impl Conn<'_> {
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,
             auto_increment: self.auto_increment,
+            explicit_auto_random: self.explicit_auto_random,
         }
     }
 

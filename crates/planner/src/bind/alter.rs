@@ -2,6 +2,7 @@
 
 use catalog::definition::{AlterChange, Ddl, IndexColumn, Position};
 use catalog::model::Table;
+use catalog::sharded_id;
 use types::{Collation, Error, Result, errno};
 
 use super::Binder;
@@ -130,6 +131,9 @@ impl Binder<'_> {
                 format!("Invalid default value for '{column}'"),
             ));
         }
+        if clause.is_some() && definition.auto_random.is_some() {
+            return Err(sharded_id::invalid("auto_random is incompatible with default"));
+        }
         let default = clause
             .map(|clause| {
                 self.definition_default(&definition.name, definition.ty, clause, definition.nullable)
@@ -149,6 +153,14 @@ impl Binder<'_> {
     ) -> Result<()> {
         self.check_engine(options, &table.name)?;
         changes.extend(options.auto_increment.map(AlterChange::AutoIncrement));
+        changes.extend(options.auto_random_base.map(AlterChange::AutoRandomBase));
+        changes.extend(options.shard_row_id_bits.map(AlterChange::ShardRowIdBits));
+        if options.pre_split_regions.is_some() {
+            return Err(Error::not_supported(
+                "ALTER TABLE ... PRE_SPLIT_REGIONS",
+                "use SPLIT TABLE",
+            ));
+        }
         changes.extend(options.comment.clone().map(AlterChange::Comment));
         let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
         changes.extend(collation.map(AlterChange::DefaultCollation));

@@ -1,6 +1,7 @@
 //! Column definitions: types with their limits, attributes, defaults.
 
 use catalog::model::{Column, Default, SchemaState};
+use catalog::sharded_id::{self, AutoRandom};
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::Binder;
@@ -33,6 +34,7 @@ impl Binder<'_> {
         if definition.auto_increment {
             check_auto_increment(definition, &ty)?;
         }
+        let auto_random = auto_random(definition, &ty)?;
         let default = match &definition.default {
             Some(clause) => self.definition_default(name, ty, clause, nullable)?,
             None => Default::None,
@@ -56,6 +58,7 @@ impl Binder<'_> {
             default,
             on_update_now: definition.on_update.is_some(),
             auto_increment: definition.auto_increment,
+            auto_random,
             comment: definition.comment.clone().unwrap_or_default(),
             state: SchemaState::Public,
             original_default: None,
@@ -192,6 +195,29 @@ fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<(
         ));
     }
     Ok(())
+}
+
+/// AUTO_RANDOM of a column, with TiDB's errors about what cannot have it.
+fn auto_random(definition: &ColumnDefinition, ty: &SqlType) -> Result<Option<AutoRandom>> {
+    let Some((shard_bits, range_bits)) = definition.auto_random else {
+        return Ok(None);
+    };
+    if ty.kind != TypeKind::BigInt {
+        let name = ty.column_type();
+        let name = name.split(['(', ' ']).next().unwrap_or_default();
+        return Err(sharded_id::invalid(format!(
+            "auto_random option must be defined on `bigint` column, but not on `{name}` column"
+        )));
+    }
+    if definition.auto_increment {
+        return Err(sharded_id::invalid(
+            "auto_random is incompatible with auto_increment",
+        ));
+    }
+    if definition.default.is_some() {
+        return Err(sharded_id::invalid("auto_random is incompatible with default"));
+    }
+    AutoRandom::new(shard_bits, range_bits, ty.unsigned, &definition.name).map(Some)
 }
 
 /// Error 1063.

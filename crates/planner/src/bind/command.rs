@@ -9,7 +9,7 @@ use super::Binder;
 use super::expr::Context;
 use super::scope::NoNames;
 use crate::ast::{self, GrantTarget, Maintenance, SetClause, ShowStatement, Statement, Target};
-use crate::command::{Command, ExplainFormat, Explained, SetItem, Show, TableToLock};
+use crate::command::{Command, ExplainFormat, Explained, SetItem, Show, SplitPoints, TableToLock};
 use crate::env::Bound;
 
 impl Binder<'_> {
@@ -46,6 +46,11 @@ impl Binder<'_> {
                     Maintenance::Repair => Command::RepairTable { tables },
                 })
             }
+            Statement::SplitTable { table, index, points } => Ok(Command::SplitTable {
+                table: self.table_name(table)?,
+                index: index.clone(),
+                points: self.split_points(points)?,
+            }),
             Statement::LockTables(tables) => {
                 let mut named = Vec::with_capacity(tables.len());
                 for locked in tables {
@@ -77,6 +82,24 @@ impl Binder<'_> {
     /// An expression without columns.
     fn free(&self, expr: &ast::Expr) -> Result<Expr> {
         self.scalar(expr, &Context::of(&NoNames))
+    }
+
+    fn split_points(&self, points: &SplitPoints<ast::Expr>) -> Result<SplitPoints<Expr>> {
+        let bound = |values: &Vec<ast::Expr>| values.iter().map(|value| self.free(value)).collect();
+        Ok(match points {
+            SplitPoints::Between {
+                lower,
+                upper,
+                regions,
+            } => SplitPoints::Between {
+                lower: bound(lower)?,
+                upper: bound(upper)?,
+                regions: *regions,
+            },
+            SplitPoints::By(points) => {
+                SplitPoints::By(points.iter().map(bound).collect::<Result<Vec<Vec<Expr>>>>()?)
+            }
+        })
     }
 
     fn set_item(&self, clause: &SetClause) -> Result<SetItem> {
@@ -142,6 +165,11 @@ impl Binder<'_> {
                     },
                 }
             }
+            ShowStatement::Regions { table, index, filter } => Show::Regions {
+                table: self.table_name(table)?,
+                index: index.clone(),
+                filter: filter.clone(),
+            },
             ShowStatement::OfTable {
                 target,
                 table,

@@ -99,6 +99,13 @@ impl Binder<'_> {
             builder.index(definition)?;
         }
         let (builder, handle) = builder.finish()?;
+        let options = &create.options;
+        let is_random = builder.columns.iter().any(|column| column.auto_random.is_some());
+        let start = if is_random {
+            options.auto_random_base
+        } else {
+            options.auto_increment
+        };
         Ok(Ddl::CreateTable {
             name,
             definition: TableDefinition {
@@ -106,8 +113,10 @@ impl Binder<'_> {
                 indexes: builder.indexes,
                 handle,
                 collation,
-                comment: create.options.comment.clone().unwrap_or_default(),
-                auto_increment_start: create.options.auto_increment.unwrap_or(1).max(1),
+                comment: options.comment.clone().unwrap_or_default(),
+                auto_increment_start: start.unwrap_or(1).max(1),
+                shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
+                pre_split_regions: options.pre_split_regions.unwrap_or(0),
             },
             if_not_exists: create.if_not_exists,
         })

@@ -1,5 +1,6 @@
 //! CREATE TABLE, CREATE and DROP INDEX: columns, indexes.
 
+use catalog::sharded_id::AutoRandom;
 use types::{Error, Result, errno};
 
 use super::ast::{
@@ -113,6 +114,9 @@ impl Parser<'_> {
         };
         self.index_type()?;
         self.index_parts(&mut index)?;
+        if kind == IndexKind::Primary {
+            self.clustered()?;
+        }
         Ok(Some(index))
     }
 
@@ -211,6 +215,7 @@ impl Parser<'_> {
             default: None,
             on_update: None,
             auto_increment: is_serial,
+            auto_random: None,
             primary: false,
             unique: is_serial,
             comment: None,
@@ -234,12 +239,15 @@ impl Parser<'_> {
             };
         } else if self.eat("AUTO_INCREMENT") {
             column.auto_increment = true;
+        } else if self.eat("AUTO_RANDOM") {
+            column.auto_random = Some(self.auto_random_bits()?);
         } else if self.eat_all(&["SERIAL", "DEFAULT", "VALUE"]) {
             column.auto_increment = true;
             column.unique = true;
             column.nullable = Some(false);
         } else if self.eat_all(&["PRIMARY", "KEY"]) || self.eat("KEY") {
             column.primary = true;
+            self.clustered()?;
         } else if self.eat("UNIQUE") {
             self.eat("KEY");
             column.unique = true;
@@ -263,6 +271,31 @@ impl Parser<'_> {
             return self.refuse_column_attribute();
         }
         Ok(true)
+    }
+
+    /// `[(shard bits[, range bits])]` of AUTO_RANDOM.
+    fn auto_random_bits(&mut self) -> Result<(u64, u64)> {
+        let mut bits = (AutoRandom::SHARD_BITS_DEFAULT, AutoRandom::RANGE_BITS_DEFAULT);
+        if self.eat_kind(Kind::LeftParen) {
+            bits.0 = self.unsigned()?;
+            if self.eat_kind(Kind::Comma) {
+                bits.1 = self.unsigned()?;
+            }
+            self.expect_kind(Kind::RightParen)?;
+        }
+        Ok(bits)
+    }
+
+    /// TiDB's `CLUSTERED` behind a primary key, which says what is so anyway.
+    fn clustered(&mut self) -> Result<()> {
+        if self.is("NONCLUSTERED") {
+            return Err(Error::not_supported(
+                "NONCLUSTERED primary keys",
+                "rows are stored by their primary key: make it a UNIQUE KEY of NOT NULL columns, and leave PRIMARY KEY out",
+            ));
+        }
+        self.eat("CLUSTERED");
+        Ok(())
     }
 
     fn refuse_column_attribute(&self) -> Result<bool> {

@@ -11,6 +11,9 @@ use super::token::{Kind, Token};
 /// The version that `/*!NNNNN ... */` comments are compared with: their content is read when it is not newer.
 const VERSION: u32 = 80_033;
 
+/// What of TiDB's own is here, by the names that its comments have for it.
+const TIDB_FEATURES: &[&str] = &["auto_rand", "auto_rand_base", "clustered_index"];
+
 type IsDigit = fn(&u8) -> bool;
 
 /// Reads tokens from a text. Small and `Copy`, so that looking ahead is copying.
@@ -20,7 +23,7 @@ pub struct Lexer<'a> {
     at: usize,
     ansi_quotes: bool,
     backslash_escapes: bool,
-    /// Inside a `/*! ... */` whose content is read.
+    /// Inside a `/*! ... */` or `/*T! ... */` whose content is read.
     in_version_comment: bool,
     /// The last token was a name directly followed by a point: what follows the point is a name, `t.1a` too.
     after_qualifier: bool,
@@ -118,6 +121,13 @@ impl<'a> Lexer<'a> {
 
     fn enter_comment(&mut self) -> Result<(), usize> {
         let start = self.at;
+        if !self.in_version_comment
+            && let Some(content) = self.tidb_comment(start)
+        {
+            self.at = content;
+            self.in_version_comment = true;
+            return Ok(());
+        }
         if self.byte(start + 2) == b'!' && !self.in_version_comment {
             let digits = self.digits(start + 3) - (start + 3);
             // Five or six digits are a version; fewer are part of the statement.
@@ -138,6 +148,21 @@ impl<'a> Lexer<'a> {
         };
         self.at = start + 2 + length;
         Ok(())
+    }
+
+    /// Where the content begins of a comment that TiDB reads and MySQL does not: `/*T! ... */`, or
+    /// `/*T![feature,...] ... */` where all the features are there.
+    fn tidb_comment(&self, start: usize) -> Option<usize> {
+        let rest = self.text.get(start..)?;
+        let content = rest.strip_prefix("/*T!")?;
+        let Some(list) = content.strip_prefix('[') else {
+            return Some(start + "/*T!".len());
+        };
+        let length = list.find(']')?;
+        let known = list[..length]
+            .split(',')
+            .all(|feature| TIDB_FEATURES.contains(&feature.trim()));
+        known.then(|| start + "/*T![".len() + length + 1)
     }
 
     fn digits(&self, mut at: usize) -> usize {
@@ -411,6 +436,11 @@ mod tests {
             ]
         );
         assert_eq!(tokens("1 /* x").last(), Some(&(Bad, "/* x")));
+        assert_eq!(
+            tokens("1 /*T! 2 */ /*T![auto_rand,clustered_index] 3 */ /*T![ttl] 4 */ /*T 5 */ /*T![ 6 */ 7"),
+            [(Integer, "1"), (Integer, "2"), (Integer, "3"), (Integer, "7")]
+        );
+        assert_eq!(tokens("1 /*T! 2").last(), Some(&(Bad, "")));
     }
 
     #[test]

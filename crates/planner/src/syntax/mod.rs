@@ -27,6 +27,7 @@ mod raw_bytes;
 mod select;
 mod set;
 mod show;
+mod split_table;
 mod statement;
 mod table_options;
 mod token;

@@ -57,6 +57,9 @@ impl Parser<'_> {
         if self.eat("CREATE") {
             return self.show_create();
         }
+        if self.eat("TABLE") {
+            return self.show_regions();
+        }
         if let Some(statement) = self.show_variables()? {
             return Ok(statement);
         }
@@ -186,6 +189,18 @@ impl Parser<'_> {
             ));
         }
         self.fail()
+    }
+
+    /// `SHOW TABLE t [INDEX i] REGIONS`, as TiDB has it; TABLE taken.
+    fn show_regions(&mut self) -> Result<ShowStatement> {
+        let table = self.object_name()?;
+        let index = self.index_to_split()?;
+        self.expect("REGIONS")?;
+        Ok(ShowStatement::Regions {
+            table,
+            index,
+            filter: self.show_filter()?,
+        })
     }
 
     fn show_variables(&mut self) -> Result<Option<ShowStatement>> {

@@ -88,6 +88,7 @@ impl Parser<'_> {
             "optimize" => self.table_maintenance(Maintenance::Optimize),
             "repair" => self.table_maintenance(Maintenance::Repair),
             "flush" => self.flush(),
+            "split" => self.split_table(),
             "lock" => self.lock_tables(),
             "unlock" => self.unlock_tables(),
             "prepare" => self.prepare().map(command),

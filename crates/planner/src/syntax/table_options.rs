@@ -63,6 +63,15 @@ impl Parser<'_> {
         } else if self.eat("AUTO_INCREMENT") {
             self.eat_kind(Kind::Equal);
             options.auto_increment = Some(self.unsigned()?);
+        } else if self.eat("AUTO_RANDOM_BASE") {
+            self.eat_kind(Kind::Equal);
+            options.auto_random_base = Some(self.unsigned()?);
+        } else if self.eat("SHARD_ROW_ID_BITS") {
+            self.eat_kind(Kind::Equal);
+            options.shard_row_id_bits = Some(self.unsigned()?);
+        } else if self.eat("PRE_SPLIT_REGIONS") {
+            self.eat_kind(Kind::Equal);
+            options.pre_split_regions = Some(self.unsigned()?);
         } else if self.eat("COMMENT") {
             self.eat_kind(Kind::Equal);
             options.comment = Some(self.text_literal()?);

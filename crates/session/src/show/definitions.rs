@@ -10,7 +10,7 @@ impl Session {
     pub(super) fn show_create_table(&self, name: &TableName) -> Result<Listing> {
         let table = self.table(name)?;
         self.check_locked_table(&table, catalog::metadata_lock::Use::Read)?;
-        let next_id = if table.columns.iter().any(|c| c.auto_increment) {
+        let next_id = if table.id_column().is_some() {
             Some(self.shared.catalog.next_auto_increment(&table)?)
         } else {
             None

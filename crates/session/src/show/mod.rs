@@ -31,6 +31,9 @@ impl Session {
                 self.filtered(self.show_columns(table, *full)?, filter, eval)
             }
             Show::Index { table, filter } => self.filtered(self.show_index(table)?, filter, eval),
+            Show::Regions { table, index, filter } => {
+                self.filtered(self.show_regions(table, index.as_deref())?, filter, eval)
+            }
             Show::CreateTable(table) => self.show_create_table(table),
             Show::CreateDatabase { name, if_not_exists } => self.show_create_database(name, *if_not_exists),
             Show::Variables { global, filter } => self.filtered(self.show_variables(*global), filter, eval),

@@ -99,6 +99,7 @@ type Row = (&'static str, Scope, Kind, &'static str, Effect);
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
+    ("allow_auto_random_explicit_insert", Both, Kind::Bool, "OFF", Live),
     ("auto_increment_increment", Both, Kind::Int(1, 65535), "1", Live),
     ("auto_increment_offset", Both, Kind::Int(1, 65535), "1", Live),
     ("autocommit", Both, Kind::Bool, "ON", Live),
@@ -285,6 +286,8 @@ const ROWS: &[Row] = &[
     ("thread_cache_size", Global, Kind::Int(0, 16384), "9", Hint),
     ("thread_handling", Global, Kind::Text, "one-thread-per-connection", Fixed),
     ("thread_stack", Global, Kind::Int(131072, 18446744073709550592), "1048576", Fixed),
+    ("tidb_wait_split_region_finish", Session, Kind::Bool, "ON", Live),
+    ("tidb_wait_split_region_timeout", Session, Kind::Int(1, 2147483647), "300", Live),
     ("time_zone", Both, Kind::TimeZone, "SYSTEM", Live),
     ("timestamp", Session, Kind::Double, "0", Live),
     ("tls_version", Global, Kind::Text, "TLSv1.2,TLSv1.3", Fixed),

@@ -31,6 +31,7 @@ pub struct Settings {
     pub collation_database: Collation,
     pub collation_server: Collation,
     pub auto_increment: (u64, u64),
+    pub explicit_auto_random: bool,
     pub div_precision_increment: u8,
     pub innodb_lock_wait: Duration,
     pub metadata_lock_wait: Duration,
@@ -44,6 +45,8 @@ pub struct Settings {
     pub wait_timeout: Duration,
     /// Overrides the planner's choice of executor.
     pub route: Option<Route>,
+    /// How long SPLIT TABLE waits for the new regions to find their places.
+    pub split_wait: Duration,
     pub safe_updates: bool,
     pub select_limit: u64,
     pub notes: bool,
@@ -96,6 +99,7 @@ impl Settings {
             collation_connection: collation("collation_connection"),
             collation_database: collation("collation_database"),
             collation_server: collation("collation_server"),
+            explicit_auto_random: on("allow_auto_random_explicit_insert"),
             auto_increment: (
                 integer("auto_increment_increment"),
                 integer("auto_increment_offset"),
@@ -115,6 +119,10 @@ impl Settings {
                 "analytical" => Some(Route::Analytical),
                 _ => None,
             },
+            split_wait: crate::split::wait(
+                on("tidb_wait_split_region_finish"),
+                integer("tidb_wait_split_region_timeout"),
+            ),
             safe_updates: on("sql_safe_updates"),
             select_limit: integer("sql_select_limit"),
             notes: on("sql_notes"),

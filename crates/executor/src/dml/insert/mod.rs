@@ -38,7 +38,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         table,
         plan,
         ctx,
-        rows: RowMaker::new(plan, &maker, ctx)?,
+        rows: RowMaker::new(plan, &maker, txn.start_ts(), ctx)?,
         on_duplicate: match &plan.mode {
             InsertMode::Update(assignments) => {
                 Some(OnDuplicate::new(table, assignments, &maker, plan.ignore)?)
@@ -131,7 +131,7 @@ impl Insert<'_> {
     /// Writes some rows, in order.
     fn write(&mut self, rows: Vec<NewRow>, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
-        let images = self.images(&rows, writer.maker)?;
+        let images = self.images(&rows, writer)?;
         match self.plan.mode {
             InsertMode::Insert if !self.plan.ignore => writer.expect_new(&images)?,
             InsertMode::Insert => writer.lock_images(&images, false)?,
@@ -145,14 +145,16 @@ impl Insert<'_> {
         Ok(())
     }
 
-    fn images(&self, rows: &[NewRow], maker: &ImageMaker<'_>) -> Result<Vec<Image>> {
+    fn images(&self, rows: &[NewRow], writer: &Writer<'_, '_>) -> Result<Vec<Image>> {
+        let maker = writer.maker;
         let mut hidden = match self.table.handle {
             Handle::Hidden if !rows.is_empty() => {
                 let first = self
                     .ctx
                     .catalog
                     .allocate_row_ids(self.table.id, rows.len() as u64)?;
-                Some(first..)
+                let (layout, start_ts) = (self.table.row_id_layout(), writer.txn.start_ts());
+                Some((first..).map(move |sequence| layout.id(start_ts, sequence) as i64))
             }
             _ => None,
         };

@@ -100,7 +100,7 @@ impl<'p> OnDuplicate<'p> {
             return Ok(Changed::default());
         }
         writer.update(&old_image, new_image)?;
-        let id = self.table.columns.iter().position(|c| c.auto_increment);
+        let id = self.table.id_column();
         Ok(Changed {
             affected: 2,
             matched: 2,

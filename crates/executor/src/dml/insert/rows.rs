@@ -3,6 +3,7 @@
 use arrow::record_batch::RecordBatch;
 use catalog::model::{Column, Table};
 use functions::{Expr, eval_row};
+use kv::Timestamp;
 use planner::plan::{InsertPlan, QueryPlan};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
@@ -35,7 +36,12 @@ pub(super) struct RowMaker<'p> {
 }
 
 impl<'p> RowMaker<'p> {
-    pub fn new(plan: &'p InsertPlan, maker: &ImageMaker<'_>, ctx: &'p ExecContext<'p>) -> Result<Self> {
+    pub fn new(
+        plan: &'p InsertPlan,
+        maker: &ImageMaker<'_>,
+        start_ts: Timestamp,
+        ctx: &'p ExecContext<'p>,
+    ) -> Result<Self> {
         let table: &Table = &plan.table;
         let mut template = Vec::with_capacity(table.columns.len());
         let mut missing = Vec::new();
@@ -61,7 +67,7 @@ impl<'p> RowMaker<'p> {
             ctx,
             template,
             missing,
-            ids: AutoIncrement::of(table, ctx),
+            ids: AutoIncrement::of(table, start_ts, ctx),
             nulls: null_rule(plan, ctx),
             row_number: 0,
         })
@@ -116,7 +122,7 @@ impl<'p> RowMaker<'p> {
             .collect()
     }
 
-    /// The AUTO_INCREMENT column's value.
+    /// The AUTO_INCREMENT or AUTO_RANDOM column's value.
     pub fn id_of<'r>(&self, row: &'r [Value]) -> Option<&'r Value> {
         row.get(self.ids.as_ref()?.column)
     }
@@ -137,8 +143,8 @@ impl<'p> RowMaker<'p> {
     }
 
     fn converted(&self, value: Value, from: &SqlType, column: &Column) -> Result<Value> {
-        // A NULL for the AUTO_INCREMENT column asks for an id, and is none.
-        if value.is_null() && column.auto_increment {
+        // A NULL for the AUTO_INCREMENT or AUTO_RANDOM column asks for an id, and is none.
+        if value.is_null() && column.makes_ids() {
             return Ok(value);
         }
         let target = Target {
@@ -170,6 +176,7 @@ impl<'p> RowMaker<'p> {
                 *slot = value;
                 generated = Some(id);
             } else {
+                ids.check_explicit(self.ctx)?;
                 ids.note(slot);
             }
         }

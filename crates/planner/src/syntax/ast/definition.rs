@@ -32,6 +32,8 @@ pub struct ColumnDefinition {
     /// `ON UPDATE CURRENT_TIMESTAMP(n)`: the precision written.
     pub on_update: Option<u8>,
     pub auto_increment: bool,
+    /// `AUTO_RANDOM(shard bits, range bits)`, what was not written filled in.
+    pub auto_random: Option<(u64, u64)>,
     pub primary: bool,
     pub unique: bool,
     pub comment: Option<String>,
@@ -123,6 +125,9 @@ pub struct IndexPart {
 pub struct TableOptions {
     pub engine: Option<String>,
     pub auto_increment: Option<u64>,
+    pub auto_random_base: Option<u64>,
+    pub shard_row_id_bits: Option<u64>,
+    pub pre_split_regions: Option<u64>,
     pub comment: Option<String>,
     pub charset: Option<String>,
     pub collation: Option<String>,

@@ -20,7 +20,7 @@ pub use query::{
 pub use show::{ShowStatement, Target};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
-use crate::command::{Command, ExplainFormat, VariableScope};
+use crate::command::{Command, ExplainFormat, SplitPoints, VariableScope};
 
 /// `[database.]name` of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +95,11 @@ pub enum Statement {
     TableMaintenance {
         action: Maintenance,
         tables: Vec<ObjectName>,
+    },
+    SplitTable {
+        table: ObjectName,
+        index: Option<String>,
+        points: SplitPoints<Expr>,
     },
     LockTables(Vec<LockedTable>),
     Do(Vec<Expr>),

@@ -21,6 +21,11 @@ pub enum ShowStatement {
         full: bool,
         filter: ShowFilter,
     },
+    Regions {
+        table: ObjectName,
+        index: Option<String>,
+        filter: ShowFilter,
+    },
 }
 
 /// What is shown of a database or a table.
