@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	certmanager "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -113,21 +112,11 @@ func drains(root string, spec *core.PodSpec) error {
 	if err != nil {
 		return err
 	}
-	container := spec.Containers[0]
-	var before time.Duration
-	if hook := container.Lifecycle; hook != nil && hook.PreStop != nil && hook.PreStop.Exec != nil {
-		command := hook.PreStop.Exec.Command
-		seconds, err := strconv.Atoi(command[len(command)-1])
-		if err != nil {
-			return fmt.Errorf("preStop: %w", err)
-		}
-		before = time.Duration(seconds) * time.Second
-	}
 	grace := time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
-	if grace < before+drain+afterDrain {
-		return fmt.Errorf("terminationGracePeriodSeconds: draining may take %s", before+drain+afterDrain)
+	if grace < drain+afterDrain {
+		return fmt.Errorf("terminationGracePeriodSeconds: draining may take %s", drain+afterDrain)
 	}
-	live := container.LivenessProbe
+	live := spec.Containers[0].LivenessProbe
 	if patience := time.Duration(live.FailureThreshold*live.PeriodSeconds) * time.Second; patience < drain+afterDrain {
 		return fmt.Errorf("livenessProbe: kills a node that drains after %s", patience)
 	}

@@ -18,19 +18,27 @@ import (
 // off, and closing the store.
 const afterDrain = 10 * time.Second
 
-var drainSeconds = regexp.MustCompile(`(?m)^drain_seconds = ([0-9]+)$`)
+var drainSeconds = regexp.MustCompile(`(?m)^(?:delay|drain)_seconds = ([0-9]+)$`)
 
+// drainTime is what a configuration gives a node from SIGTERM until its last transactions are cut off.
 func drainTime(configuration string) (time.Duration, error) {
 	text, err := os.ReadFile(configuration)
 	if err != nil {
 		return 0, err
 	}
-	found := drainSeconds.FindSubmatch(text)
-	if found == nil {
-		return 0, fmt.Errorf("%s: no drain_seconds", configuration)
+	found := drainSeconds.FindAllSubmatch(text, -1)
+	if len(found) != 2 {
+		return 0, fmt.Errorf("%s: delay_seconds and drain_seconds are expected", configuration)
 	}
-	seconds, err := strconv.Atoi(string(found[1]))
-	return time.Duration(seconds) * time.Second, err
+	var sum time.Duration
+	for _, key := range found {
+		seconds, err := strconv.Atoi(string(key[1]))
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(seconds) * time.Second
+	}
+	return sum, nil
 }
 
 func matches(selector *meta.LabelSelector, have map[string]string) error {

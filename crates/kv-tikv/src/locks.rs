@@ -131,9 +131,14 @@ impl ClusterLocks {
         !self.in_doubt.is_empty()
     }
 
-    /// Everything that may be locked.
-    pub fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.keys.iter().chain(&self.in_doubt)
+    /// What is locked for certain, the primary among it.
+    pub fn locked(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.keys.iter()
+    }
+
+    /// What may be locked.
+    pub fn in_doubt(&self) -> &[Vec<u8>] {
+        &self.in_doubt
     }
 
     /// Locks keys (with their prefix, none twice, none locked before); what became of each that is settled is put into

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 const BATCH: Batch = Batch {
     items_max: 256,
     bytes_max: 256 << 10,
+    interruptible: true,
 };
 
 const SPLIT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -64,8 +64,9 @@ impl Stores {
             address: found.address,
             connections,
         });
-        self.stores.write().insert(id, Arc::clone(&store));
-        Ok(Some(store))
+        // Whoever was faster may have commands on their way; they would be lost with his connections.
+        let mut stores = self.stores.write();
+        Ok(Some(Arc::clone(stores.entry(id).or_insert(store))))
     }
 
     /// It may have moved to another address.

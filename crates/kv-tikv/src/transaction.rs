@@ -458,23 +458,26 @@ impl TikvTransaction {
             return Err(failure::locks_lost());
         }
         let (start_ts, for_update_ts, primary) = (locks.start_ts, locks.for_update_ts, locks.primary.clone());
-        let position = writes.binary_search_by(|write| write.key.cmp(&primary));
-        if let Err(position) = position {
-            writes.insert(
-                position,
-                Write {
-                    key: primary.clone(),
-                    change: Change::Lock,
-                    is_locked: true,
-                },
-            );
-        }
+        // Rows that were locked and not written, too: a store may have lost their locks (its leader died before others knew
+        // of them), and what was written may rest on what they held.
         let written: HashSet<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
-        let only_locked: Vec<Vec<u8>> = locks
-            .keys()
+        let only_locked: Vec<Write> = locks
+            .locked()
+            .filter(|key| !written.contains(key.as_slice()))
+            .map(|key| Write {
+                key: key.clone(),
+                change: Change::Lock,
+                is_locked: true,
+            })
+            .collect();
+        let in_doubt: Vec<Vec<u8>> = locks
+            .in_doubt()
+            .iter()
             .filter(|key| !written.contains(key.as_slice()))
             .cloned()
             .collect();
+        writes.extend(only_locked);
+        writes.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let commit = Commit {
             cluster: &shared.cluster,
             keeper: &shared.keeper,
@@ -501,7 +504,7 @@ impl TikvTransaction {
                     locks.take_keys();
                 }
                 let commit_ts = shared.committed(start_ts, commit_ts, secondaries);
-                if let Err(error) = release(&shared.cluster, start_ts, for_update_ts, only_locked) {
+                if let Err(error) = release(&shared.cluster, start_ts, for_update_ts, in_doubt) {
                     tracing::warn!(%error, "locks are left to run out");
                 }
                 Ok(commit_ts)

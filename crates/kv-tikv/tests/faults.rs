@@ -98,6 +98,33 @@ fn cheap_paths_are_cheap() {
 }
 
 #[test]
+fn a_lock_that_a_store_has_lost_fails_the_commit() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1")), ("d", Some("1"))]);
+    // What is written rests on d, which is locked for that and not written. Once d has changed it must not be committed.
+    for changes in [true, false] {
+        let mut txn = begin(&store);
+        lock(&mut txn, "a", &exclusive()).unwrap();
+        lock(&mut txn, "d", &exclusive()).unwrap();
+        txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+        assert!(stand_in.tell("/lose-locks?key=d").contains("\"lost\": 1"));
+        if changes {
+            // Another node: this one's own connections would wait here.
+            write(&stand_in.open(), &[("d", Some("2"))]);
+        }
+        let committed = commit(txn);
+        match changes {
+            true => assert_eq!(committed.unwrap_err(), Error::Deadlock),
+            false => assert!(committed.is_ok(), "{committed:?}"),
+        }
+        let expected = if changes { "1" } else { "2" };
+        assert_eq!(get(&store.latest(), "a").as_deref(), Some(expected));
+    }
+    assert_eq!(store.lock_stats().held, 0);
+}
+
+#[test]
 fn transfers_survive_splits_moves_and_restarts() {
     const ACCOUNTS: u64 = 8;
     let account = |n: u64| format!("{}-account", char::from(b'a' + u8::try_from(n).unwrap()));

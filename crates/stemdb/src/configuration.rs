@@ -135,6 +135,16 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_are_understood() {
+        let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+        for example in ["stemdb.toml", "compose/stemdb.toml", "kubernetes/stemdb.toml"] {
+            let configuration = Configuration::read(&deploy.join(example)).unwrap();
+            assert!(configuration.store.is_some(), "{example}");
+            configuration.variable_texts().unwrap();
+        }
+    }
+
+    #[test]
     fn variables_become_texts() {
         let file = "[variables]\nmax_connections = 5\nautocommit = false\nsql_mode = 'ANSI_QUOTES'";
         let texts = toml::from_str::<Configuration>(file)

@@ -457,6 +457,9 @@ func bigPackets(options string) error {
 	}
 	// Around the 16 MiB - 1 that one packet holds, and beyond it.
 	for i, size := range []int{100, 70_000, 1<<24 - 60, 1<<24 - 1, 17 << 20} {
+		if size > 1<<20 && os.Getenv("STEMDB_LARGE_ROWS") == "0" {
+			continue // more than a TiKV cluster takes in one row
+		}
 		value := strings.Repeat("0123456789abcdef", size/16+1)[:size]
 		if _, err := db.Exec("INSERT INTO big VALUES (?, ?)", i, value); err != nil {
 			return fmt.Errorf("%d bytes: %w", size, err)

@@ -151,6 +151,7 @@ fn shell(script: &str, directory: &Path, out: &Path, address: &Address) -> Resul
         .env("STEMDB_HOST", &address.host)
         .env("STEMDB_PORT", address.port.to_string())
         .env("STEMDB_SOCKET", absolute(&socket))
+        .env("STEMDB_LARGE_ROWS", if address.large_rows { "1" } else { "0" })
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

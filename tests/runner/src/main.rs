@@ -189,6 +189,7 @@ impl Target {
                     port: opts.get_tcp_port(),
                     socket: self.socket.clone(),
                     stemdb: !self.mysql,
+                    large_rows: true,
                 },
                 _own: None,
             });

@@ -22,6 +22,8 @@ pub struct Address {
     pub socket: Option<PathBuf>,
     /// False on MySQL: what only StemDB has is left out.
     pub stemdb: bool,
+    /// Whether a row may be larger than the 6 MiB that a cluster takes.
+    pub large_rows: bool,
 }
 
 impl Address {
@@ -57,6 +59,15 @@ pub enum Program {
     StemDb { binary: PathBuf, store: Option<String> },
     /// The base directory of a MySQL 8.0 installation, to try the tests themselves.
     Mysqld(PathBuf),
+}
+
+impl Program {
+    fn is_on_cluster(&self) -> bool {
+        match self {
+            Self::StemDb { store, .. } => store.as_ref().is_some_and(|store| store.starts_with("tikv:")),
+            Self::Mysqld(_) => false,
+        }
+    }
 }
 
 /// A server of our own in a directory of its own; killed and its directory removed when dropped.
@@ -95,6 +106,7 @@ impl Server {
             port: free_port()?,
             socket: Some(directory.path().join("sql.sock")),
             stemdb: matches!(program, Program::StemDb { .. }),
+            large_rows: !program.is_on_cluster(),
         };
         Ok(Self {
             program,

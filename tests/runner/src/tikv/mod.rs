@@ -6,12 +6,14 @@
 //! - [`cost`]: how many calls each kind of statement makes.
 //! - [`errors`]: what a client is told while the cluster does not serve.
 //! - [`faults`]: splits, moves and stopped stores under load.
+//! - [`regions`]: tables made as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
 
 mod cluster;
 mod cost;
 mod errors;
 mod faults;
+mod regions;
 mod rolling;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ const CLIENTS: [&str; 2] = ["go", "sysbench"];
 
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
-const SUITES: [(&str, Suite); 9] = [
+const SUITES: [(&str, Suite); 10] = [
     ("cost", |s, report| cost::check(&s.cluster()?, report)),
     ("errors", |s, report| errors::check(&s.cluster()?, report)),
     ("sql", sql),
@@ -48,6 +50,7 @@ const SUITES: [(&str, Suite); 9] = [
         Ok(())
     }),
     ("faults", |s, report| faults::check(&s.cluster()?, report)),
+    ("regions", |s, report| regions::check(&s.cluster()?, report)),
     ("rolling", |s, report| rolling::check(&s.cluster()?, report)),
 ];
 

@@ -43,6 +43,7 @@ func (s *Server) Handler() http.Handler {
 		"/status":            s.status,
 		"/regions":           s.regions,
 		"/locks":             s.locks,
+		"/lose-locks":        s.loseLocks,
 		"/counters":          s.counters,
 		"/split":             s.split,
 		"/merge":             s.merge,

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 
@@ -97,6 +98,16 @@ func (s *Server) locks(url.Values) (any, error) {
 		})
 	}
 	return shown, nil
+}
+
+// loseLocks forgets the pessimistic lock of a key.
+func (s *Server) loseLocks(form url.Values) (any, error) {
+	key, err := keyOf(form)
+	if err != nil {
+		return nil, err
+	}
+	only := mvcc.Range{Start: key, End: append(bytes.Clone(key), 0)}
+	return map[string]int{"lost": s.Data.LoseLocks(only)}, nil
 }
 
 // counters shows how often each call was made; reset=1 starts again from 0 after showing them.

@@ -148,3 +148,21 @@ func (s *Store) PessimisticRollback(r Range, keys [][]byte, startTS, forUpdateTS
 		}
 	}
 }
+
+// LoseLocks forgets the pessimistic locks of a range, as TiKV does when a region's leader dies before it has told the
+// others of them (pessimistic-txn.pipelined and in-memory). It returns how many there were.
+func (s *Store) LoseLocks(r Range) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lost []*entry
+	ascend(s.locked, r, func(e *entry) bool {
+		if e.lock.pessimistic() {
+			lost = append(lost, e)
+		}
+		return true
+	})
+	for _, e := range lost {
+		s.unlock(e, 0)
+	}
+	return len(lost)
+}

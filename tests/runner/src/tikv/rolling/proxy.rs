@@ -54,6 +54,7 @@ impl Proxy {
                 port,
                 socket: None,
                 stemdb: true,
+                large_rows: false,
             },
             directory,
             process,
