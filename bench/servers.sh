@@ -45,8 +45,9 @@ start_stemdb() {
     local binary=$1 directory=$2 memory_mib=$3
     mkdir -p "$directory"
     server_port=$(free_port)
-    printf '[storage]\nblock_cache_bytes = %s\n[variables]\ninnodb_flush_log_at_trx_commit = 1\n' \
-        "$((memory_mib * 1024 * 1024))" >"$directory/stemdb.toml"
+    local half=$((memory_mib * 1024 * 1024 / 2))
+    printf '[storage]\nblock_cache_bytes = %s\nrow_cache_bytes = %s\n[variables]\ninnodb_flush_log_at_trx_commit = 1\n' \
+        "$half" "$half" >"$directory/stemdb.toml"
     "$binary" serve --config "$directory/stemdb.toml" --store "rocksdb:$directory/data" \
         --listen "127.0.0.1:$server_port" --status off >"$directory/log" 2>&1 &
     server_pid=$!

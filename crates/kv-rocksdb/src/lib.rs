@@ -3,8 +3,10 @@
 //! [`open`] gives a [`kv::Store`]. Timestamps, locks and group commit are [`kv::EmbeddedEngine`]'s; this crate keeps
 //! the versions: [`layout`] says how they lie in RocksDB, [`RocksOptions`] how RocksDB is set up.
 
+mod cache;
 mod collect;
 mod failure;
+mod load;
 mod machine;
 mod options;
 mod ranges;

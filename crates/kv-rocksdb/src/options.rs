@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct RocksOptions {
     /// Blocks of data, indexes and filters in memory. Filled as they are read, not at the start.
     pub block_cache_bytes: u64,
+    /// Newest versions of rows that are read, in memory in a form that reads fast. Filled as they are read. 0: none.
+    pub row_cache_bytes: u64,
     /// Newest versions collected in memory before they are written to a file.
     pub write_buffer_bytes: u64,
     /// Files kept open; `-1`: all.
@@ -39,6 +41,7 @@ impl Default for RocksOptions {
         let memory_bytes = machine::memory_bytes();
         Self {
             block_cache_bytes: memory_bytes / 4,
+            row_cache_bytes: memory_bytes / 8,
             write_buffer_bytes: (memory_bytes / 64).clamp(8 << 20, 64 << 20),
             max_open_files: machine::open_files(),
             background_jobs: machine::cores().clamp(2, 16),
@@ -55,6 +58,7 @@ impl RocksOptions {
     pub fn small() -> Self {
         Self {
             block_cache_bytes: 8 << 20,
+            row_cache_bytes: 1 << 20,
             write_buffer_bytes: 4 << 20,
             max_open_files: 64,
             background_jobs: 2,
@@ -102,9 +106,10 @@ impl RocksOptions {
 
     /// What can be set on an open database only.
     pub(crate) fn tune(&self, db: &DB, dir: &Path) {
-        // A row that is updated again and again leaves its earlier states in the write buffer, each a step for a scan to
-        // pass over; writing the buffer out drops them. So it is written out early once a scan has met many: in all, and
-        // on average for each row it gave. RocksDB acts on it with the next write only.
+        // What is not read from memory (`crate::cache`) is read by RocksDB's iterators. A row that is updated again and
+        // again leaves its earlier states in the write buffer, each a step for a scan to pass over; writing the buffer out
+        // drops them. So it is written out early once a scan has met many: in all, and on average for each row it gave.
+        // RocksDB acts on it with the next write only.
         let triggers = [
             ("memtable_op_scan_flush_trigger", "256"),
             ("memtable_avg_op_scan_flush_trigger", "2"),

@@ -144,9 +144,9 @@ impl RocksStorage {
             }
             batch.delete_range_cf(self.family(name)?, range.start, range.end);
         }
-        self.db
-            .write_opt(batch, &self.write_synced)
-            .map_err(|error| from_rocksdb(&error))
+        let destroyed = self.db.write_opt(batch, &self.write_synced);
+        self.cache.forget(range);
+        destroyed.map_err(|error| from_rocksdb(&error))
     }
 
     /// Of the last key, which an unbounded end has to be behind.

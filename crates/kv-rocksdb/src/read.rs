@@ -1,72 +1,114 @@
 //! Reading single keys, at any timestamp.
 //!
-//! `latest` is looked at first, and `history` only if what lies there is too new. That two looks are not one moment
-//! does no harm: a commit moves the old version to `history` in the same batch that puts the new one into `latest`, so
-//! whoever saw the new one finds the old one; and while its timestamp is pinned, `history` only grows.
+//! `latest` is looked at first, in memory ([`crate::cache`]) or in RocksDB, and `history` only if what lies there is too
+//! new. That two looks are not one moment does no harm: a commit moves the old version to `history` in the same batch
+//! that puts the new one into `latest`, so whoever saw the new one finds the old one; and while its timestamp is pinned,
+//! `history` only grows.
 
+use crate::cache::{Lookup, Page, Reads};
 use crate::failure::from_rocksdb;
 use crate::layout::{HISTORY, LATEST, TS_BYTES, Version, push_history_key};
 use crate::storage::RocksStorage;
 use kv::{Result, Seen, Timestamp, VisitVersions};
 use rocksdb::{DB, DBRawIteratorWithThreadMode};
+use std::sync::Arc;
+
+const NOTHING: Seen = Seen {
+    found: false,
+    commit_ts: 0,
+};
 
 impl RocksStorage {
     pub(crate) fn read_one(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
-        let latest = self.family(LATEST)?;
-        let stored = self
-            .db
-            .get_pinned_cf_opt(latest, key, &self.read_options)
-            .map_err(|error| from_rocksdb(&error))?;
-        let Some(stored) = stored else {
-            return Ok(Seen {
-                found: false,
-                commit_ts: 0,
-            });
-        };
-        let version = Version::parse(&stored)?;
-        if version.ts > ts {
-            return self.history().read(key, ts, found);
-        }
-        if let Some(value) = version.value {
-            found(value);
-        }
-        Ok(Seen {
-            found: version.value.is_some(),
-            commit_ts: version.ts,
+        self.with_newest(key, ts, |newest| match newest {
+            None => Ok(NOTHING),
+            Some(version) if version.ts > ts => self.history().read(key, ts, found),
+            Some(version) => Ok(lend(version, found)),
         })
     }
 
-    /// One call into RocksDB, which reads all keys at one sequence number: one moment, even for the newest versions.
+    /// `None`: there is a version newer than `ts`.
+    pub(crate) fn read_settled(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        found: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Seen>> {
+        self.with_newest(key, ts, |newest| {
+            Ok(match newest {
+                None => Some(NOTHING),
+                Some(version) if version.ts > ts => None,
+                Some(version) => Some(lend(version, found)),
+            })
+        })
+    }
+
+    /// The newest version of a key; of deletions, those that matter to readers of `ts`.
+    fn with_newest<T>(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        then: impl FnOnce(Option<Version>) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(page) = self.page(key, ts)? {
+            return then(page.get(key).map(Version::parse).transpose()?);
+        }
+        let stored = self
+            .db
+            .get_pinned_cf_opt(self.family(LATEST)?, key, &self.read_options)
+            .map_err(|error| from_rocksdb(&error))?;
+        then(stored.as_deref().map(Version::parse).transpose()?)
+    }
+
+    /// The page of a key, if it is there or worth loading.
+    fn page(&self, key: &[u8], ts: Timestamp) -> Result<Option<Arc<Page>>> {
+        Ok(match self.cache.page(key, ts) {
+            Lookup::Found(page) => Some(page),
+            Lookup::Missing if self.cache.admits(Reads::OneKey) => {
+                self.load(key, &[], ts)?.map(|part| part.page)
+            }
+            Lookup::Missing | Lookup::TooOld => None,
+        })
+    }
+
+    /// When the newest version of a key was committed, be it a deletion; 0: there is none.
+    pub(crate) fn read_commit_ts(&self, key: &[u8]) -> Result<Timestamp> {
+        let stored = self
+            .db
+            .get_pinned_cf_opt(self.family(LATEST)?, key, &self.read_options)
+            .map_err(|error| from_rocksdb(&error))?;
+        let newest = stored.as_deref().map(Version::parse).transpose()?;
+        Ok(newest.map_or(0, |version| version.ts))
+    }
+
+    /// What no page has is read by one call into RocksDB.
     pub(crate) fn read_batch(
         &self,
         keys: &[Vec<u8>],
         ts: Timestamp,
         visit: &mut VisitVersions,
     ) -> Result<()> {
-        if let [key] = keys {
-            let mut found = None;
-            let seen = self.read_one(key, ts, &mut |value| found = Some(value.to_vec()))?;
-            visit(0, seen.commit_ts, found.as_deref());
-            return Ok(());
-        }
-        let latest = self.family(LATEST)?;
-        let all = self
-            .db
-            .batched_multi_get_cf_opt(latest, keys, false, &self.read_options);
-        let mut history = self.history();
-        for (index, (key, stored)) in keys.iter().zip(all).enumerate() {
-            let Some(stored) = stored.map_err(|error| from_rocksdb(&error))? else {
-                visit(index, 0, None);
+        let mut missing = Vec::new();
+        for (index, key) in keys.iter().enumerate() {
+            let Some(page) = self.page(key, ts)? else {
+                missing.push((index, key));
                 continue;
             };
-            let version = Version::parse(&stored)?;
-            if version.ts <= ts {
-                visit(index, version.ts, version.value);
-                continue;
-            }
-            let mut found = None;
-            let seen = history.read(key, ts, &mut |value| found = Some(value.to_vec()))?;
-            visit(index, seen.commit_ts, found.as_deref());
+            let newest = page.get(key).map(Version::parse).transpose()?;
+            visit_version(index, key, newest, ts, &mut self.history(), visit)?;
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing_keys = missing.iter().map(|(_, key)| *key);
+        let all =
+            self.db
+                .batched_multi_get_cf_opt(self.family(LATEST)?, missing_keys, false, &self.read_options);
+        let mut history = self.history();
+        for ((index, key), stored) in missing.into_iter().zip(all) {
+            let stored = stored.map_err(|error| from_rocksdb(&error))?;
+            let newest = stored.as_deref().map(Version::parse).transpose()?;
+            visit_version(index, key, newest, ts, &mut history, visit)?;
         }
         Ok(())
     }
@@ -80,8 +122,38 @@ impl RocksStorage {
     }
 }
 
-/// Reads superseded versions. Its iterator is made with the first read and used for all further ones; older than the
-/// iterator over `latest` it never is, so it holds whatever that one found superseded.
+fn visit_version(
+    index: usize,
+    key: &[u8],
+    newest: Option<Version>,
+    ts: Timestamp,
+    history: &mut History<'_>,
+    visit: &mut VisitVersions,
+) -> Result<()> {
+    match newest {
+        None => visit(index, 0, None),
+        Some(version) if version.ts <= ts => visit(index, version.ts, version.value),
+        Some(_) => {
+            let mut found = None;
+            let seen = history.read(key, ts, &mut |value| found = Some(value.to_vec()))?;
+            visit(index, seen.commit_ts, found.as_deref());
+        }
+    }
+    Ok(())
+}
+
+fn lend(version: Version, found: &mut dyn FnMut(&[u8])) -> Seen {
+    if let Some(value) = version.value {
+        found(value);
+    }
+    Seen {
+        found: version.value.is_some(),
+        commit_ts: version.ts,
+    }
+}
+
+/// Reads superseded versions. Its iterator is made with the first read and used for all further ones; older than
+/// what was read of `latest` it must not be, so that it holds whatever was superseded there.
 pub(crate) struct History<'a> {
     storage: &'a RocksStorage,
     iterator: Option<DBRawIteratorWithThreadMode<'a, DB>>,
@@ -91,10 +163,6 @@ pub(crate) struct History<'a> {
 impl History<'_> {
     /// The version of `key` that was there at `ts`, which is before its newest one.
     pub fn read(&mut self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
-        let nothing = Seen {
-            found: false,
-            commit_ts: 0,
-        };
         let iterator = match &mut self.iterator {
             Some(iterator) => iterator,
             slot => slot.insert(self.storage.db.raw_iterator_cf(self.storage.family(HISTORY)?)),
@@ -104,19 +172,19 @@ impl History<'_> {
         iterator.seek(&self.target);
         let Some((stored_key, stored)) = iterator.item() else {
             iterator.status().map_err(|error| from_rocksdb(&error))?;
-            return Ok(nothing);
+            return Ok(NOTHING);
         };
         let Some((escaped, complement)) = stored_key.split_last_chunk::<TS_BYTES>() else {
             return Err(crate::layout::damaged("a key of history", stored_key));
         };
         if Some(escaped) != self.target.get(..self.target.len() - TS_BYTES) {
-            return Ok(nothing);
+            return Ok(NOTHING);
         }
         let commit_ts = !Timestamp::from_be_bytes(*complement);
         let version = Version::parse(stored)?;
         // Superseded at or before `ts` by a deletion that has been collected since: nothing was there.
         if version.ts <= ts {
-            return Ok(nothing);
+            return Ok(NOTHING);
         }
         if let Some(value) = version.value {
             found(value);

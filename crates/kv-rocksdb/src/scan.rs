@@ -1,20 +1,106 @@
 //! Scanning a range, at any timestamp.
 //!
-//! The iterator over `latest` sees one moment of RocksDB's, at or after the snapshot's timestamp; see
+//! A range is read page by page ([`crate::cache`]) for as long as pages are there or worth loading, and from then on by an
+//! iterator over `latest`. Each page, and the iterator, shows a moment at or after the snapshot's timestamp; see
 //! [`crate::read`] for why looking into `history` later is sound.
 
+use crate::cache::{Lookup, Part, Reads};
 use crate::failure::from_rocksdb;
 use crate::layout::{LATEST, Version};
+use crate::read::History;
 use crate::storage::RocksStorage;
-use kv::{Result, ScanRequest, Visit};
+use kv::{KeyRange, Result, ScanRequest, Visit};
 use rocksdb::ReadOptions;
 use std::ops::ControlFlow;
 
 /// How many stored rows to pass between looks at the interrupt.
 const ROWS_PER_CHECK: u32 = 256;
 
+/// Pages that one scan loads: one that needs more is not the kind that comes again and again.
+const LOADS_MAX: u32 = 8;
+
 impl RocksStorage {
     pub(crate) fn scan_range(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
+        let mut rest = request.range.clone();
+        let mut loads = 0;
+        while !rest.is_empty() {
+            let Some(part) = self.next_part(&rest, &request, &mut loads)? else {
+                let request = ScanRequest {
+                    range: &rest,
+                    ..request
+                };
+                return self.scan_stored(request, visit);
+            };
+            if let Some(interrupt) = request.interrupt {
+                interrupt.check()?;
+            }
+            if self.scan_part(&part, &rest, &request, visit)?.is_break() {
+                return Ok(());
+            }
+            if request.reverse {
+                if part.start.is_empty() {
+                    return Ok(());
+                }
+                rest.end = part.start;
+            } else {
+                if part.end.is_empty() {
+                    return Ok(());
+                }
+                rest.start = part.end;
+            }
+        }
+        Ok(())
+    }
+
+    /// The page that the scan of `rest` goes on with. Pages are loaded forwards only.
+    fn next_part(&self, rest: &KeyRange, request: &ScanRequest, loads: &mut u32) -> Result<Option<Part>> {
+        let found = if request.reverse {
+            self.cache.before(&rest.end, request.ts)
+        } else {
+            self.cache.from(&rest.start, request.ts)
+        };
+        match found {
+            Lookup::Found(part) => Ok(Some(part)),
+            Lookup::Missing if !request.reverse && *loads < LOADS_MAX && self.cache.admits(Reads::Range) => {
+                *loads += 1;
+                self.load(&rest.start, &rest.end, request.ts)
+            }
+            Lookup::Missing | Lookup::TooOld => Ok(None),
+        }
+    }
+
+    /// Visits what a page has of a range.
+    fn scan_part(
+        &self,
+        part: &Part,
+        range: &KeyRange,
+        request: &ScanRequest,
+        visit: &mut Visit,
+    ) -> Result<ControlFlow<()>> {
+        // Made anew for each page: it must not be older than the page is.
+        let mut history = self.history();
+        let positions = part.page.positions(&range.start, &range.end);
+        let (mut next, mut left) = (positions.start, positions.len());
+        if request.reverse {
+            next = positions.end.saturating_sub(1);
+        }
+        while left > 0
+            && let Some((key, stored)) = part.page.entry(next)
+        {
+            if visit_entry(key, stored, request, &mut history, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            left -= 1;
+            next = if request.reverse {
+                next.wrapping_sub(1)
+            } else {
+                next + 1
+            };
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn scan_stored(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
         let mut options = ReadOptions::default();
         options.set_iterate_lower_bound(request.range.start.as_slice());
         if !request.range.end.is_empty() {
@@ -29,14 +115,7 @@ impl RocksStorage {
         }
         let mut rows = 0_u32;
         while let Some((key, stored)) = iterator.item() {
-            let version = Version::parse(stored)?;
-            let mut flow = ControlFlow::Continue(());
-            if version.ts > request.ts {
-                history.read(key, request.ts, &mut |value| flow = visit(key, value))?;
-            } else if let Some(value) = version.value {
-                flow = visit(key, value);
-            }
-            if flow.is_break() {
+            if visit_entry(key, stored, &request, &mut history, visit)?.is_break() {
                 return Ok(());
             }
             rows += 1;
@@ -54,4 +133,23 @@ impl RocksStorage {
         }
         iterator.status().map_err(|error| from_rocksdb(&error))
     }
+}
+
+/// Visits the version that the request sees of an entry of `latest`, if there is one.
+#[inline]
+fn visit_entry(
+    key: &[u8],
+    stored: &[u8],
+    request: &ScanRequest,
+    history: &mut History<'_>,
+    visit: &mut Visit,
+) -> Result<ControlFlow<()>> {
+    let version = Version::parse(stored)?;
+    let mut flow = ControlFlow::Continue(());
+    if version.ts > request.ts {
+        history.read(key, request.ts, &mut |value| flow = visit(key, value))?;
+    } else if let Some(value) = version.value {
+        flow = visit(key, value);
+    }
+    Ok(flow)
 }

@@ -19,6 +19,7 @@ impl RocksStorage {
         };
         let single = |property: &CStr| of_family(LATEST, property).unwrap_or(0) as f64;
         let (superseded, deletions) = self.garbage_estimate();
+        let (row_cache_bytes, row_cache_pages) = self.cache.size();
         vec![
             ("keys", single(properties::ESTIMATE_NUM_KEYS)),
             ("superseded_versions", superseded as f64),
@@ -32,6 +33,8 @@ impl RocksStorage {
                 "block_cache_pinned_bytes",
                 single(properties::BLOCK_CACHE_PINNED_USAGE),
             ),
+            ("row_cache_bytes", row_cache_bytes as f64),
+            ("row_cache_pages", row_cache_pages as f64),
             ("memtable_bytes", summed(properties::CUR_SIZE_ALL_MEM_TABLES)),
             ("sst_bytes", summed(properties::TOTAL_SST_FILES_SIZE)),
             ("live_data_bytes", summed(properties::ESTIMATE_LIVE_DATA_SIZE)),

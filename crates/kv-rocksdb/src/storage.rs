@@ -1,8 +1,9 @@
 //! Versions in RocksDB: opening the store, and who does what.
 //!
-//! Reads: [`crate::read`], [`crate::scan`]. Writes: [`crate::write`]. Removal: [`crate::collect`]. Ranges as a whole:
+//! Reads: [`crate::read`], [`crate::scan`], from memory where it can be: [`crate::cache`]. Writes: [`crate::write`]. Removal: [`crate::collect`]. Ranges as a whole:
 //! [`crate::ranges`].
 
+use crate::cache::RowCache;
 use crate::collect::DeletionsCursor;
 use crate::failure::{from_open, from_rocksdb};
 use crate::layout::{FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
@@ -24,6 +25,7 @@ pub struct RocksStorage {
     pub(crate) db: DB,
     pub(crate) dir: PathBuf,
     pub(crate) space: FreeSpace,
+    pub(crate) cache: RowCache,
     /// Made once: each costs an allocation on the other side.
     pub(crate) read_options: ReadOptions,
     pub(crate) write_synced: WriteOptions,
@@ -51,6 +53,7 @@ impl RocksStorage {
             db,
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
+            cache: RowCache::new(options.row_cache_bytes),
             read_options: ReadOptions::default(),
             write_synced,
             write_unsynced: WriteOptions::default(),
@@ -103,6 +106,19 @@ impl Storage for RocksStorage {
 
     fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
         self.read_one(key, ts, found)
+    }
+
+    fn get_settled_with(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        found: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Seen>> {
+        self.read_settled(key, ts, found)
+    }
+
+    fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp> {
+        self.read_commit_ts(key)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {

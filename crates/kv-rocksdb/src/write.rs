@@ -1,12 +1,13 @@
 //! Writing: a transaction's writes are made ready on its own thread; the leader of its commit group only stamps them
 //! with the commit's timestamp and hands all of them to RocksDB as one batch.
 
+use crate::cache::Lookup;
 use crate::failure::from_rocksdb;
 use crate::layout::{
     DELETIONS, HISTORY, LAST_COMMIT_KEY, LATEST, TS_BYTES, Version, push_history_key, push_unstamped_version,
 };
 use crate::storage::RocksStorage;
-use kv::{ApplyError, KnownVersions, Result, Timestamp, WriteBuffer};
+use kv::{ApplyError, KeyRange, KnownVersions, LATEST as LATEST_TS, Result, Timestamp, WriteBuffer};
 use rocksdb::WriteBatch;
 use std::ops::Range;
 
@@ -81,6 +82,19 @@ impl Prepared {
         }
     }
 
+    /// A put's key and value.
+    fn bytes_of(&self, put: &Put) -> Option<(&[u8], &[u8])> {
+        let key = self.bytes.get(put.key.clone())?;
+        Some((key, self.bytes.get(put.value.clone())?))
+    }
+
+    /// What goes to `latest`.
+    fn newest(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let puts = self.puts.iter();
+        puts.filter(|put| matches!(put.family, Family::Latest))
+            .filter_map(|put| self.bytes_of(put))
+    }
+
     fn batch_bytes(&self) -> usize {
         self.bytes.len() + self.puts.len() * RECORD_OVERHEAD_BYTES
     }
@@ -94,12 +108,17 @@ impl RocksStorage {
             match known.get(key) {
                 Some((0, _)) => prepared.push(key, value, None),
                 Some((ts, before)) => prepared.push(key, value, Some(Version { ts, value: before })),
-                None => {
-                    lookup.push((key, value));
-                    if lookup.len() == LOOKUP_KEYS {
-                        self.look_up(&mut lookup, &mut prepared)?;
+                None => match self.cache.page(key, LATEST_TS) {
+                    Lookup::Found(page) => {
+                        prepared.push(key, value, page.get(key).map(Version::parse).transpose()?);
                     }
-                }
+                    Lookup::Missing | Lookup::TooOld => {
+                        lookup.push((key, value));
+                        if lookup.len() == LOOKUP_KEYS {
+                            self.look_up(&mut lookup, &mut prepared)?;
+                        }
+                    }
+                },
             }
         }
         self.look_up(&mut lookup, &mut prepared)?;
@@ -125,11 +144,14 @@ impl RocksStorage {
 
     pub(crate) fn apply_group(
         &self,
-        group: Vec<Prepared>,
+        mut group: Vec<Prepared>,
         commit_ts: Timestamp,
         sync: bool,
     ) -> Result<(), ApplyError> {
-        let batch = self.batch_of(group, commit_ts).map_err(ApplyError::NotApplied)?;
+        for prepared in &mut group {
+            prepared.stamp(commit_ts);
+        }
+        let batch = self.batch_of(&group, commit_ts).map_err(ApplyError::NotApplied)?;
         if batch.is_empty() {
             return Ok(());
         }
@@ -144,14 +166,17 @@ impl RocksStorage {
         // RocksDB writes and syncs the log before it makes anything visible. If it fails, the record may have reached
         // the disk all the same, and an operating system that failed to sync once may claim success the next time:
         // neither this group's outcome is known nor can the log be trusted with another one.
-        self.db.write_opt(batch, options).map_err(|error| {
+        if let Err(error) = self.db.write_opt(batch, options) {
             let error = from_rocksdb(&error);
             tracing::error!(dir = %self.dir.display(), %error, "a write to the log failed");
-            ApplyError::Unknown(error)
-        })
+            self.cache.forget(&KeyRange::all());
+            return Err(ApplyError::Unknown(error));
+        }
+        self.cache.update(group.iter().flat_map(Prepared::newest));
+        Ok(())
     }
 
-    fn batch_of(&self, group: Vec<Prepared>, commit_ts: Timestamp) -> Result<WriteBatch> {
+    fn batch_of(&self, group: &[Prepared], commit_ts: Timestamp) -> Result<WriteBatch> {
         let (latest, history, deletions) = (
             self.family(LATEST)?,
             self.family(HISTORY)?,
@@ -159,13 +184,9 @@ impl RocksStorage {
         );
         let bytes = group.iter().map(Prepared::batch_bytes).sum::<usize>();
         let mut batch = WriteBatch::with_capacity_bytes(bytes + 64);
-        for mut prepared in group {
-            prepared.stamp(commit_ts);
+        for prepared in group {
             for put in &prepared.puts {
-                let (Some(key), Some(value)) = (
-                    prepared.bytes.get(put.key.clone()),
-                    prepared.bytes.get(put.value.clone()),
-                ) else {
+                let Some((key, value)) = prepared.bytes_of(put) else {
                     return Err(kv::Error::Internal(
                         "a prepared write lies outside of its bytes".into(),
                     ));

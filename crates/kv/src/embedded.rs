@@ -293,6 +293,14 @@ impl<S: Storage> EmbeddedEngine<S> {
         Self { shared, background }
     }
 
+    /// Reads of the newest state that look twice see one moment, and published commits only.
+    fn at_this_moment<T>(&self, read: impl FnOnce(Timestamp) -> Result<T>) -> Result<T> {
+        let ts = self.pin_now(None)?;
+        let outcome = read(ts);
+        self.unpin(ts);
+        outcome
+    }
+
     /// The storage below, for an engine's own figures and tests.
     pub fn storage(&self) -> &S {
         &self.shared.storage
@@ -348,36 +356,37 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
     }
 
     fn get_with(&self, key: &[u8], at: ReadAt, found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let seen = self.shared.storage.get_with(key, at.ts, found)?;
-        if at.ts == LATEST {
-            self.shared.oracle.observe(seen.commit_ts);
+        let storage = &self.shared.storage;
+        if at.ts != LATEST {
+            return Ok(storage.get_with(key, at.ts, found)?.found);
         }
-        Ok(seen.found)
+        // A version up to the last timestamp given is what a snapshot of this moment would see, without being one.
+        if let Some(seen) = storage.get_settled_with(key, self.shared.oracle.last(), found)? {
+            return Ok(seen.found);
+        }
+        self.at_this_moment(|ts| Ok(storage.get_with(key, ts, found)?.found))
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
-        let mut newest = 0;
+        if let [key] = keys {
+            if !self.get_with(key, at, &mut |value| visit(0, Some(value)))? {
+                visit(0, None);
+            }
+            return Ok(());
+        }
+        if at.ts == LATEST {
+            return self.at_this_moment(|ts| self.batch_get_with(keys, ReadAt { ts, ..at }, visit));
+        }
         self.shared
             .storage
-            .batch_get_with(keys, at.ts, &mut |index, commit_ts, value| {
-                newest = newest.max(commit_ts);
-                visit(index, value);
-            })?;
-        if at.ts == LATEST {
-            self.shared.oracle.observe(newest);
-        }
-        Ok(())
+            .batch_get_with(keys, at.ts, &mut |index, _, value| visit(index, value))
     }
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
         if request.ts != LATEST {
             return self.shared.storage.scan(request, visit);
         }
-        // A scan is long enough to be worth a moment of its own, and then it sees only published commits.
-        let ts = self.pin_now(None)?;
-        let outcome = self.shared.storage.scan(ScanRequest { ts, ..request }, visit);
-        self.unpin(ts);
-        outcome
+        self.at_this_moment(|ts| self.shared.storage.scan(ScanRequest { ts, ..request }, visit))
     }
 
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {

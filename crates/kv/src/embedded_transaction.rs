@@ -93,12 +93,12 @@ impl<S: Storage> EmbeddedTransaction<S> {
     /// Optimistic mode: with all keys locked, nothing newer than our start may be there.
     fn check_conflicts(&self, writes: &WriteBuffer) -> Result<()> {
         for (key, _) in writes.iter() {
-            let newest = self.shared.storage.get_with(key, LATEST, &mut |_| {})?;
-            if newest.commit_ts > self.start_ts {
+            let conflict_ts = self.shared.storage.commit_ts_of(key)?;
+            if conflict_ts > self.start_ts {
                 self.shared.counters.conflicts.fetch_add(1, Ordering::Relaxed);
                 return Err(Error::WriteConflict {
                     start_ts: self.start_ts,
-                    conflict_ts: newest.commit_ts,
+                    conflict_ts,
                 });
             }
         }

@@ -90,6 +90,37 @@ impl Storage for MemoryStorage {
         })
     }
 
+    fn get_settled_with(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        found: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Seen>> {
+        let newest = self
+            .chains
+            .read()
+            .get(key)
+            .and_then(|chain| chain.last())
+            .cloned();
+        let (commit_ts, value) = newest.unwrap_or_default();
+        if commit_ts > ts {
+            return Ok(None);
+        }
+        if let Some(value) = &value {
+            found(value);
+        }
+        Ok(Some(Seen {
+            found: value.is_some(),
+            commit_ts,
+        }))
+    }
+
+    fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp> {
+        let chains = self.chains.read();
+        let newest = chains.get(key).and_then(|chain| chain.last());
+        Ok(newest.map_or(0, |(commit_ts, _)| *commit_ts))
+    }
+
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         let versions: Vec<_> = {
             let chains = self.chains.read();

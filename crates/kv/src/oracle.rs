@@ -124,8 +124,7 @@ impl Oracle {
         }
     }
 
-    /// Ends the commit at `commit_ts`: timestamps given from now on are above it. Safe to call more than once, which
-    /// [`Oracle::observe`] does.
+    /// Ends the commit at `commit_ts`: timestamps given from now on are above it.
     pub fn publish(&self, commit_ts: Timestamp) {
         // The ceiling first: in between, readers are not held below it, and whichever side of `commit_ts` they
         // come out on is right, since its write is done and its caller has not been told yet.
@@ -133,14 +132,6 @@ impl Oracle {
             .ceiling
             .compare_exchange(commit_ts, OPEN, Ordering::SeqCst, Ordering::Relaxed);
         self.last.fetch_max(commit_ts, Ordering::SeqCst);
-    }
-
-    /// A reader of the newest state saw a version of `commit_ts`. If its commit is applied but not published yet, this
-    /// publishes it, so that the same client's next snapshot cannot be older than what it has seen.
-    pub fn observe(&self, commit_ts: Timestamp) {
-        if commit_ts > self.last.load(Ordering::SeqCst) {
-            self.publish(commit_ts);
-        }
     }
 }
 

@@ -85,7 +85,8 @@ pub trait KeyGuard {
 
 /// Versioned keys on disk or in memory.
 ///
-/// Reads at a timestamp are only asked for while it is pinned: collection keeps what they see.
+/// Reads at a timestamp are only asked for while it is pinned: collection keeps what they see. Reads at
+/// [`crate::LATEST`] are only asked for of keys whose locks the reader holds: they stand still.
 pub trait Storage: Send + Sync + 'static {
     /// One transaction's writes, made ready on its own thread.
     type Prepared: Send;
@@ -95,10 +96,21 @@ pub trait Storage: Send + Sync + 'static {
     /// The newest commit found when the store was opened; 0 in an empty one.
     fn newest_commit_ts(&self) -> Timestamp;
 
-    /// Lends the version visible at `ts`; at [`crate::LATEST`], the newest one.
+    /// Lends the version visible at `ts`.
     fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen>;
 
-    /// All keys at one moment, even at [`crate::LATEST`].
+    /// Lends the newest version if it was committed at or before `ts`, which need not be pinned; `None` if it is newer.
+    fn get_settled_with(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        found: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Seen>>;
+
+    /// When the newest version of a locked key was committed, be it a deletion that has not been collected yet; 0: there
+    /// is none.
+    fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp>;
+
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()>;
 
     /// Never asked for at [`crate::LATEST`].

@@ -60,6 +60,8 @@ pub struct ProxyProtocol {
 pub struct Storage {
     /// Bytes of uncompressed blocks kept in memory. Default: a quarter of the machine's memory.
     pub block_cache_bytes: Option<usize>,
+    /// Bytes of rows kept in memory beside them, in a form that reads faster. Default: an eighth of the machine's memory.
+    pub row_cache_bytes: Option<usize>,
     /// Bytes of new data gathered in memory before they are written as a file.
     pub write_buffer_bytes: Option<usize>,
     /// Most files the store keeps open.

@@ -62,6 +62,9 @@ fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {
         block_cache_bytes: storage
             .block_cache_bytes
             .map_or(defaults.block_cache_bytes, |n| n as u64),
+        row_cache_bytes: storage
+            .row_cache_bytes
+            .map_or(defaults.row_cache_bytes, |n| n as u64),
         write_buffer_bytes: storage
             .write_buffer_bytes
             .map_or(defaults.write_buffer_bytes, |n| n as u64),

@@ -126,6 +126,21 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.get_with(key, ts, found)
     }
 
+    fn get_settled_with(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        found: &mut dyn FnMut(&[u8]),
+    ) -> Result<Option<Seen>> {
+        self.faults.read()?;
+        self.inner.get_settled_with(key, ts, found)
+    }
+
+    fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp> {
+        self.faults.read()?;
+        self.inner.commit_ts_of(key)
+    }
+
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         self.faults.read()?;
         self.inner.batch_get_with(keys, ts, visit)

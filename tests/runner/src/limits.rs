@@ -19,7 +19,8 @@ const GROWTH_MAX: u64 = 64 << 20;
 const MEMORY_LIMIT: u64 = 8 << 20;
 
 /// Caches small enough that they are not mistaken for a result kept in memory.
-const CONFIGURATION: &str = "[storage]\nblock_cache_bytes = 16777216\nwrite_buffer_bytes = 16777216\n";
+const CONFIGURATION: &str =
+    "[storage]\nblock_cache_bytes = 8388608\nrow_cache_bytes = 8388608\nwrite_buffer_bytes = 16777216\n";
 
 pub fn check(program: &Program, report: &mut Report) {
     let server = match start(program.clone()) {

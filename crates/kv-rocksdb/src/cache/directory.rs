@@ -1,0 +1,262 @@
+//! Which ranges of keys have a page.
+
+use super::page::{BYTES_MAX, ENTRIES_MAX, Page};
+use kv::{KeyRange, Timestamp};
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What a page costs beyond its entries: its place here, and three allocations.
+const PAGE_BYTES: usize = 256;
+
+/// How many pages in use are passed over, looking for one to give up.
+const SECOND_CHANCES: usize = 64;
+
+/// A range with its page.
+pub(super) struct Leaf {
+    /// Where the range ends; empty: nowhere.
+    pub end: Box<[u8]>,
+    pub page: RwLock<Arc<Page>>,
+    /// Whether it has been read since it was last passed over.
+    used: AtomicBool,
+}
+
+/// Ranges by their starts; they do not overlap.
+#[derive(Default)]
+pub(super) struct Directory {
+    leaves: BTreeMap<Box<[u8]>, Leaf>,
+    bytes: AtomicUsize,
+    /// Where to look for the next page to give up.
+    hand: Vec<u8>,
+}
+
+impl Directory {
+    pub fn len(&self) -> usize {
+        self.leaves.len()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The same, counted.
+    #[cfg(test)]
+    pub fn counted_bytes(&self) -> usize {
+        let pages = self.leaves.values().map(|leaf| leaf.page.read().bytes());
+        pages.map(|bytes| bytes + PAGE_BYTES).sum()
+    }
+
+    fn account(&self, before: usize, after: usize) {
+        self.bytes
+            .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// The range that has `key`.
+    #[inline]
+    pub fn at(&self, key: &[u8]) -> Option<(&[u8], &Leaf)> {
+        let up_to_key = (Bound::Unbounded, Bound::Included(key));
+        let (start, leaf) = self.leaves.range::<[u8], _>(up_to_key).next_back()?;
+        if !leaf.end.is_empty() && *leaf.end <= *key {
+            return None;
+        }
+        leaf.mark_used();
+        Some((start, leaf))
+    }
+
+    /// The range that has the keys just before `end`; an empty `end` is none.
+    pub fn before(&self, end: &[u8]) -> Option<(&[u8], &Leaf)> {
+        let (start, leaf) = if end.is_empty() {
+            self.leaves.last_key_value()?
+        } else {
+            let up_to_end = (Bound::Unbounded, Bound::Excluded(end));
+            self.leaves.range::<[u8], _>(up_to_end).next_back()?
+        };
+        let reaches = leaf.end.is_empty() || (!end.is_empty() && *leaf.end >= *end);
+        reaches.then(|| {
+            leaf.mark_used();
+            (&**start, leaf)
+        })
+    }
+
+    /// Where the first range behind `key` starts.
+    pub fn next_after(&self, key: &[u8]) -> Option<&[u8]> {
+        let behind = (Bound::Excluded(key), Bound::Unbounded);
+        self.leaves
+            .range::<[u8], _>(behind)
+            .next()
+            .map(|(start, _)| &**start)
+    }
+
+    /// Whether no page has anything of a range, which is not empty.
+    pub fn is_free(&self, range: &KeyRange) -> bool {
+        self.at(&range.start).is_none()
+            && self
+                .next_after(&range.start)
+                .is_none_or(|next| !range.end.is_empty() && *range.end <= *next)
+    }
+
+    /// Puts in a page of a range that is free.
+    pub fn insert(&mut self, range: KeyRange, page: Arc<Page>) {
+        self.account(0, page.bytes() + PAGE_BYTES);
+        let start = range.start.into_boxed_slice();
+        let leaf = Leaf {
+            end: range.end.into_boxed_slice(),
+            page: RwLock::new(page),
+            used: AtomicBool::new(false),
+        };
+        self.leaves.insert(start.clone(), leaf);
+        self.split(&start);
+        self.join(&start);
+    }
+
+    fn take(&mut self, start: &[u8]) {
+        if let Some(leaf) = self.leaves.remove(start) {
+            self.account(leaf.page.into_inner().bytes() + PAGE_BYTES, 0);
+        }
+    }
+
+    /// Forgets everything of a range.
+    pub fn remove(&mut self, range: &KeyRange) {
+        let first = self.at(&range.start).map(|(start, _)| start.to_vec());
+        let inside = self
+            .leaves
+            .range::<[u8], _>((Bound::Included(range.start.as_slice()), Bound::Unbounded))
+            .map(|(start, _)| start.to_vec())
+            .take_while(|start| range.contains(start));
+        let all: Vec<_> = first.into_iter().chain(inside).collect();
+        all.iter().for_each(|start| self.take(start));
+    }
+
+    /// Puts an entry into the page that has its place, if there is one; answers with that page's start if it has become
+    /// too large.
+    pub fn update(&self, key: &[u8], stored: &[u8]) -> Option<&[u8]> {
+        let (start, leaf) = self.at(key)?;
+        let mut page = leaf.page.write();
+        let before = page.bytes();
+        Arc::make_mut(&mut page).put(key, stored);
+        self.account(before, page.bytes());
+        page.is_large().then_some(start)
+    }
+
+    /// Splits a page until no part of it is too large, or gives it up if that cannot be.
+    pub fn split(&mut self, start: &[u8]) {
+        let mut from = start.to_vec();
+        while let Some(leaf) = self.leaves.get_mut(from.as_slice()) {
+            let page = leaf.page.get_mut();
+            if !page.is_large() {
+                return;
+            }
+            let before = page.bytes();
+            let Some((middle, upper)) = Arc::make_mut(page).split_off() else {
+                return self.take(&from);
+            };
+            let after = page.bytes() + upper.bytes() + PAGE_BYTES;
+            let upper = Leaf {
+                end: std::mem::replace(&mut leaf.end, middle.clone().into_boxed_slice()),
+                page: RwLock::new(Arc::new(upper)),
+                used: AtomicBool::new(true),
+            };
+            let lower_is_large = page.is_large();
+            self.account(before, after);
+            self.leaves.insert(middle.clone().into_boxed_slice(), upper);
+            if lower_is_large {
+                self.split(&from);
+            }
+            from = middle;
+        }
+    }
+
+    /// Makes one page of a small one and those that border on it.
+    fn join(&mut self, start: &[u8]) {
+        let before = (Bound::Unbounded, Bound::Excluded(start));
+        let previous = self.leaves.range::<[u8], _>(before).next_back();
+        let from = match previous {
+            Some((previous, leaf)) if *leaf.end == *start && !start.is_empty() => previous.to_vec(),
+            _ => start.to_vec(),
+        };
+        if from != start && self.join_next(&from) {
+            self.join_next(&from);
+        } else {
+            self.join_next(start);
+        }
+    }
+
+    /// False: the page behind does not border on this one, or the two are too large for one.
+    fn join_next(&mut self, start: &[u8]) -> bool {
+        let next = self.leaves.get(start).map(|leaf| leaf.end.clone());
+        let Some(next) = next.filter(|next| !next.is_empty()) else {
+            return false;
+        };
+        let size = |leaf: &mut Leaf| {
+            let page = leaf.page.get_mut();
+            (page.len(), page.bytes())
+        };
+        let Some(((entries, bytes), (more_entries, more_bytes))) = self
+            .leaves
+            .get_mut(start)
+            .map(size)
+            .zip(self.leaves.get_mut(&next).map(size))
+        else {
+            return false;
+        };
+        // Well below the limits, so that it is not split with the next row.
+        if entries + more_entries > ENTRIES_MAX * 3 / 4 || bytes + more_bytes > BYTES_MAX * 3 / 4 {
+            return false;
+        }
+        if let Some(behind) = self.leaves.remove(&next)
+            && let Some(leaf) = self.leaves.get_mut(start)
+        {
+            let page = leaf.page.get_mut();
+            Arc::make_mut(page).append(&behind.page.into_inner());
+            leaf.end = behind.end;
+            let after = page.bytes() + PAGE_BYTES;
+            self.account(bytes + more_bytes + 2 * PAGE_BYTES, after);
+        }
+        true
+    }
+
+    /// Leaves deletions up to `ts` out of a page, if it is still there.
+    pub fn clear_deletions(&mut self, start: &[u8], ts: Timestamp) {
+        let Some(leaf) = self.leaves.get_mut(start) else {
+            return;
+        };
+        let page = leaf.page.get_mut();
+        let before = page.bytes();
+        Arc::make_mut(page).clear_deletions(ts);
+        let after = page.bytes();
+        self.account(before, after);
+        self.join(start);
+    }
+
+    /// Gives up pages until all have no more than `budget_bytes`; those read lately last.
+    pub fn shrink(&mut self, budget_bytes: usize) {
+        let mut chances = SECOND_CHANCES;
+        while self.bytes() > budget_bytes && !self.leaves.is_empty() {
+            let onwards = (Bound::Included(self.hand.as_slice()), Bound::Unbounded);
+            let Some((start, leaf)) = self.leaves.range::<[u8], _>(onwards).next() else {
+                self.hand.clear();
+                continue;
+            };
+            let start = start.to_vec();
+            self.hand.clone_from(&start);
+            self.hand.push(0);
+            if leaf.used.swap(false, Ordering::Relaxed) && chances > 0 {
+                chances -= 1;
+            } else {
+                self.take(&start);
+            }
+        }
+    }
+}
+
+impl Leaf {
+    #[inline]
+    fn mark_used(&self) {
+        // Written only where it changes, so that readers share the cache line.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What is in `latest`, in memory: the entries of ranges of keys, whole, as pages.
+//!
+//! RocksDB keeps each superseded state of a row in its write buffer, and deletions until they are collected: a scan has to
+//! pass over them, and even without them takes some 900 instructions a row. A page has each row once. A scan or a read
+//! of one key that finds no page loads one (`crate::load`); commits change the pages of the keys they write.
+//!
+//! A page is right for a reader whose commits are all applied, which is what its timestamp promises
+//! (`kv::oracle`): entries that are too new for it lead to `history`, as those of RocksDB do. A commit changes pages after
+//! RocksDB has applied it and before it is published, when no reader is meant to see it yet. So it does not matter
+//! which of the two a reader looks at, and when.
+//!
+//! A page may leave deletions out that its reader need not know of; it then turns away readers of older timestamps,
+//! which go to RocksDB.
+//!
+//! Readers hold locks only to find a page and to share it: they read it, and visitors run, without. A commit that
+//! changes a page somebody is reading changes a copy. What all readers write to, the directory's lock and the count of a
+//! page's owners, are cache lines that cores share: measured with two of them only. Where many cores wait for each
+//! other here, a directory for each hash of a key's first bytes, which name its table, would part them.
+//!
+//! Lock order: the directory, loads, a page.
+
+mod directory;
+mod page;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use page::{BYTES_MAX, ENTRIES_MAX, Page};
+
+use directory::{Directory, Leaf};
+use kv::{KeyRange, Timestamp};
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Entries of a commit put into pages before others may change the directory.
+const UPDATE_ENTRIES: usize = 256;
+
+/// What a reader finds.
+pub(crate) enum Lookup<T> {
+    Found(T),
+    /// Not in memory.
+    Missing,
+    /// In memory, but not with all that a reader of so old a timestamp needs.
+    TooOld,
+}
+
+/// A page, and the range of which it holds everything. An empty end: up to the last key there is.
+pub(crate) struct Part {
+    pub page: Arc<Page>,
+    pub start: Vec<u8>,
+    pub end: Vec<u8>,
+}
+
+/// Who asks for a page that is not there.
+#[derive(Clone, Copy)]
+pub(crate) enum Reads {
+    OneKey,
+    Range,
+}
+
+/// Entries of `latest` in memory.
+pub(crate) struct RowCache {
+    directory: RwLock<Directory>,
+    loads: Mutex<Vec<Load>>,
+    budget_bytes: usize,
+    misses: AtomicU64,
+    next_load: AtomicU64,
+}
+
+/// A page being made of what RocksDB holds, while commits go on.
+struct Load {
+    id: u64,
+    range: KeyRange,
+    /// Keys of the range that have been committed meanwhile.
+    changed: Vec<Vec<u8>>,
+    /// The range has been dropped meanwhile.
+    void: bool,
+}
+
+/// The right to put a page in, until dropped.
+pub(crate) struct Loading<'a> {
+    cache: &'a RowCache,
+    id: u64,
+    /// Where no page is yet.
+    pub range: KeyRange,
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.cache.loads.lock().retain(|load| load.id != self.id);
+    }
+}
+
+impl RowCache {
+    /// Of about `budget_bytes` at most; none: nothing is kept.
+    pub fn new(budget_bytes: u64) -> Self {
+        Self {
+            directory: RwLock::default(),
+            loads: Mutex::default(),
+            budget_bytes: usize::try_from(budget_bytes).unwrap_or(usize::MAX),
+            misses: AtomicU64::new(0),
+            next_load: AtomicU64::new(0),
+        }
+    }
+
+    /// Memory of all pages, and their number.
+    pub fn size(&self) -> (usize, usize) {
+        let directory = self.directory.read();
+        (directory.bytes(), directory.len())
+    }
+
+    /// The page that a key is in, or would be.
+    #[inline]
+    pub fn page(&self, key: &[u8], ts: Timestamp) -> Lookup<Arc<Page>> {
+        let directory = self.directory.read();
+        let Some((_, leaf)) = directory.at(key) else {
+            return Lookup::Missing;
+        };
+        let page = Arc::clone(&leaf.page.read());
+        if page.is_complete_at(ts) {
+            Lookup::Found(page)
+        } else {
+            Lookup::TooOld
+        }
+    }
+
+    /// The page that the keys from `key` on are in.
+    pub fn from(&self, key: &[u8], ts: Timestamp) -> Lookup<Part> {
+        self.look_up(ts, |directory| directory.at(key))
+    }
+
+    /// The page that the keys before `end` are in; an empty `end` is none.
+    pub fn before(&self, end: &[u8], ts: Timestamp) -> Lookup<Part> {
+        self.look_up(ts, |directory| directory.before(end))
+    }
+
+    /// Clears the page of deletions first if it has many.
+    fn look_up(&self, ts: Timestamp, find: impl Fn(&Directory) -> Option<(&[u8], &Leaf)>) -> Lookup<Part> {
+        let mut may_clear = true;
+        loop {
+            let littered = {
+                let directory = self.directory.read();
+                let Some((start, leaf)) = find(&directory) else {
+                    return Lookup::Missing;
+                };
+                let page = Arc::clone(&leaf.page.read());
+                if !page.is_complete_at(ts) {
+                    return Lookup::TooOld;
+                }
+                if !(may_clear && page.is_littered(ts)) {
+                    return Lookup::Found(Part {
+                        page,
+                        start: start.to_vec(),
+                        end: leaf.end.to_vec(),
+                    });
+                }
+                start.to_vec()
+            };
+            may_clear = false;
+            self.directory.write().clear_deletions(&littered, ts);
+        }
+    }
+
+    /// Whether a page that is not there should be loaded: one key is not worth a page at once, and where memory is full
+    /// only what is read again and again is worth another page's place.
+    pub fn admits(&self, reads: Reads) -> bool {
+        if self.budget_bytes == 0 {
+            return false;
+        }
+        let is_full = self.directory.read().bytes() > self.budget_bytes / 8 * 7;
+        let one_in = match (reads, is_full) {
+            (Reads::OneKey, false) => 4,
+            (Reads::OneKey, true) => 64,
+            (Reads::Range, false) => 1,
+            (Reads::Range, true) => 16,
+        };
+        self.misses.fetch_add(1, Ordering::Relaxed) % one_in == 0
+    }
+
+    /// Begins to load a page at `start`, which has none, up to the next one or `end`. What the page is made of has to be
+    /// read after this.
+    pub fn begin_load(&self, start: &[u8], end: &[u8]) -> Loading<'_> {
+        let directory = self.directory.read();
+        let mut range = KeyRange::new(start, end);
+        if let Some(next) = directory.next_after(start)
+            && (end.is_empty() || *next < *end)
+        {
+            range.end = next.to_vec();
+        }
+        let id = self.next_load.fetch_add(1, Ordering::Relaxed);
+        self.loads.lock().push(Load {
+            id,
+            range: range.clone(),
+            changed: Vec::new(),
+            void: false,
+        });
+        Loading {
+            cache: self,
+            id,
+            range,
+        }
+    }
+
+    /// Keeps a page that holds all of the loading's range up to `end`, unless it has become another meanwhile. For its
+    /// loader it is good in any case.
+    pub fn end_load(&self, loading: &Loading<'_>, page: &Arc<Page>, end: &[u8]) {
+        let range = KeyRange::new(loading.range.start.as_slice(), end);
+        let mut directory = self.directory.write();
+        let is_current = {
+            let mut loads = self.loads.lock();
+            let at = loads.iter().position(|load| load.id == loading.id);
+            at.map(|at| loads.swap_remove(at))
+                .is_some_and(|load| !load.void && !load.changed.iter().any(|key| range.contains(key)))
+        };
+        if is_current && directory.is_free(&range) {
+            directory.insert(range, Arc::clone(page));
+            directory.shrink(self.budget_bytes);
+        }
+    }
+
+    /// What a commit has put into `latest`: keys, and what is stored. One call at a time, after RocksDB has applied
+    /// it and before it is published.
+    pub fn update<'a>(&self, entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
+        let mut entries = entries.peekable();
+        while entries.peek().is_some() {
+            let mut large = Vec::new();
+            let directory = self.directory.read();
+            {
+                let mut loads = self.loads.lock();
+                for (key, stored) in entries.by_ref().take(UPDATE_ENTRIES) {
+                    for load in loads.iter_mut().filter(|load| load.range.contains(key)) {
+                        load.changed.push(key.to_vec());
+                    }
+                    if let Some(start) = directory.update(key, stored) {
+                        large.push(start.to_vec());
+                    }
+                }
+            }
+            let is_full = directory.bytes() > self.budget_bytes;
+            drop(directory);
+            if is_full || !large.is_empty() {
+                let mut directory = self.directory.write();
+                large.iter().for_each(|start| directory.split(start));
+                directory.shrink(self.budget_bytes);
+            }
+        }
+    }
+
+    /// Forgets a range, which is gone from `latest`, or may be.
+    pub fn forget(&self, range: &KeyRange) {
+        let mut directory = self.directory.write();
+        let mut loads = self.loads.lock();
+        for load in loads.iter_mut() {
+            load.void = true;
+        }
+        directory.remove(range);
+    }
+}

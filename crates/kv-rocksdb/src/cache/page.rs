@@ -1,0 +1,320 @@
+//! A page: neighbouring entries of `latest`, in key order, in one piece of memory.
+
+use crate::layout::Version;
+use kv::Timestamp;
+use std::ops::Range;
+
+/// A page is split once it has more entries, or more bytes.
+pub const ENTRIES_MAX: usize = 128;
+pub const BYTES_MAX: usize = 32 << 10;
+
+/// Pages with as many deletions as that, and as many again as other entries, are cleared of them.
+const DELETIONS_MIN: usize = 8;
+
+/// Where an entry lies in the heap: its key, and behind it what is stored.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    at: u32,
+    key_bytes: u32,
+    stored_bytes: u32,
+    is_deletion: bool,
+}
+
+impl Slot {
+    fn key(self) -> Range<usize> {
+        let at = self.at as usize;
+        at..at + self.key_bytes as usize
+    }
+
+    fn stored(self) -> Range<usize> {
+        let at = self.key().end;
+        at..at + self.stored_bytes as usize
+    }
+
+    fn bytes(self) -> usize {
+        self.key_bytes as usize + self.stored_bytes as usize
+    }
+}
+
+/// All entries of `latest` in a range of keys, which whoever holds the page knows.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    slots: Vec<Slot>,
+    heap: Vec<u8>,
+    /// Bytes of the heap that no slot has any more.
+    wasted: usize,
+    deletions: usize,
+    complete_from: Timestamp,
+    /// An entry came that no page can hold: this one is of no use any more.
+    lost: bool,
+}
+
+impl Page {
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Memory of the entries.
+    pub fn bytes(&self) -> usize {
+        self.heap.len() + self.slots.len() * size_of::<Slot>()
+    }
+
+    /// Whether it must not stay as it is.
+    pub fn is_large(&self) -> bool {
+        self.lost || self.slots.len() > ENTRIES_MAX || self.heap.len() - self.wasted > BYTES_MAX
+    }
+
+    /// Whether snapshots of `ts` find here all they have to: deletions that they would have had to look behind may have
+    /// been left out.
+    pub fn is_complete_at(&self, ts: Timestamp) -> bool {
+        self.complete_from <= ts && !self.lost
+    }
+
+    /// Notes that a deletion was left out.
+    pub fn leave_out(&mut self, deleted_at: Timestamp) {
+        self.complete_from = self.complete_from.max(deleted_at);
+    }
+
+    fn key_of(&self, slot: Slot) -> &[u8] {
+        self.heap.get(slot.key()).unwrap_or_default()
+    }
+
+    fn find(&self, key: &[u8]) -> Result<usize, usize> {
+        self.slots.binary_search_by(|slot| self.key_of(*slot).cmp(key))
+    }
+
+    /// What is stored under a key.
+    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        let at = self.find(key).ok()?;
+        self.entry(at).map(|(_, stored)| stored)
+    }
+
+    /// The entry at a position, and what is stored there.
+    pub fn entry(&self, at: usize) -> Option<(&[u8], &[u8])> {
+        let slot = *self.slots.get(at)?;
+        Some((self.key_of(slot), self.heap.get(slot.stored())?))
+    }
+
+    /// The positions of the keys from `start` up to `end`; an empty `end` is none.
+    pub fn positions(&self, start: &[u8], end: &[u8]) -> Range<usize> {
+        let before = |key: &[u8]| self.slots.partition_point(|slot| self.key_of(*slot) < key);
+        let first = before(start);
+        let last = if end.is_empty() {
+            self.slots.len()
+        } else {
+            before(end)
+        };
+        first..last.max(first)
+    }
+
+    /// Appends to the heap. `None`: an entry that no page can hold.
+    fn store(&mut self, key: &[u8], stored: &[u8]) -> Option<Slot> {
+        if key.len() + stored.len() > BYTES_MAX {
+            return None;
+        }
+        let slot = Slot {
+            at: u32::try_from(self.heap.len()).ok()?,
+            key_bytes: u32::try_from(key.len()).ok()?,
+            stored_bytes: u32::try_from(stored.len()).ok()?,
+            is_deletion: is_deletion(stored),
+        };
+        self.heap.extend_from_slice(key);
+        self.heap.extend_from_slice(stored);
+        Some(slot)
+    }
+
+    /// Appends an entry behind all others. False: no page can hold it.
+    #[must_use]
+    pub fn push(&mut self, key: &[u8], stored: &[u8]) -> bool {
+        let Some(slot) = self.store(key, stored) else {
+            return false;
+        };
+        self.deletions += usize::from(slot.is_deletion);
+        self.slots.push(slot);
+        true
+    }
+
+    /// Puts an entry in its place, where another one may be.
+    pub fn put(&mut self, key: &[u8], stored: &[u8]) {
+        let place = self.find(key);
+        if let Ok(at) = place
+            && let Some(slot) = self.slots.get_mut(at)
+            && let Some(room) = self.heap.get_mut(slot.stored())
+            && room.len() == stored.len()
+        {
+            self.deletions -= usize::from(slot.is_deletion);
+            slot.is_deletion = is_deletion(stored);
+            self.deletions += usize::from(slot.is_deletion);
+            room.copy_from_slice(stored);
+            return;
+        }
+        let Some(slot) = self.store(key, stored) else {
+            self.lost = true;
+            return;
+        };
+        self.deletions += usize::from(slot.is_deletion);
+        match place {
+            Ok(at) => {
+                let old = std::mem::replace(&mut self.slots[at], slot);
+                self.deletions -= usize::from(old.is_deletion);
+                self.wasted += old.bytes();
+                if self.wasted > self.heap.len() / 2 {
+                    self.compact();
+                }
+            }
+            Err(at) => self.slots.insert(at, slot),
+        }
+    }
+
+    /// Whether it is worth clearing it of deletions up to `ts`.
+    pub fn is_littered(&self, ts: Timestamp) -> bool {
+        self.deletions >= DELETIONS_MIN
+            && self.deletions * 2 >= self.slots.len()
+            && self
+                .slots
+                .iter()
+                .filter(|slot| self.is_deleted_at(**slot, ts))
+                .count()
+                >= DELETIONS_MIN
+    }
+
+    fn is_deleted_at(&self, slot: Slot, ts: Timestamp) -> bool {
+        slot.is_deletion && self.deleted_at(slot).is_some_and(|deleted_at| deleted_at <= ts)
+    }
+
+    fn deleted_at(&self, slot: Slot) -> Option<Timestamp> {
+        let version = Version::parse(self.heap.get(slot.stored())?).ok()?;
+        Some(version.ts)
+    }
+
+    /// Leaves out the deletions up to `ts`.
+    pub fn clear_deletions(&mut self, ts: Timestamp) {
+        let (cleared, kept): (Vec<Slot>, Vec<Slot>) = self
+            .slots
+            .iter()
+            .copied()
+            .partition(|slot| self.is_deleted_at(*slot, ts));
+        let newest = cleared.iter().filter_map(|slot| self.deleted_at(*slot)).max();
+        self.leave_out(newest.unwrap_or(0));
+        self.slots = kept;
+        self.compact();
+    }
+
+    /// Rewrites the heap without its waste.
+    fn compact(&mut self) {
+        *self = self.part(0..self.slots.len());
+    }
+
+    /// A page of the entries at some positions.
+    fn part(&self, positions: Range<usize>) -> Self {
+        let slots = self.slots.get(positions).unwrap_or_default();
+        let mut part = Self {
+            slots: Vec::with_capacity(slots.len()),
+            heap: Vec::with_capacity(slots.iter().map(|slot| slot.bytes()).sum()),
+            complete_from: self.complete_from,
+            ..Self::default()
+        };
+        for slot in slots {
+            let at = part.heap.len();
+            part.heap.extend_from_slice(
+                self.heap
+                    .get(slot.key().start..slot.stored().end)
+                    .unwrap_or_default(),
+            );
+            part.deletions += usize::from(slot.is_deletion);
+            part.slots.push(Slot {
+                at: u32::try_from(at).unwrap_or(slot.at),
+                ..*slot
+            });
+        }
+        part
+    }
+
+    /// Takes the upper half away and returns it with its first key; `None` if there is only one entry.
+    pub fn split_off(&mut self) -> Option<(Vec<u8>, Self)> {
+        let middle = self.slots.len() / 2;
+        if middle == 0 || self.lost {
+            return None;
+        }
+        let upper = self.part(middle..self.slots.len());
+        *self = self.part(0..middle);
+        let first = upper.entry(0)?.0.to_vec();
+        Some((first, upper))
+    }
+
+    /// Appends the entries of the page behind.
+    pub fn append(&mut self, behind: &Self) {
+        self.complete_from = self.complete_from.max(behind.complete_from);
+        for at in 0..behind.len() {
+            if let Some((key, stored)) = behind.entry(at) {
+                let _ = self.push(key, stored);
+            }
+        }
+    }
+}
+
+fn is_deletion(stored: &[u8]) -> bool {
+    Version::parse(stored).is_ok_and(|version| version.value.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{TS_BYTES, push_unstamped_version};
+    use std::collections::BTreeMap;
+
+    fn stored(ts: Timestamp, value: Option<&[u8]>) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_unstamped_version(&mut out, value);
+        out[..TS_BYTES].copy_from_slice(&ts.to_be_bytes());
+        out
+    }
+
+    fn contents(page: &Page) -> Vec<(Vec<u8>, Vec<u8>)> {
+        (0..page.len())
+            .map(|at| page.entry(at).unwrap())
+            .map(|(key, stored)| (key.to_vec(), stored.to_vec()))
+            .collect()
+    }
+
+    #[test]
+    fn a_page_holds_what_a_map_would() {
+        let mut page = Page::default();
+        let mut map = BTreeMap::new();
+        let mut random = 1_u64;
+        for ts in 1..2_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let key = format!("key{}", (random >> 33) % 100).into_bytes();
+            let length = usize::try_from((random >> 40) % 50).unwrap();
+            let value = (length > 5).then(|| vec![7; length]);
+            let entry = stored(ts, value.as_deref());
+            page.put(&key, &entry);
+            map.insert(key.clone(), entry);
+            assert_eq!(page.get(&key), map.get(&key).map(Vec::as_slice));
+        }
+        assert_eq!(contents(&page), map.clone().into_iter().collect::<Vec<_>>());
+        assert!(page.heap.len() < 2 * map.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>() + 200);
+        let (first, upper) = page.split_off().unwrap();
+        assert_eq!(upper.entry(0).unwrap().0, first);
+        assert!(contents(&page).last().unwrap().0 < first);
+        page.append(&upper);
+        assert_eq!(contents(&page), map.into_iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn deletions_are_cleared_up_to_a_moment_and_older_snapshots_told() {
+        let mut page = Page::default();
+        for n in 0..20_u64 {
+            let value = (n % 4 == 0).then_some(&b"value"[..]);
+            assert!(page.push(format!("{n:02}").as_bytes(), &stored(100 + n, value)));
+        }
+        assert!(page.is_littered(110) && !page.is_littered(101) && page.is_complete_at(1));
+        page.clear_deletions(110);
+        assert_eq!(page.len(), 5 + 7, "those of 111 to 119 stay");
+        assert!(page.is_complete_at(110) && !page.is_complete_at(109));
+        assert_eq!((page.get(b"04").is_some(), page.get(b"05")), (true, None));
+        assert_eq!(page.positions(b"04", b"12"), 1..4);
+        assert_eq!(page.positions(b"04", b""), 1..page.len());
+        assert_eq!(page.positions(b"9", b"1"), page.len()..page.len());
+    }
+}

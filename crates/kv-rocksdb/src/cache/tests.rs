@@ -1,0 +1,171 @@
+use super::*;
+use crate::layout::{TS_BYTES, Version, push_unstamped_version};
+use std::collections::BTreeMap;
+
+const BUDGET: usize = 150_000;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % n
+    }
+
+    fn key(&mut self) -> Vec<u8> {
+        format!("key{:04}", self.below(1_500)).into_bytes()
+    }
+}
+
+/// A cache, and all that RocksDB would have.
+struct Both {
+    cache: RowCache,
+    latest: BTreeMap<Vec<u8>, Vec<u8>>,
+    now: Timestamp,
+    random: Random,
+}
+
+impl Both {
+    fn commit(&mut self, keys: u64) {
+        self.now += 1;
+        let mut writes = Vec::new();
+        for _ in 0..keys {
+            let key = self.random.key();
+            let length = match self.random.below(200) {
+                0 => BYTES_MAX,
+                1..60 => 0,
+                n => usize::try_from(n).unwrap(),
+            };
+            let mut stored = Vec::new();
+            push_unstamped_version(&mut stored, (length > 0).then_some(&vec![7; length][..]));
+            stored[..TS_BYTES].copy_from_slice(&self.now.to_be_bytes());
+            self.latest.insert(key.clone(), stored.clone());
+            writes.push((key, stored));
+        }
+        self.cache
+            .update(writes.iter().map(|(key, stored)| (&key[..], &stored[..])));
+    }
+
+    /// As `crate::load` does, with a commit before the page is put in.
+    fn load(&mut self) {
+        let start = self.random.key();
+        let (cache, now) = (std::mem::replace(&mut self.cache, RowCache::new(0)), self.now);
+        let loading = cache.begin_load(&start, b"");
+        let mut page = Page::default();
+        let mut end = loading.range.end.clone();
+        for (key, stored) in self.latest.range(start.clone()..) {
+            if !loading.range.contains(key) {
+                break;
+            }
+            let version = Version::parse(stored).unwrap();
+            if page.len() >= 40 {
+                end.clone_from(key);
+                break;
+            }
+            if version.value.is_none() {
+                page.leave_out(version.ts);
+            } else if !page.push(key, stored) {
+                end.clone_from(key);
+                break;
+            }
+        }
+        if start < end || end.is_empty() {
+            let page = Arc::new(page);
+            if now % 2 == 0 {
+                let key = self.random.key();
+                let mut stored = now.to_be_bytes().to_vec();
+                stored.extend_from_slice(b"\x01changed");
+                self.latest.insert(key.clone(), stored.clone());
+                cache.update([(&key[..], &stored[..])].into_iter());
+            }
+            cache.end_load(&loading, &page, &end);
+        }
+        drop(loading);
+        self.cache = cache;
+    }
+
+    fn check_part(&self, part: &Part) {
+        let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
+        let there = self.latest.iter().filter(|(key, _)| range.contains(key));
+        let is_value = |stored: &[u8]| Version::parse(stored).unwrap().value.is_some();
+        let expected: Vec<_> = there.filter(|(_, stored)| is_value(stored)).collect();
+        let found: Vec<_> = (0..part.page.len())
+            .map(|at| part.page.entry(at).unwrap())
+            .map(|(key, stored)| (key.to_vec(), stored.to_vec()))
+            .filter(|(_, stored)| is_value(stored))
+            .collect();
+        assert_eq!(found.iter().map(|(k, v)| (k, v)).collect::<Vec<_>>(), expected);
+    }
+
+    fn read(&mut self) -> u64 {
+        let key = self.random.key();
+        let mut found = 0;
+        if let Lookup::Found(page) = self.cache.page(&key, self.now) {
+            let expected = self.latest.get(&key);
+            match page.get(&key) {
+                Some(stored) => assert_eq!(Some(stored), expected.map(Vec::as_slice)),
+                None => assert!(expected.is_none_or(|s| Version::parse(s).unwrap().value.is_none())),
+            }
+            found += 1;
+        }
+        if let Lookup::Found(part) = self.cache.from(&key, self.now) {
+            assert!(part.start <= key && (part.end.is_empty() || part.end > key));
+            self.check_part(&part);
+        }
+        if let Lookup::Found(part) = self.cache.before(&key, self.now) {
+            assert!(part.start < key && (part.end.is_empty() || part.end >= key));
+            self.check_part(&part);
+        }
+        found
+    }
+}
+
+#[test]
+fn pages_hold_what_latest_does() {
+    let mut both = Both {
+        cache: RowCache::new(BUDGET as u64),
+        latest: BTreeMap::new(),
+        now: 1,
+        random: Random(1),
+    };
+    let mut found = 0;
+    for _ in 0..30_000 {
+        match both.random.below(20) {
+            0..6 => {
+                let keys = both.random.below(5) + 1;
+                both.commit(keys);
+            }
+            6..10 => both.load(),
+            10 if both.random.below(100) == 0 => {
+                let range = KeyRange::new(both.random.key(), both.random.key());
+                both.latest.retain(|key, _| !range.contains(key));
+                both.cache.forget(&range);
+            }
+            _ => found += both.read(),
+        }
+        let directory = both.cache.directory.read();
+        assert_eq!(directory.bytes(), directory.counted_bytes());
+        assert!(directory.bytes() <= BUDGET);
+    }
+    assert!(found > 1_000, "{found}");
+    both.cache.forget(&KeyRange::all());
+    assert_eq!(both.cache.size(), (0, 0));
+}
+
+#[test]
+fn a_page_that_is_written_while_it_is_loaded_is_not_kept() {
+    let cache = RowCache::new(1 << 20);
+    for (key, kept) in [(b"c", true), (b"b", false)] {
+        let loading = cache.begin_load(b"a", b"z");
+        cache.update([(&key[..], &b"12345678\x01v"[..])].into_iter());
+        cache.end_load(&loading, &Arc::default(), b"c");
+        drop(loading);
+        let is_kept = matches!(cache.page(b"b", 1), Lookup::Found(_));
+        assert_eq!(is_kept, kept);
+        cache.forget(&KeyRange::all());
+    }
+    let loading = cache.begin_load(b"a", b"z");
+    cache.forget(&KeyRange::new("x", "y"));
+    cache.end_load(&loading, &Arc::default(), b"c");
+    assert_eq!(cache.size(), (0, 0));
+}
