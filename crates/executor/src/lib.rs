@@ -15,6 +15,7 @@ mod dml;
 mod env;
 mod memory;
 mod operator;
+mod order;
 pub mod point;
 pub mod query;
 mod ranges;

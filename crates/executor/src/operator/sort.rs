@@ -5,7 +5,6 @@
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use arrow::row::Rows;
 use planner::plan::SortKey;
 use types::Result;
 
@@ -14,7 +13,7 @@ use super::project::evaluate;
 use super::{BoxOperator, Operator};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
-use crate::sort_key::KeyEncoder;
+use crate::order::{Order, Ordered};
 
 /// The operator for `keys`; without keys the input's own order stays.
 pub(crate) fn sorted<'p>(
@@ -34,7 +33,7 @@ pub(crate) fn sorted<'p>(
 pub(crate) struct Sort<'p> {
     input: BoxOperator<'p>,
     keys: &'p [SortKey],
-    encoder: KeyEncoder,
+    by: Order,
     /// More than this many rows are never wanted.
     limit: Option<usize>,
     held: Held,
@@ -48,7 +47,7 @@ pub(crate) struct Sort<'p> {
 struct Held {
     schema: Option<SchemaRef>,
     batches: Vec<RecordBatch>,
-    keys: Vec<Rows>,
+    keys: Vec<Ordered>,
     rows: usize,
     bytes: usize,
 }
@@ -59,7 +58,7 @@ impl<'p> Sort<'p> {
         Ok(Self {
             input,
             keys,
-            encoder: KeyEncoder::with_order(order)?,
+            by: Order::new(order)?,
             limit: limit.map(|l| usize::try_from(l).unwrap_or(usize::MAX)),
             held: Held::default(),
             order: None,
@@ -73,22 +72,22 @@ impl<'p> Sort<'p> {
         }
         while let Some(batch) = self.input.next(env, BATCH_ROWS)? {
             let columns = evaluate(self.keys.iter().map(|k| &k.expr), &batch, env)?;
-            self.held.add(batch, self.encoder.encode(&columns)?, env)?;
+            self.held.add(batch, self.by.of(&columns)?, env)?;
             if let Some(limit) = self.limit
                 && self.held.is_worth_cutting(limit)
             {
-                self.held.cut(limit, &self.encoder, env)?;
+                self.held.cut(limit, &self.by, env)?;
             }
         }
-        let mut order = self.held.order();
+        let mut order = self.by.places(&self.held.keys);
         order.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(order)
     }
 }
 
 impl Held {
-    fn add(&mut self, batch: RecordBatch, keys: Rows, env: &Env<'_, '_>) -> Result<()> {
-        let bytes = batch_bytes(&batch) + keys.size() + batch.num_rows() * 16;
+    fn add(&mut self, batch: RecordBatch, keys: Ordered, env: &Env<'_, '_>) -> Result<()> {
+        let bytes = batch_bytes(&batch) + keys.size_bytes() + batch.num_rows() * 16;
         env.memory.grow(bytes)?;
         self.bytes += bytes;
         self.rows += batch.num_rows();
@@ -104,33 +103,15 @@ impl Held {
         beyond > BATCH_ROWS || (beyond > 0 && self.bytes > BATCH_BYTES / 8)
     }
 
-    /// The places of all rows in key order; equal keys in the order they came.
-    fn order(&self) -> Vec<(usize, usize)> {
-        let mut order: Vec<(usize, usize)> = self
-            .batches
-            .iter()
-            .enumerate()
-            .flat_map(|(b, batch)| (0..batch.num_rows()).map(move |row| (b, row)))
-            .collect();
-        order.sort_unstable_by(|a, b| {
-            let (left, right) = (self.keys[a.0].row(a.1), self.keys[b.0].row(b.1));
-            left.cmp(&right).then_with(|| a.cmp(b))
-        });
-        order
-    }
-
     /// Keeps the first `limit` rows only, as one batch.
-    fn cut(&mut self, limit: usize, encoder: &KeyEncoder, env: &Env<'_, '_>) -> Result<()> {
+    fn cut(&mut self, limit: usize, by: &Order, env: &Env<'_, '_>) -> Result<()> {
         let Some(schema) = self.schema.clone() else {
             return Ok(());
         };
-        let mut order = self.order();
+        let mut order = by.places(&self.keys);
         order.truncate(limit);
         let batch = gather(&schema, &self.batches, &order)?;
-        let mut keys = encoder.empty(order.len());
-        for (b, row) in order {
-            keys.push(self.keys[b].row(row));
-        }
+        let keys = by.gather(&self.keys, &order)?;
         env.memory.shrink(self.bytes);
         *self = Self {
             schema: Some(schema),
