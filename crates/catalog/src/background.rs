@@ -1,4 +1,5 @@
-//! The catalog's own thread: schema changes that were interrupted, and the garbage queue.
+//! The catalog's own threads: for schema changes that were interrupted and for the garbage queue, and, where other processes
+//! use the same store, one that follows what they change and one that keeps the lease.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -11,11 +12,15 @@ use crate::Catalog;
 
 /// How often the queues are looked at.
 const PERIOD: Duration = Duration::from_secs(5);
+/// The same where a job can be left behind by another node at any time, and holds up others until it is taken over.
+const SHARED_PERIOD: Duration = Duration::from_millis(500);
+/// How long to leave a store alone that could not be asked.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// The running thread, and how to end it.
+/// The running threads, and how to end them.
 pub(crate) struct Background {
     signal: Arc<Signal>,
-    thread: JoinHandle<()>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -38,44 +43,82 @@ impl Catalog {
             return Ok(());
         }
         let signal = Arc::new(Signal::default());
-        let (weak, seen) = (Arc::downgrade(self), Arc::clone(&signal));
-        let thread = std::thread::Builder::new()
-            .name("catalog".to_owned())
+        let mut threads = vec![self.repeat("catalog", &signal, |catalog, signal| {
+            catalog.resume_jobs(&signal.interrupt);
+            if catalog.membership.is_some() {
+                return SHARED_PERIOD;
+            }
+            catalog.collect_dropped();
+            PERIOD
+        })?];
+        if self.membership.is_some() {
+            // Apart from each other: each may have to wait for a part of the store, and the others must not.
+            threads.push(self.repeat("catalog-garbage", &signal, |catalog, _| {
+                catalog.collect_dropped();
+                PERIOD
+            })?);
+            threads.push(self.repeat("catalog-lease", &signal, |catalog, _| {
+                if let Err(error) = catalog.keep_lease() {
+                    tracing::warn!(%error, "the lease in the store could not be renewed; it is tried again");
+                }
+                catalog.lease_interval()
+            })?);
+            threads.push(self.repeat("catalog-follow", &signal, |catalog, _| {
+                if let Err(error) = catalog.tick() {
+                    tracing::warn!(%error, "the store could not be asked for changed definitions");
+                    return AFTER_FAILURE;
+                }
+                catalog.poll_interval()
+            })?);
+        }
+        *running = Some(Background { signal, threads });
+        Ok(())
+    }
+
+    /// A thread that does `work`, again after the time that it says.
+    fn repeat(
+        self: &Arc<Self>,
+        name: &str,
+        signal: &Arc<Signal>,
+        work: impl Fn(&Self, &Signal) -> Duration + Send + 'static,
+    ) -> Result<JoinHandle<()>> {
+        let (weak, signal) = (Arc::downgrade(self), Arc::clone(signal));
+        std::thread::Builder::new()
+            .name(name.to_owned())
             .spawn(move || {
                 loop {
                     let Some(catalog) = weak.upgrade() else { return };
-                    catalog.work_in_background(&seen);
+                    let period = work(&catalog, &signal);
                     drop(catalog);
-                    let mut stop = seen.stop.lock();
+                    let mut stop = signal.stop.lock();
                     if !*stop {
-                        seen.changed.wait_for(&mut stop, PERIOD);
+                        signal.changed.wait_for(&mut stop, period);
                     }
                     if *stop {
                         return;
                     }
                 }
             })
-            .map_err(|e| Error::internal(format!("cannot start the catalog's thread: {e}")))?;
-        *running = Some(Background { signal, thread });
-        Ok(())
+            .map_err(|e| Error::internal(format!("cannot start the catalog's thread: {e}")))
     }
 
-    fn work_in_background(&self, signal: &Signal) {
-        self.resume_jobs(&signal.interrupt);
+    fn collect_dropped(&self) {
         if let Err(error) = self.run_gc_queue() {
             tracing::warn!(%error, "destroying dropped data failed; it is tried again");
         }
     }
 
     pub(crate) fn stop_background(&self) {
-        let Some(Background { signal, thread }) = self.background.lock().take() else {
+        let Some(Background { signal, threads }) = self.background.lock().take() else {
             return;
         };
         *signal.stop.lock() = true;
         signal.interrupt.raise();
         signal.changed.notify_all();
-        if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
-            tracing::warn!("the catalog's thread panicked");
+        for thread in threads {
+            if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
+                tracing::warn!("a thread of the catalog panicked");
+            }
         }
     }
 }

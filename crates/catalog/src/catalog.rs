@@ -15,10 +15,12 @@ use crate::accounts::{Account, Accounts, CACHING_SHA2_PASSWORD, Privileges};
 use crate::auto_increment::Counters;
 use crate::background::Background;
 use crate::ddl::job::PendingJob;
+use crate::ddl::shared::LocalJobs;
 use crate::meta::record::DatabaseRecord;
 use crate::meta::{Meta, keys, read_all, read_counter};
 use crate::metadata_lock::MetadataLocks;
 use crate::model::{Database, Schema, Table};
+use crate::nodes::Membership;
 use crate::statistics::Statistics;
 use crate::system;
 
@@ -37,19 +39,28 @@ pub struct Catalog {
     /// Schema changes that a crash or a failure left half done.
     pub(crate) pending_jobs: Mutex<Vec<PendingJob>>,
     pub(crate) background: Mutex<Option<Background>>,
+    pub(crate) local_jobs: LocalJobs,
+    /// Where other processes may use the same store.
+    pub(crate) membership: Option<Membership>,
 }
 
 impl Catalog {
-    /// Reads the catalog of a store, and makes it first in an empty store: with `root@localhost`, who has no password.
+    /// Reads the catalog of a store, and makes it first in an empty store: with `root@localhost`, who has no password. No
+    /// other process may use the store meanwhile; where one may, [`Catalog::join`].
     ///
     /// # Errors
     /// 1105 with what is damaged when stored metadata make no sense; those of the store.
     pub fn open(store: Store) -> Result<Arc<Self>> {
         bootstrap(&store)?;
         let snapshot = store.snapshot_now()?;
-        let schema = load_schema(&snapshot)?;
-        let accounts: Vec<Account> = read_all(&snapshot, &keys::accounts(), "account")?;
-        let catalog = Arc::new(Self {
+        let catalog = Self::with(store, load_schema(&snapshot)?, None)?;
+        catalog.adopt_jobs(&snapshot)?;
+        Ok(catalog)
+    }
+
+    pub(crate) fn with(store: Store, schema: Schema, membership: Option<Membership>) -> Result<Arc<Self>> {
+        let accounts: Vec<Account> = read_all(&store.latest(), &keys::accounts(), "account")?;
+        Ok(Arc::new(Self {
             store,
             version: AtomicU64::new(schema.version),
             schema: ArcSwap::from_pointee(schema),
@@ -61,9 +72,9 @@ impl Catalog {
             statistics: Statistics::default(),
             pending_jobs: Mutex::default(),
             background: Mutex::default(),
-        });
-        catalog.adopt_jobs(&snapshot)?;
-        Ok(catalog)
+            local_jobs: LocalJobs::default(),
+            membership,
+        }))
     }
 
     /// Everything that is defined, at one version. Cheap; it never changes.
@@ -97,6 +108,14 @@ impl Catalog {
         &self.accounts
     }
 
+    /// Reads the accounts again: another node has changed them, or this one does not know what became of its change.
+    pub(crate) fn reload_accounts(&self) -> Result<()> {
+        let _one_at_a_time = self.lock_accounts();
+        let accounts: Vec<Account> = read_all(&self.store.latest(), &keys::accounts(), "account")?;
+        self.accounts.store(Arc::new(Accounts::new(accounts)));
+        Ok(())
+    }
+
     pub(crate) fn lock_accounts(&self) -> MutexGuard<'_, ()> {
         self.accounts_changing.lock()
     }
@@ -108,10 +127,15 @@ impl Catalog {
         self.version.store(version, Ordering::Release);
     }
 
-    /// Reads the schema again: another node has changed it, or a commit's outcome was unknown.
+    /// Reads the schema again: a commit's outcome was unknown.
     pub(crate) fn reload(&self) -> Result<()> {
-        self.set_schema(load_schema(&self.store.snapshot_now()?)?);
+        self.set_schema(self.read_schema()?);
         Ok(())
+    }
+
+    /// The definitions as the store has them now.
+    pub(crate) fn read_schema(&self) -> Result<Schema> {
+        load_schema(&self.store.snapshot_now()?)
     }
 
     /// Clean shutdown: ends background work, and gives back the ids that were leased and not used, so that none is
@@ -121,12 +145,13 @@ impl Catalog {
     /// Those of the store; then some ids may be skipped later, nothing else.
     pub fn close(&self) -> Result<()> {
         self.stop_background();
-        self.return_leased_ids()
+        self.return_leased_ids()?;
+        self.leave()
     }
 }
 
 /// Makes what an empty store needs.
-fn bootstrap(store: &Store) -> Result<()> {
+pub(crate) fn bootstrap(store: &Store) -> Result<()> {
     let mut txn = store.begin(TxnOptions::default())?;
     let mut meta = Meta::new(&mut txn);
     if meta.lock_schema_version()? > 0 {
@@ -160,7 +185,7 @@ pub(crate) fn now_us() -> i64 {
 }
 
 /// Reads every definition at one moment, and refuses what no version of this program writes.
-fn load_schema(reader: &dyn Reader) -> Result<Schema> {
+pub(crate) fn load_schema(reader: &dyn Reader) -> Result<Schema> {
     let version = read_counter(reader, &keys::schema_version())?.unwrap_or(0);
     let mut databases: BTreeMap<String, Arc<Database>> = system::databases()?
         .into_iter()

@@ -23,21 +23,28 @@ pub(crate) struct Garbage {
 impl Catalog {
     /// Destroys what has been dropped and cannot be read any more. Returns how many entries are done.
     ///
-    /// Called in the background; calling it again, or from several places, does no harm.
+    /// Called in the background; calling it again, or from several places, does no harm. Of several nodes the one that
+    /// joined first does it.
     ///
     /// # Errors
     /// Those of the store; what is left is tried again next time.
     pub fn run_gc_queue(&self) -> Result<usize> {
         let queue: Vec<Garbage> = read_all(&self.store().latest(), &keys::all_garbage(), "garbage queue")?;
+        if queue.is_empty() || !self.is_first_node()? {
+            return Ok(0);
+        }
         let mut done = 0;
+        let mut outcome = Ok(());
         for garbage in queue {
             if garbage.dropped_ts >= self.store().safe_point() {
                 continue;
             }
-            self.destroy(&garbage)?;
-            done += 1;
+            match self.destroy(&garbage) {
+                Ok(()) => done += 1,
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
         }
-        Ok(done)
+        outcome.map(|()| done)
     }
 
     fn destroy(&self, garbage: &Garbage) -> Result<()> {

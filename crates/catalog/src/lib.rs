@@ -6,6 +6,7 @@
 //! - [`layout`]: where the values of a table are stored.
 //! - [`show_create`], [`information_schema`]: definitions as text and as rows.
 //! - [`split`]: where a table's regions begin.
+//! - [`nodes`]: several processes on one store.
 //! - [`accounts`]: who may connect. [`check`]: whether rows and indexes agree.
 //! - AUTO_INCREMENT and AUTO_RANDOM values and hidden row ids: [`Catalog::allocate_auto_increment`],
 //!   [`Catalog::allocate_row_ids`]; how they are spread: [`sharded_id`].
@@ -27,6 +28,7 @@ pub mod layout;
 mod meta;
 pub mod metadata_lock;
 pub mod model;
+pub mod nodes;
 mod publish;
 pub mod sharded_id;
 pub mod show_create;

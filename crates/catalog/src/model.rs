@@ -194,6 +194,14 @@ impl Schema {
         })
     }
 
+    /// All stored tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.databases
+            .values()
+            .filter(|d| !d.is_system())
+            .flat_map(|d| d.tables.values())
+    }
+
     /// A table by its id: all tables are looked through.
     pub fn table_by_id(&self, id: i64) -> Option<&Arc<Table>> {
         self.databases

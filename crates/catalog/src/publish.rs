@@ -1,18 +1,26 @@
 //! Publishing: a change of definitions becomes stored and visible, in one transaction, as the next schema version.
 //!
-//! The stored version is locked first, so changes of all nodes are in one line; a node that has missed one reads the
-//! schema again and says 8028, for the statement to be run again.
+//! The stored version is locked first, so changes of all nodes are in one line. A node whose own version is an older one
+//! makes its change of the stored definitions, once all nodes have them ([`crate::nodes`]).
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use kv::{Durability, KeyRange, Timestamp, TxnOptions};
 use types::{Error, Result, errno};
 
 use crate::Catalog;
+use crate::catalog::now_us;
+use crate::ddl::history::{About, HISTORY, PastJob};
+use crate::ddl::shared::ROUND;
 use crate::gc_queue::Garbage;
 use crate::meta::record::DatabaseRecord;
 use crate::meta::{Meta, keys};
+use crate::metadata_lock::{Deadline, WaitLimit};
 use crate::model::{Database, Schema, Table};
+
+/// How often to look whether the other nodes have followed.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// A change in the making: the schema after it, and the transaction that stores it.
 pub(crate) struct Change<'a> {
@@ -20,6 +28,8 @@ pub(crate) struct Change<'a> {
     pub(crate) meta: Meta<'a>,
     /// Snapshots at or below this moment are older than the change.
     pub(crate) ts: Timestamp,
+    /// The job that ends with this change, and how many rows it has filled in.
+    pub(crate) ends: Option<(i64, u64)>,
     /// Tables that are gone afterwards.
     gone: Vec<i64>,
     /// Tables whose id counter is set by this change.
@@ -29,47 +39,106 @@ pub(crate) struct Change<'a> {
 /// What a change comes to.
 pub(crate) enum Outcome<T> {
     Done(T),
+    /// Something is stored that defines nothing: the version stays.
+    Stored(T),
     /// Nothing to do after all: nothing is stored, the version stays.
     Nothing(T),
 }
 
+/// Which nodes must have the version before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// All that live: the change is one between neighbours.
+    AllNodes,
+    /// None: the change takes back what a version did that some have not followed, and need not.
+    Nobody,
+}
+
 impl Catalog {
-    /// Makes one change. Where it concerns tables that exist, the caller holds their exclusive metadata locks.
-    pub(crate) fn publish<T>(&self, make: impl FnOnce(&mut Change<'_>) -> Result<Outcome<T>>) -> Result<T> {
-        let _one_at_a_time = self.lock_publishing();
-        let base = self.schema();
-        let mut txn = self.store().begin(TxnOptions::default())?;
-        let mut meta = Meta::new(&mut txn);
-        if meta.lock_schema_version()? != base.version {
-            drop(txn);
-            self.reload()?;
-            return Err(Error::new(
-                errno::ER_SCHEMA_CHANGED,
-                "Information schema is changed during the execution of the statement. [try again later]",
-            ));
+    /// Makes one change. Where it concerns tables that exist, the caller has them to itself. `about`: the statement that
+    /// is done with it, to be remembered.
+    ///
+    /// # Errors
+    /// What `make` fails with. Where several processes share the store also 1205 when the others do not follow in time,
+    /// and 1317.
+    pub(crate) fn publish<T>(
+        &self,
+        limit: &WaitLimit,
+        needs: Needs,
+        about: Option<&About>,
+        make: impl FnOnce(&mut Change<'_>) -> Result<Outcome<T>>,
+    ) -> Result<T> {
+        let _one_at_a_time = self.membership.is_none().then(|| self.lock_publishing());
+        let deadline = Deadline::new(limit);
+        loop {
+            let mut txn = self.store().begin(TxnOptions::default())?;
+            let mut meta = Meta::new(&mut txn);
+            let stored = meta.lock_schema_version()?;
+            if needs == Needs::AllNodes && !self.have_all_nodes(stored, &mut meta)? {
+                drop(txn);
+                let until = Instant::now() + ROUND;
+                self.wait_for_nodes(stored, None, &deadline, Some(until))?;
+                continue;
+            }
+            let base = self.schema_at(stored)?;
+            let mut change = Change {
+                schema: Schema::clone(&base),
+                meta,
+                ts: self.store().current_ts()?,
+                ends: None,
+                gone: Vec::new(),
+                recounted: Vec::new(),
+            };
+            change.schema.version += 1;
+            let result = match make(&mut change)? {
+                Outcome::Done(result) => result,
+                Outcome::Nothing(result) => return Ok(result),
+                Outcome::Stored(result) => {
+                    txn.commit(Durability::Sync)?;
+                    return Ok(result);
+                }
+            };
+            change.meta.put_schema_version(change.schema.version)?;
+            if let Some(about) = about {
+                change.remember(&base, about)?;
+            }
+            let Change {
+                schema,
+                gone,
+                recounted,
+                ..
+            } = change;
+            txn.commit(Durability::Sync)?;
+            self.show(schema, gone, recounted);
+            return Ok(result);
         }
-        let mut schema = Schema::clone(&base);
-        schema.version += 1;
-        let mut change = Change {
-            schema,
-            meta,
-            ts: self.store().current_ts()?,
-            gone: Vec::new(),
-            recounted: Vec::new(),
-        };
-        let result = match make(&mut change)? {
-            Outcome::Done(result) => result,
-            Outcome::Nothing(result) => return Ok(result),
-        };
-        let Change {
-            schema,
-            mut meta,
-            gone,
-            recounted,
-            ..
-        } = change;
-        meta.put_schema_version(schema.version)?;
-        txn.commit(Durability::Sync)?;
+    }
+
+    /// The definitions of the stored version, which the caller has locked.
+    fn schema_at(&self, stored: u64) -> Result<Arc<Schema>> {
+        let installed = self.schema();
+        if installed.version == stored {
+            return Ok(installed);
+        }
+        if self.membership.is_some() {
+            return Ok(Arc::new(self.read_schema()?));
+        }
+        self.reload()?;
+        Err(Error::new(
+            errno::ER_SCHEMA_CHANGED,
+            "Information schema is changed during the execution of the statement. [try again later]",
+        ))
+    }
+
+    /// Shows a change that is stored. One of several nodes does so as all of them do, by following.
+    fn show(&self, schema: Schema, gone: Vec<i64>, recounted: Vec<i64>) {
+        if self.membership.is_some() {
+            // The change is made. If the store cannot be asked now, it is with the next look.
+            if let Err(error) = self.follow() {
+                tracing::warn!(%error, "a change of definitions is not seen here yet");
+            }
+            return;
+        }
         self.set_schema(schema);
         for table in gone {
             self.counters.forget(table);
@@ -79,7 +148,6 @@ impl Catalog {
         for table in recounted {
             self.counters.forget(table);
         }
-        Ok(result)
     }
 }
 
@@ -124,12 +192,17 @@ impl Change<'_> {
         table.check().map_err(|problem| {
             Error::internal(format!("table {}.{}: {problem}", table.database, table.name))
         })?;
+        self.put_table_back(&table)
+    }
+
+    /// Stores a table as it was before, its revision included.
+    pub(crate) fn put_table_back(&mut self, table: &Table) -> Result<()> {
         let database = self.database_mut(&table.database)?;
         let id = database.id;
         database
             .tables
             .insert(table.name.clone(), Arc::new(table.clone()));
-        self.meta.put_table(id, &table)
+        self.meta.put_table(id, table)
     }
 
     /// Takes a table out of its database; what it holds stays, for it to be put elsewhere.
@@ -166,6 +239,27 @@ impl Change<'_> {
             dropped_ts: self.ts,
             ranges: ranges.into_iter().map(|r| (r.start, r.end)).collect(),
         })
+    }
+
+    /// Puts the statement into the history.
+    fn remember(&mut self, before: &Schema, about: &About) -> Result<()> {
+        let (id, rows) = match self.ends {
+            Some(job) => job,
+            None => (self.meta.next_id()?, 0),
+        };
+        let of_database = |schema: &Schema| Some(schema.database(&about.database)?.id);
+        let of_table = |schema: &Schema| Some(schema.table(&about.database, &about.table)?.id);
+        let past = PastJob {
+            id,
+            about: about.clone(),
+            database_id: of_database(before)
+                .or_else(|| of_database(&self.schema))
+                .unwrap_or(0),
+            table_id: of_table(before).or_else(|| of_table(&self.schema)).unwrap_or(0),
+            rows,
+            ended_us: now_us(),
+        };
+        self.meta.put_past_job(self.schema.version % HISTORY, &past)
     }
 
     fn database_mut(&mut self, name: &str) -> Result<&mut Database> {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use functions::{SqlMode, TimeZone};
-use kv::{Durability, Interrupt, Reader, Store, TxnOptions};
+use kv::{Durability, Interrupt, LockOptions, Reader, Store, TxnOptions};
 use types::{Collation, Result, SqlType, TypeKind, Value, Warning};
 
 use crate::definition::{AlterChange, Ddl, IndexColumn, Position, TableDefinition, TableName};
 use crate::layout::{RowEncoder, RowHandle, TableLayout, row_key, table_range};
+use crate::metadata_lock::{TransactionLocks, Use};
 use crate::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::{Catalog, DdlContext};
 
@@ -279,4 +280,69 @@ pub(crate) fn checked(catalog: &Catalog, name: &str) -> u64 {
         .check_table(&table(catalog, name), &Interrupt::new())
         .unwrap()
         .rows
+}
+
+/// What the executor does for `REPLACE` or `DELETE` of one row of a table whose first column is the primary key: in a
+/// transaction of its own, under the table's metadata lock and the node's lease, with every index as its state says.
+/// `new` makes the row that the table as it is then takes. Returns the commit's timestamp.
+///
+/// # Errors
+/// Those of the locks, of the lease and of the store.
+pub(crate) fn write_row(
+    catalog: &Catalog,
+    table_name: &str,
+    id: i64,
+    new: Option<&dyn Fn(&Table) -> Vec<Value>>,
+) -> Result<kv::Timestamp> {
+    let ctx = context();
+    let mut locks = TransactionLocks::new(catalog.metadata_locks());
+    let name = name(table_name);
+    let table = loop {
+        locks.rely_on(catalog)?;
+        let before = catalog
+            .schema()
+            .require_table(&name.database, &name.name)?
+            .clone();
+        locks.acquire(before.id, Use::Write, &ctx.limit())?;
+        match catalog.schema().table(&name.database, &name.name) {
+            Some(now) if (now.id, now.revision) == (before.id, before.revision) => break before,
+            _ => locks.release_all(),
+        }
+    };
+    let encoder = RowEncoder::new(&table)?;
+    let layout = TableLayout::new(&table, &(0..table.columns.len()).collect::<Vec<_>>())?;
+    let handle = RowHandle::Int(id);
+    let key = row_key(&table, &handle);
+    let mut txn = catalog.store().begin(TxnOptions::default())?;
+    let wait = LockOptions::exclusive(Duration::from_secs(20));
+    let lock = |txn: &mut kv::Transaction, key: &[u8]| -> Result<Option<Vec<u8>>> {
+        Ok(txn.lock(&[key.to_vec()], &wait)?.remove(0).into_value())
+    };
+    if let Some(old) = lock(&mut txn, &key)? {
+        let row = layout.decode_row_values(&key, &old, TimeZone::UTC)?;
+        txn.delete(key.clone())?;
+        for index in encoder.entry_indexes() {
+            let entry = encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
+            // In a unique index that is being built the entry may be another row's.
+            if lock(&mut txn, &entry.key)?.is_none_or(|value| value == entry.value) {
+                txn.delete(entry.key)?;
+            }
+        }
+    }
+    if let Some(new) = new {
+        let row = new(&table);
+        txn.put(key, encoder.row_value(&row, TimeZone::UTC)?)?;
+        for index in encoder.entry_indexes() {
+            if table.indexes[index].state < SchemaState::WriteOnly {
+                continue;
+            }
+            let entry = encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
+            let stored = lock(&mut txn, &entry.key)?;
+            if entry.distinct && stored.is_some_and(|value| value != entry.value) {
+                return Err(types::Error::new(types::errno::ER_DUP_ENTRY, "duplicate"));
+            }
+            txn.put(entry.key, entry.value)?;
+        }
+    }
+    Ok(txn.commit_within(Durability::Os, locks.fence())?)
 }

@@ -5,7 +5,7 @@
 //! empty subject.
 //!
 //! Cases are grouped by promise: [`snapshots`], [`own_writes`], [`locks`], [`deadlocks`], [`optimistic`],
-//! [`concurrency`], [`garbage`], [`ranges`], [`limits`], [`durability`], and [`model`], which compares random histories
+//! [`fences`], [`concurrency`], [`garbage`], [`ranges`], [`limits`], [`durability`], and [`model`], which compares random histories
 //! with a map of versions.
 //!
 //! Cases panic where the contract is broken; this crate is a test although it is a library.
@@ -16,6 +16,7 @@ pub mod absent;
 pub mod concurrency;
 pub mod deadlocks;
 pub mod durability;
+pub mod fences;
 pub mod garbage;
 pub mod limits;
 pub mod locks;
@@ -101,6 +102,10 @@ macro_rules! for_each_case {
             absent::of_many_inserts_one_wins;
             absent::a_locked_key_is_waited_for;
             absent::locks_taken_later_do_not_hide_it;
+            fences::refuse_what_comes_behind_them;
+            fences::refuse_optimistic_commits_too;
+            fences::let_pass_what_comes_before_them;
+            fences::hold_for_each_commit_of_many;
             concurrency::transfers_keep_the_sum;
             concurrency::no_update_is_lost;
             concurrency::one_of_many_inserts_wins;

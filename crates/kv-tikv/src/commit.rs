@@ -12,7 +12,7 @@ use crate::keeper::{Keeper, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
 use crate::resolve::{Fate, locks_of};
 use bytes::Bytes;
-use kv::{Error, Interrupt, Part, Result, Timestamp};
+use kv::{Error, Fence, Interrupt, Part, Result, Timestamp};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,8 @@ pub struct Commit<'a> {
     pub for_update_ts: Timestamp,
     /// The commit must not come before it.
     pub min_commit_ts: Timestamp,
+    /// The commit must not come behind it.
+    pub fence: Option<&'a Fence>,
     pub interrupt: &'a Interrupt,
     /// How long to wait for locks of others; `None`: not at all.
     pub lock_deadline: Option<Instant>,
@@ -136,7 +138,8 @@ impl Commit<'_> {
                 .max(self.start_ts + 1)
                 .max(self.for_update_ts + 1),
             try_one_pc: one_phase,
-            max_commit_ts: 0,
+            // Beyond it the store leaves a prewrite where one phase was asked for.
+            max_commit_ts: self.fence.map_or(0, Fence::last),
         }
     }
 
@@ -296,7 +299,7 @@ impl Commit<'_> {
 
     fn commit_prewritten(&self, writes: Vec<Write>) -> Result<Ended> {
         let mut backoff = self.cluster.backoff(None);
-        let commit_ts = match self.cluster.timestamp(None) {
+        let commit_ts = match self.commit_timestamp() {
             Ok(commit_ts) => commit_ts,
             Err(error) => {
                 self.roll_back();
@@ -317,6 +320,14 @@ impl Commit<'_> {
                 Ok(Ended::Failed(error))
             }
         }
+    }
+
+    /// A timestamp to commit at. The locks are there by now, so whoever reads later than it meets them; a commit that it
+    /// permits may be carried out whenever its message arrives.
+    fn commit_timestamp(&self) -> Result<Timestamp> {
+        let commit_ts = self.cluster.timestamp(None)?;
+        self.fence.map_or(Ok(()), |fence| fence.check(commit_ts))?;
+        Ok(commit_ts)
     }
 
     /// The inner error is definite.
@@ -350,8 +361,10 @@ impl Commit<'_> {
                     None => return Ok(Ok(commit_ts)),
                     Some(error) if error.commit_ts_expired.is_some() => {
                         // A reader has asked us to commit after it.
-                        match self.cluster.timestamp(None) {
+                        match self.commit_timestamp() {
                             Ok(later) => commit_ts = later,
+                            // The store has said that no earlier attempt went through.
+                            Err(error @ Error::CommitTooLate { .. }) => return Ok(Err(error)),
                             Err(error) => return give_up(error),
                         }
                         Ok(())

@@ -153,6 +153,10 @@ impl Engine for TikvEngine {
         self.shared.cluster.options.effective_limits()
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn current_ts(&self) -> Result<Timestamp> {
         self.shared.timestamp(None)
     }

@@ -12,8 +12,8 @@ use crate::prober::PROBE_AFTER;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
 use kv::{
-    Durability, EngineTransaction, Error, LATEST, LockMode, LockOptions, LockWait, Locked, Part, ReadAt,
-    Result, Timestamp, TxnOptions, WriteBuffer,
+    Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked, Part,
+    ReadAt, Result, Timestamp, TxnOptions, WriteBuffer,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -309,7 +309,12 @@ impl TikvTransaction {
         Ok(locked)
     }
 
-    fn try_commit(&mut self, writes: &WriteBuffer, options: &LockOptions) -> Result<Timestamp> {
+    fn try_commit(
+        &mut self,
+        writes: &WriteBuffer,
+        options: &LockOptions,
+        fence: Option<&Fence>,
+    ) -> Result<Timestamp> {
         // In key order, so that commits do not deadlock with one another.
         for (key, _) in writes.iter() {
             if !self.lock_here(key, options)? {
@@ -326,11 +331,11 @@ impl TikvTransaction {
         };
         // Without a lock in the cluster, the prewrite finds what is in the way, which saves a round trip.
         if self.cluster.as_ref().is_none_or(ClusterLocks::is_empty) && !states(InCluster::Shared) {
-            return self.commit_unlocked(writes, options, lock_deadline);
+            return self.commit_unlocked(writes, options, lock_deadline, fence);
         }
         let keys: Vec<&[u8]> = writes.iter().map(|(key, _)| key).collect();
         self.lock_for_commit(&keys, options)?;
-        self.commit_locked(writes, options)
+        self.commit_locked(writes, options, fence)
     }
 
     fn lock_for_commit(&mut self, keys: &[&[u8]], options: &LockOptions) -> Result<()> {
@@ -385,6 +390,7 @@ impl TikvTransaction {
         writes: &WriteBuffer,
         options: &LockOptions,
         lock_deadline: Option<Instant>,
+        fence: Option<&Fence>,
     ) -> Result<Timestamp> {
         let cluster = &self.shared.cluster;
         let writes = self.writes(writes);
@@ -412,6 +418,7 @@ impl TikvTransaction {
                 for_update_ts: 0,
                 // Ours alone, so PD gives nobody else the timestamp of the commit.
                 min_commit_ts: now,
+                fence,
                 interrupt: &options.interrupt,
                 // A blind write that waited would conflict with what it waited for.
                 lock_deadline: lock_deadline.filter(|_| self.optimistic),
@@ -448,7 +455,12 @@ impl TikvTransaction {
         }
     }
 
-    fn commit_locked(&mut self, writes: &WriteBuffer, options: &LockOptions) -> Result<Timestamp> {
+    fn commit_locked(
+        &mut self,
+        writes: &WriteBuffer,
+        options: &LockOptions,
+        fence: Option<&Fence>,
+    ) -> Result<Timestamp> {
         let shared = Arc::clone(&self.shared);
         let mut writes = self.writes(writes);
         let Some(locks) = &self.cluster else {
@@ -491,6 +503,7 @@ impl TikvTransaction {
                 true => for_update_ts + 1,
                 false => shared.timestamp(Some(&options.interrupt))?,
             },
+            fence,
             interrupt: &options.interrupt,
             lock_deadline: None,
         };
@@ -599,8 +612,14 @@ impl EngineTransaction for TikvTransaction {
     }
 
     /// The cluster has one durability: a commit is on a majority's disks.
-    fn commit(&mut self, writes: &WriteBuffer, options: &LockOptions, _: Durability) -> Result<Timestamp> {
-        let outcome = self.try_commit(writes, options);
+    fn commit(
+        &mut self,
+        writes: &WriteBuffer,
+        options: &LockOptions,
+        _: Durability,
+        fence: Option<&Fence>,
+    ) -> Result<Timestamp> {
+        let outcome = self.try_commit(writes, options, fence);
         self.unlock_all();
         outcome
     }

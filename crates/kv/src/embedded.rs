@@ -8,6 +8,7 @@ use crate::background::Background;
 use crate::embedded_transaction::EmbeddedTransaction;
 use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
+use crate::fence::Fence;
 use crate::group_commit::GroupCommit;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
@@ -72,6 +73,13 @@ pub(crate) struct Counters {
     pub collected: AtomicU64,
 }
 
+/// A transaction of a commit group.
+struct Member<P> {
+    prepared: P,
+    /// The last timestamp at which it may be committed.
+    last: Timestamp,
+}
+
 /// What the engine and its transactions share.
 pub(crate) struct Shared<S: Storage> {
     pub storage: S,
@@ -79,7 +87,7 @@ pub(crate) struct Shared<S: Storage> {
     pub locks: LockTable,
     pub counters: Counters,
     pins: Pins,
-    commits: GroupCommit<S::Prepared>,
+    commits: GroupCommit<Member<S::Prepared>>,
     options: EmbeddedOptions,
     next_owner: AtomicU64,
     gc_age_ms: AtomicU64,
@@ -118,16 +126,23 @@ impl<S: Storage> Shared<S> {
         prepared: S::Prepared,
         bytes: usize,
         durability: crate::engine::Durability,
+        fence: Option<&Fence>,
     ) -> Result<Timestamp> {
-        self.commits.submit(prepared, bytes, durability, |group, sync| {
+        let last = fence.map_or(Timestamp::MAX, Fence::last);
+        let member = Member { prepared, last };
+        let commit_ts = self.commits.submit(member, bytes, durability, |group, sync| {
             self.commit_group(group, sync)
-        })
+        })?;
+        // The group has left out whoever came too late.
+        if commit_ts > last {
+            return Err(Error::CommitTooLate { commit_ts, last });
+        }
+        Ok(commit_ts)
     }
 
     /// Runs in the leader.
-    fn commit_group(&self, group: Vec<S::Prepared>, sync: bool) -> Result<Timestamp> {
+    fn commit_group(&self, group: Vec<Member<S::Prepared>>, sync: bool) -> Result<Timestamp> {
         self.check_writable()?;
-        let members = u64::try_from(group.len()).unwrap_or(u64::MAX);
         let commit = OpenCommit {
             shared: self,
             ts: self.oracle.begin_commit(),
@@ -136,6 +151,9 @@ impl<S: Storage> Shared<S> {
         if !sync {
             self.unsynced.store(true, Ordering::SeqCst);
         }
+        let in_time = group.into_iter().filter(|member| member.last >= commit.ts);
+        let group: Vec<S::Prepared> = in_time.map(|member| member.prepared).collect();
+        let members = u64::try_from(group.len()).unwrap_or(u64::MAX);
         let applied = self.storage.apply(group, commit.ts, sync);
         let commit_ts = commit.settle();
         match applied {

@@ -4,6 +4,7 @@ use crate::buffer::WriteBuffer;
 use crate::embedded::Shared;
 use crate::engine::{Durability, EngineTransaction};
 use crate::error::{Error, Result};
+use crate::fence::Fence;
 use crate::lock::{LockOptions, Locked};
 use crate::lock_table::{Acquired, HeldKey, Owner, Request};
 use crate::storage::{KnownVersions, Storage};
@@ -110,6 +111,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
         writes: &WriteBuffer,
         options: &LockOptions,
         durability: Durability,
+        fence: Option<&Fence>,
     ) -> Result<Timestamp> {
         self.shared.check_writable()?;
         // In key order, so that commits do not deadlock with one another.
@@ -122,7 +124,8 @@ impl<S: Storage> EmbeddedTransaction<S> {
             self.check_conflicts(writes)?;
         }
         let prepared = self.shared.storage.prepare(writes, &self.known)?;
-        self.shared.commit(prepared, writes.size_bytes(), durability)
+        self.shared
+            .commit(prepared, writes.size_bytes(), durability, fence)
     }
 }
 
@@ -142,8 +145,9 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
         writes: &WriteBuffer,
         options: &LockOptions,
         durability: Durability,
+        fence: Option<&Fence>,
     ) -> Result<Timestamp> {
-        let outcome = self.try_commit(writes, options, durability);
+        let outcome = self.try_commit(writes, options, durability, fence);
         self.unlock_all();
         outcome
     }

@@ -6,6 +6,7 @@
 
 use crate::buffer::WriteBuffer;
 use crate::error::Result;
+use crate::fence::Fence;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockOptions, LockStats, Locked};
@@ -61,6 +62,11 @@ pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
 
     fn limits(&self) -> Limits;
+
+    /// Whether other processes may use the same store at the same time.
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// A timestamp above all given before, at which everything acknowledged before the call can be seen.
     fn current_ts(&self) -> Result<Timestamp>;
@@ -142,12 +148,14 @@ pub trait EngineTransaction: Send + Sync {
     }
 
     /// Applies all writes at one timestamp, atomically. Keys not locked yet are locked first, by `options`; in
-    /// optimistic mode, keys that changed since the start fail with a write conflict. Locks are released either way.
+    /// optimistic mode, keys that changed since the start fail with a write conflict. Behind `fence` it fails with
+    /// [`crate::Error::CommitTooLate`], and nothing is applied, then or later. Locks are released either way.
     fn commit(
         &mut self,
         writes: &WriteBuffer,
         options: &LockOptions,
         durability: Durability,
+        fence: Option<&Fence>,
     ) -> Result<Timestamp>;
 
     /// Releases all locks.

@@ -54,6 +54,12 @@ pub enum Error {
     /// A key was there that [`crate::Transaction::expect_absent`] had said would not be.
     #[error("a key that was expected to be absent is there")]
     KeyExists,
+    /// The commit would have come after the last moment at which it may ([`crate::Fence`]): the server's lease in the store
+    /// had ended, and others may have changed what the transaction took for granted.
+    #[error(
+        "Information schema is out of date: the server's lease ended at {last} and the commit would be at {commit_ts} [try again later]"
+    )]
+    CommitTooLate { commit_ts: Timestamp, last: Timestamp },
     /// [`crate::Interrupt::raise`] was called: KILL, or a vanished client.
     #[error("Query execution was interrupted")]
     Interrupted,
@@ -125,6 +131,7 @@ impl Error {
             Self::Deadlock => errno::ER_LOCK_DEADLOCK,
             Self::WriteConflict { .. } => errno::ER_WRITE_CONFLICT,
             Self::KeyExists => errno::ER_DUP_ENTRY,
+            Self::CommitTooLate { .. } => errno::ER_SCHEMA_OUT_OF_DATE,
             Self::Interrupted => errno::ER_QUERY_INTERRUPTED,
             Self::SnapshotTooOld { .. } => errno::ER_SNAPSHOT_TOO_OLD,
             Self::SnapshotInFuture { .. } => ER_AS_OF,

@@ -39,6 +39,11 @@ impl Store {
         self.engine.limits()
     }
 
+    /// Whether other processes may use the same store at the same time.
+    pub fn is_shared(&self) -> bool {
+        self.engine.is_shared()
+    }
+
     /// Strictly increasing, above everything acknowledged so far. Never waits for a commit in flight.
     pub fn current_ts(&self) -> Result<Timestamp> {
         self.engine.current_ts()

@@ -6,6 +6,7 @@
 use crate::buffer::{Savepoint, WriteBuffer};
 use crate::engine::{Durability, Engine, EngineTransaction};
 use crate::error::{Error, Result};
+use crate::fence::Fence;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockMode, LockOptions, LockWait, Locked};
@@ -246,7 +247,15 @@ impl Transaction {
     /// # Errors
     /// [`Error::Undetermined`]: the outcome is unknown. Any other: nothing was committed; [`Error::KeyExists`] only after
     /// [`Transaction::expect_absent`].
-    pub fn commit(mut self, durability: Durability) -> Result<Timestamp> {
+    pub fn commit(self, durability: Durability) -> Result<Timestamp> {
+        self.commit_within(durability, None)
+    }
+
+    /// [`Transaction::commit`], if that is not after the fence's moment.
+    ///
+    /// # Errors
+    /// [`Error::CommitTooLate`]: nothing was committed, and will not be; and those of `commit`.
+    pub fn commit_within(mut self, durability: Durability, fence: Option<&Fence>) -> Result<Timestamp> {
         if self.broken {
             return Err(Error::Internal("a savepoint was used after its end".into()));
         }
@@ -259,7 +268,7 @@ impl Transaction {
             wait: LockWait::Timeout(self.options.commit_lock_wait),
             interrupt: self.options.interrupt.clone().unwrap_or_default(),
         };
-        self.locks.commit(&self.buffer, &options, durability)
+        self.locks.commit(&self.buffer, &options, durability, fence)
     }
 
     /// Forgets all writes and releases all locks. Dropping the transaction does the same.

@@ -43,6 +43,13 @@ pub enum Command {
     AdminCheckTable {
         tables: Vec<TableName>,
     },
+    /// `past`: how many of those that are done.
+    AdminShowDdlJobs {
+        past: Option<u64>,
+    },
+    AdminCancelDdlJobs {
+        jobs: Vec<u64>,
+    },
     CheckTable {
         tables: Vec<TableName>,
     },

@@ -10,6 +10,7 @@ use types::{Result, Value, errno};
 
 use crate::reply::Done;
 use crate::session::Session;
+use crate::text::schema_moves;
 
 impl Session {
     /// Whether a plan is an INSERT that is a transaction of its own and can be run twice.
@@ -37,6 +38,10 @@ impl Session {
         match first {
             Err(error) if error.code == errno::ER_DUP_ENTRY => {
                 (self.diagnostics, self.last_insert_id) = before;
+                // The commit has given back the tables, and the lease that it relied on.
+                if !self.lock_tables(plan, 0)? {
+                    return Err(schema_moves());
+                }
                 self.as_statement(|session| session.run_dml(plan, params))
             }
             first => first,

@@ -13,6 +13,7 @@
 mod account;
 mod command;
 mod compile;
+mod ddl_jobs;
 mod errors;
 mod late_check;
 mod listing;

@@ -29,6 +29,8 @@ pub struct LockedTables {
     /// Gives the locks back when dropped.
     locks: Option<SessionLocks>,
     kind: LockKind,
+    /// The server's lease that they were taken under, where several servers share the store.
+    lease: Option<u64>,
 }
 
 enum LockKind {
@@ -170,6 +172,7 @@ impl Session {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
+        let lease = self.lease_term();
         let locks = loop {
             let locks = self.session_locks(named.iter().map(|one| (one.id, one.write)))?;
             // A table may have become another one while this waited.
@@ -186,6 +189,7 @@ impl Session {
         self.locked = Some(LockedTables {
             locks: Some(locks),
             kind: LockKind::Named(named),
+            lease,
         });
         Ok(())
     }
@@ -199,10 +203,12 @@ impl Session {
             let tables = schema.databases.values().flat_map(|d| d.tables.values());
             tables.map(|table| table.id).collect()
         };
+        let lease = self.lease_term();
         let locks = self.session_locks(ids.into_iter().map(|id| (id, false)))?;
         self.locked = Some(LockedTables {
             locks: Some(locks),
             kind: LockKind::AllForReading,
+            lease,
         });
         Ok(())
     }
@@ -244,6 +250,23 @@ impl Session {
         {
             self.locked = None;
         }
+    }
+
+    fn lease_term(&self) -> Option<u64> {
+        self.shared.catalog.node().map(|node| node.term)
+    }
+
+    /// Unlocks tables that were locked under a lease of the server which is over: other servers have not waited for it.
+    ///
+    /// # Errors
+    /// 8027 if there were such.
+    pub(crate) fn check_locked_lease(&mut self) -> Result<()> {
+        let Some(locked) = &self.locked else { return Ok(()) };
+        if locked.lease == self.lease_term() {
+            return Ok(());
+        }
+        self.locked = None;
+        Err(catalog::nodes::lease_is_over())
     }
 
     /// Fails when a plan uses tables that the session has not locked. `true`: those it uses are locked.
@@ -302,12 +325,14 @@ impl Session {
             return result;
         }
         // Where this fails, the statement has done its work, but the session has nothing locked any more.
+        let lease = self.lease_term();
         let locks = self.session_locks(tables.iter().map(|one| (one.id, one.write)));
         match locks {
             Ok(locks) => {
                 self.locked = Some(LockedTables {
                     locks: Some(locks),
                     kind: LockKind::Named(tables),
+                    lease,
                 });
                 result
             }

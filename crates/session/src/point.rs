@@ -61,6 +61,7 @@ impl Session {
                 Some(transaction) => {
                     // A snapshot older than the table's definition cannot be read by it: 1412.
                     point.table().check_readable_at(transaction.snapshot_ts())?;
+                    session.table_locks.check_read_at(transaction.snapshot_ts())?;
                     point.run(&*transaction, &eval, &encoder, &mut row)
                 }
                 None => {
@@ -69,7 +70,9 @@ impl Session {
                         true => store.latest().interruptible(interrupt.clone()),
                         false => store.snapshot_for(interrupt)?,
                     };
-                    point.run(&snapshot, &eval, &encoder, &mut row)
+                    let found = point.run(&snapshot, &eval, &encoder, &mut row);
+                    session.table_locks.check_read_at(snapshot.ts())?;
+                    found
                 }
             };
             session.collect_warnings(&eval);

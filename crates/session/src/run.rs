@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use arrow::record_batch::RecordBatch;
-use catalog::metadata_lock::{Use, WaitLimit};
+use catalog::metadata_lock::{TransactionLocks, Use, WaitLimit};
 use catalog::model::Table;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
@@ -80,7 +80,13 @@ impl Session {
 
     pub(crate) fn commit_transaction(&mut self) -> Result<()> {
         let open = self.transaction.is_open();
-        let result = self.transaction.commit(self.shared.durability());
+        let fence = self.table_locks.fence();
+        if fence.is_none() && self.transaction.is_dirty() && self.shared.catalog.node().is_some() {
+            // Every statement that writes names its lease; what has none must not be written.
+            self.rollback_transaction();
+            return Err(catalog::nodes::lease_is_over());
+        }
+        let result = self.transaction.commit(self.shared.durability(), fence);
         if open {
             let statistics = &self.shared.statistics;
             let counter = if result.is_ok() {
@@ -89,6 +95,12 @@ impl Session {
                 &statistics.rolled_back
             };
             counter.fetch_add(1, Ordering::Relaxed);
+        }
+        if matches!(&result, Err(error) if error.code == errno::ER_RESULT_UNDETERMINED) {
+            // It may still arrive, and has been made for the definitions as they are.
+            let catalog = &self.shared.catalog;
+            let none = TransactionLocks::new(catalog.metadata_locks());
+            catalog.keep_unsettled(std::mem::replace(&mut self.table_locks, none));
         }
         self.table_locks.release_all();
         result
@@ -105,6 +117,12 @@ impl Session {
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
     pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
         let tables = plan_uses(plan);
+        let relied = self.table_locks.rely_on(&self.shared.catalog);
+        if let Err(error) = relied.and_then(|()| self.check_locked_lease()) {
+            // Whatever the transaction has done cannot be committed any more.
+            self.rollback_transaction();
+            return Err(error);
+        }
         let is_locked = self.check_locked(plan)?;
         for used in &tables {
             if is_locked || used.table.is_virtual() {
@@ -233,11 +251,17 @@ impl Session {
         } else {
             match transaction.for_read(store, settings, interrupt)? {
                 Some(transaction) if transaction.is_dirty() || !self.is_analytical(query) => {
+                    self.table_locks.check_read_at(transaction.snapshot_ts())?;
                     self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
                 }
-                Some(transaction) => self.analyse(query, transaction.snapshot().clone(), eval, &mut sink),
+                Some(transaction) => {
+                    self.table_locks.check_read_at(transaction.snapshot_ts())?;
+                    self.analyse(query, transaction.snapshot().clone(), eval, &mut sink)
+                }
                 None if self.is_analytical(query) => {
-                    self.analyse(query, store.snapshot_for(interrupt)?, eval, &mut sink)
+                    let snapshot = store.snapshot_for(interrupt)?;
+                    self.table_locks.check_read_at(snapshot.ts())?;
+                    self.analyse(query, snapshot, eval, &mut sink)
                 }
                 None => {
                     let one_key = executor::reads_one_moment(query);
@@ -246,6 +270,7 @@ impl Session {
                     } else {
                         store.snapshot_for(interrupt)?
                     };
+                    self.table_locks.check_read_at(snapshot.ts())?;
                     self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink)
                 }
             }

@@ -46,6 +46,8 @@ impl Session {
             }
             Command::Explain(explained) => Answer::Listing(self.explain(explained)),
             Command::AdminCheckTable { tables } => Answer::of(self.admin_check(tables)),
+            Command::AdminShowDdlJobs { past } => Answer::Listing(self.show_ddl_jobs(*past)),
+            Command::AdminCancelDdlJobs { jobs } => Answer::Listing(self.cancel_ddl_jobs(jobs)),
             Command::CheckTable { tables } => Answer::Listing(self.check_tables(tables)),
             Command::AnalyzeTable { tables } => Answer::Listing(self.maintain(tables, "analyze", &[OK])),
             Command::SplitTable { table, index, points } => {

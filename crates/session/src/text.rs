@@ -213,7 +213,7 @@ fn kind_of(plan: &Plan) -> Kind {
     }
 }
 
-fn schema_moves() -> Error {
+pub(crate) fn schema_moves() -> Error {
     Error::new(
         errno::ER_SCHEMA_CHANGED,
         "Information schema is changed during the execution of the statement; try again",

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use kv::{Durability, Savepoint, Store, Transaction, TxnOptions};
+use kv::{Durability, Fence, Savepoint, Store, Transaction, TxnOptions};
 use types::{Result, errno};
 
 use crate::errors;
@@ -214,10 +214,19 @@ impl TransactionState {
         }
     }
 
-    /// COMMIT; nothing open is no error.
-    pub fn commit(&mut self, durability: Durability) -> Result<()> {
+    /// Whether there is anything to commit.
+    pub fn is_dirty(&self) -> bool {
+        self.open.as_ref().is_some_and(|o| o.transaction.is_dirty())
+    }
+
+    /// COMMIT, not after the fence; nothing open is no error.
+    pub fn commit(&mut self, durability: Durability, fence: Option<&Fence>) -> Result<()> {
         match self.open.take() {
-            Some(open) => open.transaction.commit(durability).map(drop).map_err(Into::into),
+            Some(open) => open
+                .transaction
+                .commit_within(durability, fence)
+                .map(drop)
+                .map_err(Into::into),
             None => Ok(()),
         }
     }
@@ -296,5 +305,8 @@ impl TransactionState {
 
 /// Whether an error ends the whole transaction, as InnoDB's deadlocks do; any other undoes its statement alone.
 pub fn ends_transaction(code: u16) -> bool {
-    matches!(code, errno::ER_LOCK_DEADLOCK | errno::ER_RESULT_UNDETERMINED)
+    matches!(
+        code,
+        errno::ER_LOCK_DEADLOCK | errno::ER_RESULT_UNDETERMINED | errno::ER_SCHEMA_OUT_OF_DATE
+    )
 }

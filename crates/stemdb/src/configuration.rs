@@ -29,6 +29,8 @@ pub struct Configuration {
     #[serde(default)]
     pub tikv: Tikv,
     #[serde(default)]
+    pub cluster: Cluster,
+    #[serde(default)]
     pub shutdown: Shutdown,
     /// Initial values of global system variables.
     #[serde(default)]
@@ -85,6 +87,14 @@ pub struct Tikv {
     pub operation_timeout_seconds: Option<u64>,
     /// Threads that do nothing but send and receive. Default: a quarter of the cores, one to four.
     pub io_threads: Option<usize>,
+}
+
+/// Servers on one store.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Seconds that the other servers wait for one that is gone, before they change definitions. Default: 10.
+    pub lease_seconds: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use catalog::Catalog;
+use catalog::nodes::NodeOptions;
+use kv::Store;
 use server::{Figures, Server, ServerConfig, ServerHandle, TlsConfig};
 use session::Shared;
 use session::variables::GlobalVariables;
@@ -65,12 +67,17 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         store,
         data_directory,
     } = store::open(&place, data_directory, &configuration)?;
-    let catalog = Catalog::open(store.clone()).map_err(|e| format!("{place}: {}", e.message))?;
-    catalog.start_background().map_err(|e| e.message)?;
     let listen = arguments
         .listen
         .or(configuration.listen.clone())
         .unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
+    let status = arguments
+        .status
+        .or(configuration.status.clone())
+        .unwrap_or_else(|| DEFAULT_STATUS.to_owned());
+    let catalog = open_catalog(&store, &listen, &status, &configuration)
+        .map_err(|e| format!("{place}: {}", e.message))?;
+    catalog.start_background().map_err(|e| e.message)?;
     let socket = arguments.socket.or(configuration.socket.clone());
     let variables = global_variables(
         &configuration,
@@ -84,10 +91,6 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     std::fs::create_dir_all(&spill).map_err(|e| format!("{}: {e}", spill.display()))?;
     let shared = Shared::new(store.clone(), catalog.clone(), variables, spill);
 
-    let status = arguments
-        .status
-        .or(configuration.status.clone())
-        .unwrap_or_else(|| DEFAULT_STATUS.to_owned());
     let config = ServerConfig {
         listen: addresses(&listen)?,
         socket: socket.clone(),
@@ -119,6 +122,29 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     stop(&server, &configuration.shutdown, &mut signals);
     catalog.close().map_err(|e| e.message)?;
     store.flush().map_err(|e| e.to_string())
+}
+
+/// The catalog: as one of several servers, where others may use the store.
+fn open_catalog(
+    store: &Store,
+    listen: &str,
+    status: &str,
+    configuration: &Configuration,
+) -> types::Result<Arc<Catalog>> {
+    if !store.is_shared() {
+        return Catalog::open(store.clone());
+    }
+    let defaults = NodeOptions::default();
+    let lease = configuration.cluster.lease_seconds;
+    Catalog::join(
+        store.clone(),
+        NodeOptions {
+            address: listen.to_owned(),
+            status_address: status.to_owned(),
+            lease: lease.map_or(defaults.lease, |seconds| Duration::from_secs(seconds.max(1))),
+            ..defaults
+        },
+    )
 }
 
 /// Lets what runs finish. A second signal ends the delay.

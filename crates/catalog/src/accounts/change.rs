@@ -8,7 +8,7 @@ use types::{Error, Result, Warning, errno};
 
 use super::{Account, Accounts, Privileges, quoted_name};
 use crate::Catalog;
-use crate::meta::Meta;
+use crate::meta::{Meta, keys};
 
 const ER_WRONG_STRING_LENGTH: u16 = 1470;
 const ER_REVOKE_GRANTS: u16 = 1269;
@@ -257,11 +257,12 @@ impl Catalog {
         change: impl FnOnce(&mut Draft) -> Result<()>,
     ) -> Result<Vec<Warning>> {
         let _one_at_a_time = self.lock_accounts();
-        let before = self.accounts();
-        let before: BTreeMap<_, _> = before
-            .iter()
-            .map(|a| (key(&a.user, &a.host), Account::clone(a)))
-            .collect();
+        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut meta = Meta::new(&mut txn);
+        // Other nodes may have changed them: the store knows.
+        let version = meta.lock_accounts_version()?;
+        let accounts = meta.accounts()?;
+        let before: BTreeMap<_, _> = accounts.into_iter().map(|a| (key(&a.user, &a.host), a)).collect();
         let mut draft = Draft {
             accounts: before.clone(),
             failed: Vec::new(),
@@ -274,30 +275,30 @@ impl Catalog {
                 format!("Operation {statement} failed for {}", draft.failed.join(",")),
             ));
         }
-        self.store_accounts(&before, &draft.accounts)?;
+        put_accounts(&mut meta, &before, &draft.accounts)?;
+        meta.put_counter(keys::accounts_version(), version + 1)?;
+        txn.commit(Durability::Sync)?;
         self.accounts_cell()
             .store(Arc::new(Accounts::new(draft.accounts.into_values())));
         Ok(draft.warnings)
     }
+}
 
-    fn store_accounts(
-        &self,
-        before: &BTreeMap<AccountName, Account>,
-        after: &BTreeMap<AccountName, Account>,
-    ) -> Result<()> {
-        let mut txn = self.store().begin(TxnOptions::default())?;
-        let mut meta = Meta::new(&mut txn);
-        for (user, host) in before.keys().filter(|k| !after.contains_key(*k)) {
-            meta.delete_account(user, host)?;
-        }
-        for (key, account) in after {
-            if before.get(key) != Some(account) {
-                meta.put_account(account)?;
-            }
-        }
-        txn.commit(Durability::Sync)?;
-        Ok(())
+/// Stores what has changed.
+fn put_accounts(
+    meta: &mut Meta,
+    before: &BTreeMap<AccountName, Account>,
+    after: &BTreeMap<AccountName, Account>,
+) -> Result<()> {
+    for (user, host) in before.keys().filter(|k| !after.contains_key(*k)) {
+        meta.delete_account(user, host)?;
     }
+    for (key, account) in after {
+        if before.get(key) != Some(account) {
+            meta.put_account(account)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_length(text: &str, longest: usize, what: &str) -> Result<()> {

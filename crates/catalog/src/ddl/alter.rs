@@ -5,14 +5,14 @@ use std::sync::Arc;
 use types::{Result, Warning};
 
 use super::alter_plan::{Altered, alter};
-use super::job::{Job, index_ranges};
+use super::job::{Job, TableChange, check_not_cancelled, end, index_ranges, no_such_job, own};
 use super::rename::{check_free, rename_within};
-use super::{DdlContext, changeable_table};
+use super::{DdlContext, Statement, changeable_table};
 use crate::Catalog;
 use crate::definition::{AlterChange, TableName};
 use crate::metadata_lock::ChangeLocks;
-use crate::model::{Index, IndexPart, SchemaState, Table};
-use crate::publish::{Change, Outcome};
+use crate::model::{Index, IndexPart, Schema, SchemaState, Table};
+use crate::publish::{Change, Needs, Outcome};
 use crate::sharded_id;
 
 impl Catalog {
@@ -20,15 +20,18 @@ impl Catalog {
         &self,
         name: &TableName,
         changes: &[AlterChange],
-        ctx: &DdlContext,
+        statement: &Statement,
     ) -> Result<Vec<Warning>> {
+        if self.membership.is_some() {
+            return self.alter_shared(name, changes, statement);
+        }
         loop {
-            let id = changeable_table(&self.schema(), name, ctx)?.id;
-            let locks = self.locks().lock_for_change(&[id], &ctx.limit())?;
+            let id = changeable_table(&self.schema(), name, statement)?.id;
+            let locks = self.locks().lock_for_change(&[id], &statement.limit())?;
             // The table may have become another one while this waited for its turn.
-            let base = changeable_table(&self.schema(), name, ctx)?;
+            let base = changeable_table(&self.schema(), name, statement)?;
             if base.id == id {
-                return self.alter_locked(&base, changes, ctx, locks);
+                return self.alter_locked(&base, changes, statement, locks);
             }
         }
     }
@@ -37,22 +40,16 @@ impl Catalog {
         &self,
         base: &Arc<Table>,
         changes: &[AlterChange],
-        ctx: &DdlContext,
+        statement: &Statement,
         locks: ChangeLocks,
     ) -> Result<Vec<Warning>> {
-        let altered = alter(base, changes, ctx)?;
+        let altered = alter(base, changes, statement)?;
         self.check_sequence_fits(base, &altered)?;
-        if let Some(to) = &altered.rename
-            && (&to.database, &to.name) != (&base.database, &base.name)
-        {
-            check_free(&self.schema(), to, ctx)?;
-        }
-        let sees_rows = !altered.row_checks.is_empty() || altered.only_if_empty.is_some();
-        let online = !sees_rows && write_only(base, &altered).is_some();
-        if altered.new_indexes.is_empty() || !online {
-            self.alter_exclusively(base, &altered, ctx, locks)?;
+        check_rename(&self.schema(), base, &altered, statement)?;
+        if is_online(base, &altered) {
+            self.alter_online(base, &altered, statement, locks)?;
         } else {
-            self.alter_online(base, &altered, ctx, locks)?;
+            self.alter_exclusively(base, &altered, statement, locks)?;
         }
         if let Some(next) = altered.auto_random_base {
             self.bump_auto_increment(&altered.table, next - 1)?;
@@ -61,7 +58,7 @@ impl Catalog {
     }
 
     /// The ids given so far have to fit into what the new AUTO_RANDOM leaves for its sequence.
-    fn check_sequence_fits(&self, base: &Table, altered: &Altered) -> Result<()> {
+    pub(super) fn check_sequence_fits(&self, base: &Table, altered: &Altered) -> Result<()> {
         let Some(at) = altered.table.id_column() else {
             return Ok(());
         };
@@ -88,41 +85,31 @@ impl Catalog {
         &self,
         base: &Arc<Table>,
         altered: &Altered,
-        ctx: &DdlContext,
+        statement: &Statement,
         locks: ChangeLocks,
     ) -> Result<()> {
-        let exclusive = locks.exclusive(&ctx.limit())?;
+        let exclusive = locks.exclusive(&statement.limit())?;
         let counter = self.look_at_rows(base, altered)?;
-        let builds = !altered.new_indexes.is_empty();
-        let job = if builds {
-            // Only the ids are taken, so that a crash cannot leave entries where a later index would find them.
-            let mut reserved = Table::clone(base);
-            reserved.max_index_id = altered.table.max_index_id;
-            Some(self.start_job(base, reserved, altered, false)?)
-        } else {
+        let job = if altered.new_indexes.is_empty() {
             None
+        } else {
+            Some(self.start_job(base, reserve_ids(base, altered), altered, statement, None)?)
         };
         let built = match &job {
-            Some(job) => self.backfill(&altered.table, job, &ctx.interrupt),
+            Some(job) => self.backfill(&altered.table, job, &statement.interrupt),
             None => Ok(()),
         };
         let done = built.and_then(|()| {
-            self.publish(|change| {
-                if let Some(job) = &job {
-                    change.meta.delete_job(job.id)?;
-                }
-                let rename = altered.rename.as_ref();
-                let restarts = builds || altered.forgets_past;
-                put_target(change, &altered.table, rename, &altered.dropped_indexes, restarts)?;
-                if let Some(next) = counter {
-                    change.set_auto_increment(base.id, next)?;
-                }
-                Ok(Outcome::Done(()))
-            })
+            self.publish(
+                &statement.limit(),
+                Needs::AllNodes,
+                Some(&statement.about),
+                |change| end_with_altered(change, job.as_ref(), altered, counter),
+            )
         });
         drop(exclusive);
         if let (Err(_), Some(job)) = (&done, job) {
-            self.undo_or_leave(job, locks, ctx);
+            self.undo_or_leave(job, locks, statement);
         }
         done
     }
@@ -132,20 +119,21 @@ impl Catalog {
         &self,
         base: &Arc<Table>,
         altered: &Altered,
-        ctx: &DdlContext,
+        statement: &Statement,
         locks: ChangeLocks,
     ) -> Result<()> {
-        let between = write_only(base, altered)
+        let state = Some(SchemaState::WriteOnly);
+        let between = with_new_indexes(base, &altered.table, &altered.new_indexes, state)
             .ok_or_else(|| types::Error::internal("an index on a column that is not there yet"))?;
         let job = {
-            let _exclusive = locks.exclusive(&ctx.limit())?;
-            self.start_job(base, between.clone(), altered, true)?
+            let _exclusive = locks.exclusive(&statement.limit())?;
+            self.start_job(base, between.clone(), altered, statement, state)?
         };
         let done = self
-            .backfill(&between, &job, &ctx.interrupt)
-            .and_then(|()| self.finish_job(&job, &locks, &ctx.limit()));
+            .backfill(&between, &job, &statement.interrupt)
+            .and_then(|()| self.finish_job(&job, &locks, &statement.limit()));
         if let Err(error) = done {
-            self.undo_or_leave(job, locks, ctx);
+            self.undo_or_leave(job, locks, statement);
             return Err(error);
         }
         // Others may be taking ids right now: the counter only goes up here.
@@ -155,23 +143,24 @@ impl Catalog {
         }
     }
 
-    /// The first step of a job: the table in between is published.
+    /// The first step of a job: the table in between is published. `state`: what its new indexes are in it.
     pub(super) fn start_job(
         &self,
         base: &Table,
         between: Table,
         altered: &Altered,
-        online: bool,
+        statement: &Statement,
+        state: Option<SchemaState>,
     ) -> Result<Job> {
-        self.publish(|change| {
+        self.publish(&statement.limit(), Needs::AllNodes, None, |change| {
             let job = Job {
                 id: change.meta.next_id()?,
-                table: base.id,
-                target: altered.table.clone(),
-                rename: altered.rename.clone(),
-                new_indexes: altered.new_indexes.clone(),
-                dropped_indexes: altered.dropped_indexes.clone(),
-                online,
+                tables: vec![base.id],
+                change: Some(TableChange {
+                    state,
+                    ..TableChange::of(base, altered, state.is_some())
+                }),
+                ..Job::of(&statement.about)
             };
             change.meta.put_job(&job)?;
             change.put_table(between.clone())?;
@@ -188,45 +177,99 @@ impl Catalog {
             interrupt: &interrupt,
         };
         if let Err(error) = self.undo_job(&job, &locks, &limit) {
-            tracing::warn!(%error, table = job.table, "a failed schema change is undone later");
+            tracing::warn!(%error, job = job.id, "a failed schema change is undone later");
             self.leave_job(job, locks, true);
         }
     }
 }
 
-fn new_indexes(altered: &Altered) -> impl Iterator<Item = &Index> {
-    altered
-        .table
-        .indexes
-        .iter()
-        .filter(|i| altered.new_indexes.contains(&i.id))
+/// Whether the new name is free, where there is one.
+pub(super) fn check_rename(schema: &Schema, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<()> {
+    match &altered.rename {
+        Some(to) if (&to.database, &to.name) != (&base.database, &base.name) => check_free(schema, to, ctx),
+        _ => Ok(()),
+    }
 }
 
-/// The table as it is, and its new indexes for writers to keep; none where one needs a column that is new.
-pub(super) fn write_only(base: &Table, altered: &Altered) -> Option<Table> {
-    let mut table = Table::clone(base);
-    table.max_index_id = altered.table.max_index_id;
-    for index in new_indexes(altered) {
-        table.indexes.push(Index {
-            parts: parts_before(base, altered, index)?,
-            state: SchemaState::WriteOnly,
-            ..index.clone()
-        });
+/// Whether there are indexes to build, and they can be built beside running statements.
+pub(super) fn is_online(base: &Table, altered: &Altered) -> bool {
+    let sees_rows = !altered.row_checks.is_empty() || altered.only_if_empty.is_some();
+    let state = Some(SchemaState::WriteOnly);
+    !sees_rows
+        && !altered.new_indexes.is_empty()
+        && with_new_indexes(base, &altered.table, &altered.new_indexes, state).is_some()
+}
+
+/// The table as it is, with the ids of its new indexes taken, so that a crash cannot leave entries where a later index
+/// would find them.
+pub(super) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
+    Table {
+        max_index_id: altered.table.max_index_id,
+        ..base.clone()
+    }
+}
+
+/// The table as it is, with its new indexes in a state, or without them; none where one needs a column that is new.
+pub(super) fn with_new_indexes(
+    table: &Table,
+    target: &Table,
+    new_indexes: &[i64],
+    state: Option<SchemaState>,
+) -> Option<Table> {
+    let is_new = |index: &Index| new_indexes.contains(&index.id);
+    let mut table = table.clone();
+    table.max_index_id = target.max_index_id;
+    table.indexes.retain(|index| !is_new(index));
+    if let Some(state) = state {
+        for index in target.indexes.iter().filter(|index| is_new(index)) {
+            table.indexes.push(Index {
+                parts: parts_before(&table, target, index)?,
+                state,
+                ..index.clone()
+            });
+        }
     }
     Some(table)
 }
 
 /// A new index's parts as columns of the table before; none where it needs a column that is new.
-fn parts_before(base: &Table, altered: &Altered, index: &Index) -> Option<Vec<IndexPart>> {
+fn parts_before(base: &Table, target: &Table, index: &Index) -> Option<Vec<IndexPart>> {
     index
         .parts
         .iter()
         .map(|part| {
-            let id = altered.table.columns.get(part.column)?.id;
+            let id = target.columns.get(part.column)?.id;
             let column = base.columns.iter().position(|c| c.id == id)?;
             Some(IndexPart { column, ..*part })
         })
         .collect()
+}
+
+/// Ends an ALTER TABLE that has its table to itself, and its job, where it has one. `counter`: where AUTO_INCREMENT goes
+/// on, if that changes.
+pub(super) fn end_with_altered(
+    change: &mut Change<'_>,
+    job: Option<&Job>,
+    altered: &Altered,
+    counter: Option<u64>,
+) -> Result<Outcome<()>> {
+    if let Some(job) = job {
+        let job = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
+        check_not_cancelled(&job)?;
+        end(change, &job)?;
+    }
+    let restarts = !altered.new_indexes.is_empty() || altered.forgets_past;
+    put_target(
+        change,
+        &altered.table,
+        altered.rename.as_ref(),
+        &altered.dropped_indexes,
+        restarts,
+    )?;
+    if let Some(next) = counter {
+        change.set_auto_increment(altered.table.id, next)?;
+    }
+    Ok(Outcome::Done(()))
 }
 
 /// Publishes the table as it is in the end. `restarts`: older snapshots cannot be read through it, as they have not got

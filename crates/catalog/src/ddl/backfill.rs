@@ -12,12 +12,13 @@ use functions::TimeZone;
 use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader, TxnOptions};
 use types::{Result, Value};
 
-use super::job::Job;
+use super::job::{Job, Progress, check_not_cancelled};
 use crate::Catalog;
 use crate::duplicate::duplicate_entry;
 use crate::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout, row_key, table_range};
-use crate::meta::keys;
+use crate::meta::Meta;
 use crate::model::Table;
+use crate::nodes::lease_is_over;
 
 /// Rows of one transaction, when nobody is in the way.
 const PAGE_ROWS: usize = 512;
@@ -48,27 +49,29 @@ impl Catalog {
     /// # Errors
     /// 1062 for a duplicate, 1317 when interrupted, those of the store. Entries written so far stay.
     pub(crate) fn backfill(&self, table: &Table, job: &Job, interrupt: &Arc<Interrupt>) -> Result<()> {
+        let new_indexes = job.change.as_ref().map_or(&[][..], |made| &made.new_indexes);
         let filler = Filler {
             table,
             layout: TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?,
             encoder: RowEncoder::new(table)?,
             indexes: (0..table.indexes.len())
-                .filter(|&at| job.new_indexes.contains(&table.indexes[at].id))
+                .filter(|&at| new_indexes.contains(&table.indexes[at].id))
                 .collect(),
         };
         let mut range = table_range(table);
-        if let Some(done) = self.store().latest().get(&keys::job_progress(job.id))? {
-            range.start = after(&done);
+        let mut progress = Progress::read(&self.store().latest(), job.id)?;
+        if !progress.done.is_empty() {
+            range.start = after(&progress.done);
         }
         let mut rows = PAGE_ROWS;
         loop {
             interrupt.check()?;
-            match self.fill_page(&filler, job, &range, rows, interrupt) {
-                Ok(Some(last)) => {
-                    range.start = after(&last);
+            match self.fill_page(&filler, job, &mut progress, &range, rows, interrupt) {
+                Ok(true) => {
+                    range.start = after(&progress.done);
                     rows = (rows * 2).min(PAGE_ROWS);
                 }
-                Ok(None) => return Ok(()),
+                Ok(false) => return Ok(()),
                 // Someone else works on the same rows: smaller steps hold fewer of them.
                 Err(PageError::Busy) => {
                     rows = (rows / 4).max(1);
@@ -79,18 +82,20 @@ impl Catalog {
         }
     }
 
-    /// Deals with the next rows of a range. Returns the last one's key; none when there are no more.
+    /// Deals with the next rows of a range; false when there are no more. Locks the job first: whoever takes it over, or
+    /// cancels it, waits for this page, and there is no other after it.
     fn fill_page(
         &self,
         filler: &Filler,
         job: &Job,
+        progress: &mut Progress,
         range: &KeyRange,
         rows: usize,
         interrupt: &Arc<Interrupt>,
-    ) -> Result<Option<Vec<u8>>, PageError> {
+    ) -> Result<bool, PageError> {
         let page = self.store().latest().scan_page(range, rows, false)?;
         let Some((last, _)) = page.last() else {
-            return Ok(None);
+            return Ok(false);
         };
         let last = last.clone();
         let keys: Vec<Vec<u8>> = page.into_iter().map(|(key, _)| key).collect();
@@ -100,6 +105,10 @@ impl Catalog {
             interrupt: Arc::clone(interrupt),
         };
         let mut txn = self.store().begin(TxnOptions::default())?;
+        match Meta::new(&mut txn).lock_job(job.id)? {
+            Some(stored) if stored.owner == job.owner => check_not_cancelled(&stored)?,
+            _ => return Err(lease_is_over().into()),
+        }
         let mut values = Vec::new();
         let mut entries = Vec::new();
         for (key, locked) in keys.iter().zip(txn.lock(&keys, &options)?) {
@@ -113,9 +122,14 @@ impl Catalog {
         for NewEntry { entry, .. } in entries {
             txn.put(entry.key, entry.value)?;
         }
-        txn.put(keys::job_progress(job.id), last.clone())?;
+        let filled = Progress {
+            done: last,
+            rows: progress.rows + values.len() as u64,
+        };
+        Meta::new(&mut txn).put_progress(job.id, &filled)?;
         txn.commit(Durability::Os)?;
-        Ok(Some(last))
+        *progress = filled;
+        Ok(true)
     }
 }
 

@@ -3,11 +3,11 @@
 use types::{Result, Warning, errno};
 
 use super::definition_check::{check_table, check_table_name};
-use super::{DdlContext, check_not_system, indexes, table_exists};
+use super::{DdlContext, Statement, check_not_system, indexes, table_exists};
 use crate::Catalog;
 use crate::definition::{TableDefinition, TableName};
 use crate::model::{Column, Default, Handle, Index, Schema, SchemaState, Table};
-use crate::publish::{Change, Outcome};
+use crate::publish::{Change, Needs, Outcome};
 use crate::sharded_id::SHARD_BITS_MAX;
 
 impl Catalog {
@@ -16,7 +16,7 @@ impl Catalog {
         name: &TableName,
         definition: &TableDefinition,
         if_not_exists: bool,
-        ctx: &DdlContext,
+        ctx: &Statement,
     ) -> Result<Vec<Warning>> {
         self.create(name, if_not_exists, ctx, |_| build(name, definition, ctx))
     }
@@ -27,7 +27,7 @@ impl Catalog {
         name: &TableName,
         source: &TableName,
         if_not_exists: bool,
-        ctx: &DdlContext,
+        ctx: &Statement,
     ) -> Result<Vec<Warning>> {
         self.create(name, if_not_exists, ctx, |schema| {
             let source = schema.require_table(&source.database, &source.name)?;
@@ -47,27 +47,32 @@ impl Catalog {
         &self,
         name: &TableName,
         if_not_exists: bool,
-        ctx: &DdlContext,
+        ctx: &Statement,
         build: impl FnOnce(&Schema) -> Result<(Table, Vec<Warning>)>,
     ) -> Result<Vec<Warning>> {
-        let (mut warnings, is_new) = self.publish(|change: &mut Change<'_>| {
-            check_not_system(&change.schema, &name.database, ctx)?;
-            check_table_name(&name.name)?;
-            let exists = change.database(&name.database)?.table(&name.name).is_some();
-            if exists && if_not_exists {
-                let message = format!("Table '{}' already exists", name.name);
-                let note = Warning::note(errno::ER_TABLE_EXISTS_ERROR, message);
-                return Ok(Outcome::Nothing((vec![note], false)));
-            }
-            let (mut table, warnings) = build(&change.schema)?;
-            if exists {
-                return Err(table_exists(&name.name));
-            }
-            table.id = change.meta.next_id()?;
-            table.readable_from_ts = change.ts;
-            change.put_table(table)?;
-            Ok(Outcome::Done((warnings, true)))
-        })?;
+        let (mut warnings, is_new) = self.publish(
+            &ctx.limit(),
+            Needs::AllNodes,
+            Some(&ctx.about),
+            |change: &mut Change<'_>| {
+                check_not_system(&change.schema, &name.database, ctx)?;
+                check_table_name(&name.name)?;
+                let exists = change.database(&name.database)?.table(&name.name).is_some();
+                if exists && if_not_exists {
+                    let message = format!("Table '{}' already exists", name.name);
+                    let note = Warning::note(errno::ER_TABLE_EXISTS_ERROR, message);
+                    return Ok(Outcome::Nothing((vec![note], false)));
+                }
+                let (mut table, warnings) = build(&change.schema)?;
+                if exists {
+                    return Err(table_exists(&name.name));
+                }
+                table.id = change.meta.next_id()?;
+                table.readable_from_ts = change.ts;
+                change.put_table(table)?;
+                Ok(Outcome::Done((warnings, true)))
+            },
+        )?;
         if is_new {
             warnings.extend(self.pre_split(name, ctx));
         }

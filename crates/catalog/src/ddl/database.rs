@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use types::{Collation, Error, Result, Warning, errno};
 
 use super::definition_check::check_database_name;
-use super::{DdlContext, check_not_system};
+use super::{Statement, check_not_system};
 use crate::Catalog;
 use crate::model::{Database, Schema};
-use crate::publish::Outcome;
+use crate::publish::{Needs, Outcome};
 
 const ER_DB_CREATE_EXISTS: u16 = 1007;
 const ER_DB_DROP_EXISTS: u16 = 1008;
@@ -19,10 +19,10 @@ impl Catalog {
         name: &str,
         if_not_exists: bool,
         collation: Option<Collation>,
-        ctx: &DdlContext,
+        ctx: &Statement,
     ) -> Result<Vec<Warning>> {
         check_database_name(name)?;
-        self.publish(|change| {
+        self.publish(&ctx.limit(), Needs::AllNodes, Some(&ctx.about), |change| {
             if change.schema.database(name).is_some() {
                 let message = format!("Can't create database '{name}'; database exists");
                 if if_not_exists {
@@ -50,9 +50,9 @@ impl Catalog {
         &self,
         name: &str,
         collation: Collation,
-        ctx: &DdlContext,
+        ctx: &Statement,
     ) -> Result<Vec<Warning>> {
-        self.publish(|change| {
+        self.publish(&ctx.limit(), Needs::AllNodes, Some(&ctx.about), |change| {
             check_not_system(&change.schema, name, ctx)?;
             let Some(database) = change.schema.database(name) else {
                 return Err(Error::new(
@@ -67,12 +67,7 @@ impl Catalog {
         })
     }
 
-    pub(super) fn drop_database(
-        &self,
-        name: &str,
-        if_exists: bool,
-        ctx: &DdlContext,
-    ) -> Result<Vec<Warning>> {
+    pub(super) fn drop_database(&self, name: &str, if_exists: bool, ctx: &Statement) -> Result<Vec<Warning>> {
         let tables = |schema: &Schema| {
             let mut ids: Vec<i64> = schema
                 .database(name)

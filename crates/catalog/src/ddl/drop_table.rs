@@ -2,7 +2,7 @@
 
 use types::{Error, Result, Warning, errno};
 
-use super::{DdlContext, changeable_table, check_not_system};
+use super::{Statement, changeable_table, check_not_system};
 use crate::Catalog;
 use crate::definition::TableName;
 use crate::model::{Schema, Table};
@@ -14,7 +14,7 @@ impl Catalog {
         &self,
         names: &[TableName],
         if_exists: bool,
-        ctx: &DdlContext,
+        ctx: &Statement,
     ) -> Result<Vec<Warning>> {
         for (at, name) in names.iter().enumerate() {
             check_not_system(&self.schema(), &name.database, ctx)?;
@@ -60,7 +60,7 @@ impl Catalog {
     }
 
     /// The same definition under a new id, empty; ids start from 1 again, whatever CREATE TABLE said.
-    pub(super) fn truncate_table(&self, name: &TableName, ctx: &DdlContext) -> Result<Vec<Warning>> {
+    pub(super) fn truncate_table(&self, name: &TableName, ctx: &Statement) -> Result<Vec<Warning>> {
         let table = |schema: &Schema| Ok(vec![changeable_table(schema, name, ctx)?.id]);
         let mut warnings = self.change_tables(ctx, table, |change| {
             let old = change.table(&name.database, &name.name)?;

@@ -10,8 +10,10 @@
 //! ADD INDEX goes through the states of F1's protocol: the index is published as write-only, which makes every writer
 //! maintain it; existing rows are filled in by `backfill`, in small transactions, beside running statements; then it is
 //! published as public. One process needs no delete-only state, since nobody is left who does not know of the index when
-//! the first entry is written; several nodes will. Of a unique index that is not public yet writers take away an entry only
+//! the first entry is written; several nodes do (`shared`). Of a unique index that is not public yet writers take away an entry only
 //! if it is the deleted row's own: that row may have none yet, and another row one of the same key. A `job` in the store lets a restart finish or undo the rest.
+//!
+//! Where several processes share the store, what is said here of metadata locks is done on all of them: `shared`.
 //!
 //! Files: one kind of statement each; `definition_check` has the limits, `alter_plan` computes what an ALTER TABLE
 //! makes of a definition, `modify` which column changes leave stored values alone.
@@ -23,12 +25,15 @@ mod create_table;
 mod database;
 pub(crate) mod definition_check;
 mod drop_table;
+pub(crate) mod history;
 pub(crate) mod indexes;
 pub(crate) mod job;
 pub(crate) mod modify;
 mod rename;
 mod rows;
+pub(crate) mod shared;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +44,8 @@ use crate::Catalog;
 use crate::definition::{Ddl, TableName};
 use crate::metadata_lock::WaitLimit;
 use crate::model::{Schema, Table};
+use crate::publish::{Change, Needs, Outcome};
+use history::About;
 
 /// What a definition statement needs of the session that runs it.
 pub struct DdlContext {
@@ -65,12 +72,38 @@ impl DdlContext {
     }
 }
 
+/// A definition statement that runs.
+pub(crate) struct Statement<'a> {
+    ctx: &'a DdlContext,
+    pub(crate) about: About,
+}
+
+impl Deref for Statement<'_> {
+    type Target = DdlContext;
+
+    fn deref(&self) -> &DdlContext {
+        self.ctx
+    }
+}
+
 impl Catalog {
     /// Carries out a definition statement. The session has committed its transaction and released its metadata locks.
     ///
     /// # Errors
     /// MySQL's, 1235 for what is not supported; 1205 when a transaction keeps a table busy for too long.
     pub fn execute(&self, ddl: &Ddl, ctx: &DdlContext) -> Result<Vec<Warning>> {
+        let statement = Statement {
+            ctx,
+            about: About::of(ddl, ctx.now_us),
+        };
+        // Names mean what they mean now.
+        self.follow()?;
+        let warnings = self.run(ddl, &statement)?;
+        self.wait_for_all_nodes(&ctx.limit());
+        Ok(warnings)
+    }
+
+    fn run(&self, ddl: &Ddl, ctx: &Statement) -> Result<Vec<Warning>> {
         match ddl {
             Ddl::CreateDatabase {
                 name,
@@ -96,27 +129,30 @@ impl Catalog {
         }
     }
 
-    /// Locks the tables that `resolve` finds, exclusively, and then publishes `make`. Starts again when the tables turn
-    /// out to be others once they are locked.
+    /// Has the tables that `resolve` finds to itself, and then publishes `make`. Starts again when the tables turn out to be
+    /// others by then.
     pub(crate) fn change_tables<T>(
         &self,
-        ctx: &DdlContext,
+        statement: &Statement,
         resolve: impl Fn(&Schema) -> Result<Vec<i64>>,
-        mut make: impl FnMut(&mut crate::publish::Change<'_>) -> Result<crate::publish::Outcome<T>>,
+        mut make: impl FnMut(&mut Change<'_>) -> Result<Outcome<T>>,
     ) -> Result<T> {
+        if self.membership.is_some() {
+            return self.change_tables_shared(statement, &resolve, &mut make);
+        }
+        let limit = statement.limit();
         loop {
             let ids = resolve(&self.schema())?;
-            let locks = self.locks().lock_for_change(&ids, &ctx.limit())?;
-            let _exclusive = locks.exclusive(&ctx.limit())?;
-            let answer = self.publish(|change| {
+            let locks = self.locks().lock_for_change(&ids, &limit)?;
+            let _exclusive = locks.exclusive(&limit)?;
+            let answer = self.publish(&limit, Needs::AllNodes, Some(&statement.about), |change| {
                 if resolve(&change.schema)? != ids {
-                    return Ok(crate::publish::Outcome::Nothing(None));
+                    return Ok(Outcome::Nothing(None));
                 }
                 Ok(match make(change)? {
-                    crate::publish::Outcome::Done(answer) => crate::publish::Outcome::Done(Some(answer)),
-                    crate::publish::Outcome::Nothing(answer) => {
-                        crate::publish::Outcome::Nothing(Some(answer))
-                    }
+                    Outcome::Done(answer) => Outcome::Done(Some(answer)),
+                    Outcome::Stored(answer) => Outcome::Stored(Some(answer)),
+                    Outcome::Nothing(answer) => Outcome::Nothing(Some(answer)),
                 })
             })?;
             if let Some(answer) = answer {

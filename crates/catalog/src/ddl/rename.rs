@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{Error, Result, Warning, errno};
 
 use super::definition_check::check_table_name;
-use super::{DdlContext, changeable_table, check_not_system, table_exists, unknown_database};
+use super::{DdlContext, Statement, changeable_table, check_not_system, table_exists, unknown_database};
 use crate::Catalog;
 use crate::definition::TableName;
 use crate::model::{Schema, Table};
@@ -15,7 +15,7 @@ impl Catalog {
     pub(super) fn rename_tables(
         &self,
         renames: &[(TableName, TableName)],
-        ctx: &DdlContext,
+        ctx: &Statement,
     ) -> Result<Vec<Warning>> {
         let tables = |schema: &Schema| {
             let moved = simulate(schema, renames, ctx)?;

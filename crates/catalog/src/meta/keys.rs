@@ -10,7 +10,10 @@
 //! | `RowId` | `Table:{id}` | the same for hidden row ids |
 //! | `Garbage` | id | [`crate::gc_queue::Garbage`] |
 //! | `Jobs` | id | [`crate::ddl::job::Job`] |
-//! | `JobProgress:{id}` | | the last row key that a job has dealt with |
+//! | `JobProgress:{id}` | | [`crate::ddl::job::Progress`] |
+//! | `JobHistory` | schema version modulo a number | [`crate::ddl::history::PastJob`] |
+//! | `Nodes` | id | [`crate::nodes::NodeRecord`] |
+//! | `AccountsVersion` | | counter: changes with every change of accounts |
 //! | `Accounts` | user, 0, host | [`crate::accounts::Account`] |
 
 use codec::meta::{hash_key, hash_prefix, string_key};
@@ -70,6 +73,26 @@ pub(crate) fn job(id: i64) -> Vec<u8> {
 
 pub(crate) fn job_progress(id: i64) -> Vec<u8> {
     string_key(format!("JobProgress:{id}").as_bytes())
+}
+
+pub(crate) fn past_jobs() -> KeyRange {
+    range(b"JobHistory")
+}
+
+pub(crate) fn past_job(slot: u64) -> Vec<u8> {
+    hash_key(b"JobHistory", slot.to_string().as_bytes())
+}
+
+pub(crate) fn nodes() -> KeyRange {
+    range(b"Nodes")
+}
+
+pub(crate) fn node(id: i64) -> Vec<u8> {
+    hash_key(b"Nodes", id.to_string().as_bytes())
+}
+
+pub(crate) fn accounts_version() -> Vec<u8> {
+    string_key(b"AccountsVersion")
 }
 
 pub(crate) fn accounts() -> KeyRange {

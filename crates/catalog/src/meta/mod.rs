@@ -13,9 +13,11 @@ use kv::{LockOptions, Reader, Transaction};
 use types::{Error, Result};
 
 use crate::accounts::Account;
-use crate::ddl::job::Job;
+use crate::ddl::history::PastJob;
+use crate::ddl::job::{Job, Progress};
 use crate::gc_queue::Garbage;
 use crate::model::Table;
+use crate::nodes::NodeRecord;
 use record::{DatabaseRecord, decode, encode};
 
 /// Ids below it are for the server's own use.
@@ -94,9 +96,52 @@ impl<'a> Meta<'a> {
         Ok(self.txn.delete(keys::job_progress(id))?)
     }
 
-    /// Whether a job is still there, neither finished nor undone.
-    pub(crate) fn has_job(&mut self, id: i64) -> Result<bool> {
-        Ok(self.lock(&keys::job(id))?.is_some())
+    /// A job as it is now, and stays to the end of this transaction; none that is finished or undone.
+    pub(crate) fn lock_job(&mut self, id: i64) -> Result<Option<Job>> {
+        let stored = self.lock(&keys::job(id))?;
+        stored.map(|bytes| decode(&bytes, "job")).transpose()
+    }
+
+    pub(crate) fn progress(&self, job: i64) -> Result<Progress> {
+        Progress::read(&self.txn.current(), job)
+    }
+
+    pub(crate) fn put_progress(&mut self, job: i64, progress: &Progress) -> Result<()> {
+        Ok(self.txn.put(keys::job_progress(job), encode(progress)?)?)
+    }
+
+    /// All jobs. They stay as they are for whoever has locked the schema version, but for their owners and cancellations.
+    pub(crate) fn jobs(&self) -> Result<Vec<Job>> {
+        read_all(&self.txn.current(), &keys::jobs(), "job")
+    }
+
+    pub(crate) fn put_past_job(&mut self, slot: u64, job: &PastJob) -> Result<()> {
+        Ok(self.txn.put(keys::past_job(slot), encode(job)?)?)
+    }
+
+    /// A node's record, which stays as it is to the end of this transaction.
+    pub(crate) fn lock_node(&mut self, id: i64) -> Result<Option<NodeRecord>> {
+        let stored = self.lock(&keys::node(id))?;
+        stored.map(|bytes| decode(&bytes, "node")).transpose()
+    }
+
+    pub(crate) fn put_node(&mut self, node: &NodeRecord) -> Result<()> {
+        Ok(self.txn.put(keys::node(node.id), encode(node)?)?)
+    }
+
+    pub(crate) fn delete_node(&mut self, id: i64) -> Result<()> {
+        Ok(self.txn.delete(keys::node(id))?)
+    }
+
+    /// The version of all accounts, which nobody else can change before the end of this transaction.
+    pub(crate) fn lock_accounts_version(&mut self) -> Result<u64> {
+        let stored = self.lock(&keys::accounts_version())?;
+        decode_counter(stored.as_deref(), "version of accounts")
+    }
+
+    /// All accounts as they are now.
+    pub(crate) fn accounts(&self) -> Result<Vec<Account>> {
+        read_all(&self.txn.current(), &keys::accounts(), "account")
     }
 
     pub(crate) fn put_account(&mut self, account: &Account) -> Result<()> {
@@ -159,7 +204,7 @@ fn encode_counter(value: u64) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-fn decode_counter(stored: Option<&[u8]>, what: &str) -> Result<u64> {
+pub(crate) fn decode_counter(stored: Option<&[u8]>, what: &str) -> Result<u64> {
     let Some(bytes) = stored else { return Ok(0) };
     std::str::from_utf8(bytes)
         .ok()

@@ -10,8 +10,8 @@ use super::{Deadline, MetadataLocks, ROUND, WaitLimit};
 
 /// Between two rounds: time for the transactions that waited to get in. Doubles with each round, so that a change behind
 /// a very long transaction leaves others most of the time.
-pub(super) const PAUSE_MIN: Duration = Duration::from_millis(50);
-pub(super) const PAUSE_MAX: Duration = Duration::from_secs(4);
+pub(crate) const PAUSE_MIN: Duration = Duration::from_millis(50);
+pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(4);
 
 /// The right to change some tables. Transactions go on using them.
 pub struct ChangeLocks {

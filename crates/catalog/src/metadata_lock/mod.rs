@@ -13,9 +13,12 @@
 //! LOCK TABLES uses the same locks for as long as a session likes ([`SessionLocks`]). For it, transactions that write a
 //! table are counted apart from those that read it.
 //!
-//! Locks are this process's. Between processes the states of [`crate::model::SchemaState`] do what locks cannot.
+//! Locks are this process's. Where several share a store, each closes tables here as the schema versions of the others
+//! ask for it (`closed`, [`crate::nodes`]). A transaction then also relies on its node's lease, which it names before it
+//! takes its first lock ([`TransactionLocks::rely_on`]).
 
 mod change;
+mod closed;
 mod session;
 mod table_lock;
 mod transaction;
@@ -28,6 +31,8 @@ use parking_lot::RwLock;
 use types::{Error, Result, errno};
 
 pub use change::{ChangeLocks, Exclusive};
+pub(crate) use change::{PAUSE_MAX, PAUSE_MIN};
+pub(crate) use closed::ClosedTable;
 pub use session::SessionLocks;
 use table_lock::TableLock;
 pub use table_lock::Use;
@@ -100,13 +105,13 @@ impl MetadataLocks {
 }
 
 /// A wait that ends at a time, or when interrupted.
-struct Deadline<'a> {
+pub(crate) struct Deadline<'a> {
     at: Option<Instant>,
     interrupt: &'a kv::Interrupt,
 }
 
 impl<'a> Deadline<'a> {
-    fn new(limit: &WaitLimit<'a>) -> Self {
+    pub(crate) fn new(limit: &WaitLimit<'a>) -> Self {
         Self {
             // A time-out beyond what the clock can say (31536000 s is MySQL's default) is no time-out.
             at: Instant::now().checked_add(limit.timeout),
@@ -115,7 +120,7 @@ impl<'a> Deadline<'a> {
     }
 
     /// How long to sleep before looking again; an error once the wait is over.
-    fn next_sleep(&self) -> Result<Duration> {
+    pub(crate) fn next_sleep(&self) -> Result<Duration> {
         if self.interrupt.is_raised() {
             return Err(Error::new(
                 errno::ER_QUERY_INTERRUPTED,

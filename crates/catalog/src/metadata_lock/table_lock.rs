@@ -183,6 +183,16 @@ impl TableLock {
         Ok(())
     }
 
+    /// [`TableLock::begin_change`], if that needs no wait.
+    pub(super) fn try_begin_change(&self) -> bool {
+        !std::mem::replace(&mut self.claims.lock().changing, true)
+    }
+
+    /// Whether nobody is inside.
+    pub(super) fn is_empty(&self) -> bool {
+        self.state.load(Ordering::Acquire) & !FLAGS == 0
+    }
+
     pub(super) fn end_change(&self) {
         self.claims.lock().changing = false;
         self.changed.notify_all();

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use kv::Fence;
 use types::Result;
 
 use super::table_lock::{TableLock, Use};
 use super::{Deadline, MetadataLocks, WaitLimit};
+use crate::Catalog;
+use crate::nodes::{Node, lease_is_over};
 
 /// Locks a session remembers between transactions, so that taking one again needs no look-up.
 const REMEMBERED: usize = 32;
@@ -16,6 +19,8 @@ pub struct TransactionLocks {
     /// The first `held` of them are held; the rest were, and are kept for the next time.
     tables: Vec<Used>,
     held: usize,
+    /// Under whose lease the transaction began, where several processes share the store.
+    node: Option<Arc<Node>>,
 }
 
 struct Used {
@@ -30,7 +35,47 @@ impl TransactionLocks {
             locks,
             tables: Vec::new(),
             held: 0,
+            node: None,
         }
+    }
+
+    /// Names the lease that the transaction relies on, before a statement takes its locks: what it then finds defined is
+    /// good for commits within that lease. A transaction has one lease to its end.
+    ///
+    /// # Errors
+    /// 8027 when there is none, or another than the transaction began with: it cannot be committed any more.
+    pub fn rely_on(&mut self, catalog: &Catalog) -> Result<()> {
+        let Some(now) = catalog.lease()? else {
+            return Ok(());
+        };
+        match &self.node {
+            Some(node) if node.term != now.term => Err(lease_is_over()),
+            Some(_) => Ok(()),
+            None => {
+                self.node = Some(now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether what is read at a moment, [`kv::LATEST`] after it was read, is what the definitions say under the lease.
+    ///
+    /// # Errors
+    /// 8027 if the moment is behind the end of the lease: others may have changed definitions by then.
+    pub fn check_read_at(&self, ts: kv::Timestamp) -> Result<()> {
+        let is_covered = |node: &Node| match ts {
+            kv::LATEST => node.is_good(),
+            ts => ts <= node.fence.last(),
+        };
+        match &self.node {
+            Some(node) if !is_covered(node) => Err(lease_is_over()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What bounds the transaction's commit.
+    pub fn fence(&self) -> Option<&Fence> {
+        self.node.as_ref().map(|node| &node.fence)
     }
 
     /// Takes a table's lock for a use of it, if the transaction has not got it already.
@@ -90,6 +135,7 @@ impl TransactionLocks {
             }
         }
         self.held = 0;
+        self.node = None;
         self.tables.truncate(REMEMBERED);
     }
 }

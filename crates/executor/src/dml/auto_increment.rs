@@ -98,6 +98,24 @@ impl<'p> AutoIncrement<'p> {
         Ok((id, value_of(id, &self.ty)))
     }
 
+    /// An id for one row, whose own is another row's. Not from the statement's block, which is that of the rows to
+    /// come.
+    pub fn generate_alone(&self, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
+        let (increment, offset) = ctx.auto_increment;
+        let id = ctx
+            .catalog
+            .allocate_auto_increment(self.table, 1, increment, offset)?;
+        if id > self.last {
+            return Err(exhausted());
+        }
+        Ok((id, value_of(id, &self.ty)))
+    }
+
+    /// Whether there is another id for a row: the last one is given again and again, and AUTO_RANDOM has its own ways.
+    pub fn can_skip(&self, id: u64) -> bool {
+        self.random.is_none() && id < self.last
+    }
+
     /// Takes note of an id that a row brought itself: later ones are larger.
     pub fn note(&mut self, value: &Value) {
         let id = match value {

@@ -168,11 +168,13 @@ impl<'w, 'p> Writer<'w, 'p> {
             self.remove(&old.key)?;
         }
         for entry in &old.entries {
-            if !new
-                .entries
-                .iter()
-                .any(|e| e.index == entry.index && e.key == entry.key)
-            {
+            // What would be replaced and is not written any more must not stay as it was.
+            let stays = |e: &Entry| {
+                e.index == entry.index
+                    && e.key == entry.key
+                    && (e.value == entry.value || self.maker.writes_entries(e.index))
+            };
+            if !new.entries.iter().any(stays) {
                 self.remove_entry(entry)?;
             }
         }

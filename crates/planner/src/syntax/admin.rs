@@ -1,4 +1,4 @@
-//! KILL, FLUSH, LOCK TABLES, ADMIN CHECK TABLE and other statements about the server and its tables.
+//! KILL, FLUSH, LOCK TABLES, ADMIN and other statements about the server and its tables.
 
 use types::{Error, Result};
 
@@ -20,16 +20,31 @@ impl Parser<'_> {
         })
     }
 
-    /// `ADMIN CHECK TABLE t, ...`, as TiDB has it.
+    /// `ADMIN CHECK TABLE t, ...`, `ADMIN SHOW DDL JOBS [n]`, `ADMIN CANCEL DDL JOBS id, ...`, as TiDB has them.
     pub fn admin(&mut self) -> Result<Statement> {
-        if !self.peek_is("CHECK") {
-            if self.peek().kind == Kind::Word {
-                return Err(Error::not_supported("ADMIN statements but ADMIN CHECK TABLE", ""));
-            }
-            return self.fail();
+        if self.peek_is("CHECK") {
+            self.advance();
+            return self.table_maintenance(Maintenance::AdminCheck);
         }
         self.advance();
-        self.table_maintenance(Maintenance::AdminCheck)
+        if self.eat_all(&["SHOW", "DDL", "JOBS"]) {
+            let past = match self.at_statement_end() {
+                true => None,
+                false => Some(self.unsigned()?),
+            };
+            return Ok(Statement::Command(Box::new(Command::AdminShowDdlJobs { past })));
+        }
+        if self.eat_all(&["CANCEL", "DDL", "JOBS"]) {
+            let jobs = self.comma_separated(Self::unsigned)?;
+            return Ok(Statement::Command(Box::new(Command::AdminCancelDdlJobs { jobs })));
+        }
+        if self.kind() == Kind::Word {
+            return Err(Error::not_supported(
+                "this ADMIN statement",
+                "there are ADMIN CHECK TABLE, ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS",
+            ));
+        }
+        self.fail()
     }
 
     /// `CHECK`, `ANALYZE`, `OPTIMIZE`, `REPAIR TABLE`, the cursor at the verb.

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use functions::TimeZone;
-use kv::{Durability, Interrupt, LockOptions, TxnOptions};
+use kv::Interrupt;
 
 use super::*;
-use crate::ddl::alter::write_only;
+use crate::ddl::alter::with_new_indexes;
 use crate::ddl::alter_plan;
 use crate::ddl::job::Job;
-use crate::layout::{RowEncoder, RowHandle, TableLayout, row_key};
 use crate::model::SchemaState;
 
 fn filled(catalog: &Catalog, rows: i64) -> Arc<Table> {
@@ -27,48 +25,12 @@ fn filled(catalog: &Catalog, rows: i64) -> Arc<Table> {
     made
 }
 
-/// What the executor does for `REPLACE` or `DELETE` of one row, under the table's metadata lock.
 fn write(catalog: &Catalog, id: i64, new: Option<[Value; 3]>) {
-    let ctx = context();
-    let mut locks = TransactionLocks::new(catalog.metadata_locks());
-    let current = table(catalog, "t");
-    locks.acquire(current.id, Use::Read, &ctx.limit()).unwrap();
-    let current = table(catalog, "t");
-    let encoder = RowEncoder::new(&current).unwrap();
-    let layout = TableLayout::new(&current, &[0, 1, 2]).unwrap();
-    let handle = RowHandle::Int(id);
-    let key = row_key(&current, &handle);
-    let mut txn = catalog.store().begin(TxnOptions::default()).unwrap();
-    let wait = LockOptions::exclusive(Duration::from_secs(20));
-    let old = txn
-        .lock(std::slice::from_ref(&key), &wait)
-        .unwrap()
-        .remove(0)
-        .into_value();
-    if let Some(old) = old {
-        let row = layout.decode_row_values(&key, &old, TimeZone::UTC).unwrap();
-        txn.delete(key.clone()).unwrap();
-        for index in encoder.entry_indexes() {
-            let entry = encoder.index_entry(index, &row, &handle, TimeZone::UTC).unwrap();
-            let stored = txn
-                .lock(std::slice::from_ref(&entry.key), &wait)
-                .unwrap()
-                .remove(0)
-                .into_value();
-            if stored.is_none_or(|value| value == entry.value) {
-                txn.delete(entry.key).unwrap();
-            }
-        }
+    match new {
+        Some(row) => write_row(catalog, "t", id, Some(&|_| row.to_vec())),
+        None => write_row(catalog, "t", id, None),
     }
-    if let Some(row) = new {
-        txn.put(key, encoder.row_value(&row, TimeZone::UTC).unwrap())
-            .unwrap();
-        for index in encoder.entry_indexes() {
-            let entry = encoder.index_entry(index, &row, &handle, TimeZone::UTC).unwrap();
-            txn.put(entry.key, entry.value).unwrap();
-        }
-    }
-    txn.commit(Durability::Os).unwrap();
+    .unwrap();
 }
 
 #[test]
@@ -146,15 +108,27 @@ fn a_killed_alter_is_undone() {
 fn begin(catalog: &Catalog, changes: &[crate::definition::AlterChange], online: bool) -> Job {
     let base = table(catalog, "t");
     let altered = alter_plan::alter(&base, changes, &context()).unwrap();
+    let state = online.then_some(SchemaState::WriteOnly);
     let between = if online {
-        write_only(&base, &altered).unwrap()
+        with_new_indexes(&base, &altered.table, &altered.new_indexes, state).unwrap()
     } else {
         Table {
             max_index_id: altered.table.max_index_id,
             ..Table::clone(&base)
         }
     };
-    catalog.start_job(&base, between, &altered, online).unwrap()
+    let ctx = context();
+    let ddl = Ddl::AlterTable {
+        name: name("t"),
+        changes: changes.to_vec(),
+    };
+    let statement = Statement {
+        ctx: &ctx,
+        about: About::of(&ddl, ctx.now_us),
+    };
+    catalog
+        .start_job(&base, between, &altered, &statement, state)
+        .unwrap()
 }
 
 #[test]
@@ -224,8 +198,9 @@ fn a_change_that_had_the_table_to_itself_is_undone_after_a_crash() {
         add_index("u", &["c", "id"], true),
     ];
     let job = begin(&catalog, &changes, false);
-    catalog.backfill(&job.target, &job, &Interrupt::new()).unwrap();
-    let entries = KeyRange::prefix(codec::key::index_prefix(before.id, job.new_indexes[0]));
+    let made = job.change.as_ref().unwrap();
+    catalog.backfill(&made.target, &job, &Interrupt::new()).unwrap();
+    let entries = KeyRange::prefix(codec::key::index_prefix(before.id, made.new_indexes[0]));
     let left = |catalog: &Catalog| {
         catalog
             .store()

@@ -16,7 +16,7 @@ use types::{Result, Value};
 use self::on_duplicate::OnDuplicate;
 use self::rows::{NewRow, RowMaker};
 use super::auto_increment::number_of;
-use super::image::{Image, ImageMaker};
+use super::image::{Image, ImageMaker, UniqueKey};
 use super::writer::{Conflict, Writer};
 use super::{assign, duplicate};
 use crate::batch::{BATCH_ROWS, batch_bytes};
@@ -166,9 +166,12 @@ impl Insert<'_> {
             .collect()
     }
 
-    fn write_one(&mut self, row: NewRow, image: Image, writer: &mut Writer<'_, '_>) -> Result<()> {
+    fn write_one(&mut self, mut row: NewRow, mut image: Image, writer: &mut Writer<'_, '_>) -> Result<()> {
         while let Some(conflict) = writer.conflict(&image, None)? {
             match (&self.plan.mode, &self.on_duplicate) {
+                _ if self.is_id_of_another_server(&row, conflict) => {
+                    image = self.give_another_id(&mut row, &image, writer)?;
+                }
                 _ if conflict.is_building => {
                     return Err(duplicate::error(self.table, conflict.key, &row.values));
                 }
@@ -211,6 +214,36 @@ impl Insert<'_> {
         }
         self.note_last_id(&row);
         Ok(())
+    }
+
+    /// Whether the id that was made for a row is another row's. MySQL never makes such an id (but the last one, when ids
+    /// have run out); here a client of another server can have given it by hand, from the range that this one has leased.
+    fn is_id_of_another_server(&self, row: &NewRow, conflict: Conflict) -> bool {
+        let parts = match conflict.key {
+            UniqueKey::Primary => self.table.primary_parts(),
+            UniqueKey::Index(index) => self
+                .table
+                .indexes
+                .get(index)
+                .map_or_else(Vec::new, |index| index.parts.clone()),
+        };
+        self.ctx.catalog.node().is_some() && self.rows.has_made_key(row, &parts)
+    }
+
+    fn give_another_id(
+        &mut self,
+        row: &mut NewRow,
+        image: &Image,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<Image> {
+        check_interrupted(self.ctx)?;
+        self.rows.give_another_id(row)?;
+        let maker = writer.maker;
+        let handle = maker.handle(&image.key)?;
+        let image = maker.image(&row.values, Some(&handle), maker.secondary())?;
+        let reads_rows = !matches!(self.plan.mode, InsertMode::Insert);
+        writer.lock_images(std::slice::from_ref(&image), reads_rows)?;
+        Ok(image)
     }
 
     fn note_last_id(&mut self, row: &NewRow) {

@@ -1,7 +1,7 @@
 //! The rows of an INSERT: given values, defaults, and AUTO_INCREMENT ids.
 
 use arrow::record_batch::RecordBatch;
-use catalog::model::{Column, Table};
+use catalog::model::{Column, IndexPart, Table};
 use functions::{Expr, eval_row};
 use kv::Timestamp;
 use planner::plan::{InsertPlan, QueryPlan};
@@ -125,6 +125,28 @@ impl<'p> RowMaker<'p> {
     /// The AUTO_INCREMENT or AUTO_RANDOM column's value.
     pub fn id_of<'r>(&self, row: &'r [Value]) -> Option<&'r Value> {
         row.get(self.ids.as_ref()?.column)
+    }
+
+    /// Whether a row's id was made for it, is not the last there is, and is all of a key.
+    pub fn has_made_key(&self, row: &NewRow, key: &[IndexPart]) -> bool {
+        match (&self.ids, row.generated, key) {
+            (Some(ids), Some(id), [part]) => part.column == ids.column && ids.can_skip(id),
+            _ => false,
+        }
+    }
+
+    /// Makes a new id for a row whose own is taken.
+    ///
+    /// # Errors
+    /// 1467 when there is none left; those of the store.
+    pub fn give_another_id(&mut self, row: &mut NewRow) -> Result<()> {
+        let Some(ids) = &self.ids else { return Ok(()) };
+        let (id, value) = ids.generate_alone(self.ctx)?;
+        if let Some(slot) = row.values.get_mut(ids.column) {
+            *slot = value;
+        }
+        row.generated = Some(id);
+        Ok(())
     }
 
     /// A row got this id in another way than by being inserted.

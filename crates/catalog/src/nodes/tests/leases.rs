@@ -1,0 +1,185 @@
+//! Nodes that die, and nodes that stand still.
+
+use super::*;
+use crate::ddl::shared::tests_support as jobs;
+use crate::definition::Position;
+use crate::model::SchemaState;
+
+#[test]
+fn nodes_come_and_go() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.still_node(), cluster.still_node());
+    let numbers = |node: &Catalog| {
+        node.live_nodes()
+            .unwrap()
+            .iter()
+            .map(|n| n.number)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&one), [1, 2]);
+    one.close().unwrap();
+    assert_eq!(numbers(&two), [2]);
+    let three = cluster.still_node();
+    assert_eq!(numbers(&two), [2, 1], "numbers are used again, ids are not");
+    assert!(three.node().unwrap().id > two.node().unwrap().id);
+    drop(three);
+    assert_eq!(numbers(&two), [2, 1], "it may only be slow");
+    cluster.outlive(&[&two]);
+    assert_eq!(numbers(&two), [2]);
+}
+
+/// However late its commit comes: the definitions that it was made for may be others.
+#[test]
+fn a_node_that_does_not_renew_cannot_commit() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.node(), cluster.still_node());
+    let follow = |node: &Catalog| node.follow().unwrap();
+    beside(&two, || make_table(&one, 3));
+    // In the middle of a transaction, the node stops.
+    let mut locks = user_of(&two);
+    let old = table(&two, "t");
+    let mut txn = cluster.store.begin(TxnOptions::default()).unwrap();
+    let encoder = crate::layout::RowEncoder::new(&old).unwrap();
+    let handle = crate::layout::RowHandle::Int(77);
+    let row = encoder
+        .row_value(&row_of(&old, 77), functions::TimeZone::UTC)
+        .unwrap();
+    txn.put(crate::layout::row_key(&old, &handle), row).unwrap();
+    // The other waits for it, and no longer than its lease.
+    assert_eq!(
+        code(alter_with(
+            &one,
+            "t",
+            vec![add_index("u", &["b"], true)],
+            &impatient()
+        )),
+        1205
+    );
+    cluster.outlive(&[&one]);
+    alter(&one, "t", vec![add_index("u", &["b"], true)]).unwrap();
+    alter(&one, "t", vec![drop_column("a")]).unwrap();
+
+    let refused = txn.commit_within(kv::Durability::Os, locks.fence());
+    assert!(
+        matches!(refused, Err(kv::Error::CommitTooLate { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(checked(&one, "t"), 3);
+    // It comes back under another lease, with what is defined now; its old transaction has no use any more.
+    *two.membership.as_ref().unwrap().renewed.lock() = Default::default();
+    follow(&two);
+    assert_eq!(table(&two, "t").columns.len(), 2);
+    assert_eq!(code(locks.rely_on(&two)), errno::ER_SCHEMA_OUT_OF_DATE);
+    drop(locks);
+    put(&two, 77).unwrap();
+    assert_eq!(checked(&one, "t"), 4);
+}
+
+/// Without the store there is no lease, and without a lease nothing is served.
+#[test]
+fn a_lease_that_was_lost_serves_nothing_until_the_node_has_joined_again() {
+    let cluster = Cluster::new();
+    let two = cluster.still_node();
+    let node = two.node().unwrap();
+    assert!(two.lease().unwrap().is_some());
+    node.lose();
+    assert_eq!(code(two.lease().map(|_| ())), errno::ER_SCHEMA_OUT_OF_DATE);
+    two.follow().unwrap();
+    let again = two.node().unwrap();
+    assert_eq!((again.id, again.term), (node.id, node.term + 1));
+    assert!(two.lease().unwrap().is_some());
+    // By its own clock, too.
+    let short = NodeOptions {
+        lease: Duration::from_millis(1),
+        ..NodeOptions::default()
+    };
+    let hasty = Catalog::join(cluster.store.clone(), short).unwrap();
+    wait_until("its time is over", || hasty.lease().is_err());
+}
+
+/// A renewal that comes late is none, whatever the node believes.
+#[test]
+fn a_late_renewal_is_refused() {
+    let cluster = Cluster::new();
+    let one = cluster.still_node();
+    let before = one.node().unwrap();
+    cluster.clock.advance_ms(LEASE_MS * 2);
+    let membership = one.membership.as_ref().unwrap();
+    assert!(!one.renew(membership, one.schema_version()).unwrap());
+    *membership.renewed.lock() = Default::default();
+    one.follow().unwrap();
+    assert_eq!(one.node().unwrap().term, before.term + 1);
+}
+
+#[test]
+fn a_table_that_a_dead_node_has_frozen_is_given_back() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.node(), cluster.node());
+    make_table(&one, 3);
+    let job = jobs::freeze(&one, "t");
+    assert!(!is_open(&one) && !is_open(&two));
+    // Who joins now finds it closed, too.
+    let three = cluster.node();
+    assert!(!is_open(&three));
+    jobs::abandon(&one, job);
+    drop(one);
+    assert!(!is_open(&two), "its lease lasts");
+    cluster.outlive(&[&two, &three]);
+    wait_until("given back", || is_open(&two) && is_open(&three));
+    put(&three, 8).unwrap();
+    assert_eq!(checked(&two, "t"), 4);
+}
+
+#[test]
+fn an_index_that_a_dead_node_was_building_is_finished_by_another() {
+    for state in [SchemaState::DeleteOnly, SchemaState::WriteOnly] {
+        let cluster = Cluster::new();
+        let (one, two) = (cluster.node(), cluster.node());
+        make_table(&one, 2_000);
+        let job = jobs::begin_index(&one, "t", add_index("u", &["b"], true), state);
+        jobs::abandon(&one, job);
+        put(&two, 5_000).unwrap();
+        write_row(&two, "t", 7, None).unwrap();
+        drop(one);
+        assert_eq!(two.ddl_jobs(0).unwrap().len(), 1);
+        cluster.outlive(&[&two]);
+        wait_until("finished", || two.ddl_jobs(0).unwrap().is_empty());
+        two.follow().unwrap();
+        assert_eq!(table(&two, "t").public_indexes().count(), 2);
+        assert_eq!(checked(&two, "t"), 2_000);
+        assert_eq!(two.ddl_jobs(1).unwrap()[0].kind, "add index");
+    }
+}
+
+/// The old owner may only have been slow: a page of its backfill, or its last step, finds that the job is another's.
+#[test]
+fn who_lost_a_job_does_no_more_of_it() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.node(), cluster.still_node());
+    beside(&two, || {
+        make_table(&one, 50);
+        let job = jobs::begin_index(&one, "t", add_index("u", &["b"], true), SchemaState::WriteOnly);
+        let taken = jobs::take_over(&two, &job);
+        assert_eq!(taken.owner, two.node().unwrap().id);
+        let between = table(&one, "t");
+        let filled = one.backfill(&between, &job, &Interrupt::new());
+        assert_eq!(code(filled), errno::ER_SCHEMA_OUT_OF_DATE);
+        assert_eq!(code(jobs::finish(&one, job)), errno::ER_SCHEMA_OUT_OF_DATE);
+        two.resume_jobs(&Interrupt::new());
+    });
+    wait_until("seen", || table(&one, "t").public_indexes().count() == 2);
+    assert_eq!(checked(&one, "t"), 50);
+}
+
+/// Its commit may still arrive, with what the table was when it was made.
+#[test]
+fn an_unknown_outcome_keeps_its_table_until_it_cannot_arrive() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.node(), cluster.node());
+    make_table(&one, 3);
+    two.keep_unsettled(user_of(&two));
+    let change = || vec![add_column(column("c", int()), Position::Last)];
+    assert_eq!(code(alter_with(&one, "t", change(), &impatient())), 1205);
+    cluster.outlive(&[&one, &two]);
+    alter(&one, "t", change()).unwrap();
+}
