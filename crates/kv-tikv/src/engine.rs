@@ -83,6 +83,16 @@ impl Shared {
         commit_ts
     }
 
+    /// Keeps what is seen at `ts`, unless PD may have been told already that nobody here reads it.
+    fn pin(&self, ts: Timestamp) -> Result<()> {
+        self.pins.pin(ts)?;
+        let told = self.gc.check_told(ts);
+        if told.is_err() {
+            self.pins.unpin(ts);
+        }
+        told
+    }
+
     /// Refuses to read what may have been collected because this node could not say that it still reads it.
     fn check_readable(&self, ts: Timestamp) -> Result<()> {
         if ts == LATEST {
@@ -166,12 +176,7 @@ impl Engine for TikvEngine {
         if ts > self.shared.cluster.oracle.last() && ts > self.shared.timestamp(None)? {
             return Err(Error::SnapshotInFuture { ts });
         }
-        self.shared.pins.pin(ts)?;
-        let told = self.shared.gc.check_told(ts);
-        if told.is_err() {
-            self.shared.pins.unpin(ts);
-        }
-        told
+        self.shared.pin(ts)
     }
 
     fn unpin(&self, ts: Timestamp) {
@@ -181,7 +186,7 @@ impl Engine for TikvEngine {
     fn pin_now(&self, interrupt: Option<&Interrupt>) -> Result<Timestamp> {
         loop {
             let ts = self.shared.timestamp(interrupt)?;
-            match self.shared.pins.pin(ts) {
+            match self.shared.pin(ts) {
                 Ok(()) => return Ok(ts),
                 // A collection with an age of zero came in between.
                 Err(Error::SnapshotTooOld { .. }) => {}

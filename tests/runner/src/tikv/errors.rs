@@ -154,7 +154,11 @@ fn commit_is_refused(cluster: &Cluster, server: &Server) -> Result<(), String> {
     // Its answers are region errors: nothing has been done for certain.
     cluster.tell("/region-error-next?rpc=Prewrite&error=region-not-found&count=100000")?;
     // The time may be over just while PD is asked where the region is now, or a request waits to be sent.
-    expect(&mut conn, "COMMIT", &[REGION_UNAVAILABLE, PD_TIMEOUT, STORE_TIMEOUT])?;
+    expect(
+        &mut conn,
+        "COMMIT",
+        &[REGION_UNAVAILABLE, PD_TIMEOUT, STORE_TIMEOUT],
+    )?;
     cluster.tell("/clear")?;
     let value: Option<i64> = conn.query_first("SELECT v FROM t WHERE id = 2").map_err(text)?;
     if value != Some(0) {
