@@ -409,7 +409,8 @@ fn auto_random_spreads_transactions_and_keeps_their_rows_together() {
     c.exec("insert into t (a) values (1), (2), (3)");
     let (sequences, shards) = sequences_and_shards(&ids(&mut c));
     assert_eq!((sequences, shards), (vec![1, 2, 3], 1));
-    assert_eq!(c.last_insert_id, ids(&mut c)[0]);
+    let first = ids(&mut c)[0];
+    assert_eq!(c.last_insert_id, first);
     for a in 4..=40 {
         c.exec(&format!("insert into t values (null, {a})"));
     }
