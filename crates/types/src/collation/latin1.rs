@@ -77,12 +77,15 @@ pub(super) fn weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// One byte for what latin1 has. What it has not is told apart by two more.
+/// The first byte of what takes two more: `ÿ`, whose weight this is, and every character that latin1 has not.
+const ESCAPE: u8 = 0xff;
+
+/// One byte for what latin1 has, but for `ÿ`. That one and what latin1 has not are told apart by two more.
 pub(super) fn write_weight(weight: u16, out: &mut Vec<u8>) {
     match u8::try_from(weight) {
-        Ok(weight) => out.push(weight),
-        Err(_) => {
-            out.push(0xff);
+        Ok(weight) if weight < ESCAPE => out.push(weight),
+        _ => {
+            out.push(ESCAPE);
             out.extend_from_slice(&weight.to_be_bytes());
         }
     }
@@ -100,6 +103,18 @@ mod tests {
         assert_eq!(latin1_to_utf8(&[b'a', 0x80, 0xe4]), "a€ä");
         assert_eq!(utf8_to_latin1("a€ä中"), (vec![b'a', 0x80, 0xe4, b'?'], true));
         assert_eq!(char_to_latin1('\u{80}'), None);
+    }
+
+    /// `ÿ` has the greatest weight of latin1, and what latin1 has not is greater still, in keys as in comparisons.
+    #[test]
+    fn keys_keep_the_order_at_the_escape() {
+        let key = |text: &str| {
+            let mut key = Vec::new();
+            weights(text.as_bytes()).for_each(|weight| write_weight(weight, &mut key));
+            key
+        };
+        let ascending = ["þ", "ÿ", "ÿa", "ÿÿ", "ÿ中", "Ā", "\u{1cbd}", "中"];
+        assert!(ascending.windows(2).all(|pair| key(pair[0]) < key(pair[1])));
     }
 
     /// Answers of MySQL 8.0.33.
