@@ -105,6 +105,17 @@ impl Order {
         order.into_iter().map(|(_, place)| place).collect()
     }
 
+    /// The same without rows that are equal to one before them.
+    pub fn distinct_places(&self, batches: &[Ordered]) -> Vec<(usize, usize)> {
+        let mut places = self.places(batches);
+        places.dedup_by(|b, a| {
+            let (left, right) = (&batches[a.0], &batches[b.0]);
+            left.number(a.1) == right.number(b.1)
+                && self.compare((left, a.1), (right, b.1)) == Ordering::Equal
+        });
+        places
+    }
+
     /// The rows at some places, as one batch.
     pub fn gather(&self, batches: &[Ordered], places: &[(usize, usize)]) -> Result<Ordered> {
         match self {

@@ -240,3 +240,31 @@ fn kill_ends_a_query() {
     c.interrupt.clear();
     assert_eq!(c.rows("select count(*) from t"), ["7"]);
 }
+
+/// Sorted together where the order tells all about a row, through a set of keys where it does not.
+#[test]
+fn distinct_rows_in_order() {
+    let db = Db::with("create table n (id int primary key, s varchar(20)); insert into n values (0, 'row')");
+    let mut c = db.conn();
+    for doubled in 0..13 {
+        c.exec_with("insert into n select id + ?, s from n", &[Value::Int(1 << doubled)]);
+    }
+    c.exec("update n set s = if(id % 2, concat('Ä', id % 3001), concat('a', id % 3001)) where id > 0");
+    // The first of equal rows stays.
+    c.exec("update n set s = null where id % 3001 = 7");
+    let by_order = c.rows("select distinct s from n order by s");
+    assert_eq!(by_order.len(), 3001 + 1, "{:?}", by_order.get(..3));
+    assert_eq!(by_order[0], "NULL");
+    assert_eq!(by_order, c.rows("select min(s) from n group by s order by s"));
+    let mut reversed = c.rows("select distinct s from n order by s desc");
+    reversed.reverse();
+    assert_eq!(reversed, by_order);
+    for limit in [1, 5, 1500, 4000] {
+        let some = c.rows(&format!("select distinct s from n order by s limit {limit}"));
+        assert_eq!(some, by_order[..by_order.len().min(limit)]);
+    }
+    let pairs = c.rows("select distinct id % 2, id % 3 from n order by 2, 1 desc");
+    assert_eq!(pairs, ["1 0", "0 0", "1 1", "0 1", "1 2", "0 2"]);
+    let by_less = c.rows("select distinct id % 2, id % 3 from n order by 2");
+    assert_eq!(by_less.len(), 6);
+}

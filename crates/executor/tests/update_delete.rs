@@ -206,5 +206,7 @@ fn a_statement_over_its_memory_limit_fails_alone() {
     );
     assert!(c.error("select distinct s, id from m").starts_with("8175 "));
     assert_eq!(c.rows("select id from m order by s, id desc limit 1"), ["8192"]);
+    let one = c.rows("select distinct s from m order by s");
+    assert_eq!(one, ["x".repeat(1000)], "equal rows are not all held");
     assert_eq!(c.exec("update m set s = 'y'").affected, 8192);
 }

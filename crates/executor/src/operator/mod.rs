@@ -54,7 +54,13 @@ pub(crate) fn build<'p>(
         )?),
         Rel::Sort { input, keys, limit } => {
             let limit = limit::count_of(limit.as_ref(), env)?;
-            sort::sorted(build(input, locking, env)?, keys, limit)?
+            match input.as_ref() {
+                Rel::Distinct { input } if sort::tells_all(keys, input) => {
+                    let input = build(input, locking, env)?;
+                    Box::new(sort::Sort::new(input, keys, limit)?.distinct())
+                }
+                _ => sort::sorted(build(input, locking, env)?, keys, limit)?,
+            }
         }
         Rel::Limit { input, offset, count } => {
             let offset = limit::count_of(offset.as_ref(), env)?;

@@ -2,15 +2,18 @@
 //!
 //! Held in memory, and counted: a sort beyond the statement's memory limit fails. With a limit only about twice the
 //! wanted rows are ever held. Sorts that need disk belong to `analytics`.
+//!
+//! `SELECT DISTINCT ... ORDER BY` all that it shows is one sort too: equal rows meet there, and no set of keys is needed.
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use planner::plan::SortKey;
-use types::Result;
+use functions::Expr;
+use planner::plan::{Rel, SortKey};
+use types::{Result, TypeKind};
 
 use super::limit::Limit;
 use super::project::evaluate;
-use super::{BoxOperator, Operator};
+use super::{BoxOperator, Operator, output_types};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
 use crate::order::{Order, Ordered};
@@ -36,6 +39,8 @@ pub(crate) struct Sort<'p> {
     by: Order,
     /// More than this many rows are never wanted.
     limit: Option<usize>,
+    /// Of rows that compare as equal the first one only.
+    distinct: bool,
     held: Held,
     /// The held rows in order, once all input has been read.
     order: Option<Vec<(usize, usize)>>,
@@ -50,6 +55,19 @@ struct Held {
     keys: Vec<Ordered>,
     rows: usize,
     bytes: usize,
+    /// How many rows the last cut left.
+    kept: usize,
+}
+
+/// Whether rows of `input` that are equal under `keys` are equal altogether.
+pub(super) fn tells_all(keys: &[SortKey], input: &Rel) -> bool {
+    output_types(input).iter().enumerate().all(|(position, ty)| {
+        // JSON is equal by its value and ordered by less.
+        ty.kind != TypeKind::Json
+            && keys
+                .iter()
+                .any(|key| matches!(&key.expr, Expr::Column { index, .. } if *index == position))
+    })
 }
 
 impl<'p> Sort<'p> {
@@ -60,10 +78,17 @@ impl<'p> Sort<'p> {
             keys,
             by: Order::new(order)?,
             limit: limit.map(|l| usize::try_from(l).unwrap_or(usize::MAX)),
+            distinct: false,
             held: Held::default(),
             order: None,
             given: 0,
         })
+    }
+
+    /// Leaves out rows that are equal to one before them; `keys` tell all about a row ([`tells_all`]).
+    pub fn distinct(mut self) -> Self {
+        self.distinct = true;
+        self
     }
 
     fn read_all(&mut self, env: &mut Env<'_, '_>) -> Result<Vec<(usize, usize)>> {
@@ -73,15 +98,34 @@ impl<'p> Sort<'p> {
         while let Some(batch) = self.input.next(env, BATCH_ROWS)? {
             let columns = evaluate(self.keys.iter().map(|k| &k.expr), &batch, env)?;
             self.held.add(batch, self.by.of(&columns)?, env)?;
-            if let Some(limit) = self.limit
-                && self.held.is_worth_cutting(limit)
-            {
-                self.held.cut(limit, &self.by, env)?;
+            if self.is_worth_cutting() {
+                let order = self.wanted();
+                self.held.cut(&order, &self.by, env)?;
             }
         }
-        let mut order = self.by.places(&self.held.keys);
+        Ok(self.wanted())
+    }
+
+    /// The places of those held rows that are wanted, in order.
+    fn wanted(&self) -> Vec<(usize, usize)> {
+        let mut order = match self.distinct {
+            true => self.by.distinct_places(&self.held.keys),
+            false => self.by.places(&self.held.keys),
+        };
         order.truncate(self.limit.unwrap_or(usize::MAX));
-        Ok(order)
+        order
+    }
+
+    /// Cutting sorts what is held, so it has to be rare: once for as many rows as stay, or for much memory.
+    fn is_worth_cutting(&self) -> bool {
+        let stay = match (self.limit, self.distinct) {
+            (Some(limit), false) => limit,
+            // How many are distinct, the last cut has told.
+            (limit, true) => limit.unwrap_or(usize::MAX).min(self.held.kept.max(BATCH_ROWS)),
+            (None, false) => return false,
+        };
+        let beyond = self.held.rows.saturating_sub(stay.saturating_mul(2));
+        beyond > BATCH_ROWS || (beyond > 0 && self.held.bytes > BATCH_BYTES / 8)
     }
 }
 
@@ -97,24 +141,17 @@ impl Held {
         Ok(())
     }
 
-    /// Cutting sorts what is held, so it has to be rare: once for as many rows as are wanted, or for much memory.
-    fn is_worth_cutting(&self, limit: usize) -> bool {
-        let beyond = self.rows.saturating_sub(limit.saturating_mul(2));
-        beyond > BATCH_ROWS || (beyond > 0 && self.bytes > BATCH_BYTES / 8)
-    }
-
-    /// Keeps the first `limit` rows only, as one batch.
-    fn cut(&mut self, limit: usize, by: &Order, env: &Env<'_, '_>) -> Result<()> {
+    /// Keeps the rows at `places` only, as one batch.
+    fn cut(&mut self, places: &[(usize, usize)], by: &Order, env: &Env<'_, '_>) -> Result<()> {
         let Some(schema) = self.schema.clone() else {
             return Ok(());
         };
-        let mut order = by.places(&self.keys);
-        order.truncate(limit);
-        let batch = gather(&schema, &self.batches, &order)?;
-        let keys = by.gather(&self.keys, &order)?;
+        let batch = gather(&schema, &self.batches, places)?;
+        let keys = by.gather(&self.keys, places)?;
         env.memory.shrink(self.bytes);
         *self = Self {
             schema: Some(schema),
+            kept: places.len(),
             ..Self::default()
         };
         self.add(batch, keys, env)
