@@ -35,6 +35,10 @@ const BATCH_ROWS_MIN: usize = 64;
 /// counts: what is being read, computed and passed on.
 const BATCH_BYTES: usize = 4 << 20;
 
+/// How much nicer than the rest of the server the threads are (`nice(2)`; Linux has it per thread). Where processors are
+/// scarce, a point read of a millisecond must not wait for the end of a time slice of a scan of seconds.
+const NICER: i32 = 10;
+
 /// Worker threads for all queries of the process: one per core, started when the first query needs them.
 pub fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
@@ -42,6 +46,10 @@ pub fn runtime() -> Result<&'static Runtime> {
         tokio::runtime::Builder::new_multi_thread()
             .worker_threads(partitions())
             .thread_name("analytics")
+            .on_thread_start(|| {
+                // Refused, they compete as all others do.
+                let _ = rustix::process::nice(NICER);
+            })
             .enable_time()
             .build()
     });

@@ -247,7 +247,10 @@ fn distinct_rows_in_order() {
     let db = Db::with("create table n (id int primary key, s varchar(20)); insert into n values (0, 'row')");
     let mut c = db.conn();
     for doubled in 0..13 {
-        c.exec_with("insert into n select id + ?, s from n", &[Value::Int(1 << doubled)]);
+        c.exec_with(
+            "insert into n select id + ?, s from n",
+            &[Value::Int(1 << doubled)],
+        );
     }
     c.exec("update n set s = if(id % 2, concat('Ä', id % 3001), concat('a', id % 3001)) where id > 0");
     // The first of equal rows stays.
