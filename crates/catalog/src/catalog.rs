@@ -16,6 +16,7 @@ use crate::auto_increment::Counters;
 use crate::background::Background;
 use crate::ddl::job::PendingJob;
 use crate::ddl::shared::LocalJobs;
+use crate::mail::Mailbox;
 use crate::meta::record::DatabaseRecord;
 use crate::meta::{Meta, keys, read_all, read_counter};
 use crate::metadata_lock::MetadataLocks;
@@ -42,6 +43,7 @@ pub struct Catalog {
     pub(crate) local_jobs: LocalJobs,
     /// Where other processes may use the same store.
     pub(crate) membership: Option<Membership>,
+    pub(crate) mailbox: Mailbox,
 }
 
 impl Catalog {
@@ -73,6 +75,7 @@ impl Catalog {
             pending_jobs: Mutex::default(),
             background: Mutex::default(),
             local_jobs: LocalJobs::default(),
+            mailbox: Mailbox::default(),
             membership,
         }))
     }

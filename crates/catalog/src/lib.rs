@@ -7,6 +7,7 @@
 //! - [`show_create`], [`information_schema`]: definitions as text and as rows.
 //! - [`split`]: where a table's regions begin.
 //! - [`nodes`]: several processes on one store.
+//! - [`globals`], [`mail`]: what nodes that share a store tell and ask each other.
 //! - [`accounts`]: who may connect. [`check`]: whether rows and indexes agree.
 //! - AUTO_INCREMENT and AUTO_RANDOM values and hidden row ids: [`Catalog::allocate_auto_increment`],
 //!   [`Catalog::allocate_row_ids`]; how they are spread: [`sharded_id`].
@@ -23,8 +24,10 @@ mod default_value;
 pub mod definition;
 pub mod duplicate;
 mod gc_queue;
+pub mod globals;
 pub mod information_schema;
 pub mod layout;
+pub mod mail;
 mod meta;
 pub mod metadata_lock;
 pub mod model;

@@ -237,7 +237,8 @@ impl Table {
     /// Whether MySQL has the table as a view, whose columns keep the view's names in results. The other tables of
     /// `information_schema` are filled when they are read, and their columns called as the query calls them.
     pub fn is_view(&self) -> bool {
-        const NO_VIEWS: [&str; 9] = [
+        const NO_VIEWS: [&str; 10] = [
+            "CLUSTER_PROCESSLIST",
             "COLUMN_PRIVILEGES",
             "ENGINES",
             "OPTIMIZER_TRACE",

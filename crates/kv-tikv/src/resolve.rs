@@ -100,15 +100,27 @@ impl Cluster {
             return Ok(fate);
         }
         // Nobody is to lose his locks because of our clock.
-        let current_ts = self.oracle.timestamp(backoff.until())?;
-        let is_over = has_expired(lock, current_ts);
+        let now = self.oracle.timestamp(backoff.until())?;
+        self.fate_at(lock, read_ts, now, backoff)
+    }
+
+    /// [`Cluster::fate`], with [`LATEST`] for a time at which every lock's time is over.
+    fn fate_at(
+        &self,
+        lock: &LockInfo,
+        read_ts: Timestamp,
+        current_ts: Timestamp,
+        backoff: &mut Backoff,
+    ) -> Result<Fate> {
+        let is_over = current_ts == LATEST || has_expired(lock, current_ts);
         let is_pessimistic = lock.lock_type == op::PESSIMISTIC_LOCK;
         let mut question = CheckTxnStatusRequest {
             primary_key: lock.primary_lock.to_vec(),
             lock_ts: lock.lock_version,
             caller_start_ts: if read_ts == LATEST { 0 } else { read_ts },
             current_ts,
-            resolving_pessimistic_lock: is_pessimistic,
+            // Only the lock, since the transaction may have others that live; or all of it.
+            resolving_pessimistic_lock: is_pessimistic && current_ts != LATEST,
             ..Default::default()
         };
         let mut answer = self.call(&lock.primary_lock, &question, backoff)?;
@@ -145,6 +157,28 @@ impl Cluster {
             _ => {}
         }
         Ok(fate)
+    }
+
+    /// Rolls back the transaction that has locked a key (with its prefix), if it began before a moment, whatever is left of
+    /// its time. What else it has locked is then free as soon as it is met, for its primary says so.
+    pub fn end_lock(&self, key: Vec<u8>, began_before: Timestamp) -> Result<()> {
+        let mut backoff = self.backoff(None);
+        let command = ScanLockRequest {
+            max_version: began_before,
+            end_key: [&key[..], &[0]].concat(),
+            start_key: key.clone(),
+            limit: 1,
+            ..Default::default()
+        };
+        let answer = self.call(&key, &command, &mut backoff)?;
+        if let Some(error) = &answer.error {
+            return Err(failure::of_key(error, began_before));
+        }
+        for lock in &answer.locks {
+            let fate = self.fate_at(lock, 0, LATEST, &mut backoff)?;
+            self.clean_up(lock, fate, &mut backoff)?;
+        }
+        Ok(())
     }
 
     /// How one of our own transactions ended, when the answer to its commit was lost. A transaction of which nothing

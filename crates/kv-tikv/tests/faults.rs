@@ -367,6 +367,39 @@ fn locks_of_the_dead_are_cleaned_up_by_the_living() {
     assert_eq!(scan_all(&living.latest()), ["a=2", "d=0", "g=2"]);
 }
 
+/// No time passes: whoever knows that a node is gone need not wait for its locks, those elsewhere included.
+#[test]
+fn a_dead_nodes_transaction_can_be_ended_at_once() {
+    let stand_in = cluster();
+    let (dead, living) = (stand_in.open(), stand_in.open());
+    write(&living, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
+    let mut abandoned = begin(&dead);
+    for key in ["a", "d", "g"] {
+        lock(&mut abandoned, key, &exclusive()).unwrap();
+    }
+    abandoned.put(b"d".to_vec(), b"never".to_vec()).unwrap();
+    let before = abandoned.start_ts() - 1;
+    living.end_abandoned(b"a", before).unwrap();
+    let mut txn = begin(&living);
+    assert_eq!(
+        lock(&mut txn, "a", &nowait()),
+        Err(Error::LockNotAvailable),
+        "it began later"
+    );
+    living.end_abandoned(b"a", txn.start_ts()).unwrap();
+    for key in ["a", "d", "g"] {
+        assert_eq!(lock(&mut txn, key, &nowait()), Ok(Some("0".into())), "{key}");
+    }
+    txn.put(b"d".to_vec(), b"1".to_vec()).unwrap();
+    commit(txn).unwrap();
+    assert!(commit(abandoned).unwrap_err().is_retryable());
+    // Nothing to end, and what is committed stays.
+    let now = living.current_ts().unwrap();
+    living.end_abandoned(b"d", now).unwrap();
+    living.end_abandoned(b"nothing", now).unwrap();
+    assert_eq!(scan_all(&living.latest()), ["a=0", "d=1", "g=0"]);
+}
+
 #[test]
 fn nodes_see_each_others_locks() {
     let stand_in = cluster();

@@ -116,6 +116,13 @@ pub trait Engine: Send + Sync {
     /// Removes every version in `range` for good. The caller guarantees that nobody reads or writes it any more.
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;
 
+    /// Rolls back the transaction that has locked a key, if it began before `began_before` in another process: the caller
+    /// knows that the process is gone, and others need not wait until the lock's time is over. One that is committed by
+    /// then stays committed.
+    fn end_abandoned(&self, _key: &[u8], _began_before: Timestamp) -> Result<()> {
+        Ok(())
+    }
+
     fn safe_point(&self) -> Timestamp;
 
     /// How long superseded versions are kept. Takes effect with the next round.

@@ -49,7 +49,8 @@ enum Next {
 
 /// Serves a new connection until it closes or is parked. Runs on a thread of its own.
 pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
-    let entry = shared.connections.enter(socket.clone());
+    let id = shared.sessions.next_connection_id();
+    let entry = shared.connections.enter(id, socket.clone());
     let metrics = &shared.metrics;
     metrics.connections.inc();
     let settings = shared.sessions.settings();

@@ -93,16 +93,14 @@ impl HangUp for Control {
 pub struct Connections {
     live: Mutex<HashMap<u64, Arc<Control>>>,
     gone: Condvar,
-    next_id: AtomicU64,
     /// The end has been announced, though nothing ends yet.
     ending: AtomicBool,
     draining: AtomicBool,
 }
 
 impl Connections {
-    /// Enters a new connection; it is there until the answer is dropped.
-    pub fn enter(self: &Arc<Self>, socket: Arc<Socket>) -> Entry {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Enters a new connection under a number of its own; it is there until the answer is dropped.
+    pub fn enter(self: &Arc<Self>, id: u64, socket: Arc<Socket>) -> Entry {
         let control = Arc::new(Control::new(id, socket));
         self.live.lock().insert(id, control.clone());
         Entry {
@@ -202,13 +200,13 @@ mod tests {
     fn draining_wakes_idle_connections_only() {
         let connections = Arc::new(Connections::default());
         let (idle, busy, open, login) = (pair(), pair(), pair(), pair());
-        let idle_entry = connections.enter(idle.0);
+        let idle_entry = connections.enter(1, idle.0);
         idle_entry.control.end_command(false);
-        let busy_entry = connections.enter(busy.0);
+        let busy_entry = connections.enter(2, busy.0);
         busy_entry.control.end_command(false);
         busy_entry.control.start_command();
-        let login_entry = connections.enter(login.0);
-        let open_entry = connections.enter(open.0);
+        let login_entry = connections.enter(3, login.0);
+        let open_entry = connections.enter(4, open.0);
         open_entry.control.end_command(true);
         connections.start_draining();
         assert!(idle_entry.control.is_hung_up());
@@ -224,7 +222,7 @@ mod tests {
     fn hanging_up_ends_a_blocking_read() {
         let connections = Arc::new(Connections::default());
         let (ours, _theirs) = pair();
-        let entry = connections.enter(ours.clone());
+        let entry = connections.enter(5, ours.clone());
         let control = entry.control.clone();
         let reader = std::thread::spawn(move || (&*ours).read(&mut [0; 1]).unwrap());
         std::thread::sleep(Duration::from_millis(20));
@@ -235,7 +233,7 @@ mod tests {
     #[test]
     fn a_command_has_one_number() {
         let connections = Arc::new(Connections::default());
-        let entry = connections.enter(pair().0);
+        let entry = connections.enter(6, pair().0);
         let login = entry.control.running();
         assert!(login.is_some());
         entry.control.end_command(false);

@@ -23,6 +23,10 @@ pub trait Sessions: Send + Sync + 'static {
 
     fn settings(&self) -> Settings;
 
+    /// A number for a new connection, which no other has that is open, here or on another server of the same database. Below
+    /// 2^32.
+    fn next_connection_id(&self) -> u64;
+
     /// Opens the session of a client that has logged in. Errors are sent to it: 1049 for an unknown database.
     ///
     /// `hang_up` ends the connection, from any thread: for KILL.

@@ -162,16 +162,11 @@ impl Session {
 
     /// KILL [QUERY].
     pub(crate) fn kill(&mut self, id: u64, query_only: bool) -> Result<()> {
-        let process = self
-            .shared
-            .processes
-            .find(id)
-            .ok_or_else(|| errors::unknown_thread(id))?;
+        let Some(process) = self.shared.processes.find(id) else {
+            return self.kill_elsewhere(id, query_only);
+        };
         if !self.account.may_administer() && process.user() != self.client.user {
-            return Err(Error::new(
-                errno::ER_KILL_DENIED_ERROR,
-                format!("You are not owner of thread {id}"),
-            ));
+            return Err(errors::not_owner(id));
         }
         let own = id == self.process.id;
         match (query_only, own) {

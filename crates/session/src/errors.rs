@@ -26,6 +26,13 @@ pub fn unknown_thread(id: u64) -> Error {
     Error::new(errno::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"))
 }
 
+pub fn not_owner(id: u64) -> Error {
+    Error::new(
+        errno::ER_KILL_DENIED_ERROR,
+        format!("You are not owner of thread {id}"),
+    )
+}
+
 pub fn unknown_statement(id: u32, function: &str) -> Error {
     Error::new(
         errno::ER_UNKNOWN_STMT_HANDLER,

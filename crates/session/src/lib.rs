@@ -11,6 +11,7 @@
 //! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`).
 
 mod account;
+mod cluster;
 mod command;
 mod compile;
 mod ddl_jobs;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use catalog::nodes::NUMBER_MAX;
 use parking_lot::{Mutex, RwLock};
 
 /// One connection, as others see it.
@@ -107,17 +108,39 @@ impl Process {
     }
 }
 
+/// How many bits of a connection's number count, where several servers share a store. Above them is the number of its
+/// server: together they fit the 32 bits that the protocol has.
+const COUNT_BITS: u32 = 21;
+const _: () = assert!(NUMBER_MAX.leading_zeros() == COUNT_BITS);
+
+/// The number of the node that a connection is on.
+pub fn node_of(connection: u64) -> u64 {
+    connection >> COUNT_BITS
+}
+
 /// All connections of this server.
 #[derive(Default)]
 pub struct ProcessList {
+    /// The last number given, without its node's.
     next_id: AtomicU64,
     processes: RwLock<BTreeMap<u64, Arc<Process>>>,
 }
 
 impl ProcessList {
-    /// A new connection's number, from 1 upward; never used twice.
-    pub fn next_id(&self) -> u64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed) + 1
+    /// A new connection's number, which no other one of the database has. A server that has the store for itself counts
+    /// through all 32 bits, nodes through those below their number (2 million), passing over what is in use.
+    pub fn next_id(&self, node: Option<u32>) -> u64 {
+        let (first, bits) = match node {
+            Some(number) => (u64::from(number) << COUNT_BITS, COUNT_BITS),
+            None => (0, u32::BITS),
+        };
+        loop {
+            let count = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+            let id = first | (count & ((1 << bits) - 1));
+            if id != first && self.find(id).is_none() {
+                return id;
+            }
+        }
     }
 
     pub(crate) fn add(&self, id: u64, user: &str, host: &str) -> Arc<Process> {
@@ -156,5 +179,34 @@ impl ProcessList {
 
     pub fn count(&self) -> usize {
         self.processes.read().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_nodes_do_not_meet() {
+        let (alone, first, last) = (
+            ProcessList::default(),
+            ProcessList::default(),
+            ProcessList::default(),
+        );
+        assert_eq!([alone.next_id(None), alone.next_id(None)], [1, 2]);
+        let id = first.next_id(Some(1));
+        assert_eq!((id, node_of(id)), ((1 << COUNT_BITS) + 1, 1));
+        let id = last.next_id(Some(NUMBER_MAX));
+        assert!(u32::try_from(id).is_ok() && node_of(id) == u64::from(NUMBER_MAX));
+    }
+
+    #[test]
+    fn numbers_in_use_are_passed_over() {
+        let list = ProcessList::default();
+        let first = list.next_id(Some(3));
+        list.add(first, "u", "h");
+        // Once around.
+        list.next_id.store((1 << COUNT_BITS) - 1, Ordering::Relaxed);
+        assert_eq!(list.next_id(Some(3)), first + 1);
     }
 }

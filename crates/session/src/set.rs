@@ -45,7 +45,7 @@ impl Session {
             self.settings_changed();
             return Err(error);
         }
-        // What is global cannot fail any more: it has been checked.
+        // What is global has been checked: it cannot fail any more, but for a store that other servers share.
         global
             .into_iter()
             .try_for_each(|(item, value)| self.set_item(item, value))?;
@@ -98,8 +98,7 @@ impl Session {
         match scope {
             VariableScope::Global => {
                 self.check_administer("SUPER or SYSTEM_VARIABLES_ADMIN")?;
-                let warning = self.shared.variables.set(definition, value)?;
-                self.shared.globals_changed();
+                let warning = self.shared.set_global(definition, value)?;
                 self.adjusted(warning);
                 return Ok(());
             }

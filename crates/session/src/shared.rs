@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use catalog::Catalog;
 use kv::{Durability, Store};
+use parking_lot::Mutex;
 use planner::PlanCache;
 
 use crate::process::ProcessList;
@@ -34,6 +35,8 @@ pub struct Shared {
     pub(crate) prepared_count: AtomicU64,
     /// `innodb_flush_log_at_trx_commit`, read at every commit.
     durability: AtomicU64,
+    /// Held while global variables are read from the store and taken over: whoever reads them later does so later.
+    pub(crate) globals_turn: Mutex<()>,
 }
 
 impl Shared {
@@ -55,9 +58,12 @@ impl Shared {
             started: Instant::now(),
             prepared_count: AtomicU64::new(0),
             durability: AtomicU64::new(1),
+            globals_turn: Mutex::default(),
         };
         shared.globals_changed();
-        Arc::new(shared)
+        let shared = Arc::new(shared);
+        shared.meet_other_nodes();
+        shared
     }
 
     /// Brings what the server reads often in line with the global variables.

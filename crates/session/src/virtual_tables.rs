@@ -16,35 +16,29 @@ pub struct ServerTables<'a> {
 }
 
 impl VirtualTables for ServerTables<'_> {
-    fn rows(&self, database: &str, table: &str, _: &EvalContext) -> Result<Vec<RecordBatch>> {
+    fn rows(&self, database: &str, table: &str, eval: &EvalContext) -> Result<Vec<RecordBatch>> {
         let catalog = &self.session.shared.catalog;
         let schema = catalog.schema();
         let table = schema.require_table(database, table)?;
-        information_schema::batches(catalog, &table, self)
+        let session = self.session;
+        information_schema::batches(catalog, &table, &Around { session, eval })
     }
 }
 
-impl Surroundings for ServerTables<'_> {
+/// What a statement of one session sees around it.
+struct Around<'a> {
+    session: &'a Session,
+    eval: &'a EvalContext,
+}
+
+impl Surroundings for Around<'_> {
     fn processes(&self) -> Vec<ProcessRow> {
         let session = self.session;
-        let mut rows = Vec::new();
-        for process in session.shared.processes.all() {
-            let activity = process.activity();
-            if !session.account.may_administer() && activity.user != session.client.user {
-                continue;
-            }
-            rows.push(ProcessRow {
-                id: process.id,
-                user: activity.user,
-                host: activity.host,
-                database: activity.database.as_deref().map(str::to_owned),
-                command: activity.command.to_owned(),
-                time_s: i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX),
-                state: Some(activity.state.to_owned()),
-                info: activity.statement.map(|s| s.to_string()),
-            });
-        }
-        rows
+        session.shared.process_rows(&session.asker(), usize::MAX)
+    }
+
+    fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>> {
+        self.session.cluster_processes(self.eval)
     }
 
     fn variables(&self, global: bool) -> Vec<(String, String)> {

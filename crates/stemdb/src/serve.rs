@@ -1,6 +1,6 @@
 //! `stemdb serve`: opens the store, starts the server, and stops both when told to.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -139,7 +139,7 @@ fn open_catalog(
     Catalog::join(
         store.clone(),
         NodeOptions {
-            address: listen.to_owned(),
+            address: advertised(listen),
             status_address: status.to_owned(),
             lease: lease.map_or(defaults.lease, |seconds| Duration::from_secs(seconds.max(1))),
             ..defaults
@@ -194,13 +194,7 @@ fn global_variables(
             "require_secure_transport",
             if configuration.tls.required { "ON" } else { "OFF" }.to_owned(),
         ),
-        (
-            "hostname",
-            std::fs::read_to_string("/etc/hostname")
-                .unwrap_or_default()
-                .trim()
-                .to_owned(),
-        ),
+        ("hostname", hostname()),
     ]);
     for (name, text) in configuration.variable_texts()? {
         variables
@@ -208,6 +202,22 @@ fn global_variables(
             .map_err(|e| format!("variables.{name}: {}", e.message))?;
     }
     Ok(variables)
+}
+
+fn hostname() -> String {
+    let name = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
+/// An address as others are told: of a server that listens on all interfaces, this host's name instead.
+fn advertised(listen: &str) -> String {
+    let (host, port) = listen.rsplit_once(':').unwrap_or((listen, ""));
+    let host_ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let name = hostname();
+    match host_ip.is_ok_and(|ip| ip.is_unspecified()) && !name.is_empty() {
+        true => format!("{name}:{port}"),
+        false => listen.to_owned(),
+    }
 }
 
 fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {

@@ -52,6 +52,10 @@ impl Sessions for Adapter {
         }
     }
 
+    fn next_connection_id(&self) -> u64 {
+        self.shared.next_connection_id()
+    }
+
     fn open(
         &self,
         connection_id: u64,

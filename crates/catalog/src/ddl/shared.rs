@@ -486,7 +486,16 @@ impl Catalog {
                 continue;
             }
             let id = job.id;
-            if let Err(error) = self.resume_shared(job, own, local == Some(Local::Failed), interrupt) {
+            let ended = match live.contains(&job.owner) {
+                true => Ok(()),
+                // It died within a step, most likely, and each locks the job.
+                false => self.store().end_abandoned(&keys::job(id), seen.ts()),
+            };
+            let failed = local == Some(Local::Failed);
+            let resumed = ended
+                .map_err(Error::from)
+                .and_then(|()| self.resume_shared(job, own, failed, interrupt));
+            if let Err(error) = resumed {
                 tracing::warn!(%error, job = id, "a schema change could not be ended; it is tried again");
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! | database | with rows | known and empty |
 //! |---|---|---|
-//! | `information_schema` | schemata, tables, columns, statistics, key_column_usage, table_constraints, engines, character_sets, collations, collation_character_set_applicability, processlist, plugins, partitions, keywords, user_privileges, schema_privileges | the others |
+//! | `information_schema` | schemata, tables, columns, statistics, key_column_usage, table_constraints, engines, character_sets, collations, collation_character_set_applicability, processlist, cluster_processlist (TiDB's), plugins, partitions, keywords, user_privileges, schema_privileges | the others |
 //! | `performance_schema` | global_variables, session_variables, global_status, session_status, processlist | |
 //! | `mysql` | user, db | |
 //!
@@ -18,6 +18,7 @@ mod tables;
 
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use functions::TimeZone;
+use serde::{Deserialize, Serialize};
 use types::array::ColumnBuilder;
 use types::temporal::DateTime;
 use types::{Error, Result, Value};
@@ -29,7 +30,7 @@ use crate::model::Table;
 const BATCH_ROWS: usize = 1024;
 
 /// A row of SHOW PROCESSLIST.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProcessRow {
     pub id: u64,
     pub user: String,
@@ -45,6 +46,11 @@ pub struct ProcessRow {
 pub trait Surroundings {
     /// The connections that the session may see.
     fn processes(&self) -> Vec<ProcessRow>;
+    /// The connections of all nodes that the session may see, each with its node's address.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>>;
     /// System variables, sorted by name: `(name, value)`.
     fn variables(&self, global: bool) -> Vec<(String, String)>;
     /// Status variables, sorted by name.
@@ -117,6 +123,7 @@ pub fn rows(catalog: &Catalog, table: &Table, surroundings: &dyn Surroundings) -
         ("information_schema", "COLLATION_CHARACTER_SET_APPLICABILITY") => server::applicability(),
         ("information_schema", "KEYWORDS") => keywords::keywords(),
         ("information_schema", "PROCESSLIST") => server::processlist(&ctx, false),
+        ("information_schema", "CLUSTER_PROCESSLIST") => server::cluster_processlist(&ctx)?,
         ("information_schema", "USER_PRIVILEGES") => privileges::user_privileges(&ctx),
         ("information_schema", "SCHEMA_PRIVILEGES") => privileges::schema_privileges(&ctx),
         ("performance_schema", "processlist") => server::processlist(&ctx, true),

@@ -1,8 +1,8 @@
 //! What the server offers and does: engines, character sets, collations, variables, connections.
 
-use types::{Charset, Collation, Value};
+use types::{Charset, Collation, Result, Value};
 
-use super::{Context, Row, number, optional, signed, text};
+use super::{Context, ProcessRow, Row, number, optional, signed, text};
 
 /// One engine, under the name that clients ask for.
 pub(super) fn engines() -> Vec<Row> {
@@ -104,22 +104,33 @@ pub(super) fn processlist(ctx: &Context, engine: bool) -> Vec<Row> {
         .processes()
         .into_iter()
         .map(|p| {
-            let mut row = vec![
-                number(p.id),
-                text(p.user),
-                text(p.host),
-                optional(p.database),
-                text(p.command),
-                signed(p.time_s),
-                optional(p.state),
-                optional(p.info),
-            ];
+            let mut row = process(p);
             if engine {
                 row.push(text("PRIMARY"));
             }
             row
         })
         .collect()
+}
+
+fn process(p: ProcessRow) -> Row {
+    vec![
+        number(p.id),
+        text(p.user),
+        text(p.host),
+        optional(p.database),
+        text(p.command),
+        signed(p.time_s),
+        optional(p.state),
+        optional(p.info),
+    ]
+}
+
+/// As TiDB has it: the same of all nodes, each row beginning with its node's address.
+pub(super) fn cluster_processlist(ctx: &Context) -> Result<Vec<Row>> {
+    let all = ctx.surroundings.cluster_processes()?;
+    let row = |(node, p): (String, ProcessRow)| std::iter::once(text(node)).chain(process(p)).collect();
+    Ok(all.into_iter().map(row).collect())
 }
 
 /// Names and values.

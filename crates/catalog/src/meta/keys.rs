@@ -13,7 +13,12 @@
 //! | `JobProgress:{id}` | | [`crate::ddl::job::Progress`] |
 //! | `JobHistory` | schema version modulo a number | [`crate::ddl::history::PastJob`] |
 //! | `Nodes` | id | [`crate::nodes::NodeRecord`] |
+//! | `LastNodeNumber` | | counter: the last number given to a node |
 //! | `AccountsVersion` | | counter: changes with every change of accounts |
+//! | `GlobalVariables` | name | [`super::record::GlobalRecord`] |
+//! | `GlobalVariablesVersion` | | a timestamp: another whenever one of them has changed |
+//! | `Mail:{node}` | sender, letter | [`crate::mail`]: what other nodes have to say to one |
+//! | `MailVersion:{node}` | | a timestamp: another whenever a letter has come; there while the node is |
 //! | `Accounts` | user, 0, host | [`crate::accounts::Account`] |
 
 use codec::meta::{hash_key, hash_prefix, string_key};
@@ -91,6 +96,10 @@ pub(crate) fn node(id: i64) -> Vec<u8> {
     hash_key(b"Nodes", id.to_string().as_bytes())
 }
 
+pub(crate) fn last_node_number() -> Vec<u8> {
+    string_key(b"LastNodeNumber")
+}
+
 pub(crate) fn accounts_version() -> Vec<u8> {
     string_key(b"AccountsVersion")
 }
@@ -101,6 +110,33 @@ pub(crate) fn accounts() -> KeyRange {
 
 pub(crate) fn account(user: &str, host: &str) -> Vec<u8> {
     hash_key(b"Accounts", format!("{user}\0{host}").as_bytes())
+}
+
+pub(crate) fn global_variables() -> KeyRange {
+    range(b"GlobalVariables")
+}
+
+pub(crate) fn global_variable(name: &str) -> Vec<u8> {
+    hash_key(b"GlobalVariables", name.as_bytes())
+}
+
+pub(crate) fn global_variables_version() -> Vec<u8> {
+    string_key(b"GlobalVariablesVersion")
+}
+
+pub(crate) fn mail(node: i64) -> KeyRange {
+    range(format!("Mail:{node}").as_bytes())
+}
+
+pub(crate) fn letter(to: i64, from: i64, letter: u64) -> Vec<u8> {
+    hash_key(
+        format!("Mail:{to}").as_bytes(),
+        format!("{from}:{letter}").as_bytes(),
+    )
+}
+
+pub(crate) fn mail_version(node: i64) -> Vec<u8> {
+    string_key(format!("MailVersion:{node}").as_bytes())
 }
 
 fn range(key: &[u8]) -> KeyRange {

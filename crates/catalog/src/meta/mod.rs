@@ -16,9 +16,10 @@ use crate::accounts::Account;
 use crate::ddl::history::PastJob;
 use crate::ddl::job::{Job, Progress};
 use crate::gc_queue::Garbage;
+use crate::mail::Letter;
 use crate::model::Table;
 use crate::nodes::NodeRecord;
-use record::{DatabaseRecord, decode, encode};
+use record::{DatabaseRecord, GlobalRecord, decode, encode};
 
 /// Ids below it are for the server's own use.
 const FIRST_ID: i64 = 100;
@@ -129,8 +130,22 @@ impl<'a> Meta<'a> {
         Ok(self.txn.put(keys::node(node.id), encode(node)?)?)
     }
 
+    /// Takes a node out, and with it the letters that it has not read.
     pub(crate) fn delete_node(&mut self, id: i64) -> Result<()> {
+        let mut mail = vec![keys::mail_version(id)];
+        self.txn.current().scan(&keys::mail(id), false, &mut |key, _| {
+            mail.push(key.to_vec());
+            ControlFlow::Continue(())
+        })?;
+        for key in mail {
+            self.txn.delete(key)?;
+        }
         Ok(self.txn.delete(keys::node(id))?)
+    }
+
+    /// The number that was given to a node last.
+    pub(crate) fn last_node_number(&self) -> Result<u64> {
+        Ok(read_counter(&self.txn.current(), &keys::last_node_number())?.unwrap_or(0))
     }
 
     /// The version of all accounts, which nobody else can change before the end of this transaction.
@@ -151,6 +166,31 @@ impl<'a> Meta<'a> {
 
     pub(crate) fn delete_account(&mut self, user: &str, host: &str) -> Result<()> {
         Ok(self.txn.delete(keys::account(user, host))?)
+    }
+
+    pub(crate) fn put_global(&mut self, record: &GlobalRecord) -> Result<()> {
+        Ok(self
+            .txn
+            .put(keys::global_variable(&record.name), encode(record)?)?)
+    }
+
+    /// Sends letters to those nodes that are there.
+    pub(crate) fn put_letters(&mut self, letters: &[Letter]) -> Result<()> {
+        for letter in letters {
+            let version = keys::mail_version(letter.to);
+            if self.txn.current().get(&version)?.is_some() {
+                self.txn.put(letter.key(), encode(letter)?)?;
+                self.put_new_version(version)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a key that is watched a value that it never had. Without a lock: of those who do so at the same time, one is
+    /// the last.
+    pub(crate) fn put_new_version(&mut self, key: Vec<u8>) -> Result<()> {
+        let version = self.txn.start_ts();
+        self.put_counter(key, version)
     }
 
     /// Locks and reads one of [`keys`]' counters.

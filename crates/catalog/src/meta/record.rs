@@ -17,6 +17,14 @@ pub(crate) struct DatabaseRecord {
     pub collation: Collation,
 }
 
+/// A value that SET GLOBAL has given a system variable, on a store that several nodes share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GlobalRecord {
+    pub name: String,
+    /// As SHOW VARIABLES prints it; `None` is NULL.
+    pub value: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Out<'a, T> {
     format: u32,

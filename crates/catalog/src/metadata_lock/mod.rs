@@ -24,15 +24,16 @@ mod table_lock;
 mod transaction;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use types::{Error, Result, errno};
 
 pub use change::{ChangeLocks, Exclusive};
 pub(crate) use change::{PAUSE_MAX, PAUSE_MIN};
 pub(crate) use closed::ClosedTable;
+use session::Revocable;
 pub use session::SessionLocks;
 use table_lock::TableLock;
 pub use table_lock::Use;
@@ -55,12 +56,15 @@ pub struct WaitLimit<'a> {
 /// All metadata locks of a process.
 pub struct MetadataLocks {
     shards: Vec<RwLock<HashMap<i64, Arc<TableLock>>>>,
+    /// Those of LOCK TABLES.
+    sessions: Mutex<Vec<Weak<Revocable>>>,
 }
 
 impl Default for MetadataLocks {
     fn default() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            sessions: Mutex::default(),
         }
     }
 }
@@ -86,11 +90,25 @@ impl MetadataLocks {
             .remove(&id);
     }
 
+    fn remember_session(&self, session: &Arc<Revocable>) {
+        let mut sessions = self.sessions.lock();
+        sessions.retain(|other| other.strong_count() > 0);
+        sessions.push(Arc::downgrade(session));
+    }
+
+    /// Takes away what sessions have locked by LOCK TABLES, and ends their waits for more.
+    pub(crate) fn revoke_session_locks(&self) {
+        let sessions = std::mem::take(&mut *self.sessions.lock());
+        for session in sessions.iter().filter_map(Weak::upgrade) {
+            session.revoke();
+        }
+    }
+
     /// LOCK TABLES: tables by their ids, each once, and whether they are to be written. The session must not be inside
     /// any of them.
     ///
     /// # Errors
-    /// 1205 after the time-out, 1317 when interrupted.
+    /// 1205 after the time-out, 1317 when interrupted, 8027 when the lease is lost meanwhile.
     pub fn lock_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
         SessionLocks::acquire(self, tables, limit)
     }

@@ -3,20 +3,38 @@
 //! READ lets everybody read and nobody write; it waits for the transactions that have written. WRITE keeps everybody else
 //! out, as a schema change does; it waits for all that use the table, and is the table's one schema change meanwhile.
 //! Like a schema change, and for the same reason, it does not hold some of its tables while it waits long for others.
+//!
+//! A node that has lost its lease takes its sessions' locks away: the other nodes do not wait for them any more, and it has
+//! to close tables as those ask for.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use types::Result;
 
 use super::change::{PAUSE_MAX, PAUSE_MIN};
 use super::table_lock::{TableLock, Use};
 use super::{Deadline, MetadataLocks, ROUND, WaitLimit};
+use crate::nodes::lease_is_over;
 
 /// Tables locked by LOCK TABLES. Dropping it unlocks them.
 pub struct SessionLocks {
-    tables: Vec<Locked>,
+    shared: Arc<Revocable>,
 }
+
+/// What can be taken away from a session.
+#[derive(Default)]
+pub(super) struct Revocable {
+    /// Looked at while waiting, and, under the lock of `tables`, when they are locked.
+    revoked: AtomicBool,
+    tables: Mutex<Tables>,
+}
+
+/// Unlocked when dropped.
+#[derive(Default)]
+struct Tables(Vec<Locked>);
 
 struct Locked {
     table: Arc<TableLock>,
@@ -67,13 +85,15 @@ impl SessionLocks {
         // One order for all, so that two sessions cannot wait for each other.
         tables.sort_unstable();
         let deadline = Deadline::new(limit);
-        let mut taken = Self { tables: Vec::new() };
+        let shared = Arc::<Revocable>::default();
+        locks.remember_session(&shared);
+        let mut taken = Tables::default();
         for (id, write) in tables {
             let table = locks.table(id);
             if write {
                 table.begin_change(&deadline)?;
             }
-            taken.tables.push(Locked {
+            taken.0.push(Locked {
                 table,
                 write,
                 closed: false,
@@ -84,30 +104,64 @@ impl SessionLocks {
         while !taken.try_round(&deadline)? {
             let until = Instant::now() + pause;
             while Instant::now() < until {
+                shared.check()?;
                 std::thread::sleep(deadline.next_sleep()?);
             }
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        Ok(taken)
-    }
-
-    fn try_round(&mut self, deadline: &Deadline) -> Result<bool> {
-        self.tables.iter_mut().for_each(Locked::close);
-        let until = Instant::now() + ROUND;
-        let mut all = true;
-        for table in &mut self.tables {
-            all = all && table.take(until, deadline)?;
+        {
+            let mut held = shared.tables.lock();
+            shared.check()?;
+            *held = taken;
         }
-        if !all {
-            self.tables.iter_mut().for_each(Locked::open);
-        }
-        Ok(all)
+        Ok(Self { shared })
     }
 }
 
 impl Drop for SessionLocks {
     fn drop(&mut self) {
-        for locked in &mut self.tables {
+        self.shared.unlock();
+    }
+}
+
+impl Revocable {
+    /// Unlocks the tables, or ends the wait for them soon.
+    pub(super) fn revoke(&self) {
+        self.revoked.store(true, Ordering::SeqCst);
+        self.unlock();
+    }
+
+    fn unlock(&self) {
+        let tables = std::mem::take(&mut *self.tables.lock());
+        drop(tables);
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.revoked.load(Ordering::SeqCst) {
+            true => Err(lease_is_over()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Tables {
+    fn try_round(&mut self, deadline: &Deadline) -> Result<bool> {
+        self.0.iter_mut().for_each(Locked::close);
+        let until = Instant::now() + ROUND;
+        let mut all = true;
+        for table in &mut self.0 {
+            all = all && table.take(until, deadline)?;
+        }
+        if !all {
+            self.0.iter_mut().for_each(Locked::open);
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        for locked in &mut self.0 {
             locked.open();
             if locked.write {
                 locked.table.end_change();

@@ -176,8 +176,9 @@ impl Catalog {
     }
 
     /// The lease was over: this node begins again with the newest version. Transactions of the old lease may go on using
-    /// tables, but cannot commit, so nothing waits for them.
+    /// tables, but cannot commit, so nothing waits for them; what sessions have locked by LOCK TABLES is unlocked.
     fn join_again(&self, membership: &Membership, follower: &mut Follower) -> Result<()> {
+        self.locks().revoke_session_locks();
         let before = membership.node();
         let (options, started_us) = (&membership.options, membership.started_us);
         let node = register::enrol(self.store(), options, started_us, Some(&before))?;
@@ -185,7 +186,11 @@ impl Catalog {
         self.install_whatever_is_in_use(follower, loaded)?;
         *membership.renewed.lock() = Default::default();
         // After the version: whoever relies on the new lease sees definitions that it covers.
+        let number = node.number;
         membership.node.store(Arc::new(node));
+        if number != before.number {
+            self.tell_number(number);
+        }
         Ok(())
     }
 
@@ -197,7 +202,7 @@ impl Catalog {
             let closed = self.locks().try_close(*id).ok_or_else(|| {
                 Error::new(
                     errno::ER_LOCK_WAIT_TIMEOUT,
-                    "a table that another server changes is locked by LOCK TABLES",
+                    "a table that another server changes is being locked by LOCK TABLES",
                 )
             })?;
             follower.closed.insert(*id, closed);

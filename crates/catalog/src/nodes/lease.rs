@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use kv::{Fence, PER_MILLISECOND, Timestamp};
 
+/// The largest [`Node::number`]: connections' ids are made of it and a count, and have 32 bits.
+pub const NUMBER_MAX: u32 = (1 << 11) - 1;
+
 /// This process as the store knows it, from when it joined until its lease was over.
 #[derive(Debug)]
 pub struct Node {
@@ -12,7 +15,7 @@ pub struct Node {
     pub id: i64,
     /// How often the process has joined: another number is another lease.
     pub term: u64,
-    /// From 1 on; no two live nodes have the same. Given again after a node is gone.
+    /// From 1 to [`NUMBER_MAX`]; no two live nodes have the same. Given again when all others have been.
     pub number: u32,
     /// The end of the lease. Writes are committed before it or not at all.
     pub(crate) fence: Fence,

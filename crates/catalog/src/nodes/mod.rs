@@ -43,7 +43,7 @@ use crate::catalog::{bootstrap, now_us};
 use crate::meta::{keys, read_all};
 use crate::metadata_lock::TransactionLocks;
 use follow::{Follower, Loaded};
-pub use lease::Node;
+pub use lease::{NUMBER_MAX, Node};
 pub use watch::OnChange;
 use watch::Watch;
 

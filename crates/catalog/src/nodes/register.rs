@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kv::{Durability, Store, TxnOptions};
-use types::Result;
+use types::{Error, Result, errno};
 
-use super::lease::{Node, ticks};
+use super::lease::{NUMBER_MAX, Node, ticks};
 use super::{Membership, NodeOptions, NodeRecord, read_nodes};
 use crate::Catalog;
-use crate::meta::Meta;
+use crate::meta::{Meta, keys};
 
-/// Puts a node into the store: a new one, or one whose lease was over.
+/// Puts a node into the store: a new one, or one whose lease was over. That one has its number again, unless another has
+/// got it meanwhile.
 pub(super) fn enrol(
     store: &Store,
     options: &NodeOptions,
@@ -31,7 +32,15 @@ pub(super) fn enrol(
             taken.push(other.number);
         }
     }
-    let number = (1..u32::MAX).find(|n| !taken.contains(n)).unwrap_or(u32::MAX);
+    let last = meta.last_node_number()?;
+    let number = match before.map(|before| before.number) {
+        Some(number) if !taken.contains(&number) => number,
+        _ => {
+            let number = next_number(last, &taken)?;
+            meta.put_counter(keys::last_node_number(), number.into())?;
+            number
+        }
+    };
     let node = match before {
         Some(before) => Node::new(before.id, before.term + 1, number),
         None => Node::new(meta.next_id()?, 1, number),
@@ -46,9 +55,25 @@ pub(super) fn enrol(
         lease_end: seen.ts() + ticks(options.lease),
     };
     meta.put_node(&record)?;
+    // From here on it gets letters.
+    meta.put_new_version(keys::mail_version(node.id))?;
     node.renewed(asked, options.lease, record.lease_end);
     txn.commit_within(Durability::Sync, Some(&node.fence))?;
     Ok(node)
+}
+
+/// The number after the last one given, round and round: one that was given back, or whose node may only have been cut off,
+/// comes again after all others.
+fn next_number(last: u64, taken: &[u32]) -> Result<u32> {
+    let last = u32::try_from(last).unwrap_or(0).min(NUMBER_MAX);
+    let after = |step| (last + step) % NUMBER_MAX + 1;
+    let number = (0..NUMBER_MAX).map(after).find(|n| !taken.contains(n));
+    number.ok_or_else(|| {
+        Error::new(
+            errno::ER_CON_COUNT_ERROR,
+            format!("Too many servers on one store: {NUMBER_MAX} use it already"),
+        )
+    })
 }
 
 /// When the lease was last renewed, and what the others have been told.
@@ -131,5 +156,23 @@ impl Catalog {
         Meta::new(&mut txn).delete_node(node.id)?;
         txn.commit(Durability::Sync)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_round() {
+        assert_eq!(next_number(0, &[]).unwrap(), 1);
+        assert_eq!(next_number(7, &[8, 10]).unwrap(), 9);
+        assert_eq!(next_number(NUMBER_MAX.into(), &[]).unwrap(), 1);
+        assert_eq!(
+            next_number(u64::from(NUMBER_MAX) - 1, &[NUMBER_MAX, 1]).unwrap(),
+            2
+        );
+        let all: Vec<u32> = (1..=NUMBER_MAX).collect();
+        assert_eq!(next_number(5, &all).unwrap_err().code, errno::ER_CON_COUNT_ERROR);
     }
 }

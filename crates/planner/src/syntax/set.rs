@@ -148,7 +148,12 @@ impl Parser<'_> {
         let scope = match self.eat_any(&["SESSION", "LOCAL", "GLOBAL", "PERSIST", "PERSIST_ONLY"]) {
             None | Some("SESSION" | "LOCAL") => VariableScope::Session,
             Some("GLOBAL") => VariableScope::Global,
-            Some(_) => return Err(Error::not_supported("SET PERSIST", "use the configuration file")),
+            Some(_) => {
+                return Err(Error::not_supported(
+                    "SET PERSIST",
+                    "use the configuration file; on a cluster, SET GLOBAL is kept",
+                ));
+            }
         };
         let mut name = self.name()?;
         if self.eat_kind(Kind::Dot) {

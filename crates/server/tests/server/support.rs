@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -54,6 +54,7 @@ pub struct Fake {
     pub settings: Mutex<Settings>,
     pub sessions: Mutex<HashMap<u64, Arc<dyn HangUp>>>,
     pub interrupted: AtomicBool,
+    pub connections: AtomicU64,
 }
 
 impl Fake {
@@ -76,6 +77,7 @@ impl Fake {
             settings: Mutex::new(Settings::default()),
             sessions: Mutex::new(HashMap::new()),
             interrupted: AtomicBool::new(false),
+            connections: AtomicU64::new(0),
         })
     }
 }
@@ -104,6 +106,10 @@ impl Sessions for Shared {
 
     fn settings(&self) -> Settings {
         self.0.settings.lock().unwrap().clone()
+    }
+
+    fn next_connection_id(&self) -> u64 {
+        self.0.connections.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     fn open(

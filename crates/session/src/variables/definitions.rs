@@ -60,6 +60,11 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// Whether each node of several that share a store has a value of its own: SET GLOBAL reaches one server only.
+    pub fn is_of_node(&self) -> bool {
+        matches!(self.name, "max_connections" | "server_id")
+    }
+
     /// The variable that an old name stands for.
     pub fn canonical(&self) -> &'static Definition {
         let name = match self.name {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use catalog::globals::GlobalValue;
 use parking_lot::RwLock;
 use types::{Charset, Collation, Error, Result, Value, errno};
 
@@ -39,22 +40,44 @@ impl GlobalVariables {
         self.texts.read().clone()
     }
 
-    /// `SET GLOBAL`. Returns a warning's text when the value was adjusted.
-    pub fn set(&self, definition: &'static Definition, value: Option<Value>) -> Result<Option<String>> {
+    /// What a `SET GLOBAL` sets: names with values in printed form. And a warning's text when the value was adjusted.
+    pub fn changes(
+        &self,
+        definition: &'static Definition,
+        value: Option<Value>,
+    ) -> Result<(Vec<GlobalValue>, Option<String>)> {
         let definition = definition.canonical();
         let (text, warning) = self.assigned(definition, value)?;
-        let mut texts = self.texts.write();
-        let mut copy = Texts::clone(&texts);
         let other = text.as_deref().and_then(|text| paired(definition.name, text));
-        if let Some((other, text)) = other.and_then(|(name, text)| Some((super::lookup(&name)?, text))) {
-            copy[other.index] = Some(text.into());
-        }
-        copy[definition.index] = text;
-        *texts = Arc::new(copy);
-        Ok(warning)
+        let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
+        changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
+        Ok((changes, warning))
     }
 
-    /// Fails as [`Self::set`] would, and sets nothing.
+    /// Takes over values that this server or another one has checked; passes over what cannot be set here: the other may be
+    /// of another version.
+    pub fn take_over(&self, changes: &[GlobalValue]) {
+        let mut texts = self.texts.write();
+        let mut copy = Texts::clone(&texts);
+        for (name, text) in changes {
+            let settable = |d: &&Definition| !matches!(d.effect, Effect::Fixed | Effect::Alias);
+            let Some(definition) = super::lookup(name).filter(settable) else {
+                continue;
+            };
+            let value = text
+                .as_deref()
+                .map_or(Ok(Value::Null), |text| parsed(definition, text));
+            match value.and_then(|value| normalize(definition, value)) {
+                // Out of the range that it has here.
+                Ok((adjusted, Some(_))) => copy[definition.index] = adjusted.map(Arc::from),
+                Ok((_, None)) => copy[definition.index] = text.as_deref().map(Arc::from),
+                Err(_) => {}
+            }
+        }
+        *texts = Arc::new(copy);
+    }
+
+    /// Fails as SET GLOBAL would, and sets nothing.
     pub fn check(&self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
         self.assigned(definition.canonical(), value).map(drop)
     }
@@ -76,18 +99,9 @@ impl GlobalVariables {
     /// Sets a variable from the server's configuration file, where values are texts.
     pub fn configure(&self, name: &str, text: &str) -> Result<()> {
         let definition = super::lookup(name).ok_or_else(|| crate::errors::unknown_variable(name))?;
-        let value = match definition.kind {
-            Kind::Int(..) => text
-                .parse()
-                .map(Value::UInt)
-                .map_err(|_| wrong_type(definition.name))?,
-            Kind::Double => text
-                .parse()
-                .map(Value::Double)
-                .map_err(|_| wrong_type(definition.name))?,
-            _ => Value::String(text.to_owned()),
-        };
-        self.set(definition, Some(value)).map(drop)
+        let (changes, _) = self.changes(definition, Some(parsed(definition, text)?))?;
+        self.take_over(&changes);
+        Ok(())
     }
 
     /// The value of an integer variable.
@@ -100,6 +114,16 @@ impl GlobalVariables {
         super::lookup(name)
             .and_then(|d| self.get(d))
             .is_some_and(|t| &*t == "ON")
+    }
+}
+
+/// A text as the value that SET would be given.
+fn parsed(definition: &Definition, text: &str) -> Result<Value> {
+    let wrong = || wrong_type(definition.name);
+    match definition.kind {
+        Kind::Int(..) => text.parse().map(Value::UInt).map_err(|_| wrong()),
+        Kind::Double => text.parse().map(Value::Double).map_err(|_| wrong()),
+        _ => Ok(Value::String(text.to_owned())),
     }
 }
 
@@ -400,7 +424,7 @@ mod tests {
         let global = GlobalVariables::new(&[]);
         let timestamp = lookup("timestamp").unwrap();
         assert_eq!(
-            global.set(timestamp, Some(Value::Int(3))).unwrap_err().code,
+            global.check(timestamp, Some(Value::Int(3))).unwrap_err().code,
             errno::ER_LOCAL_VARIABLE
         );
     }
@@ -409,21 +433,30 @@ mod tests {
     fn a_character_set_and_its_collation_follow_each_other() {
         let global = GlobalVariables::new(&[]);
         let text = |name| global.get(lookup(name).unwrap()).unwrap_or_default().to_string();
-        global
-            .set(
-                lookup("character_set_server").unwrap(),
-                Some(Value::String("latin1".into())),
-            )
-            .unwrap();
+        global.configure("character_set_server", "latin1").unwrap();
         assert_eq!(text("collation_server"), "latin1_swedish_ci");
-        global
-            .set(
-                lookup("collation_server").unwrap(),
-                Some(Value::String("utf8mb4_bin".into())),
-            )
-            .unwrap();
+        global.configure("collation_server", "utf8mb4_bin").unwrap();
         assert_eq!(text("character_set_server"), "utf8mb4");
         assert_eq!(paired("character_set_client", "latin1"), None);
+    }
+
+    #[test]
+    fn what_another_version_has_stored_is_passed_over() {
+        let global = GlobalVariables::new(&[]);
+        let stored = [
+            ("wait_timeout", Some("77")),
+            ("lock_wait_timeout", Some("a while")),
+            ("max_allowed_packet", None),
+            ("port", Some("1")),
+            ("cte_max_recursion_depth", Some("9999999999")),
+            ("from_the_future", Some("1")),
+        ];
+        global.take_over(&stored.map(|(name, text)| (name.to_owned(), text.map(str::to_owned))));
+        assert_eq!(global.integer("wait_timeout"), 77);
+        assert_eq!(global.integer("lock_wait_timeout"), 31_536_000);
+        assert!(global.integer("max_allowed_packet") > 0);
+        assert_eq!(global.integer("port"), 4000);
+        assert_eq!(global.integer("cte_max_recursion_depth"), 4_294_967_295);
     }
 
     #[test]

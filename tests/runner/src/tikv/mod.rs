@@ -6,6 +6,7 @@
 //! - [`cost`]: how many calls each kind of statement makes.
 //! - [`errors`]: what a client is told while the cluster does not serve.
 //! - [`faults`]: splits, moves and stopped stores under load.
+//! - [`nodes`]: two servers, and what they do for each other.
 //! - [`regions`]: tables made as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
 
@@ -13,6 +14,7 @@ mod cluster;
 mod cost;
 mod errors;
 mod faults;
+mod nodes;
 mod regions;
 mod rolling;
 
@@ -33,7 +35,7 @@ const CLIENTS: [&str; 2] = ["go", "sysbench"];
 
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
-const SUITES: [(&str, Suite); 10] = [
+const SUITES: [(&str, Suite); 11] = [
     ("cost", |s, report| cost::check(&s.cluster()?, report)),
     ("errors", |s, report| errors::check(&s.cluster()?, report)),
     ("sql", sql),
@@ -50,6 +52,7 @@ const SUITES: [(&str, Suite); 10] = [
         Ok(())
     }),
     ("faults", |s, report| faults::check(&s.cluster()?, report)),
+    ("nodes", |s, report| nodes::check(&s.cluster()?, report)),
     ("regions", |s, report| regions::check(&s.cluster()?, report)),
     ("rolling", |s, report| rolling::check(&s.cluster()?, report)),
 ];

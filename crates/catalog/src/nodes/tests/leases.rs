@@ -1,8 +1,11 @@
 //! Nodes that die, and nodes that stand still.
 
+use std::sync::atomic::AtomicU32;
+
 use super::*;
 use crate::ddl::shared::tests_support as jobs;
 use crate::definition::Position;
+use crate::meta::{Meta, keys};
 use crate::model::SchemaState;
 
 #[test]
@@ -20,10 +23,10 @@ fn nodes_come_and_go() {
     one.close().unwrap();
     assert_eq!(numbers(&two), [2]);
     let three = cluster.still_node();
-    assert_eq!(numbers(&two), [2, 1], "numbers are used again, ids are not");
+    assert_eq!(numbers(&two), [2, 3], "numbers are not used again soon");
     assert!(three.node().unwrap().id > two.node().unwrap().id);
     drop(three);
-    assert_eq!(numbers(&two), [2, 1], "it may only be slow");
+    assert_eq!(numbers(&two), [2, 3], "it may only be slow");
     cluster.outlive(&[&two]);
     assert_eq!(numbers(&two), [2]);
 }
@@ -95,6 +98,74 @@ fn a_lease_that_was_lost_serves_nothing_until_the_node_has_joined_again() {
     };
     let hasty = Catalog::join(cluster.store.clone(), short).unwrap();
     wait_until("its time is over", || hasty.lease().is_err());
+}
+
+/// Ids of connections are made of the number, and connections may outlive the lease.
+#[test]
+fn a_node_that_joins_again_has_its_number_unless_another_has() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.still_node(), cluster.still_node());
+    let number = |node: &Catalog| node.node().unwrap().number;
+    let told = Arc::new(AtomicU32::new(0));
+    two.answer_other_nodes(Arc::new(Told(Arc::clone(&told))));
+    cluster.outlive(&[&one]);
+    let join_again = |node: &Catalog| {
+        node.node().unwrap().lose();
+        node.follow().unwrap();
+    };
+    assert_eq!(one.live_nodes().unwrap().len(), 1);
+    let three = cluster.still_node();
+    join_again(&two);
+    assert_eq!([number(&one), number(&two), number(&three)], [1, 2, 3]);
+    assert_eq!(told.load(Ordering::SeqCst), 0);
+    // All other numbers have been given, and this node was away all the time.
+    cluster.outlive(&[&one, &three]);
+    let mut txn = cluster.store.begin(TxnOptions::default()).unwrap();
+    let last = crate::nodes::NUMBER_MAX;
+    Meta::new(&mut txn)
+        .put_counter(keys::last_node_number(), last.into())
+        .unwrap();
+    txn.commit(kv::Durability::Os).unwrap();
+    let four = cluster.still_node();
+    assert_eq!(number(&four), 2);
+    join_again(&two);
+    assert_eq!(number(&two), 4);
+    assert_eq!(told.load(Ordering::SeqCst), 4);
+}
+
+struct Told(Arc<AtomicU32>);
+
+impl crate::mail::Neighbour for Told {
+    fn answer(&self, _: &crate::mail::Question) -> crate::mail::Reply {
+        crate::mail::Reply::Unknown
+    }
+
+    fn renumbered(&self, number: u32) {
+        self.0.store(number, Ordering::SeqCst);
+    }
+}
+
+/// A session that sits on its LOCK TABLES ... WRITE does not keep its node out.
+#[test]
+fn tables_that_were_locked_under_a_lost_lease_are_unlocked() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.node(), cluster.still_node());
+    beside(&two, || make_table(&one, 3));
+    let id = table(&two, "t").id;
+    let ctx = context();
+    let locks = two.metadata_locks();
+    let held = locks.lock_for_session(&[(id, true)], &ctx.limit()).unwrap();
+    cluster.outlive(&[&one]);
+    let job = jobs::freeze(&one, "t");
+    let rejoin = |node: &Catalog| {
+        node.node().unwrap().lose();
+        node.follow()
+    };
+    rejoin(&two).unwrap();
+    assert!(!is_open(&two), "frozen, and by nobody else");
+    jobs::abandon(&one, job);
+    drop(held);
+    assert!(!is_open(&two), "what was taken away is not given back");
 }
 
 /// A renewal that comes late is none, whatever the node believes.

@@ -1,0 +1,311 @@
+//! Two servers on one cluster: what one does for all, what it asks the other, and what it does in its place.
+
+use std::collections::HashSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row};
+
+use super::cluster::Cluster;
+use crate::report::Report;
+use crate::server::Server;
+
+/// News reach the other node within this time, on a busy machine.
+const SOON: Duration = Duration::from_secs(60);
+const UNKNOWN_THREAD: u16 = 1094;
+const NOT_OWNER: u16 = 1095;
+/// The other node has not answered in time.
+const NO_ANSWER: u16 = 1105;
+const INTERRUPTED: u16 = 1317;
+
+pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
+    let one = Server::start(cluster.program(), &[])?;
+    let two = Server::start(cluster.program(), &[])?;
+    report.check(
+        "nodes: SET GLOBAL reaches all and stays",
+        globals(cluster, &one, &two),
+    );
+    report.check(
+        "nodes: connections have numbers of their own",
+        numbers(&one, &two),
+    );
+    report.check("nodes: KILL over nodes", kill(&one, &two));
+    report.check("nodes: accounts are those of all", accounts(&one, &two));
+    report.check("nodes: everybody's connections are listed", listed(&one, &two));
+    report.check("nodes: ids are unique over nodes", ids(&one, &two));
+    report.check(
+        "nodes: an index that a killed node was adding is finished",
+        takeover(cluster, &two),
+    );
+    Ok(())
+}
+
+fn globals(cluster: &Cluster, one: &Server, two: &Server) -> Result<(), String> {
+    let mut setter = connect(one)?;
+    run(&mut setter, "SET GLOBAL wait_timeout = 12345")?;
+    run(&mut setter, "SET GLOBAL max_connections = 77")?;
+    run(&mut setter, "SET GLOBAL collation_server = utf8mb4_general_ci")?;
+    let mut other = connect(two)?;
+    soon("the other node has the value", || {
+        let found: Option<(u64, String)> = other
+            .query_first("SELECT @@global.wait_timeout, @@global.character_set_server")
+            .map_err(text)?;
+        Ok(found == Some((12345, "utf8mb4".to_owned())))
+    })?;
+    let own: Option<u64> = connect(two)?.query_first("SELECT @@wait_timeout").map_err(text)?;
+    same("a new session's value", &own, &Some(12345))?;
+    let connections: Option<u64> = other
+        .query_first("SELECT @@global.max_connections")
+        .map_err(text)?;
+    if connections == Some(77) {
+        return Err("max_connections is each node's own".to_owned());
+    }
+    let third = Server::start(cluster.program(), &[])?;
+    let kept: Option<(u64, String)> = connect(&third)?
+        .query_first("SELECT @@global.wait_timeout, @@global.collation_server")
+        .map_err(text)?;
+    same(
+        "a later node's value",
+        &kept,
+        &Some((12345, "utf8mb4_general_ci".to_owned())),
+    )
+}
+
+fn numbers(one: &Server, two: &Server) -> Result<(), String> {
+    let open = |server| (0..5).map(|_| connect(server)).collect::<Result<Vec<_>, _>>();
+    let (here, there) = (open(one)?, open(two)?);
+    let all: HashSet<u32> = here.iter().chain(&there).map(Conn::connection_id).collect();
+    same("different numbers", &all.len(), &10)
+}
+
+fn kill(one: &Server, two: &Server) -> Result<(), String> {
+    let mut killer = connect(two)?;
+    for (statement, goes_on) in [("KILL QUERY", true), ("KILL", false)] {
+        let mut victim = connect(one)?;
+        let id = victim.connection_id();
+        let sleeper = thread::spawn(move || {
+            let slept: Result<Option<u64>, _> = victim.query_first("SELECT SLEEP(300)");
+            let alive = victim.query_drop("SELECT 1").is_ok();
+            (slept, alive)
+        });
+        let mut watcher = connect(one)?;
+        soon("the statement runs", || {
+            let sql = format!(
+                "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND info LIKE '%SLEEP%'"
+            );
+            let running: Option<u64> = watcher.query_first(sql).map_err(text)?;
+            Ok(running == Some(1))
+        })?;
+        kill_once(&mut killer, &format!("{statement} {id}"))?;
+        let (slept, alive) = sleeper.join().map_err(|_| "the client panicked".to_owned())?;
+        let is_over = match &slept {
+            // SLEEP that is interrupted, where nothing else is asked for.
+            Ok(answer) => *answer == Some(1),
+            Err(mysql::Error::MySqlError(error)) => error.code == INTERRUPTED,
+            Err(_) => !goes_on,
+        };
+        if !is_over || alive != goes_on {
+            return Err(format!("{statement}: {slept:?}, alive: {alive}"));
+        }
+    }
+    // Of no node, of a node that is not there, of this one, of the other one.
+    let (own, others) = (killer.connection_id(), connect(one)?.connection_id());
+    for id in [1, u32::MAX - 1, own ^ (1 << 20), others ^ (1 << 20)] {
+        refused(&mut killer, &format!("KILL {id}"), UNKNOWN_THREAD)?;
+    }
+    Ok(())
+}
+
+/// Until the other node has answered. One that took long can have done it the first time.
+fn kill_once(killer: &mut Conn, statement: &str) -> Result<(), String> {
+    let mut may_be_done = false;
+    soon(statement, || match code(killer.query_drop(statement))? {
+        None => Ok(true),
+        Some(UNKNOWN_THREAD) if may_be_done => Ok(true),
+        Some(NO_ANSWER) => {
+            may_be_done = true;
+            Ok(false)
+        }
+        Some(other) => Err(format!("{statement}: {other}")),
+    })
+}
+
+fn refused(conn: &mut Conn, statement: &str, wanted: u16) -> Result<(), String> {
+    soon(statement, || match code(conn.query_drop(statement))? {
+        Some(found) if found == wanted => Ok(true),
+        Some(NO_ANSWER) => Ok(false),
+        other => Err(format!("{statement}: {other:?}, not {wanted}")),
+    })
+}
+
+/// The number of the error that the server has answered with.
+fn code(answer: mysql::Result<()>) -> Result<Option<u16>, String> {
+    match answer {
+        Ok(()) => Ok(None),
+        Err(mysql::Error::MySqlError(error)) => Ok(Some(error.code)),
+        Err(error) => Err(text(error)),
+    }
+}
+
+fn accounts(one: &Server, two: &Server) -> Result<(), String> {
+    let mut root = connect(one)?;
+    run(&mut root, "CREATE DATABASE kims")?;
+    run(&mut root, "CREATE USER kim@localhost")?;
+    let as_kim = |server: &Server| Conn::new(server.address.builder().user(Some("kim")));
+    soon("kim may connect to the other node", || Ok(as_kim(two).is_ok()))?;
+    let (mut here, there) = (as_kim(one).map_err(text)?, as_kim(two).map_err(text)?);
+    let mut far = as_kim(two).map_err(text)?;
+    run(&mut root, "GRANT ALL ON kims.* TO kim@localhost")?;
+    soon("kim may use the database there", || {
+        Ok(far
+            .query_drop("CREATE TABLE IF NOT EXISTS kims.t (id INT PRIMARY KEY)")
+            .is_ok())
+    })?;
+    refused(&mut far, &format!("KILL {}", root.connection_id()), NOT_OWNER)?;
+    kill_once(&mut here, &format!("KILL {}", there.connection_id()))?;
+    let mut seen = Vec::new();
+    let listed = soon("kim sees no connections but kim's, on both nodes", || {
+        let sql = "SELECT DISTINCT user, instance FROM information_schema.cluster_processlist";
+        seen = here.query::<(String, String), _>(sql).map_err(text)?;
+        Ok(seen.len() == 2 && seen.iter().all(|(user, _)| user == "kim"))
+    });
+    listed.map_err(|error| format!("{error}: {seen:?}"))?;
+    run(&mut root, "DROP USER kim@localhost")?;
+    soon("kim may not connect there any more", || Ok(as_kim(two).is_err()))
+}
+
+fn listed(one: &Server, two: &Server) -> Result<(), String> {
+    let (here, mut there) = (connect(one)?, connect(two)?);
+    let own: Vec<u32> = there
+        .query("SELECT id FROM information_schema.processlist")
+        .map_err(text)?;
+    same(
+        "the other's connection in PROCESSLIST",
+        &own.contains(&here.connection_id()),
+        &false,
+    )?;
+    // One that has not answered in time is missing, with a warning.
+    soon("both are listed", || {
+        let all: Vec<(String, u32)> = there
+            .query("SELECT instance, id FROM information_schema.cluster_processlist")
+            .map_err(text)?;
+        let is_listed = |(server, id): (&Server, u32)| {
+            let port = format!(":{}", server.address.port);
+            all.iter().any(|(at, found)| *found == id && at.ends_with(&port))
+        };
+        Ok([(one, here.connection_id()), (two, there.connection_id())]
+            .into_iter()
+            .all(is_listed))
+    })
+}
+
+/// The definition cannot get anywhere while a transaction of the other node uses the table.
+fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
+    let mut dying = Server::start(cluster.program(), &[])?;
+    let (mut holder, mut watcher) = (connect(two)?, connect(two)?);
+    run(&mut holder, "CREATE DATABASE jobs")?;
+    run(&mut holder, "CREATE TABLE jobs.t (id INT PRIMARY KEY, v INT)")?;
+    for id in 0..100 {
+        run(
+            &mut holder,
+            &format!("INSERT INTO jobs.t VALUES ({id}, {id} % 7)"),
+        )?;
+    }
+    run(&mut holder, "BEGIN")?;
+    run(&mut holder, "SELECT * FROM jobs.t")?;
+    let mut client = connect(&dying)?;
+    let altering = thread::spawn(move || client.query_drop("ALTER TABLE jobs.t ADD INDEX v (v)"));
+    let mut jobs = || -> Result<usize, String> {
+        let rows: Vec<Row> = watcher.query("ADMIN SHOW DDL JOBS 0").map_err(text)?;
+        Ok(rows.len())
+    };
+    soon("the job is there", || Ok(jobs()? == 1))?;
+    dying.kill();
+    let altered = altering.join().map_err(|_| "the client panicked".to_owned())?;
+    if let Ok(()) | Err(mysql::Error::MySqlError(_)) = altered {
+        return Err(format!("the server was not killed in the middle: {altered:?}"));
+    }
+    same("jobs left behind", &jobs()?, &1)?;
+    run(&mut holder, "ROLLBACK")?;
+    soon("the job is done", || Ok(jobs()? == 0))?;
+    // Another node may have done it, which this one follows.
+    soon("the index is known here", || {
+        let sql = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = 'jobs' AND index_name = 'v'";
+        let known: Option<u64> = holder.query_first(sql).map_err(text)?;
+        Ok(known == Some(1))
+    })?;
+    let found: Option<u64> = holder
+        .query_first("SELECT COUNT(*) FROM jobs.t USE INDEX (v) WHERE v = 3")
+        .map_err(text)?;
+    same("rows by the index", &found, &Some(14))?;
+    run(&mut holder, "ADMIN CHECK TABLE jobs.t")
+}
+
+fn ids(one: &Server, two: &Server) -> Result<(), String> {
+    const EACH: usize = 300;
+    let mut conn = connect(one)?;
+    run(&mut conn, "CREATE DATABASE ids")?;
+    for (table, kind) in [("i", "AUTO_INCREMENT"), ("r", "AUTO_RANDOM")] {
+        run(
+            &mut conn,
+            &format!("CREATE TABLE ids.{table} (id BIGINT PRIMARY KEY {kind}, v INT)"),
+        )?;
+    }
+    thread::scope(|scope| {
+        let workers: Vec<_> = [one, two, one, two]
+            .into_iter()
+            .map(|server| {
+                scope.spawn(move || {
+                    let mut conn = connect(server)?;
+                    for v in 0..EACH {
+                        run(&mut conn, &format!("INSERT INTO ids.i (v) VALUES ({v})"))?;
+                        run(&mut conn, &format!("INSERT INTO ids.r (v) VALUES ({v})"))?;
+                    }
+                    Ok::<(), String>(())
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().map_err(|_| "a client panicked".to_owned())?)
+    })?;
+    for table in ["i", "r"] {
+        let count: Option<usize> = conn
+            .query_first(format!("SELECT COUNT(*) FROM ids.{table}"))
+            .map_err(text)?;
+        same(table, &count, &Some(4 * EACH))?;
+    }
+    Ok(())
+}
+
+fn soon(what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+    let end = Instant::now() + SOON;
+    while !is_so()? {
+        if Instant::now() > end {
+            return Err(format!("{what}: not within {SOON:?}"));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, wanted: &T) -> Result<(), String> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(format!("{what}: {found:?}, not {wanted:?}"))
+}
+
+fn connect(server: &Server) -> Result<Conn, String> {
+    server.address.connect().map_err(text)
+}
+
+fn run(conn: &mut Conn, statement: &str) -> Result<(), String> {
+    conn.query_drop(statement)
+        .map_err(|error| format!("{statement}: {error}"))
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
