@@ -88,17 +88,17 @@ pub fn are_made_of_regions(new_subject: Factory) {
     fill(&store, "r", 1_000, 20);
     let row = |n: u32| [b"r".as_slice(), &n.to_be_bytes()].concat();
     let points: Vec<Vec<u8>> = [100, 400, 700].map(row).to_vec();
-    let before = store.regions(&KeyRange::all()).unwrap();
+    let before = store.regions(&KeyRange::all(), None).unwrap();
     let report = store.split_at(&points, Duration::from_secs(30), None).unwrap();
     assert!(report.scattered <= report.split && report.split <= points.len());
-    let after = store.regions(&KeyRange::all()).unwrap();
+    let after = store.regions(&KeyRange::all(), None).unwrap();
     assert_eq!(after.len(), before.len() + report.split);
     for range in [
         KeyRange::all(),
         KeyRange::prefix("r"),
         KeyRange::new(row(400), row(401)),
     ] {
-        let regions = store.regions(&range).unwrap();
+        let regions = store.regions(&range, None).unwrap();
         let (first, last) = (&regions[0], &regions[regions.len() - 1]);
         assert!(first.start <= range.start, "{range:?} in {regions:?}");
         assert!(last.end.is_empty() || (!range.end.is_empty() && last.end >= range.end));
@@ -111,7 +111,7 @@ pub fn are_made_of_regions(new_subject: Factory) {
         assert_eq!(again.split, 0, "there is nothing left to split");
     }
     assert_eq!(count(&store, &KeyRange::all()), 1_000);
-    assert!(store.regions(&KeyRange::new("b", "a")).unwrap().is_empty());
+    assert!(store.regions(&KeyRange::new("b", "a"), None).unwrap().is_empty());
 }
 
 pub fn can_be_destroyed(new_subject: Factory) {

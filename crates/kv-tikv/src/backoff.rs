@@ -50,9 +50,12 @@ impl<'a> Backoff<'a> {
         }
     }
 
-    /// Nothing is asked for later than this.
-    pub fn request_deadline(&self, timeout: Duration) -> Instant {
-        self.deadline.min(Instant::now() + timeout)
+    /// As much of the patience as one request may take.
+    pub fn request(&self, timeout: Duration) -> Until<'a> {
+        Until {
+            deadline: self.deadline.min(Instant::now() + timeout),
+            interrupt: self.interrupt,
+        }
     }
 
     /// The whole of the patience.

@@ -6,13 +6,14 @@ use crate::channel::Connector;
 use crate::command::{Answer, Command, decode, encode};
 use crate::connection::{CallError, Pending};
 use crate::io::Io;
-use crate::keys::{self, Keyspace};
+use crate::keys::Keyspace;
 use crate::locks::WaitCounters;
 use crate::options::TikvOptions;
 use crate::pd::client::RegionInfo;
 use crate::pd::members::Members;
 use crate::pd::{Oracle, PdClient};
 use crate::proto::errorpb;
+use crate::proto::kvrpcpb::Context;
 use crate::region::{Region, RegionCache};
 use crate::resolve::Finished;
 use crate::stores::Stores;
@@ -196,6 +197,13 @@ impl Cluster {
         Ok(store.map(|store| store.address.clone()))
     }
 
+    /// What a request to a region says of where it goes.
+    pub fn fill(&self, context: &mut Context, region: &Region) {
+        region.fill(context);
+        context.api_version = self.keyspace.api_version;
+        context.keyspace_id = self.keyspace.id;
+    }
+
     /// Sends a command to a region, without waiting for the answer.
     pub fn send<'a, C: Command>(
         &self,
@@ -204,10 +212,7 @@ impl Cluster {
         until: impl Into<Until<'a>>,
     ) -> Result<Sent<C>> {
         let until = until.into();
-        let context = command.context_mut();
-        region.fill(context);
-        context.api_version = self.keyspace.api_version;
-        context.keyspace_id = self.keyspace.id;
+        self.fill(command.context_mut(), &region);
         self.counters.requests.fetch_add(1, Ordering::Relaxed);
         let pending = match self.stores.get(region.leader.store_id, &self.pd, until)? {
             Some(store) => self.stores.submit(&store, encode(&command)),
@@ -230,10 +235,7 @@ impl Cluster {
     ) -> Result<C::Answer> {
         loop {
             let region = self.region(key, backoff)?;
-            let until = Until {
-                deadline: backoff.request_deadline(self.options.request_timeout),
-                interrupt: backoff.interrupt,
-            };
+            let until = backoff.request(self.options.request_timeout);
             let mut sent = self.send(region, command.clone(), until)?;
             match sent.wait(backoff.interrupt)? {
                 Outcome::Answered(answer) => return Ok(answer),
@@ -264,15 +266,7 @@ impl Cluster {
         if let Some(mismatch) = &error.epoch_not_match {
             self.regions.forget(region);
             for current in &mismatch.current_regions {
-                let mut current = current.clone();
-                keys::decode_bounds(&mut current)?;
-                let on_same_store =
-                    |peer: &&crate::proto::metapb::Peer| peer.store_id == region.leader.store_id;
-                let leader = current.peers.iter().find(on_same_store).copied();
-                self.learn(vec![RegionInfo {
-                    region: current,
-                    leader,
-                }]);
+                self.learn(vec![region.part(current.clone())?]);
             }
             return backoff.hurry(Part::Region, &"it splits");
         }

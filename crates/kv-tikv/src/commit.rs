@@ -147,7 +147,7 @@ impl Commit<'_> {
     fn one_phase(&self, mut groups: Vec<Group<Write>>, backoff: &mut Backoff) -> Result<Option<Ended>> {
         let mut in_doubt = false;
         while let (Some(Group { region, items }), true) = (groups.pop(), groups.is_empty()) {
-            let deadline = backoff.request_deadline(self.cluster.options.request_timeout);
+            let deadline = backoff.request(self.cluster.options.request_timeout).deadline;
             let sent = self
                 .cluster
                 .send(region, self.prewrite(&items, true), deadline)
@@ -351,7 +351,7 @@ impl Commit<'_> {
                 commit_version: commit_ts,
                 ..Default::default()
             };
-            let deadline = backoff.request_deadline(self.cluster.options.request_timeout);
+            let deadline = backoff.request(self.cluster.options.request_timeout).deadline;
             let mut sent = match self.cluster.send(region, command, deadline) {
                 Ok(sent) => sent,
                 Err(error) => return give_up(error),

@@ -256,8 +256,8 @@ impl Engine for TikvEngine {
         self.shared.cluster.split_at(keys, patience, interrupt)
     }
 
-    fn regions(&self, range: &KeyRange) -> Result<Vec<Region>> {
-        self.shared.cluster.describe_regions(range)
+    fn regions(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Region>> {
+        self.shared.cluster.describe_regions(range, interrupt)
     }
 
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {

@@ -120,12 +120,12 @@ impl Cluster {
         request: &mut impl FnMut(&[T]) -> C,
         answer: &mut impl FnMut(Vec<T>, C::Answer, &mut Backoff) -> Result<Vec<T>>,
     ) -> Result<Vec<T>> {
-        let deadline = backoff.request_deadline(self.options.request_timeout);
+        let until = backoff.request(self.options.request_timeout);
         let mut again = Vec::new();
         let mut first_error: Option<Error> = None;
         let mut on_the_way: Vec<(Sent<C>, Vec<T>)> = Vec::new();
         for Group { region, items } in groups {
-            match self.send(region, request(&items), deadline) {
+            match self.send(region, request(&items), until) {
                 Ok(sent) => on_the_way.push((sent, items)),
                 Err(error) => {
                     first_error.get_or_insert(error);

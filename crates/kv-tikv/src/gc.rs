@@ -2,8 +2,9 @@
 //!
 //! Every node tells PD the oldest moment it still reads, for a limited time, and tells it again before that is over. A
 //! node that cannot stops reading at old moments, and no node reads below what it has told. A transaction that is longer
-//! than the limit (`gc_hold_max`) is not told of any more, and its reads fail. Any node may move the safe point, up to the oldest of those moments;
-//! in the background, whoever finds it due does, which elects one without a lease to hold: the safe point is the lease.
+//! than the limit (`gc_hold_max`) is not told of any more, and its reads fail. Any node may move the safe point, up to the
+//! oldest of those moments; in the background, whoever finds it due does, which elects one without a lease to hold: the
+//! safe point is the lease.
 
 use crate::engine::Shared;
 use crate::options::TikvOptions;

@@ -258,7 +258,7 @@ impl ClusterLocks {
         got: &mut HashMap<Vec<u8>, Got>,
     ) -> Result<Vec<Vec<u8>>> {
         let mut on_the_way: Vec<(Sent<PessimisticLockRequest>, Vec<Vec<u8>>)> = Vec::new();
-        let until = backoff.request_deadline(cluster.options.request_timeout + WAIT_SLICE);
+        let until = backoff.request(cluster.options.request_timeout + WAIT_SLICE);
         let mut again = Vec::new();
         let mut outcome = Ok(());
         for Group { region, items } in groups {

@@ -2,10 +2,11 @@
 
 use crate::backoff::Until;
 use crate::cluster::Cluster;
+use crate::pd::client::RegionInfo;
 use crate::pd::members::unary;
 use crate::proto::kvrpcpb::{Context, UnsafeDestroyRangeRequest, UnsafeDestroyRangeResponse};
 use crate::scan::GO_ON;
-use kv::{Error, KeyRange, Result, Timestamp};
+use kv::{Error, Interrupt, KeyRange, Result, Timestamp};
 use prost::Message;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -20,36 +21,35 @@ const REGION_BYTES: u64 = 96 << 20;
 /// Less than that is not worth a second thread.
 const PART_KEYS_MIN: usize = 256;
 
+/// Asked of PD at a time.
 const REGIONS_MAX: i32 = 4_096;
 
 impl Cluster {
+    /// The regions that a range (with its prefix, so it has an end) touches, as PD knows them, in order.
+    pub fn regions_of(&self, whole: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<RegionInfo>> {
+        let until = self.backoff(interrupt).until();
+        let mut regions = Vec::new();
+        let mut start = whole.start.clone();
+        loop {
+            let found = self.pd.regions(&start, &whole.end, REGIONS_MAX, until)?;
+            let end = found.last().map(|last| last.region.end_key.to_vec());
+            regions.extend(found);
+            match end {
+                Some(end) if !end.is_empty() && end < whole.end && end > start => start = end,
+                _ => return Ok(regions),
+            }
+        }
+    }
+
     /// Where regions begin within a range, without prefix, in order.
     fn boundaries(&self, range: &KeyRange) -> Result<Vec<Vec<u8>>> {
         let whole = self.keyspace.range(range);
-        let deadline = Instant::now() + self.options.operation_timeout;
-        let mut boundaries = Vec::new();
-        let mut start = whole.start.clone();
-        loop {
-            let found = self
-                .pd
-                .regions(&start, &whole.end, REGIONS_MAX, deadline.into())?;
-            let Some(last) = found.last() else { break };
-            let end = last.region.end_key.to_vec();
-            for info in &found {
-                let key = &info.region.start_key;
-                if *key > whole.start
-                    && *key < whole.end
-                    && let Some(key) = self.keyspace.strip(key)
-                {
-                    boundaries.push(key.to_vec());
-                }
-            }
-            if end.is_empty() || end >= whole.end || end <= start {
-                break;
-            }
-            start = end;
-        }
-        Ok(boundaries)
+        let regions = self.regions_of(&whole, None)?;
+        let starts = regions.iter().map(|info| &info.region.start_key);
+        Ok(starts
+            .filter(|key| **key > whole.start && **key < whole.end)
+            .filter_map(|key| Some(self.keyspace.strip(key)?.to_vec()))
+            .collect())
     }
 
     /// At most `parts` parts of about equal size: whole regions, or if there are too few, by a sample of the keys.

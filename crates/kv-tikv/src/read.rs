@@ -88,9 +88,9 @@ impl Cluster {
         let (Some(Group { region, items }), true) = (groups.pop(), groups.is_empty()) else {
             return Ok(keys.is_empty());
         };
-        let deadline = backoff.request_deadline(self.options.request_timeout);
+        let until = backoff.request(self.options.request_timeout);
         let outcome = self
-            .send(region, request(&items, LATEST, &[]), deadline)?
+            .send(region, request(&items, LATEST, &[]), until)?
             .wait(interrupt)?;
         let Outcome::Answered(answer) = outcome else {
             return Ok(false);

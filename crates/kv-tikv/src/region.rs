@@ -1,9 +1,11 @@
 //! Where keys are: regions by range and by id, as far as they have been asked for. Entries are corrected by the
 //! errors that stale ones cause; nothing expires.
 
+use crate::keys;
 use crate::pd::client::RegionInfo;
 use crate::proto::kvrpcpb::Context;
-use crate::proto::metapb::{Peer, ROLE_LEARNER, RegionEpoch};
+use crate::proto::metapb::{self, Peer, ROLE_LEARNER, RegionEpoch};
+use kv::Result;
 use parking_lot::RwLock;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -36,6 +38,14 @@ impl Region {
             peers: region.peers,
             leader,
         })
+    }
+
+    /// What is known of a part that it was split into: each of its peers made one of the part's, on the same store.
+    pub fn part(&self, mut part: metapb::Region) -> Result<RegionInfo> {
+        keys::decode_bounds(&mut part)?;
+        let leads = |peer: &&Peer| peer.store_id == self.leader.store_id;
+        let leader = part.peers.iter().find(leads).copied();
+        Ok(RegionInfo { region: part, leader })
     }
 
     pub fn contains(&self, key: &[u8]) -> bool {

@@ -1,6 +1,6 @@
 //! Scans in pages, region after region, either way; the next page is on its way while one is visited.
 
-use crate::backoff::{Backoff, Until};
+use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome, Sent};
 use crate::failure;
 use crate::proto::kvrpcpb::*;
@@ -126,16 +126,9 @@ impl Cluster {
             key_only: cursor.key_only,
             reverse: cursor.reverse,
         };
-        let deadline = backoff.request_deadline(self.options.request_timeout);
+        let until = backoff.request(self.options.request_timeout);
         Ok(Page {
-            sent: self.send(
-                region,
-                command,
-                Until {
-                    deadline,
-                    interrupt: backoff.interrupt,
-                },
-            )?,
+            sent: self.send(region, command, until)?,
             rows: cursor.rows,
         })
     }

@@ -2,14 +2,12 @@
 //!
 //! Sizes and load PD tells by HTTP only, which is not spoken here.
 
-use crate::backoff::{Backoff, Until};
+use crate::backoff::Backoff;
 use crate::cluster::Cluster;
 use crate::connection::CallError;
 use crate::fan_out::{Batch, Group};
-use crate::keys;
 use crate::pd::client::RegionInfo;
 use crate::proto::kvrpcpb::{Context, SplitRegionRequest, SplitRegionResponse};
-use crate::proto::metapb;
 use crate::region::Region;
 use kv::{Error, Interrupt, KeyRange, Result, SplitReport};
 use std::time::{Duration, Instant};
@@ -32,9 +30,6 @@ const SCATTER: &[u8] = b"scatter-region";
 /// How often PD is asked whether it is done.
 const SCATTER_POLL: Duration = Duration::from_millis(100);
 
-/// Asked of PD at a time.
-const REGIONS_MAX: i32 = 1_024;
-
 impl Cluster {
     /// See [`kv::Store::split_at`].
     pub fn split_at(
@@ -49,7 +44,7 @@ impl Cluster {
         let mut backoff = self.backoff(interrupt);
         let mut made = Vec::new();
         while !todo.is_empty() {
-            check(interrupt)?;
+            interrupt.map_or(Ok(()), Interrupt::check)?;
             for Group { region, mut items } in self.group(std::mem::take(&mut todo), BATCH, &mut backoff)? {
                 // It begins there already.
                 items.retain(|key| *key != region.start);
@@ -77,21 +72,14 @@ impl Cluster {
         made: &mut Vec<RegionInfo>,
         backoff: &mut Backoff,
     ) -> Result<bool> {
-        let until = Until {
-            deadline: backoff.request_deadline(SPLIT_TIMEOUT),
-            interrupt: backoff.interrupt,
-        };
+        let until = backoff.request(SPLIT_TIMEOUT);
         let Some(address) = self.store_address(region.leader.store_id, until)? else {
             let error = CallError::Unsent(format!("no store {}", region.leader.store_id));
             self.failed(region, &error, backoff)?;
             return Ok(false);
         };
-        let mut context = Context {
-            api_version: self.keyspace.api_version,
-            keyspace_id: self.keyspace.id,
-            ..Default::default()
-        };
-        region.fill(&mut context);
+        let mut context = Context::default();
+        self.fill(&mut context, region);
         let request = SplitRegionRequest {
             context: Some(context),
             split_keys: keys.to_vec(),
@@ -112,7 +100,7 @@ impl Cluster {
         // The region as it was is no more, whatever the answer says.
         self.regions.forget(region);
         for part in answer.regions {
-            let info = self.part(region, part)?;
+            let info = region.part(part)?;
             if info.region.id != region.id {
                 made.push(info.clone());
             }
@@ -121,14 +109,6 @@ impl Cluster {
             }
         }
         Ok(true)
-    }
-
-    /// A part of a region that has been split: each peer of the old one made one of the new one on its store.
-    fn part(&self, whole: &Region, mut part: metapb::Region) -> Result<RegionInfo> {
-        keys::decode_bounds(&mut part)?;
-        let on_same_store = |peer: &&metapb::Peer| peer.store_id == whole.leader.store_id;
-        let leader = part.peers.iter().find(on_same_store).copied();
-        Ok(RegionInfo { region: part, leader })
     }
 
     /// Asks PD to find a place for a new region; its id, unless PD will not.
@@ -153,7 +133,7 @@ impl Cluster {
         let end = Instant::now() + patience;
         let mut moving = regions.to_vec();
         loop {
-            check(interrupt)?;
+            interrupt.map_or(Ok(()), Interrupt::check)?;
             let mut still = Vec::with_capacity(moving.len());
             for region in moving {
                 if self.is_scattering(region, interrupt)? {
@@ -169,38 +149,24 @@ impl Cluster {
     }
 
     fn is_scattering(&self, region: u64, interrupt: Option<&Interrupt>) -> Result<bool> {
-        let until = Until {
-            deadline: Instant::now() + self.options.operation_timeout,
-            interrupt,
-        };
+        let until = self.backoff(interrupt).until();
         Ok(self.pd.running_operator(region, until)?.as_deref() == Some(SCATTER))
     }
 
     /// See [`kv::Store::regions`].
-    pub fn describe_regions(&self, range: &KeyRange) -> Result<Vec<kv::Region>> {
-        let whole = self.keyspace.range(range);
-        let deadline = Instant::now() + self.options.operation_timeout;
-        let mut regions = Vec::new();
-        let mut start = whole.start;
-        loop {
-            let found = self
-                .pd
-                .regions(&start, &whole.end, REGIONS_MAX, deadline.into())?;
-            let end = match found.last() {
-                Some(last) => last.region.end_key.to_vec(),
-                None => Vec::new(),
-            };
-            for info in found {
-                regions.push(self.describe(info)?);
-            }
-            if end.is_empty() || end >= whole.end || end <= start {
-                return Ok(regions);
-            }
-            start = end;
-        }
+    pub fn describe_regions(
+        &self,
+        range: &KeyRange,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Vec<kv::Region>> {
+        let found = self.regions_of(&self.keyspace.range(range), interrupt)?;
+        found
+            .into_iter()
+            .map(|info| self.describe(info, interrupt))
+            .collect()
     }
 
-    fn describe(&self, info: RegionInfo) -> Result<kv::Region> {
+    fn describe(&self, info: RegionInfo, interrupt: Option<&Interrupt>) -> Result<kv::Region> {
         let bound = |key: &[u8]| self.keyspace.strip(key).unwrap_or_default().to_vec();
         let leader = info.leader.unwrap_or_default();
         Ok(kv::Region {
@@ -210,15 +176,8 @@ impl Cluster {
             leader: leader.id,
             leader_store: leader.store_id,
             replicas: info.region.peers.iter().map(|peer| peer.id).collect(),
-            is_moving: self.is_scattering(info.region.id, None)?,
+            is_moving: self.is_scattering(info.region.id, interrupt)?,
             approximate_bytes: None,
         })
-    }
-}
-
-fn check(interrupt: Option<&Interrupt>) -> Result<()> {
-    match interrupt {
-        Some(interrupt) if interrupt.is_raised() => Err(Error::Interrupted),
-        _ => Ok(()),
     }
 }

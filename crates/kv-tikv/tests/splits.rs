@@ -19,7 +19,7 @@ fn starts(regions: &[Region]) -> Vec<String> {
 }
 
 fn all(store: &Store) -> Vec<Region> {
-    store.regions(&KeyRange::all()).unwrap()
+    store.regions(&KeyRange::all(), None).unwrap()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn new_regions_are_spread_over_the_stores() {
     let report = store.split_at(&keys(&["b", "c", "d", "e"]), PATIENCE, None);
     assert_eq!(report, Ok(all_of(2)));
     assert_eq!(starts(&all(&store)), ["", "b", "c", "d", "e", "f"]);
-    let some = store.regions(&KeyRange::new("bb", "dd")).unwrap();
+    let some = store.regions(&KeyRange::new("bb", "dd"), None).unwrap();
     assert_eq!(starts(&some), ["b", "c", "d"]);
     assert_eq!(some[2].end, b"e");
     assert_eq!(scan_all(&store.latest()), ["a=1", "c=1", "g=1"]);

@@ -426,7 +426,7 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         Ok(SplitReport::default())
     }
 
-    fn regions(&self, _: &KeyRange) -> Result<Vec<Region>> {
+    fn regions(&self, _: &KeyRange, _: Option<&Interrupt>) -> Result<Vec<Region>> {
         Ok(vec![Region {
             id: 1,
             leader: 1,

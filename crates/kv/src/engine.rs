@@ -108,7 +108,7 @@ pub trait Engine: Send + Sync {
     ) -> Result<SplitReport>;
 
     /// The regions that hold parts of a range, in order.
-    fn regions(&self, range: &KeyRange) -> Result<Vec<Region>>;
+    fn regions(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Region>>;
 
     /// About how many bytes the newest versions of a range take.
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64>;

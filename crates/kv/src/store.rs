@@ -104,11 +104,14 @@ impl Store {
 
     /// The regions that hold parts of a range, in order and without gaps. An engine that keeps all keys in one place
     /// has one.
-    pub fn regions(&self, range: &KeyRange) -> Result<Vec<Region>> {
+    ///
+    /// # Errors
+    /// Those of the cluster, [`crate::Error::Interrupted`].
+    pub fn regions(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Region>> {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        self.engine.regions(range)
+        self.engine.regions(range, interrupt)
     }
 
     /// About how many bytes the newest versions of a range take.

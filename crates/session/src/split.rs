@@ -97,7 +97,7 @@ impl Session {
             ("APPROXIMATE_SIZE(MB)", number),
             ("APPROXIMATE_KEYS", number),
         ]);
-        for region in self.shared.store.regions(&range)? {
+        for region in self.shared.store.regions(&range, Some(&self.process.interrupt))? {
             let replicas: Vec<String> = region.replicas.iter().map(u64::to_string).collect();
             let megabytes = |bytes: u64| Value::Int(bytes.div_ceil(1 << 20) as i64);
             listing.push(vec![
