@@ -10,7 +10,7 @@ use crate::failure::from_rocksdb;
 use crate::layout::{HISTORY, LATEST, TS_BYTES, Version, push_history_key};
 use crate::storage::RocksStorage;
 use kv::{Result, Seen, Timestamp, VisitVersions};
-use rocksdb::{DB, DBRawIteratorWithThreadMode};
+use rocksdb::{DB, DBPinnableSlice, DBRawIteratorWithThreadMode};
 use std::sync::Arc;
 
 const NOTHING: Seen = Seen {
@@ -53,11 +53,15 @@ impl RocksStorage {
         if let Some(page) = self.page(key, ts)? {
             return then(page.get(key).map(Version::parse).transpose()?);
         }
-        let stored = self
-            .db
-            .get_pinned_cf_opt(self.family(LATEST)?, key, &self.read_options)
-            .map_err(|error| from_rocksdb(&error))?;
+        let stored = self.stored(key)?;
         then(stored.as_deref().map(Version::parse).transpose()?)
+    }
+
+    /// What `latest` has in RocksDB.
+    fn stored(&self, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>> {
+        self.db
+            .get_pinned_cf_opt(self.family(LATEST)?, key, &self.read_options)
+            .map_err(|error| from_rocksdb(&error))
     }
 
     /// The page of a key, if it is there or worth loading.
@@ -73,10 +77,7 @@ impl RocksStorage {
 
     /// When the newest version of a key was committed, be it a deletion; 0: there is none.
     pub(crate) fn read_commit_ts(&self, key: &[u8]) -> Result<Timestamp> {
-        let stored = self
-            .db
-            .get_pinned_cf_opt(self.family(LATEST)?, key, &self.read_options)
-            .map_err(|error| from_rocksdb(&error))?;
+        let stored = self.stored(key)?;
         let newest = stored.as_deref().map(Version::parse).transpose()?;
         Ok(newest.map_or(0, |version| version.ts))
     }
@@ -186,12 +187,12 @@ impl History<'_> {
         if version.ts <= ts {
             return Ok(NOTHING);
         }
-        if let Some(value) = version.value {
-            found(value);
-        }
-        Ok(Seen {
-            found: version.value.is_some(),
-            commit_ts,
-        })
+        Ok(lend(
+            Version {
+                ts: commit_ts,
+                ..version
+            },
+            found,
+        ))
     }
 }

@@ -4,9 +4,9 @@
 //! `tests/memory.rs` and `tests/rocksdb.rs` do; [`run_all`] runs them without a test harness. Each case gets a new,
 //! empty subject.
 //!
-//! Cases are grouped by promise: [`snapshots`], [`own_writes`], [`locks`], [`deadlocks`], [`optimistic`],
-//! [`fences`], [`concurrency`], [`garbage`], [`ranges`], [`limits`], [`durability`], and [`model`], which compares random histories
-//! with a map of versions.
+//! Cases are grouped by promise: [`snapshots`], [`own_writes`], [`locks`], [`deadlocks`], [`optimistic`], [`absent`],
+//! [`fences`], [`concurrency`], [`garbage`], [`ranges`], [`limits`], [`durability`], and [`model`], which compares random
+//! histories with a map of versions.
 //!
 //! Cases panic where the contract is broken; this crate is a test although it is a library.
 

@@ -34,6 +34,23 @@ impl MemoryStorage {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// The newest version of a key; a deletion at 0 where there is none.
+    fn newest(&self, key: &[u8]) -> (Timestamp, Value) {
+        let chains = self.chains.read();
+        let newest = chains.get(key).and_then(|chain| chain.last());
+        newest.cloned().unwrap_or_default()
+    }
+}
+
+fn lend((commit_ts, value): (Timestamp, Value), found: &mut dyn FnMut(&[u8])) -> Seen {
+    if let Some(value) = &value {
+        found(value);
+    }
+    Seen {
+        found: value.is_some(),
+        commit_ts,
+    }
 }
 
 /// The memory engine with default options.
@@ -75,19 +92,7 @@ impl Storage for MemoryStorage {
             let chains = self.chains.read();
             chains.get(key).and_then(|chain| visible(chain, ts)).cloned()
         };
-        let Some((commit_ts, value)) = version else {
-            return Ok(Seen {
-                found: false,
-                commit_ts: 0,
-            });
-        };
-        if let Some(value) = &value {
-            found(value);
-        }
-        Ok(Seen {
-            found: value.is_some(),
-            commit_ts,
-        })
+        Ok(lend(version.unwrap_or_default(), found))
     }
 
     fn get_settled_with(
@@ -96,29 +101,12 @@ impl Storage for MemoryStorage {
         ts: Timestamp,
         found: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Seen>> {
-        let newest = self
-            .chains
-            .read()
-            .get(key)
-            .and_then(|chain| chain.last())
-            .cloned();
-        let (commit_ts, value) = newest.unwrap_or_default();
-        if commit_ts > ts {
-            return Ok(None);
-        }
-        if let Some(value) = &value {
-            found(value);
-        }
-        Ok(Some(Seen {
-            found: value.is_some(),
-            commit_ts,
-        }))
+        let newest = self.newest(key);
+        Ok((newest.0 <= ts).then(|| lend(newest, found)))
     }
 
     fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp> {
-        let chains = self.chains.read();
-        let newest = chains.get(key).and_then(|chain| chain.last());
-        Ok(newest.map_or(0, |(commit_ts, _)| *commit_ts))
+        Ok(self.newest(key).0)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
