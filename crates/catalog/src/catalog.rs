@@ -111,7 +111,7 @@ impl Catalog {
         &self.accounts
     }
 
-    /// Reads the accounts again: another node has changed them, or this one does not know what became of its change.
+    /// Reads the accounts again: another node has changed them.
     pub(crate) fn reload_accounts(&self) -> Result<()> {
         let _one_at_a_time = self.lock_accounts();
         let accounts: Vec<Account> = read_all(&self.store.latest(), &keys::accounts(), "account")?;

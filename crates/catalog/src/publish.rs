@@ -45,6 +45,16 @@ pub(crate) enum Outcome<T> {
     Nothing(T),
 }
 
+impl<T> Outcome<T> {
+    pub(crate) fn map<U>(self, make: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Done(answer) => Outcome::Done(make(answer)),
+            Self::Stored(answer) => Outcome::Stored(make(answer)),
+            Self::Nothing(answer) => Outcome::Nothing(make(answer)),
+        }
+    }
+}
+
 /// Which nodes must have the version before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {

@@ -22,43 +22,58 @@ impl Catalog {
         changes: &[AlterChange],
         statement: &Statement,
     ) -> Result<Vec<Warning>> {
-        if self.membership.is_some() {
-            return self.alter_shared(name, changes, statement);
-        }
-        loop {
-            let id = changeable_table(&self.schema(), name, statement)?.id;
-            let locks = self.locks().lock_for_change(&[id], &statement.limit())?;
-            // The table may have become another one while this waited for its turn.
-            let base = changeable_table(&self.schema(), name, statement)?;
-            if base.id == id {
-                return self.alter_locked(&base, changes, statement, locks);
-            }
-        }
-    }
-
-    fn alter_locked(
-        &self,
-        base: &Arc<Table>,
-        changes: &[AlterChange],
-        statement: &Statement,
-        locks: ChangeLocks,
-    ) -> Result<Vec<Warning>> {
-        let altered = alter(base, changes, statement)?;
-        self.check_sequence_fits(base, &altered)?;
-        check_rename(&self.schema(), base, &altered, statement)?;
-        if is_online(base, &altered) {
-            self.alter_online(base, &altered, statement, locks)?;
+        let altered = if self.membership.is_some() {
+            self.alter_shared(name, changes, statement)?
         } else {
-            self.alter_exclusively(base, &altered, statement, locks)?;
-        }
+            self.alter_here(name, changes, statement)?
+        };
         if let Some(next) = altered.auto_random_base {
             self.bump_auto_increment(&altered.table, next - 1)?;
         }
         Ok(altered.warnings)
     }
 
+    fn alter_here(
+        &self,
+        name: &TableName,
+        changes: &[AlterChange],
+        statement: &Statement,
+    ) -> Result<Altered> {
+        loop {
+            let id = changeable_table(&self.schema(), name, statement)?.id;
+            let locks = self.locks().lock_for_change(&[id], &statement.limit())?;
+            // The table may have become another one while this waited for its turn.
+            let schema = self.schema();
+            let base = changeable_table(&schema, name, statement)?;
+            if base.id != id {
+                continue;
+            }
+            let altered = self.altered(&schema, &base, changes, statement)?;
+            if is_online(&base, &altered) {
+                self.alter_online(&base, &altered, statement, locks)?;
+            } else {
+                self.alter_exclusively(&base, &altered, statement, locks)?;
+            }
+            return Ok(altered);
+        }
+    }
+
+    /// What an ALTER TABLE makes of a table, if that can be.
+    pub(super) fn altered(
+        &self,
+        schema: &Schema,
+        base: &Table,
+        changes: &[AlterChange],
+        ctx: &DdlContext,
+    ) -> Result<Altered> {
+        let altered = alter(base, changes, ctx)?;
+        self.check_sequence_fits(base, &altered)?;
+        check_rename(schema, base, &altered, ctx)?;
+        Ok(altered)
+    }
+
     /// The ids given so far have to fit into what the new AUTO_RANDOM leaves for its sequence.
-    pub(super) fn check_sequence_fits(&self, base: &Table, altered: &Altered) -> Result<()> {
+    fn check_sequence_fits(&self, base: &Table, altered: &Altered) -> Result<()> {
         let Some(at) = altered.table.id_column() else {
             return Ok(());
         };
@@ -100,12 +115,9 @@ impl Catalog {
             None => Ok(()),
         };
         let done = built.and_then(|()| {
-            self.publish(
-                &statement.limit(),
-                Needs::AllNodes,
-                Some(&statement.about),
-                |change| end_with_altered(change, job.as_ref(), altered, counter),
-            )
+            self.publish_for(statement, |change| {
+                end_with_altered(change, job.as_ref(), altered, counter)
+            })
         });
         drop(exclusive);
         if let (Err(_), Some(job)) = (&done, job) {
@@ -184,7 +196,7 @@ impl Catalog {
 }
 
 /// Whether the new name is free, where there is one.
-pub(super) fn check_rename(schema: &Schema, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<()> {
+fn check_rename(schema: &Schema, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<()> {
     match &altered.rename {
         Some(to) if (&to.database, &to.name) != (&base.database, &base.name) => check_free(schema, to, ctx),
         _ => Ok(()),

@@ -7,7 +7,7 @@ use super::{DdlContext, Statement, check_not_system, indexes, table_exists};
 use crate::Catalog;
 use crate::definition::{TableDefinition, TableName};
 use crate::model::{Column, Default, Handle, Index, Schema, SchemaState, Table};
-use crate::publish::{Change, Needs, Outcome};
+use crate::publish::Outcome;
 use crate::sharded_id::SHARD_BITS_MAX;
 
 impl Catalog {
@@ -50,29 +50,24 @@ impl Catalog {
         ctx: &Statement,
         build: impl FnOnce(&Schema) -> Result<(Table, Vec<Warning>)>,
     ) -> Result<Vec<Warning>> {
-        let (mut warnings, is_new) = self.publish(
-            &ctx.limit(),
-            Needs::AllNodes,
-            Some(&ctx.about),
-            |change: &mut Change<'_>| {
-                check_not_system(&change.schema, &name.database, ctx)?;
-                check_table_name(&name.name)?;
-                let exists = change.database(&name.database)?.table(&name.name).is_some();
-                if exists && if_not_exists {
-                    let message = format!("Table '{}' already exists", name.name);
-                    let note = Warning::note(errno::ER_TABLE_EXISTS_ERROR, message);
-                    return Ok(Outcome::Nothing((vec![note], false)));
-                }
-                let (mut table, warnings) = build(&change.schema)?;
-                if exists {
-                    return Err(table_exists(&name.name));
-                }
-                table.id = change.meta.next_id()?;
-                table.readable_from_ts = change.ts;
-                change.put_table(table)?;
-                Ok(Outcome::Done((warnings, true)))
-            },
-        )?;
+        let (mut warnings, is_new) = self.publish_for(ctx, |change| {
+            check_not_system(&change.schema, &name.database, ctx)?;
+            check_table_name(&name.name)?;
+            let exists = change.database(&name.database)?.table(&name.name).is_some();
+            if exists && if_not_exists {
+                let message = format!("Table '{}' already exists", name.name);
+                let note = Warning::note(errno::ER_TABLE_EXISTS_ERROR, message);
+                return Ok(Outcome::Nothing((vec![note], false)));
+            }
+            let (mut table, warnings) = build(&change.schema)?;
+            if exists {
+                return Err(table_exists(&name.name));
+            }
+            table.id = change.meta.next_id()?;
+            table.readable_from_ts = change.ts;
+            change.put_table(table)?;
+            Ok(Outcome::Done((warnings, true)))
+        })?;
         if is_new {
             warnings.extend(self.pre_split(name, ctx));
         }

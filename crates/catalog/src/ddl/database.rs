@@ -8,7 +8,7 @@ use super::definition_check::check_database_name;
 use super::{Statement, check_not_system};
 use crate::Catalog;
 use crate::model::{Database, Schema};
-use crate::publish::{Needs, Outcome};
+use crate::publish::Outcome;
 
 const ER_DB_CREATE_EXISTS: u16 = 1007;
 const ER_DB_DROP_EXISTS: u16 = 1008;
@@ -22,7 +22,7 @@ impl Catalog {
         ctx: &Statement,
     ) -> Result<Vec<Warning>> {
         check_database_name(name)?;
-        self.publish(&ctx.limit(), Needs::AllNodes, Some(&ctx.about), |change| {
+        self.publish_for(ctx, |change| {
             if change.schema.database(name).is_some() {
                 let message = format!("Can't create database '{name}'; database exists");
                 if if_not_exists {
@@ -52,7 +52,7 @@ impl Catalog {
         collation: Collation,
         ctx: &Statement,
     ) -> Result<Vec<Warning>> {
-        self.publish(&ctx.limit(), Needs::AllNodes, Some(&ctx.about), |change| {
+        self.publish_for(ctx, |change| {
             check_not_system(&change.schema, name, ctx)?;
             let Some(database) = change.schema.database(name) else {
                 return Err(Error::new(

@@ -26,7 +26,7 @@ const ER_CANCELLED_DDL_JOB: u16 = 8214;
 const ER_DDL_JOB_NOT_FOUND: u16 = 8224;
 
 /// A change in progress.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub id: i64,
     #[serde(default)]
@@ -111,13 +111,8 @@ impl Job {
     /// One of a statement, with nothing in it yet.
     pub(super) fn of(about: &About) -> Self {
         Self {
-            id: 0,
             about: about.clone(),
-            owner: 0,
-            cancelled: false,
-            tables: Vec::new(),
-            frozen: Vec::new(),
-            change: None,
+            ..Self::default()
         }
     }
 

@@ -10,8 +10,9 @@
 //! ADD INDEX goes through the states of F1's protocol: the index is published as write-only, which makes every writer
 //! maintain it; existing rows are filled in by `backfill`, in small transactions, beside running statements; then it is
 //! published as public. One process needs no delete-only state, since nobody is left who does not know of the index when
-//! the first entry is written; several nodes do (`shared`). Of a unique index that is not public yet writers take away an entry only
-//! if it is the deleted row's own: that row may have none yet, and another row one of the same key. A `job` in the store lets a restart finish or undo the rest.
+//! the first entry is written; several nodes do (`shared`). Of a unique index that is not public yet writers take away an
+//! entry only if it is the deleted row's own: that row may have none yet, and another row one of the same key. A `job` in
+//! the store lets a restart finish or undo the rest.
 //!
 //! Where several processes share the store, what is said here of metadata locks is done on all of them: `shared`.
 //!
@@ -129,6 +130,15 @@ impl Catalog {
         }
     }
 
+    /// Publishes what a statement comes to.
+    fn publish_for<T>(
+        &self,
+        statement: &Statement,
+        make: impl FnOnce(&mut Change<'_>) -> Result<Outcome<T>>,
+    ) -> Result<T> {
+        self.publish(&statement.limit(), Needs::AllNodes, Some(&statement.about), make)
+    }
+
     /// Has the tables that `resolve` finds to itself, and then publishes `make`. Starts again when the tables turn out to be
     /// others by then.
     pub(crate) fn change_tables<T>(
@@ -145,15 +155,11 @@ impl Catalog {
             let ids = resolve(&self.schema())?;
             let locks = self.locks().lock_for_change(&ids, &limit)?;
             let _exclusive = locks.exclusive(&limit)?;
-            let answer = self.publish(&limit, Needs::AllNodes, Some(&statement.about), |change| {
+            let answer = self.publish_for(statement, |change| {
                 if resolve(&change.schema)? != ids {
                     return Ok(Outcome::Nothing(None));
                 }
-                Ok(match make(change)? {
-                    Outcome::Done(answer) => Outcome::Done(Some(answer)),
-                    Outcome::Stored(answer) => Outcome::Stored(Some(answer)),
-                    Outcome::Nothing(answer) => Outcome::Nothing(Some(answer)),
-                })
+                Ok(make(change)?.map(Some))
             })?;
             if let Some(answer) = answer {
                 return Ok(answer);

@@ -18,12 +18,13 @@ use std::time::{Duration, Instant};
 
 use kv::{Durability, Interrupt, Reader, TxnOptions};
 use parking_lot::Mutex;
-use types::{Error, Result, Warning};
+use types::{Error, Result};
 
-use super::alter::{check_rename, end_with_altered, is_online, reserve_ids, with_new_indexes};
-use super::alter_plan::{Altered, alter};
+use super::alter::{end_with_altered, is_online, reserve_ids, with_new_indexes};
+use super::alter_plan::Altered;
 use super::job::{
-    Job, PATIENCE, TableChange, check_not_cancelled, end_undone, end_with_target, is_final, no_such_job, own,
+    Job, PATIENCE, TableChange, check_not_cancelled, end, end_undone, end_with_target, is_final, no_such_job,
+    own,
 };
 use super::{Statement, changeable_table};
 use crate::Catalog;
@@ -297,14 +298,12 @@ impl Catalog {
         name: &TableName,
         changes: &[AlterChange],
         statement: &Statement,
-    ) -> Result<Vec<Warning>> {
+    ) -> Result<Altered> {
         let limit = statement.limit();
         loop {
             let schema = self.schema();
             let base = changeable_table(&schema, name, statement)?;
-            let altered = alter(&base, changes, statement)?;
-            self.check_sequence_fits(&base, &altered)?;
-            check_rename(&schema, &base, &altered, statement)?;
+            let altered = self.altered(&schema, &base, changes, statement)?;
             let online = is_online(&base, &altered);
             let claimed = self.claim(&limit, &|schema| {
                 let now = changeable_table(schema, name, statement)?;
@@ -328,10 +327,7 @@ impl Catalog {
                     self.alter_frozen(job, &how, &base, &altered, &statement.interrupt)
                 }
             })?;
-            if let Some(next) = altered.auto_random_base {
-                self.bump_auto_increment(&altered.table, next - 1)?;
-            }
-            return Ok(altered.warnings);
+            return Ok(altered);
         }
     }
 
@@ -401,22 +397,18 @@ impl Catalog {
                 if !tables.is_empty() {
                     self.freeze(job, &how, |_| Ok(()))?;
                 }
-                self.publish(&limit, Needs::AllNodes, Some(&statement.about), |change| {
+                self.publish_for(statement, |change| {
                     let stored = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
                     how.check(&stored)?;
-                    change.ends = Some((job.id, 0));
                     // A database can have got another table.
-                    let made = match resolve(&change.schema)? == tables {
-                        true => make(change)?,
-                        false => return Ok(Outcome::Nothing(None)),
-                    };
-                    Ok(match made {
-                        Outcome::Done(answer) => {
-                            change.meta.delete_job(job.id)?;
-                            Outcome::Done(Some(answer))
-                        }
-                        Outcome::Stored(answer) | Outcome::Nothing(answer) => Outcome::Nothing(Some(answer)),
-                    })
+                    if resolve(&change.schema)? != tables {
+                        return Ok(Outcome::Nothing(None));
+                    }
+                    let made = make(change)?.map(Some);
+                    if matches!(made, Outcome::Done(_)) {
+                        end(change, &stored)?;
+                    }
+                    Ok(made)
                 })
             })?;
             if let Some(answer) = answer {
@@ -594,6 +586,7 @@ fn put_state(change: &mut Change<'_>, job: &mut Job, state: SchemaState) -> Resu
 #[cfg(test)]
 pub(crate) mod tests_support {
     use super::*;
+    use crate::ddl::alter_plan::alter;
     use crate::ddl::history::About;
     use crate::test_support::{context, name, table};
 
