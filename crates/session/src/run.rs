@@ -271,7 +271,12 @@ impl Session {
                         store.snapshot_for(interrupt)?
                     };
                     self.table_locks.check_read_at(snapshot.ts())?;
-                    self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink)
+                    let result = self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink);
+                    if one_key {
+                        // The newest version has no moment before it has been read.
+                        self.table_locks.check_read_at(snapshot.ts())?;
+                    }
+                    result
                 }
             }
         };
