@@ -15,6 +15,22 @@ pub struct Entry {
     pub build: fn(&Options) -> Result<Box<dyn Workload>>,
 }
 
+impl Entry {
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        options: &'static [OptionSpec],
+        build: fn(&Options) -> Result<Box<dyn Workload>>,
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            options,
+            build,
+        }
+    }
+}
+
 /// All of them, in the order of the list. A new workload's module has `ENTRIES` and one line here.
 pub fn entries() -> impl Iterator<Item = Entry> {
     let lists = [

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// What `--config FILE.toml` may hold.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Configuration {
     /// `rocksdb:DIR`, `tikv://PD:PORT[,PD:PORT...][/KEYSPACE]` or `memory:`.
     pub store: Option<String>,
@@ -20,45 +20,36 @@ pub struct Configuration {
     pub socket: Option<PathBuf>,
     /// Address and port for `/status` and `/metrics`.
     pub status: Option<String>,
-    #[serde(default)]
     pub tls: Tls,
-    #[serde(default)]
     pub proxy_protocol: ProxyProtocol,
-    #[serde(default)]
     pub storage: Storage,
-    #[serde(default)]
     pub tikv: Tikv,
-    #[serde(default)]
     pub cluster: Cluster,
-    #[serde(default)]
     pub shutdown: Shutdown,
     /// Initial values of global system variables.
-    #[serde(default)]
     pub variables: BTreeMap<String, toml::Value>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Tls {
     /// PEM files. Without them the server makes a self-signed certificate in its data directory.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
     /// Refuse clients on TCP that do not use TLS.
-    #[serde(default)]
     pub required: bool,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct ProxyProtocol {
     /// Networks (`10.0.0.0/8`) whose connections start with a PROXY protocol v2 header.
-    #[serde(default)]
     pub networks: Vec<String>,
 }
 
 /// Of a `rocksdb:` store.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Storage {
     /// Bytes of uncompressed blocks kept in memory. Default: a quarter of the machine's memory.
     pub block_cache_bytes: Option<usize>,
@@ -74,7 +65,7 @@ pub struct Storage {
 
 /// Of a `tikv:` store. With `ca`, PD and TiKV are spoken to over TLS.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Tikv {
     /// PEM: who vouches for the cluster's certificates.
     pub ca: Option<PathBuf>,
@@ -91,14 +82,14 @@ pub struct Tikv {
 
 /// Servers on one store.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cluster {
     /// Seconds that the other servers wait for one that is gone, before they change definitions. Default: 10.
     pub lease_seconds: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Shutdown {
     /// Seconds after SIGTERM in which `/status` says 503 already and clients are still taken, so that a load balancer
     /// sends none any more by the time they are refused. Default: 0.

@@ -37,58 +37,55 @@ enum Script {
     Delete,
 }
 
-const fn entry(
-    name: &'static str,
-    summary: &'static str,
-    build: fn(&Options) -> Result<Box<dyn Workload>>,
-) -> Entry {
-    Entry {
-        name,
-        summary,
-        options: OPTIONS,
-        build,
-    }
-}
-
 pub const ENTRIES: &[Entry] = &[
-    entry(
+    Entry::new(
         "sysbench-point-select",
         "oltp_point_select: one row by primary key",
+        OPTIONS,
         |o| build(Script::PointSelect, o),
     ),
-    entry(
+    Entry::new(
         "sysbench-read-only",
         "oltp_read_only: a transaction of 10 point selects and 4 ranges",
+        OPTIONS,
         |o| build(Script::ReadOnly, o),
     ),
-    entry(
+    Entry::new(
         "sysbench-read-write",
         "oltp_read_write: the reads, 2 updates, a delete and an insert in a transaction",
+        OPTIONS,
         |o| build(Script::ReadWrite, o),
     ),
-    entry(
+    Entry::new(
         "sysbench-write-only",
         "oltp_write_only: 2 updates, a delete and an insert in a transaction",
+        OPTIONS,
         |o| build(Script::WriteOnly, o),
     ),
-    entry(
+    Entry::new(
         "sysbench-update-index",
         "oltp_update_index: an update of an indexed column",
+        OPTIONS,
         |o| build(Script::UpdateIndex, o),
     ),
-    entry(
+    Entry::new(
         "sysbench-update-non-index",
         "oltp_update_non_index: an update of a column without index",
+        OPTIONS,
         |o| build(Script::UpdateNonIndex, o),
     ),
-    entry(
+    Entry::new(
         "sysbench-insert",
         "oltp_insert: an insert (as text, as sysbench sends it)",
+        OPTIONS,
         |o| build(Script::Insert, o),
     ),
-    entry("sysbench-delete", "oltp_delete: a delete by primary key", |o| {
-        build(Script::Delete, o)
-    }),
+    Entry::new(
+        "sysbench-delete",
+        "oltp_delete: a delete by primary key",
+        OPTIONS,
+        |o| build(Script::Delete, o),
+    ),
 ];
 
 #[derive(Debug, Clone)]

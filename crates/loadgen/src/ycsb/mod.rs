@@ -56,28 +56,24 @@ const D: Mix = [95, 0, 5, 0, 0];
 const E: Mix = [0, 0, 5, 95, 0];
 const F: Mix = [50, 0, 0, 0, 50];
 
-const fn entry(
-    name: &'static str,
-    summary: &'static str,
-    build: fn(&Options) -> Result<Box<dyn Workload>>,
-) -> Entry {
-    Entry {
-        name,
-        summary,
-        options: OPTIONS,
-        build,
-    }
-}
-
 pub const ENTRIES: &[Entry] = &[
-    entry("ycsb-a", "half reads, half updates", |o| build(o, A, false)),
-    entry("ycsb-b", "95 % reads, 5 % updates", |o| build(o, B, false)),
-    entry("ycsb-c", "reads only", |o| build(o, C, false)),
-    entry("ycsb-d", "95 % reads of the latest rows, 5 % inserts", |o| {
-        build(o, D, true)
+    Entry::new("ycsb-a", "half reads, half updates", OPTIONS, |o| {
+        build(o, A, false)
     }),
-    entry("ycsb-e", "95 % short scans, 5 % inserts", |o| build(o, E, false)),
-    entry("ycsb-f", "half reads, half read-modify-writes", |o| {
+    Entry::new("ycsb-b", "95 % reads, 5 % updates", OPTIONS, |o| {
+        build(o, B, false)
+    }),
+    Entry::new("ycsb-c", "reads only", OPTIONS, |o| build(o, C, false)),
+    Entry::new(
+        "ycsb-d",
+        "95 % reads of the latest rows, 5 % inserts",
+        OPTIONS,
+        |o| build(o, D, true),
+    ),
+    Entry::new("ycsb-e", "95 % short scans, 5 % inserts", OPTIONS, |o| {
+        build(o, E, false)
+    }),
+    Entry::new("ycsb-f", "half reads, half read-modify-writes", OPTIONS, |o| {
         build(o, F, false)
     }),
 ];
