@@ -23,3 +23,16 @@ pub mod rust_client;
 pub mod server;
 pub mod sql;
 pub mod tikv;
+
+/// An error as a report shows it.
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// A server's number for an error; 0 for one of the client's own.
+fn code(error: &mysql::Error) -> u16 {
+    match error {
+        mysql::Error::MySqlError(e) => e.code,
+        _ => 0,
+    }
+}

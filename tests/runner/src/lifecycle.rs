@@ -9,6 +9,7 @@ use mysql::prelude::Queryable;
 
 use crate::report::Report;
 use crate::server::{Program, Server};
+use crate::text;
 
 type Check = fn(Program) -> Result<(), String>;
 
@@ -274,8 +275,4 @@ fn status(program: Program) -> Result<(), String> {
         (404, _) => Ok(()),
         other => Err(format!("an unknown path: {other:?}")),
     }
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

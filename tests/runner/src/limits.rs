@@ -9,6 +9,7 @@ use mysql::prelude::Queryable;
 
 use crate::report::Report;
 use crate::server::{Program, Server};
+use crate::text;
 
 /// Rows of about 1 kB each.
 const ROWS: u64 = 150_000;
@@ -161,8 +162,4 @@ fn large_transaction(server: &Server) -> Result<(), String> {
         Some(0 | ROWS) => Ok(()),
         other => Err(format!("{other:?} rows of {ROWS}")),
     }
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

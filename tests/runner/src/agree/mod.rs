@@ -17,6 +17,7 @@ use mysql::{Conn, OptsBuilder};
 
 use crate::report::Report;
 use crate::server::Address;
+use crate::text;
 use compare::Answer;
 use random::Random;
 
@@ -147,8 +148,4 @@ fn connect_to(address: &Address, route: &str) -> Result<Conn, String> {
         conn.query_drop(statement).map_err(text)?;
     }
     Ok(conn)
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

@@ -13,6 +13,7 @@ use mysql::prelude::Queryable;
 
 use crate::report::Report;
 use crate::server::Address;
+use crate::{code, text};
 
 const DATABASE: &str = "concurrency";
 
@@ -46,18 +47,6 @@ fn set_up(address: &Address) -> Result<(), String> {
 
 fn connect(address: &Address) -> Result<Conn, String> {
     address.connect_to(DATABASE).map_err(text)
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
-}
-
-/// The error's number, for those that MySQL's clients are expected to answer with another try.
-fn code(error: &mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(e) => e.code,
-        _ => 0,
-    }
 }
 
 /// Deadlock or lock wait time-out: the transaction is to be tried again.

@@ -16,6 +16,7 @@ use super::model::Model;
 use super::{DATABASE, WRITERS, set_up, verify, writer};
 use crate::report::Report;
 use crate::server::{Program, Server};
+use crate::text;
 
 /// Writers that have not noticed a failing disk by now never will.
 const NOTICED_MAX: Duration = Duration::from_secs(60);
@@ -179,8 +180,4 @@ fn reserve(program: Program) -> Result<(), String> {
     server.run()?;
     write(&server).map_err(text)?;
     verify::check_tables(&mut server.address.connect_to(DATABASE).map_err(text)?, true)
-}
-
-fn text(error: impl ToString) -> String {
-    error.to_string()
 }

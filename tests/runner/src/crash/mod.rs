@@ -1,8 +1,8 @@
 //! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is half there, and
 //! indexes agree with rows.
 //!
-//! The same for a disk that fails ([`disk`]). [`writer`] writes and remembers what was acknowledged, [`model`] is that memory, [`verify`] compares it with what a
-//! restarted server has.
+//! The same for a disk that fails ([`disk`]). [`writer`] writes and remembers what was acknowledged, [`model`] is that
+//! memory, [`verify`] compares it with what a restarted server has.
 
 mod disk;
 mod model;
@@ -18,6 +18,7 @@ use mysql::prelude::Queryable;
 
 use crate::report::Report;
 use crate::server::{Address, Program, Server};
+use crate::text;
 use model::Model;
 
 const DATABASE: &str = "crash";
@@ -112,8 +113,4 @@ fn one_round(server: &mut Server, models: &mut [Model], round: u64, time: Durati
         format!("after {time:?} of writing and {acknowledged} acknowledged transactions: {e}")
     })?;
     Ok(acknowledged)
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

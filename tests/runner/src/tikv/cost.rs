@@ -13,6 +13,7 @@ use mysql::{Conn, Params};
 use super::cluster::{Cluster, FIRST_ID, row_key, table_key};
 use crate::report::Report;
 use crate::server::Server;
+use crate::text;
 
 const TRIES: u64 = 40;
 /// The other keys of a commit in two phases follow in the background.
@@ -21,6 +22,7 @@ const BACKGROUND: Duration = Duration::from_millis(200);
 /// Ids that the first tables may have. Their rows up to 999 are in one region with their indexes, the next 1,000 in another
 /// one, the rest in a third.
 const IDS: std::ops::Range<i64> = FIRST_ID..FIRST_ID + 40;
+
 /// One kind of statement.
 struct Case {
     name: &'static str,
@@ -183,8 +185,4 @@ fn calls(cluster: &Cluster) -> Result<BTreeMap<String, u64>, String> {
     Ok(counters
         .filter(|(call, count)| !matches!(call.as_str(), "BatchCommands" | "Tso") && *count > 0)
         .collect())
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

@@ -12,6 +12,7 @@ use mysql::prelude::Queryable;
 use super::cluster::Cluster;
 use crate::report::Report;
 use crate::server::{Server, free_port};
+use crate::{code, text};
 
 /// Of the server that is tested, so that nobody has to wait for 40 s.
 const PATIENCE_SECONDS: u64 = 2;
@@ -281,15 +282,4 @@ fn recovers(server: &Server) -> Result<(), String> {
 
 fn connect(server: &Server) -> Result<Conn, String> {
     server.address.connect_to("errors").map_err(text)
-}
-
-fn code(error: &mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(e) => e.code,
-        _ => 0,
-    }
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

@@ -15,6 +15,7 @@ use self::load::Load;
 use super::cluster::{Cluster, FIRST_ID, row_key, table_key};
 use crate::report::Report;
 use crate::server::{Address, Server};
+use crate::text;
 
 const ROUNDS: u64 = 6;
 const DATABASE: &str = "faults";
@@ -143,8 +144,4 @@ fn somewhere(random: &mut Random) -> Vec<u8> {
     rest.push(random.below(4) as u8);
     rest.push(random.below(256) as u8);
     table_key(table, &rest)
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

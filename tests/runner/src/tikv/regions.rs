@@ -8,6 +8,7 @@ use mysql::{Conn, Row};
 use super::cluster::Cluster;
 use crate::report::Report;
 use crate::server::Server;
+use crate::text;
 
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let server = Server::start(cluster.program(), &[])?;
@@ -112,8 +113,4 @@ fn expect<T: std::fmt::Debug>(found: &T, is_right: impl Fn(&T) -> bool) -> Resul
 fn run(conn: &mut Conn, statement: &str) -> Result<(), String> {
     conn.query_drop(statement)
         .map_err(|error| format!("{statement}: {error}"))
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }

@@ -15,6 +15,7 @@ use self::proxy::{Proxy, State};
 use super::cluster::Cluster;
 use crate::report::Report;
 use crate::server::{Address, Server};
+use crate::text;
 
 const CLIENTS: u64 = 6;
 /// Transactions each client makes before and after every step.
@@ -29,9 +30,9 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         report.skip("a rolling restart behind HAProxy", "haproxy is not installed");
         return Ok(());
     }
-    let mut servers = [start(cluster)?, Server::prepare(cluster.program(), &[])?];
-    set_up(&servers[0])?;
-    servers[1] = start(cluster)?;
+    let first = start(cluster)?;
+    set_up(&first)?;
+    let mut servers = [first, start(cluster)?];
     let proxy = Proxy::start(&servers)?;
     report.check(
         "a rolling restart loses nothing",
@@ -265,8 +266,4 @@ fn by_client(conn: &mut Conn) -> mysql::Result<Vec<(u64, u64, u64, u64)>> {
             Ok((client, v, count, last))
         })
         .collect()
-}
-
-fn text(error: mysql::Error) -> String {
-    error.to_string()
 }

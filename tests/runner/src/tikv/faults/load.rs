@@ -13,6 +13,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, TxOpts};
 
 use super::{DATABASE, text};
+use crate::code;
 use crate::server::Address;
 
 const ACCOUNTS: u64 = 200;
@@ -100,10 +101,7 @@ impl Load {
 
     /// Whether an error is one that a client of a cluster has to expect; it is counted.
     fn expected(&self, what: &str, error: &mysql::Error) -> Result<u16, String> {
-        let code = match error {
-            mysql::Error::MySqlError(e) => e.code,
-            _ => 0,
-        };
+        let code = code(error);
         match code {
             // Lock wait, deadlock; PD, a store, a busy one, locks, a region; conflict, lease; unknown.
             1205 | 1213 | 9001..=9005 | 9007 | 8027 | 8028 | UNDETERMINED => {
