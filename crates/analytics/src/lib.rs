@@ -32,7 +32,6 @@ pub use runtime::Limits;
 
 /// What a query reads, and within which bounds.
 pub struct Source {
-    pub store: kv::Store,
     pub snapshot: kv::Snapshot,
     pub limits: Limits,
 }

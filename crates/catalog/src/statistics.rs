@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kv::{KeyRange, Reader};
+use kv::{Interrupt, KeyRange, Reader};
 use parking_lot::RwLock;
 
 use crate::Catalog;
@@ -41,7 +42,8 @@ impl Statistics {
 
 impl Catalog {
     /// About how many rows a table has, within a factor of a few. Exact for fewer than 128, as of some seconds ago.
-    pub fn row_estimate(&self, table: i64) -> u64 {
+    /// `interrupt` ends the wait for a store that does not answer, and what was known has to do.
+    pub fn row_estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> u64 {
         let known = self.statistics.tables.read().get(&table).copied();
         if let Some(estimate) = known
             && estimate.made.elapsed() < FRESH
@@ -54,14 +56,17 @@ impl Catalog {
             self.statistics.put(table, old);
         }
         // A store that cannot answer now fails the statement soon enough; planning goes on with what was known.
-        let rows = self.estimate(table).unwrap_or(old);
+        let Ok(rows) = self.estimate(table, interrupt) else {
+            return old;
+        };
         self.statistics.put(table, rows);
         rows
     }
 
-    fn estimate(&self, table: i64) -> kv::Result<u64> {
+    fn estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> kv::Result<u64> {
+        interrupt.check()?;
         let range = KeyRange::prefix(codec::key::row_prefix(table));
-        let reader = self.store().latest();
+        let reader = self.store().latest().interruptible(Arc::clone(interrupt));
         let (mut rows, mut bytes) = (0u64, 0u64);
         for reverse in [false, true] {
             let mut seen = 0;
@@ -79,18 +84,15 @@ impl Catalog {
                 return Ok(seen as u64);
             }
         }
-        let total = self.store().approximate_bytes(&range)?;
+        let total = reader.approximate_bytes(&range)?;
         let row_bytes = (bytes / rows).max(1);
         Ok((total / row_bytes).max(SAMPLE_ROWS as u64))
     }
 
-    /// About how many bytes a table's rows, and its indexes, take.
-    pub fn size_estimate(&self, table: i64) -> (u64, u64) {
-        let bytes = |prefix: Vec<u8>| {
-            self.store()
-                .approximate_bytes(&KeyRange::prefix(prefix))
-                .unwrap_or(0)
-        };
+    /// About how many bytes a table's rows, and its indexes, take; 0 where the store does not answer.
+    pub fn size_estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> (u64, u64) {
+        let reader = self.store().latest().interruptible(Arc::clone(interrupt));
+        let bytes = |prefix: Vec<u8>| reader.approximate_bytes(&KeyRange::prefix(prefix)).unwrap_or(0);
         let data = bytes(codec::key::row_prefix(table));
         let all = bytes(codec::key::table_prefix(table));
         (data, all.saturating_sub(data))
@@ -99,6 +101,7 @@ impl Catalog {
 
 #[cfg(test)]
 mod tests {
+    use kv::Interrupt;
     use types::Value;
 
     use crate::test_support::*;
@@ -121,14 +124,14 @@ mod tests {
                     &[Value::Int(id), text("some text of a usual length")],
                 );
             }
-            let estimate = catalog.row_estimate(table.id);
+            let estimate = catalog.row_estimate(table.id, &Interrupt::new());
             let rows = rows as u64;
             assert!(
                 estimate >= rows / 3 && estimate <= rows * 3,
                 "{estimate} for {rows}"
             );
             assert!(rows >= 128 || estimate == rows);
-            let (data, index) = catalog.size_estimate(table.id);
+            let (data, index) = catalog.size_estimate(table.id, &Interrupt::new());
             assert!(data >= rows * 30 && index <= data, "{data} {index}");
         }
     }

@@ -42,7 +42,7 @@ pub fn are_split_without_gaps(new_subject: Factory) {
         (KeyRange::prefix("x"), 1),
     ] {
         assert_eq!(
-            store.split_range(&range, parts).unwrap(),
+            store.latest().split_range(&range, parts).unwrap(),
             [range],
             "nothing to split"
         );
@@ -50,8 +50,20 @@ pub fn are_split_without_gaps(new_subject: Factory) {
     let rows = 6_000;
     fill(&store, "table", rows, 1_000);
     fill(&store, "unrelated", 100, 10);
-    assert!(store.approximate_bytes(&KeyRange::prefix("table")).unwrap() > 4_000_000);
-    assert!(store.approximate_bytes(&KeyRange::prefix("nothing")).unwrap() < 100_000);
+    assert!(
+        store
+            .latest()
+            .approximate_bytes(&KeyRange::prefix("table"))
+            .unwrap()
+            > 4_000_000
+    );
+    assert!(
+        store
+            .latest()
+            .approximate_bytes(&KeyRange::prefix("nothing"))
+            .unwrap()
+            < 100_000
+    );
     for range in [
         KeyRange::prefix("table"),
         KeyRange::all(),
@@ -60,7 +72,7 @@ pub fn are_split_without_gaps(new_subject: Factory) {
     ] {
         let whole = count(&store, &range);
         for parts in [2, 3, 8] {
-            let split = store.split_range(&range, parts).unwrap();
+            let split = store.latest().split_range(&range, parts).unwrap();
             assert!(
                 split.len() > 1 && split.len() <= parts,
                 "{parts} parts of {range:?}: {split:?}"

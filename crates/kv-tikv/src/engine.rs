@@ -154,6 +154,20 @@ impl Drop for TikvEngine {
     }
 }
 
+impl TikvEngine {
+    /// Several requests see one moment: of the newest state, this one.
+    fn at_one_moment<T>(&self, at: ReadAt, read: impl FnOnce(ReadAt) -> Result<T>) -> Result<T> {
+        if at.ts != LATEST {
+            self.shared.check_readable(at.ts)?;
+            return read(at);
+        }
+        let ts = self.pin_now(at.interrupt)?;
+        let outcome = read(ReadAt { ts, ..at });
+        self.unpin(ts);
+        outcome
+    }
+}
+
 impl Engine for TikvEngine {
     fn name(&self) -> &'static str {
         "tikv"
@@ -216,16 +230,9 @@ impl Engine for TikvEngine {
             reverse,
             interrupt,
         } = request;
-        let cluster = &self.shared.cluster;
-        if ts != LATEST {
-            self.shared.check_readable(ts)?;
-            return cluster.scan(range, ts, reverse, interrupt, visit);
-        }
-        // Its pages must see one moment.
-        let ts = self.pin_now(interrupt)?;
-        let outcome = cluster.scan(range, ts, reverse, interrupt, visit);
-        self.unpin(ts);
-        outcome
+        self.at_one_moment(ReadAt { ts, interrupt }, |at| {
+            self.shared.cluster.scan(range, at, reverse, visit)
+        })
     }
 
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {
@@ -237,14 +244,11 @@ impl Engine for TikvEngine {
         true
     }
 
-    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+    fn split_range(&self, range: &KeyRange, parts: usize, at: ReadAt) -> Result<Vec<KeyRange>> {
         if parts <= 1 || range.is_empty() {
             return Ok(vec![range.clone()]);
         }
-        let ts = self.pin_now(None)?;
-        let split = self.shared.cluster.split_range(range, parts, ts);
-        self.unpin(ts);
-        split
+        self.at_one_moment(at, |at| self.shared.cluster.split_range(range, parts, at))
     }
 
     fn split_at(
@@ -260,14 +264,11 @@ impl Engine for TikvEngine {
         self.shared.cluster.describe_regions(range, interrupt)
     }
 
-    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+    fn approximate_bytes(&self, range: &KeyRange, at: ReadAt) -> Result<u64> {
         if range.is_empty() {
             return Ok(0);
         }
-        let ts = self.pin_now(None)?;
-        let bytes = self.shared.cluster.approximate_bytes(range, ts);
-        self.unpin(ts);
-        bytes
+        self.at_one_moment(at, |at| self.shared.cluster.approximate_bytes(range, at))
     }
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::pd::client::RegionInfo;
 use crate::pd::members::unary;
 use crate::proto::kvrpcpb::{Context, UnsafeDestroyRangeRequest, UnsafeDestroyRangeResponse};
 use crate::scan::GO_ON;
-use kv::{Error, Interrupt, KeyRange, Result, Timestamp};
+use kv::{Error, Interrupt, KeyRange, ReadAt, Result};
 use prost::Message;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -42,9 +42,9 @@ impl Cluster {
     }
 
     /// Where regions begin within a range, without prefix, in order.
-    fn boundaries(&self, range: &KeyRange) -> Result<Vec<Vec<u8>>> {
+    fn boundaries(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Vec<u8>>> {
         let whole = self.keyspace.range(range);
-        let regions = self.regions_of(&whole, None)?;
+        let regions = self.regions_of(&whole, interrupt)?;
         let starts = regions.iter().map(|info| &info.region.start_key);
         Ok(starts
             .filter(|key| **key > whole.start && **key < whole.end)
@@ -53,15 +53,15 @@ impl Cluster {
     }
 
     /// At most `parts` parts of about equal size: whole regions, or if there are too few, by a sample of the keys.
-    pub fn split_range(&self, range: &KeyRange, parts: usize, ts: Timestamp) -> Result<Vec<KeyRange>> {
-        let mut points = self.boundaries(range)?;
+    pub fn split_range(&self, range: &KeyRange, parts: usize, at: ReadAt) -> Result<Vec<KeyRange>> {
+        let mut points = self.boundaries(range, at.interrupt)?;
         // Regions are about equal where there are many; else it takes a look at the keys, to a limit.
         let sample_keys = if points.len() + 1 < parts * 2 {
             SAMPLE_KEYS
         } else {
             SAMPLE_KEYS / 8
         };
-        if let Some(keys) = self.all_keys(range, ts, sample_keys)? {
+        if let Some(keys) = self.all_keys(range, at, sample_keys)? {
             let parts = parts.min(keys.len() / PART_KEYS_MIN).max(1);
             points = (1..parts)
                 .filter_map(|part| keys.get(keys.len() * part / parts).cloned())
@@ -87,9 +87,9 @@ impl Cluster {
     }
 
     /// All keys of a range, if they are fewer than `limit`.
-    fn all_keys(&self, range: &KeyRange, ts: Timestamp, limit: usize) -> Result<Option<Vec<Vec<u8>>>> {
+    fn all_keys(&self, range: &KeyRange, at: ReadAt, limit: usize) -> Result<Option<Vec<Vec<u8>>>> {
         let mut keys = Vec::new();
-        self.scan_keys(range, ts, &mut |key, _| {
+        self.scan_keys(range, at, &mut |key, _| {
             keys.push(key.to_vec());
             if keys.len() < limit {
                 GO_ON
@@ -101,11 +101,11 @@ impl Cluster {
     }
 
     /// Exact for what is small; regions are taken for average ones.
-    pub fn approximate_bytes(&self, range: &KeyRange, ts: Timestamp) -> Result<u64> {
-        let boundaries = u64::try_from(self.boundaries(range)?.len()).unwrap_or(u64::MAX);
+    pub fn approximate_bytes(&self, range: &KeyRange, at: ReadAt) -> Result<u64> {
+        let boundaries = u64::try_from(self.boundaries(range, at.interrupt)?.len()).unwrap_or(u64::MAX);
         let mut bytes = 0;
         let mut is_all = true;
-        self.scan(range, ts, false, None, &mut |key, value| {
+        self.scan(range, at, false, &mut |key, value| {
             bytes += key.len() + value.len();
             is_all = bytes < SAMPLE_BYTES;
             if is_all { GO_ON } else { ControlFlow::Break(()) }

@@ -4,7 +4,7 @@ use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome, Sent};
 use crate::failure;
 use crate::proto::kvrpcpb::*;
-use kv::{Interrupt, KeyRange, Result, Timestamp, Visit};
+use kv::{KeyRange, ReadAt, Result, Timestamp, Visit};
 use std::ops::ControlFlow;
 
 /// Most scans end early: the first page is small.
@@ -30,29 +30,21 @@ struct Page {
 }
 
 impl Cluster {
-    /// Visits keys (without their prefix) and values of a range at `ts`.
-    pub fn scan(
-        &self,
-        range: &KeyRange,
-        ts: Timestamp,
-        reverse: bool,
-        interrupt: Option<&Interrupt>,
-        visit: &mut Visit,
-    ) -> Result<()> {
-        self.scan_pages(range, ts, (reverse, false), interrupt, visit)
+    /// Visits keys (without their prefix) and values of a range.
+    pub fn scan(&self, range: &KeyRange, at: ReadAt, reverse: bool, visit: &mut Visit) -> Result<()> {
+        self.scan_pages(range, at, (reverse, false), visit)
     }
 
-    /// Visits the keys of a range at `ts`, with empty values.
-    pub fn scan_keys(&self, range: &KeyRange, ts: Timestamp, visit: &mut Visit) -> Result<()> {
-        self.scan_pages(range, ts, (false, true), None, visit)
+    /// Visits the keys of a range, with empty values.
+    pub fn scan_keys(&self, range: &KeyRange, at: ReadAt, visit: &mut Visit) -> Result<()> {
+        self.scan_pages(range, at, (false, true), visit)
     }
 
     fn scan_pages(
         &self,
         range: &KeyRange,
-        ts: Timestamp,
+        ReadAt { ts, interrupt }: ReadAt,
         (reverse, key_only): (bool, bool),
-        interrupt: Option<&Interrupt>,
         visit: &mut Visit,
     ) -> Result<()> {
         let mut cursor = Cursor {

@@ -415,7 +415,7 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         )))
     }
 
-    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+    fn split_range(&self, range: &KeyRange, parts: usize, _: ReadAt) -> Result<Vec<KeyRange>> {
         if parts <= 1 || range.is_empty() {
             return Ok(vec![range.clone()]);
         }
@@ -437,7 +437,7 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         }])
     }
 
-    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+    fn approximate_bytes(&self, range: &KeyRange, _: ReadAt) -> Result<u64> {
         self.shared.storage.approximate_bytes(range)
     }
 

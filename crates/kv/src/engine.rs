@@ -96,7 +96,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Splits a range into at most `parts` of about equal size, in order and without gaps.
-    fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;
+    fn split_range(&self, range: &KeyRange, parts: usize, at: ReadAt) -> Result<Vec<KeyRange>>;
 
     /// Has regions begin at `keys`, and has the new ones spread over the stores; waits for that as long as `patience`
     /// says. An engine that keeps all keys in one place does nothing.
@@ -111,7 +111,7 @@ pub trait Engine: Send + Sync {
     fn regions(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Region>>;
 
     /// About how many bytes the newest versions of a range take.
-    fn approximate_bytes(&self, range: &KeyRange) -> Result<u64>;
+    fn approximate_bytes(&self, range: &KeyRange, at: ReadAt) -> Result<u64>;
 
     /// Removes every version in `range` for good. The caller guarantees that nobody reads or writes it any more.
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;

@@ -81,6 +81,17 @@ impl Snapshot {
         self
     }
 
+    /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel scans. Small
+    /// ranges stay whole.
+    pub fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
+        self.engine.split_range(range, parts, self.read_at())
+    }
+
+    /// About how many bytes the newest versions of a range take.
+    pub fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
+        self.engine.approximate_bytes(range, self.read_at())
+    }
+
     fn read_at(&self) -> ReadAt<'_> {
         ReadAt {
             ts: self.ts,

@@ -82,12 +82,6 @@ impl Store {
         self.engine.checks_late()
     }
 
-    /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel scans. Small
-    /// ranges stay whole.
-    pub fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
-        self.engine.split_range(range, parts)
-    }
-
     /// Has regions begin at `keys`, and has the new ones spread over the stores; waits for that as long as `patience`
     /// says. An engine that keeps all keys in one place does nothing, and says so.
     ///
@@ -112,11 +106,6 @@ impl Store {
             return Ok(Vec::new());
         }
         self.engine.regions(range, interrupt)
-    }
-
-    /// About how many bytes the newest versions of a range take.
-    pub fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
-        self.engine.approximate_bytes(range)
     }
 
     /// Removes every version in `range` for good, without passing through a transaction (DROP, TRUNCATE). The caller

@@ -177,15 +177,22 @@ impl Session {
     }
 
     fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Bound> {
-        let catalog = &self.shared.catalog;
-        let row_estimate = |table: i64| catalog.row_estimate(table);
+        let row_estimate = |table: i64| self.row_estimate(table);
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
-        planner::bind(
+        let bound = planner::bind(
             parsed,
             &self.bind_env(schema, params, &row_estimate, &system_variable),
         )
-        .map_err(|error| self.hide_database(error))
+        .map_err(|error| self.hide_database(error))?;
+        // Nobody keeps a plan whose estimates were cut short.
+        let interrupted = self.process.interrupt.check();
+        interrupted.map_err(|error| self.interruption(error.into()))?;
+        Ok(bound)
+    }
+
+    pub(crate) fn row_estimate(&self, table: i64) -> u64 {
+        self.shared.catalog.row_estimate(table, &self.process.interrupt)
     }
 
     fn bind_env<'a>(

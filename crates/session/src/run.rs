@@ -301,7 +301,6 @@ impl Session {
     ) -> Result<()> {
         self.shared.statistics.analytical.fetch_add(1, Ordering::Relaxed);
         let source = analytics::Source {
-            store: self.shared.store.clone(),
             snapshot: snapshot.interruptible(self.process.interrupt.clone()),
             limits: analytics::Limits {
                 memory_bytes: self.settings.memory_limit_bytes,

@@ -301,8 +301,7 @@ impl Session {
         if explained.analyze {
             return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
         }
-        let (columns, rows) =
-            planner::explain::explain(explained, &|table| self.shared.catalog.row_estimate(table))?;
+        let (columns, rows) = planner::explain::explain(explained, &|table| self.row_estimate(table))?;
         Ok(Listing { columns, rows })
     }
 }

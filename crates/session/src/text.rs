@@ -85,6 +85,8 @@ impl Session {
         parsed: &Parsed,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
+        // That of the statement before is over.
+        self.start_deadline(None);
         if !shows_diagnostics(&parsed.statement) {
             self.begin_statement();
         }

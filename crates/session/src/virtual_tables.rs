@@ -1,10 +1,13 @@
 //! Rows of the tables the server makes up: `information_schema` from the catalog, and what only the server knows:
 //! processes, variables, status.
 
+use std::sync::Arc;
+
 use arrow::record_batch::RecordBatch;
 use catalog::information_schema::{self, ProcessRow, Surroundings};
 use executor::VirtualTables;
 use functions::{EvalContext, TimeZone};
+use kv::Interrupt;
 use types::Result;
 
 use crate::session::Session;
@@ -72,5 +75,9 @@ impl Surroundings for Around<'_> {
 
     fn time_zone(&self) -> TimeZone {
         self.session.settings.time_zone
+    }
+
+    fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.session.process.interrupt
     }
 }

@@ -54,7 +54,7 @@ pub fn table(
     let schema = schema_of(types.into_iter().chain(position));
     let range = catalog::layout::table_range(&scan.table);
     let pieces = source
-        .store
+        .snapshot
         .split_range(&range, partitions() * PIECES_PER_PARTITION)?;
     let shared = Arc::new(Shared {
         scan: scan.clone(),

@@ -46,7 +46,8 @@ pub(super) fn statistics(ctx: &Context) -> Vec<Row> {
         let column = table.columns.get(part.column)?;
         // All parts of a unique index tell rows apart; of anything else nothing is known.
         let cardinality = if index.unique && sequence as usize == index.parts.len() {
-            i64::try_from(ctx.catalog.row_estimate(table.id)).map_or(Value::Null, signed)
+            i64::try_from(ctx.catalog.row_estimate(table.id, ctx.surroundings.interrupt()))
+                .map_or(Value::Null, signed)
         } else {
             Value::Null
         };

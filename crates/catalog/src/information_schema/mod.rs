@@ -16,8 +16,11 @@ mod privileges;
 pub mod server;
 mod tables;
 
+use std::sync::Arc;
+
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use functions::TimeZone;
+use kv::Interrupt;
 use serde::{Deserialize, Serialize};
 use types::array::ColumnBuilder;
 use types::temporal::DateTime;
@@ -60,6 +63,8 @@ pub trait Surroundings {
     /// Whether the account may see all accounts, not only itself.
     fn may_see_accounts(&self) -> bool;
     fn time_zone(&self) -> TimeZone;
+    /// Ends the statement that asks.
+    fn interrupt(&self) -> &Arc<Interrupt>;
 }
 
 /// What row makers work with.

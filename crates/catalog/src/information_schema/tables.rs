@@ -117,9 +117,10 @@ struct Sizes {
 
 impl Sizes {
     fn of(ctx: &Context, table: &Table) -> Self {
-        let (data_bytes, index_bytes) = ctx.catalog.size_estimate(table.id);
+        let interrupt = ctx.surroundings.interrupt();
+        let (data_bytes, index_bytes) = ctx.catalog.size_estimate(table.id, interrupt);
         Self {
-            rows: ctx.catalog.row_estimate(table.id),
+            rows: ctx.catalog.row_estimate(table.id, interrupt),
             data_bytes,
             index_bytes,
         }

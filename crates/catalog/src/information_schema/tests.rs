@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::Array;
 use functions::TimeZone;
+use kv::Interrupt;
 use types::{Collation, SqlType, TypeKind};
 
 use super::columns::column_key;
@@ -12,7 +13,7 @@ use crate::Catalog;
 use crate::model::{Column, Default};
 use crate::test_support::*;
 
-struct Server;
+struct Server(Arc<Interrupt>);
 
 impl Surroundings for Server {
     fn processes(&self) -> Vec<ProcessRow> {
@@ -41,6 +42,9 @@ impl Surroundings for Server {
     }
     fn time_zone(&self) -> TimeZone {
         TimeZone::UTC
+    }
+    fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.0
     }
 }
 
@@ -91,7 +95,7 @@ fn made() -> Arc<Catalog> {
 fn of(catalog: &Catalog, database: &str, table: &str) -> Vec<Vec<String>> {
     let schema = catalog.schema();
     let table = schema.require_table(database, table).unwrap();
-    super::rows(catalog, table, &Server)
+    super::rows(catalog, table, &Server(Interrupt::new()))
         .unwrap()
         .iter()
         .map(|row| {
@@ -119,7 +123,7 @@ fn every_virtual_table_makes_batches_of_its_columns() {
     let schema = catalog.schema();
     for database in schema.databases.values().filter(|d| d.is_system()) {
         for table in database.tables.values() {
-            for batch in batches(&catalog, table, &Server).unwrap() {
+            for batch in batches(&catalog, table, &Server(Interrupt::new())).unwrap() {
                 assert_eq!(batch.num_columns(), table.columns.len(), "{}", table.name);
                 for (column, array) in table.columns.iter().zip(batch.columns()) {
                     assert_eq!(array.data_type(), &column.ty.arrow_type());

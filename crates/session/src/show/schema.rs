@@ -117,7 +117,7 @@ impl Session {
             text("InnoDB"),
             Value::Int(10),
             text("Dynamic"),
-            Value::UInt(self.shared.catalog.row_estimate(table.id)),
+            Value::UInt(self.row_estimate(table.id)),
             Value::UInt(0),
             Value::UInt(0),
             Value::UInt(0),
@@ -189,7 +189,7 @@ impl Session {
             ("Visible", text_type(3)),
             ("Expression", text_type(256)),
         ]);
-        let rows = self.shared.catalog.row_estimate(table.id);
+        let rows = self.row_estimate(table.id);
         for index in keys::all_indexes(&table) {
             index_rows(&table, &index, rows, &mut listing);
         }
