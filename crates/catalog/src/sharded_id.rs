@@ -57,12 +57,13 @@ impl AutoRandom {
     }
 
     pub fn layout(self, unsigned: bool) -> IdLayout {
+        let shard_bits = self.shard_bits.min(SHARD_BITS_MAX);
         IdLayout {
-            shard_bits: self.shard_bits,
+            shard_bits,
             sequence_bits: self
                 .range_bits
                 .saturating_sub(u8::from(!unsigned))
-                .saturating_sub(self.shard_bits),
+                .saturating_sub(shard_bits),
         }
     }
 }
