@@ -104,6 +104,21 @@ fn a_killed_statement_stops_splitting() {
 }
 
 #[test]
+fn a_killed_statement_does_not_wait_for_pd() {
+    let stand_in = StandIn::start(&["-stores", "1"]);
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1"))]);
+    let interrupt = Interrupt::new();
+    interrupt.raise();
+    stand_in.tell("/pd/slow?ms=60000");
+    let all = KeyRange::all();
+    assert_eq!(store.regions(&all, Some(&interrupt)), Err(Error::Interrupted));
+    let latest = store.latest().interruptible(interrupt);
+    assert_eq!(latest.approximate_bytes(&all), Err(Error::Interrupted));
+    assert_eq!(latest.split_range(&all, 4), Err(Error::Interrupted));
+}
+
+#[test]
 fn a_keyspace_shows_its_own_keys() {
     let stand_in = StandIn::start(&["-stores", "1", "-keyspaces", "shop"]);
     let store = kv_tikv::open(kv_tikv::TikvOptions {
