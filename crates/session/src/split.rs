@@ -3,7 +3,6 @@
 //! Source: TiDB's documentation of both. Where the store keeps all keys in one place, nothing is split, and a note says so.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use catalog::definition::TableName;
 use catalog::model::Table;
@@ -23,7 +22,7 @@ impl Session {
         index: Option<&str>,
         points: &SplitPoints<Expr>,
     ) -> Result<Listing> {
-        let table = self.changeable_table(name)?;
+        let table = self.stored_table(name)?;
         let eval = self.eval_context(self.command_params.clone(), functions::Strictness::Error);
         let splitting = Splitting::new(&table, index)?;
         let values = Values {
@@ -68,7 +67,7 @@ impl Session {
     }
 
     /// A table whose rows are in the store.
-    fn changeable_table(&self, name: &TableName) -> Result<Arc<Table>> {
+    fn stored_table(&self, name: &TableName) -> Result<Arc<Table>> {
         let table = self.table(name)?;
         if table.is_virtual() {
             return Err(crate::errors::database_access(
@@ -81,7 +80,7 @@ impl Session {
 
     /// SHOW TABLE ... REGIONS.
     pub(crate) fn show_regions(&self, name: &TableName, index: Option<&str>) -> Result<Listing> {
-        let table = self.changeable_table(name)?;
+        let table = self.stored_table(name)?;
         let range = keys_of(&table, index)?;
         let number = SqlType::BIGINT;
         let mut listing = Listing::new(&[
@@ -147,14 +146,5 @@ impl Values<'_> {
             )?);
         }
         Ok(values)
-    }
-}
-
-/// How long SPLIT TABLE waits: `tidb_wait_split_region_timeout`, unless `tidb_wait_split_region_finish` is off.
-pub(crate) fn wait(finish: bool, timeout_s: u64) -> Duration {
-    if finish {
-        Duration::from_secs(timeout_s)
-    } else {
-        Duration::ZERO
     }
 }

@@ -119,10 +119,10 @@ impl Settings {
                 "analytical" => Some(Route::Analytical),
                 _ => None,
             },
-            split_wait: crate::split::wait(
-                on("tidb_wait_split_region_finish"),
-                integer("tidb_wait_split_region_timeout"),
-            ),
+            split_wait: match on("tidb_wait_split_region_finish") {
+                true => seconds("tidb_wait_split_region_timeout"),
+                false => Duration::ZERO,
+            },
             safe_updates: on("sql_safe_updates"),
             select_limit: integer("sql_select_limit"),
             notes: on("sql_notes"),
