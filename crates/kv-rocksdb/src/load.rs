@@ -51,6 +51,7 @@ impl RocksStorage {
             iterator.next();
         }
         iterator.status().map_err(|error| from_rocksdb(&error))?;
+        page.shrink_to_fit();
         let part = Part {
             page: Arc::new(page),
             start: start.to_vec(),

@@ -123,6 +123,12 @@ impl Page {
         Some(slot)
     }
 
+    /// Gives back what was allocated ahead: what is kept is counted by what it holds.
+    pub fn shrink_to_fit(&mut self) {
+        self.slots.shrink_to_fit();
+        self.heap.shrink_to_fit();
+    }
+
     /// Appends an entry behind all others. False: no page can hold it.
     #[must_use]
     pub fn push(&mut self, key: &[u8], stored: &[u8]) -> bool {
