@@ -31,6 +31,7 @@ func main() {
 	flag.StringVar(&certificate, "cert", "", "the certificate to serve TLS with")
 	flag.StringVar(&key, "key", "", "its key")
 	flag.BoolVar(&s.LogCalls, "v", false, "log every call")
+	flag.BoolVar(&s.OldPD, "old-pd", false, "hold garbage collection back as PD up to 8.5 does")
 	watchInput := flag.Bool("watch-stdin", false, "stop when standard input is closed")
 	flag.Parse()
 	if flag.NArg() > 0 {

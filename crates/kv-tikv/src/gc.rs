@@ -16,9 +16,6 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The name under which the collector itself speaks to PD; PD makes sure that there is one.
-const COLLECTOR_SERVICE: &str = "gc_worker";
-
 /// A node is believed for so many intervals.
 const HOLD_INTERVALS: u32 = 5;
 
@@ -107,21 +104,27 @@ fn oldest_read(shared: &Shared, now: Timestamp) -> Timestamp {
     told
 }
 
-/// Tells PD what this node still reads. The answer is what some node still reads.
+/// Tells PD what this node still reads. The answer is what nobody reads below.
 fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
     let _one_at_a_time = shared.gc.telling.lock();
-    let told_at = Instant::now();
-    let oldest = oldest_read(shared, now);
     let ttl_s = i64::try_from(shared.gc.hold_ttl.as_secs().max(1)).unwrap_or(i64::MAX);
-    let deadline = told_at + shared.cluster.options.operation_timeout;
-    let answer = shared
-        .cluster
-        .pd
-        .hold_gc(&shared.gc.service, ttl_s, oldest, deadline)?;
-    if shared.cluster.options.background {
-        *shared.gc.held_until.lock() = Some(told_at + shared.gc.hold_ttl);
+    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
+    loop {
+        let told_at = Instant::now();
+        let oldest = oldest_read(shared, now);
+        let answer = shared
+            .cluster
+            .pd
+            .hold_gc(&shared.gc.service, ttl_s, oldest, deadline)?;
+        if answer <= oldest {
+            if shared.cluster.options.background {
+                *shared.gc.held_until.lock() = Some(told_at + shared.gc.hold_ttl);
+            }
+            return Ok(answer);
+        }
+        // It may have been collected, before this node came or while it was cut off: whoever reads it here is refused.
+        shared.gc.told.fetch_max(answer, Ordering::SeqCst);
     }
-    Ok(answer)
 }
 
 /// Tells PD that this node reads nothing any more.
@@ -136,16 +139,25 @@ pub fn release_hold(shared: &Shared) {
 pub fn collect(shared: &Shared) -> Result<GcReport> {
     let _one_at_a_time = shared.gc.collecting.lock();
     let now = shared.timestamp(None)?;
-    let wanted = wanted(shared, now);
-    hold(shared, now)?;
     let pd = &shared.cluster.pd;
-    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
-    let oldest = pd.hold_gc(COLLECTOR_SERVICE, i64::MAX, wanted, deadline)?;
+    let deadline = || Instant::now() + shared.cluster.options.operation_timeout;
+    let collectable = loop {
+        // What others may have collected is not kept by keeping it here.
+        let wanted = wanted(shared, now).max(hold(shared, now)?);
+        if let Some(oldest) = pd.advance_gc(wanted, deadline())? {
+            break wanted.min(oldest);
+        }
+    };
     // Whoever pins from here on is refused below it, and whoever has pinned counts.
-    let safe_point = shared.pins.advance(wanted.min(oldest));
+    let safe_point = shared.pins.advance(collectable);
+    if safe_point <= pd.gc_safe_point(deadline())? {
+        return Ok(GcReport {
+            safe_point,
+            removed: None,
+        });
+    }
     let resolved = shared.cluster.resolve_old_locks(safe_point)?;
-    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
-    pd.set_gc_safe_point(safe_point, deadline)?;
+    pd.set_gc_safe_point(safe_point, deadline())?;
     tracing::debug!(safe_point, resolved, "garbage-collection safe point");
     Ok(GcReport {
         safe_point,
@@ -214,14 +226,13 @@ fn run(stop: &Stop, shared: &Weak<Shared>, interval: Duration) {
 
 fn report_and_collect(shared: &Shared, interval: Duration) -> Result<()> {
     let now = shared.timestamp(None)?;
-    let oldest = hold(shared, now)?;
+    hold(shared, now)?;
     let deadline = Instant::now() + shared.cluster.options.operation_timeout;
     let current = shared.cluster.pd.gc_safe_point(deadline)?;
     // What others have collected cannot be read here either.
     shared.pins.advance(current);
-    let reachable = wanted(shared, now).min(oldest);
-    let is_due =
-        timestamp_to_ms(reachable) >= timestamp_to_ms(current).saturating_add(milliseconds(interval));
+    let is_due = timestamp_to_ms(wanted(shared, now))
+        >= timestamp_to_ms(current).saturating_add(milliseconds(interval));
     if is_due {
         collect(shared)?;
     }

@@ -17,6 +17,14 @@ use std::time::{Duration, Instant};
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How a refusal begins that asking again does not change.
+const GC_REFUSAL: &str = "[PD:gc:";
+/// PD 9 refuses what older ones leave undone in silence: to move back what the collector asks for.
+const GOES_BACK: &str = "ErrDecreasingTxnSafePoint";
+
+/// Whose name the collector speaks in to PD, which makes sure that there is one.
+const COLLECTOR_SERVICE: &str = "gc_worker";
+
 /// A region as PD knows it, with decoded bounds.
 #[derive(Debug, Clone)]
 pub struct RegionInfo {
@@ -178,8 +186,9 @@ impl PdClient {
         Ok(self.ask(question, deadline.into())?.new_safe_point)
     }
 
-    /// Holds garbage collection back at `safe_point` for `ttl_s` seconds (0: no longer) in the name of `service`.
-    /// The answer is where the one who holds it back most has it.
+    /// Holds garbage collection back at `safe_point` for `ttl_s` seconds (0: no longer) in the name of `service`. The
+    /// answer is below what may be read: what the one who holds it back most reads, or (PD 9) what the collector may
+    /// collect. If it is above `safe_point`, nothing is held back: it is too late.
     pub fn hold_gc(
         &self,
         service: &str,
@@ -194,6 +203,15 @@ impl PdClient {
             ..Default::default()
         };
         Ok(self.ask(question, deadline.into())?.min_safe_point)
+    }
+
+    /// Asks how far, up to `wanted`, garbage may be collected: whoever would read below is refused from now on. `None`:
+    /// another collector has asked for more.
+    pub fn advance_gc(&self, wanted: Timestamp, deadline: Instant) -> Result<Option<Timestamp>> {
+        match self.hold_gc(COLLECTOR_SERVICE, i64::MAX, wanted, deadline) {
+            Err(Error::Unavailable(reason)) if reason.contains(GOES_BACK) => Ok(None),
+            answer => answer.map(Some),
+        }
     }
 
     pub fn keyspace(&self, name: &str, deadline: Instant) -> Result<KeyspaceMeta> {
@@ -235,6 +253,9 @@ impl PdClient {
                     }
                     _ => return Ok(answer),
                 },
+                Err(Error::Unavailable(reason)) if reason.contains(GC_REFUSAL) => {
+                    return Err(Error::Unavailable(format!("PD {}: {reason}", Q::PATH)));
+                }
                 Err(Error::Unavailable(reason)) => failed(&reason),
                 Err(error) => return Err(error),
             };

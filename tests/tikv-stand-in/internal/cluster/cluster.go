@@ -26,6 +26,7 @@ type Settings struct {
 	Limits    mvcc.Limits
 	TLS       *tls.Config // nil for plain connections
 	LogCalls  bool
+	OldPD     bool // PD up to 8.5
 }
 
 // Cluster runs until Stop.
@@ -44,7 +45,7 @@ func Start(s Settings) (*Cluster, error) {
 	}
 	c := &Cluster{failed: make(chan error, 1)}
 	c.Faults, c.Data, c.Clock = &faults.Faults{}, mvcc.New(s.Limits), &clock.Clock{}
-	options := service.Options{Faults: c.Faults, TLS: s.TLS, LogCalls: s.LogCalls}
+	options := service.Options{Faults: c.Faults, TLS: s.TLS, LogCalls: s.LogCalls, OldPD: s.OldPD}
 
 	if err := c.startStores(s, options); err != nil {
 		return nil, err

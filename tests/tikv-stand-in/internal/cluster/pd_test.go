@@ -114,11 +114,19 @@ func TestRegionsByKey(t *testing.T) {
 }
 
 func TestSafePoints(t *testing.T) {
-	b := newBed(t)
-	update := func(service string, ttl int64, safePoint uint64) *pdpb.UpdateServiceGCSafePointResponse {
-		r, err := b.pd.UpdateServiceGCSafePoint(b.ctx, &pdpb.UpdateServiceGCSafePointRequest{
+	t.Run("PD 9", func(t *testing.T) { testSafePoints(t, false) })
+	t.Run("PD 8.5", func(t *testing.T) { testSafePoints(t, true) })
+}
+
+func testSafePoints(t *testing.T, old bool) {
+	b := newBedOf(t, Settings{OldPD: old})
+	ask := func(service string, ttl int64, safePoint uint64) (*pdpb.UpdateServiceGCSafePointResponse, error) {
+		return b.pd.UpdateServiceGCSafePoint(b.ctx, &pdpb.UpdateServiceGCSafePointRequest{
 			Header: b.header(), ServiceId: []byte(service), TTL: ttl, SafePoint: safePoint,
 		})
+	}
+	update := func(service string, ttl int64, safePoint uint64) *pdpb.UpdateServiceGCSafePointResponse {
+		r, err := ask(service, ttl, safePoint)
 		if err != nil || r.Header.Error != nil {
 			t.Fatalf("%v %v", r, err)
 		}
@@ -131,20 +139,35 @@ func TestSafePoints(t *testing.T) {
 	if r := update("late", 1000, 20); r.MinSafePoint != 50 {
 		t.Errorf("a service that comes too late: %v", r)
 	}
-	if r := update("backup", 0, 0); r.MinSafePoint != 80 || string(r.ServiceId) != "gc_worker" {
+	update("backup", 0, 0)
+	if r := update("gc_worker", math.MaxInt64, 80); r.MinSafePoint != 80 || string(r.ServiceId) != "gc_worker" {
 		t.Errorf("after it ended: %v", r)
 	}
+	if r := update("late", 1000, 90); r.MinSafePoint != 80 {
+		t.Errorf("a service that is in time: %v", r)
+	}
+	if _, err := ask("gc_worker", math.MaxInt64, 70); (err == nil) != old {
+		t.Errorf("the collector goes back: %v", err)
+	}
+	update("late", 0, 0)
 
 	b.write("k")
 	b.write("k")
-	if _, err := b.pd.UpdateGCSafePoint(b.ctx, &pdpb.UpdateGCSafePointRequest{Header: b.header(), SafePoint: b.Clock.Now()}); err != nil {
+	collect := func(safePoint uint64) (*pdpb.UpdateGCSafePointResponse, error) {
+		return b.pd.UpdateGCSafePoint(b.ctx, &pdpb.UpdateGCSafePointRequest{Header: b.header(), SafePoint: safePoint})
+	}
+	now := b.Clock.Now()
+	if _, err := collect(now); (err == nil) != old {
+		t.Errorf("what nobody has allowed is collected: %v", err)
+	}
+	update("gc_worker", math.MaxInt64, now)
+	if _, err := collect(now); err != nil {
 		t.Fatal(err)
 	}
 	if n := b.Data.Counts().Versions; n != 1 {
 		t.Errorf("%d versions left", n)
 	}
-	back, err := b.pd.UpdateGCSafePoint(b.ctx, &pdpb.UpdateGCSafePointRequest{Header: b.header(), SafePoint: 1})
-	if err != nil || back.NewSafePoint <= 1 {
+	if back, err := collect(1); err != nil || back.NewSafePoint <= 1 {
 		t.Errorf("it went back: %v %v", back, err)
 	}
 }

@@ -30,7 +30,12 @@ type bed struct {
 const anyPort = "127.0.0.1:0"
 
 func newBed(t testing.TB, splits ...string) *bed {
-	c, err := Start(Settings{PDs: []string{anyPort, anyPort, anyPort}, Control: anyPort, Stores: 4, Splits: splits, Limits: mvcc.DefaultLimits()})
+	return newBedOf(t, Settings{Splits: splits})
+}
+
+func newBedOf(t testing.TB, s Settings) *bed {
+	s.PDs, s.Control, s.Stores, s.Limits = []string{anyPort, anyPort, anyPort}, anyPort, 4, mvcc.DefaultLimits()
+	c, err := Start(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,8 @@ type Options struct {
 	TLS *tls.Config
 	// LogCalls logs every call with its answer.
 	LogCalls bool
+	// OldPD holds garbage collection back as PD up to 8.5 does.
+	OldPD bool
 }
 
 // node is one address on which services are offered. Stopping it is what killing the process looks like from outside:

@@ -33,7 +33,7 @@ type PDGroup struct {
 
 // NewPDGroup makes a member at each address; nothing is served before Start.
 func NewPDGroup(options Options, addresses []string, cluster *placement.Cluster, clock *clock.Clock, data *mvcc.Store, keyspaces []string) (*PDGroup, error) {
-	g := &PDGroup{cluster: cluster, clock: clock, data: data, safePoints: newSafePoints(), keyspaces: newKeyspaces(keyspaces)}
+	g := &PDGroup{cluster: cluster, clock: clock, data: data, safePoints: newSafePoints(options.OldPD), keyspaces: newKeyspaces(keyspaces)}
 	for i, address := range addresses {
 		n, err := newNode(options, faults.PD, address)
 		if err != nil {

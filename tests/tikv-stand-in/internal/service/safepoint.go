@@ -7,15 +7,19 @@ import (
 	"time"
 
 	"github.com/pingcap/kvproto/pkg/pdpb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"stemdb/tests/tikv-stand-in/internal/mvcc"
 )
 
-// gcWorker is the service safe point that is always there.
+// gcWorker is the service whose safe point is the transactions' own: whoever would read below it is refused.
 const gcWorker = "gc_worker"
 
-// safePoints are the timestamps garbage is collected up to, and those up to which services allow it.
+// safePoints are the timestamps garbage is collected up to, up to which it may be, and those at which services hold it back.
 type safePoints struct {
+	old bool // PD up to 8.5
+
 	mu       sync.Mutex
 	gc       uint64
 	services map[string]serviceSafePoint
@@ -26,8 +30,8 @@ type serviceSafePoint struct {
 	expires   int64 // seconds
 }
 
-func newSafePoints() *safePoints {
-	return &safePoints{services: map[string]serviceSafePoint{gcWorker: {0, math.MaxInt64}}}
+func newSafePoints(old bool) *safePoints {
+	return &safePoints{old: old, services: map[string]serviceSafePoint{gcWorker: {0, math.MaxInt64}}}
 }
 
 // lowest returns the service that holds garbage collection back most.
@@ -43,6 +47,44 @@ func (s *safePoints) lowest(now int64) (id string, least serviceSafePoint) {
 	return id, least
 }
 
+// refused is how PD 9 refuses: the gRPC call fails, with its error's name in the text.
+func refused(name, format string, values ...any) error {
+	return status.Errorf(codes.Unknown, "[PD:gc:"+name+"]"+format, values...)
+}
+
+// ask is UpdateServiceGCSafePoint of PD up to 8.5: the answer is the lowest of all, and who asks for less is not heard.
+func (s *safePoints) ask(name string, safePoint uint64, expires, now int64) (string, serviceSafePoint) {
+	id, least := s.lowest(now)
+	if expires > now && safePoint >= least.safePoint {
+		s.services[name] = serviceSafePoint{safePoint, expires}
+		id, least = s.lowest(now)
+	}
+	return id, least
+}
+
+// advance is what PD 9 does for the collector: as far as services allow, and never back.
+func (s *safePoints) advance(wanted uint64, now int64) (string, serviceSafePoint, error) {
+	reached := s.services[gcWorker].safePoint
+	if wanted < reached {
+		return "", serviceSafePoint{}, refused("ErrDecreasingTxnSafePoint",
+			"trying to update txn safe point to a smaller value, current value: %d, given: %d", reached, wanted)
+	}
+	s.services[gcWorker] = serviceSafePoint{wanted, math.MaxInt64}
+	id, least := s.lowest(now)
+	least.safePoint = max(least.safePoint, reached)
+	s.services[gcWorker] = serviceSafePoint{least.safePoint, math.MaxInt64}
+	return id, least, nil
+}
+
+// hold is what PD 9 does for the others: the answer is the collector's safe point, and who asks for less is not heard.
+func (s *safePoints) hold(name string, safePoint uint64, expires, now int64) (string, serviceSafePoint) {
+	reached := s.services[gcWorker]
+	if expires > now && safePoint >= reached.safePoint {
+		s.services[name] = serviceSafePoint{safePoint, expires}
+	}
+	return gcWorker, reached
+}
+
 func (p *PD) GetGCSafePoint(ctx context.Context, r *pdpb.GetGCSafePointRequest) (*pdpb.GetGCSafePointResponse, error) {
 	err := p.admit(ctx, "GetGCSafePoint", r.Header)
 	p.safePoints.mu.Lock()
@@ -56,17 +98,21 @@ func (p *PD) UpdateGCSafePoint(ctx context.Context, r *pdpb.UpdateGCSafePointReq
 	if err := p.admit(ctx, "UpdateGCSafePoint", r.Header); err != nil {
 		return nil, err
 	}
-	p.safePoints.mu.Lock()
-	defer p.safePoints.mu.Unlock()
-	if r.SafePoint > p.safePoints.gc {
-		p.safePoints.gc = r.SafePoint
+	s := p.safePoints
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if allowed := s.services[gcWorker].safePoint; !s.old && r.SafePoint > allowed {
+		return nil, refused("ErrGCSafePointExceedsTxnSafePoint", "old GC safe point: %d, target: %d, txn safe point: %d",
+			s.gc, r.SafePoint, allowed)
+	}
+	if r.SafePoint > s.gc {
+		s.gc = r.SafePoint
 		p.data.CollectGarbage(mvcc.Range{}, r.SafePoint)
 	}
-	return &pdpb.UpdateGCSafePointResponse{Header: p.header(), NewSafePoint: p.safePoints.gc}, nil
+	return &pdpb.UpdateGCSafePointResponse{Header: p.header(), NewSafePoint: s.gc}, nil
 }
 
-// UpdateServiceGCSafePoint sets or, with a TTL of 0 or less, ends what one service allows. It answers with the lowest of all;
-// a service that asks for less than that is not heard.
+// UpdateServiceGCSafePoint sets or, with a TTL of 0 or less, ends what one service allows.
 func (p *PD) UpdateServiceGCSafePoint(ctx context.Context, r *pdpb.UpdateServiceGCSafePointRequest) (*pdpb.UpdateServiceGCSafePointResponse, error) {
 	if err := p.admit(ctx, "UpdateServiceGCSafePoint", r.Header); err != nil {
 		return nil, err
@@ -82,14 +128,23 @@ func (p *PD) UpdateServiceGCSafePoint(ctx context.Context, r *pdpb.UpdateService
 	if r.TTL <= 0 {
 		delete(s.services, name)
 	}
-	id, least := s.lowest(now)
-	if r.TTL > 0 && r.SafePoint >= least.safePoint {
-		expires := int64(math.MaxInt64)
-		if r.TTL < math.MaxInt64-now {
-			expires = now + r.TTL
-		}
-		s.services[name] = serviceSafePoint{r.SafePoint, expires}
-		id, least = s.lowest(now)
+	expires := int64(math.MaxInt64)
+	if r.TTL < math.MaxInt64-now {
+		expires = now + r.TTL
+	}
+	var id string
+	var least serviceSafePoint
+	var err error
+	switch {
+	case s.old:
+		id, least = s.ask(name, r.SafePoint, expires, now)
+	case name == gcWorker:
+		id, least, err = s.advance(r.SafePoint, now)
+	default:
+		id, least = s.hold(name, r.SafePoint, expires, now)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return &pdpb.UpdateServiceGCSafePointResponse{
 		Header: p.header(), ServiceId: []byte(id), TTL: least.expires - now, MinSafePoint: least.safePoint,
