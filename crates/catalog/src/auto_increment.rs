@@ -160,7 +160,16 @@ impl Catalog {
         if lease.next > 0 {
             return Ok(lease.next);
         }
-        let stored = read_counter(&self.store().latest(), &counter.key)?;
+        self.first_unleased_id(table)
+    }
+
+    /// The first AUTO_INCREMENT value, or sequence number of AUTO_RANDOM, that no node has leased: all that were ever given,
+    /// or brought along by rows, are smaller.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn first_unleased_id(&self, table: &Table) -> Result<u64> {
+        let stored = read_counter(&self.store().latest(), &Kind::AutoIncrement.key(table.id))?;
         Ok(stored.unwrap_or(table.auto_increment_start).max(1))
     }
 

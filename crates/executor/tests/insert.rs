@@ -2,6 +2,7 @@
 
 mod support;
 
+use kv::Store;
 use support::Db;
 use types::Value;
 
@@ -326,6 +327,71 @@ fn auto_increment() {
     db.check("a2");
 }
 
+/// Two servers on one store; the first has made the tables, and neither sees to more.
+fn two_nodes(tables: &str) -> [Db; 2] {
+    let store = Store::memory();
+    let first = Db::node(&store);
+    first.conn().exec("create database d");
+    first.conn().exec_all(tables);
+    [first, Db::node(&store)]
+}
+
+/// A client of another server has given them by hand, out of the range that this one has leased.
+#[test]
+fn generated_ids_that_are_taken_are_skipped() {
+    let [other, own] = two_nodes("create table t (id bigint auto_increment primary key, u int, unique (u))");
+    let (mut other, mut c) = (other.conn(), own.conn());
+    assert_eq!(c.exec("insert into t (u) values (1)").generated_id, Some(1));
+    other.exec("insert into t values (2, 20), (3, 30), (5, 50), (8, 80)");
+    let done = c.exec("insert into t (u) values (2)");
+    assert_eq!(
+        (done.generated_id, done.ok_insert_id, done.affected),
+        (Some(4), 4, 1)
+    );
+    // A statement's ids come in a block; what replaces one of them comes from behind it.
+    let done = c.exec("insert into t (u) values (3), (4)");
+    assert_eq!((done.generated_id, done.affected), (Some(7), 2));
+    assert_eq!(
+        c.rows("select id from t where u in (3, 4) order by u"),
+        ["7", "6"]
+    );
+    // The other's rows are no duplicates of what had to be given another id.
+    let done = c.exec("insert ignore into t (u) values (5)");
+    assert_eq!((done.generated_id, done.duplicates), (Some(9), 0));
+    other.exec("insert into t values (10, 100), (12, 120)");
+    assert_eq!(c.counts("replace into t (u) values (6)"), [1, 1, 1, 0]);
+    let done = c.exec("insert into t (u) values (7) on duplicate key update u = 1000");
+    assert_eq!((done.generated_id, done.duplicates), (Some(13), 0));
+    assert_eq!(
+        c.rows("select id, u from t where id in (10, 11, 12, 13) order by id"),
+        ["10 100", "11 6", "12 120", "13 7"]
+    );
+    // Ids of one's own, and other unique keys, are told as ever.
+    assert_eq!(
+        c.error("insert into t values (2, 9)"),
+        "1062 Duplicate entry '2' for key 't.PRIMARY'"
+    );
+    assert_eq!(
+        c.error("insert into t (u) values (20)"),
+        "1062 Duplicate entry '20' for key 't.u'"
+    );
+    own.check("t");
+}
+
+/// As InnoDB, which gives it again and again.
+#[test]
+fn the_last_id_there_is_is_not_skipped() {
+    let [other, own] = two_nodes("create table t (id tinyint auto_increment primary key)");
+    let (mut other, mut c) = (other.conn(), own.conn());
+    c.exec("insert into t values ()");
+    other.exec("insert into t values (126), (127)");
+    c.exec("insert into t values (125)");
+    assert_eq!(
+        c.error("insert into t values ()"),
+        "1062 Duplicate entry '127' for key 't.PRIMARY'"
+    );
+}
+
 #[test]
 fn insert_select_does_not_see_its_own_rows() {
     let db = Db::with(
@@ -424,6 +490,18 @@ fn auto_random_spreads_transactions_and_keeps_their_rows_together() {
     let (sequences, _) = sequences_and_shards(&ids(&mut c));
     assert_eq!(sequences[40..], [1000, 1001]);
     db.check("t");
+}
+
+#[test]
+fn auto_random_takes_the_ids_of_all_servers_into_account() {
+    let [other, own] = two_nodes("create table t (id bigint auto_increment primary key)");
+    own.conn().exec("insert into t values ()");
+    other.conn().exec("insert into t values (300000000000000000)");
+    assert_eq!(
+        own.conn()
+            .error("alter table t modify column id bigint auto_random(5)"),
+        "8216 Invalid auto random: max allowed auto_random shard bits is 4, but got 5 on column `id`"
+    );
 }
 
 #[test]

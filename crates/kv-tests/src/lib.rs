@@ -5,8 +5,8 @@
 //! empty subject.
 //!
 //! Cases are grouped by promise: [`snapshots`], [`own_writes`], [`locks`], [`deadlocks`], [`optimistic`], [`absent`],
-//! [`fences`], [`concurrency`], [`garbage`], [`ranges`], [`limits`], [`durability`], and [`model`], which compares random
-//! histories with a map of versions.
+//! [`guarded`], [`fences`], [`concurrency`], [`garbage`], [`ranges`], [`limits`], [`durability`], and [`model`], which
+//! compares random histories with a map of versions.
 //!
 //! Cases panic where the contract is broken; this crate is a test although it is a library.
 
@@ -18,6 +18,7 @@ pub mod deadlocks;
 pub mod durability;
 pub mod fences;
 pub mod garbage;
+pub mod guarded;
 pub mod limits;
 pub mod locks;
 pub mod model;
@@ -102,6 +103,9 @@ macro_rules! for_each_case {
             absent::of_many_inserts_one_wins;
             absent::a_locked_key_is_waited_for;
             absent::locks_taken_later_do_not_hide_it;
+            guarded::writes_are_part_of_the_transaction;
+            guarded::a_conflict_shows_at_the_guard;
+            guarded::entries_follow_their_rows;
             fences::refuse_what_comes_behind_them;
             fences::refuse_optimistic_commits_too;
             fences::let_pass_what_comes_before_them;

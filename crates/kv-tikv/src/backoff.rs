@@ -33,6 +33,8 @@ pub struct Backoff<'a> {
     hurries: u32,
     /// Requests without an answer.
     pub failures: u32,
+    /// What the last pause was for, as the error that it would have been with no time left.
+    met: Option<Error>,
 }
 
 impl<'a> Backoff<'a> {
@@ -47,6 +49,7 @@ impl<'a> Backoff<'a> {
             pauses: 0,
             hurries: 0,
             failures: 0,
+            met: None,
         }
     }
 
@@ -100,13 +103,24 @@ impl<'a> Backoff<'a> {
         self.pauses += 1;
         let pause = shortest.max(longest / 2 + jitter(longest / 2));
         let now = Instant::now();
+        let error = Error::ClusterTimeout {
+            part,
+            reason: reason.to_string(),
+        };
         if now >= self.deadline {
-            return Err(Error::ClusterTimeout {
-                part,
-                reason: reason.to_string(),
-            });
+            return Err(error);
         }
+        self.met = Some(error);
         self.sleep_until((now + pause).min(self.deadline))
+    }
+
+    /// What to say where PD, asked for the way, did not answer in the time that was left: what has taken the time before,
+    /// if anything has.
+    pub fn blame(&self, error: Error) -> Error {
+        match (&self.met, error) {
+            (Some(met), Error::ClusterTimeout { .. }) => met.clone(),
+            (_, error) => error,
+        }
     }
 
     fn sleep_until(&self, end: Instant) -> Result<()> {
@@ -151,6 +165,12 @@ mod tests {
             reason: "why".into(),
         };
         assert_eq!(error, expected);
+        let at_pd = Error::ClusterTimeout {
+            part: Part::Oracle,
+            reason: "no answer in time".into(),
+        };
+        assert_eq!(backoff.blame(at_pd.clone()), expected);
+        assert_eq!(Backoff::new(Duration::ZERO, None).blame(at_pd.clone()), at_pd);
         assert!((2..30).contains(&pauses), "{pauses}");
         let interrupt = Interrupt::new();
         interrupt.raise();

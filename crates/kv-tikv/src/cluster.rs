@@ -142,12 +142,13 @@ impl Cluster {
             if let Some(region) = self.regions.find(key) {
                 return Ok(region);
             }
-            let found = self.pd.regions(key, &[], REGIONS_AHEAD, backoff.until())?;
-            self.learn(found);
+            let found = self.pd.regions(key, &[], REGIONS_AHEAD, backoff.until());
+            self.learn(found.map_err(|error| backoff.blame(error))?);
             if let Some(region) = self.regions.find(key) {
                 return Ok(region);
             }
-            if let Some(found) = self.pd.region(key, backoff.until())? {
+            let found = self.pd.region(key, backoff.until());
+            if let Some(found) = found.map_err(|error| backoff.blame(error))? {
                 self.learn(vec![found]);
             }
             if self.regions.find(key).is_none() {
@@ -175,8 +176,8 @@ impl Cluster {
                 None => return Err(Error::Internal("a region below the empty key".into())),
             }
             self.region(&below, backoff)?;
-            let found = self.pd.regions(&below, end, REGIONS_AHEAD, backoff.until())?;
-            self.learn(found);
+            let found = self.pd.regions(&below, end, REGIONS_AHEAD, backoff.until());
+            self.learn(found.map_err(|error| backoff.blame(error))?);
             if self.regions.find_below(end).is_none() {
                 backoff.pause(Part::Region, &"PD knows none for a key")?;
             }
@@ -214,9 +215,12 @@ impl Cluster {
         let until = until.into();
         self.fill(command.context_mut(), &region);
         self.counters.requests.fetch_add(1, Ordering::Relaxed);
-        let pending = match self.stores.get(region.leader.store_id, &self.pd, until)? {
-            Some(store) => self.stores.submit(&store, encode(&command)),
-            None => Err(CallError::Unsent(format!("no store {}", region.leader.store_id))),
+        let pending = match self.stores.get(region.leader.store_id, &self.pd, until) {
+            Ok(Some(store)) => self.stores.submit(&store, encode(&command)),
+            Ok(None) => Err(CallError::Unsent(format!("no store {}", region.leader.store_id))),
+            // One request's time, not the operation's: PD may say later where the store is.
+            Err(error @ Error::ClusterTimeout { .. }) => Err(CallError::Unsent(error.to_string())),
+            Err(error) => return Err(error),
         };
         Ok(Sent {
             region,

@@ -11,6 +11,7 @@ use crate::fan_out::{Batch, Group, Item};
 use crate::keeper::{Keeper, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
 use crate::resolve::{Fate, locks_of};
+use crate::sharing::SharedLocks;
 use bytes::Bytes;
 use kv::{Error, Fence, Interrupt, Part, Result, Timestamp};
 use std::cell::{Cell, RefCell};
@@ -29,7 +30,7 @@ pub enum Change {
     /// A put that fails where the key is there.
     Insert(Bytes),
     Delete,
-    /// Nothing: it is the primary and was only locked, and others point to it.
+    /// Nothing: it was only locked.
     Lock,
 }
 
@@ -71,6 +72,8 @@ pub struct Commit<'a> {
     pub min_commit_ts: Timestamp,
     /// The commit must not come behind it.
     pub fence: Option<&'a Fence>,
+    /// What the writes may rest on, beside the transaction's own locks.
+    pub shared_locks: &'a SharedLocks<'a>,
     pub interrupt: &'a Interrupt,
     /// How long to wait for locks of others; `None`: not at all.
     pub lock_deadline: Option<Instant>,
@@ -98,7 +101,9 @@ impl Commit<'_> {
             Ok(groups) => groups,
             Err(error) => return Ok(Ended::Failed(error)),
         };
-        if let [_] = groups.as_slice()
+        // A store that commits by itself looks at nothing else.
+        if self.shared_locks.is_empty()
+            && let [_] = groups.as_slice()
             && let Some(ended) = self.one_phase(groups, &mut backoff)?
         {
             return Ok(ended);
@@ -248,7 +253,8 @@ impl Commit<'_> {
     /// What to do about key errors of a prewrite: try again, or end.
     fn prewrite_refused(&self, errors: &[KeyError], backoff: &mut Backoff) -> Result<(), Ended> {
         let locks = locks_of(errors, self.start_ts).map_err(|error| match error {
-            Error::WriteConflict { .. } => Ended::InTheWay(error),
+            // The latter: who met one of its keys and no primary has taken it for dead.
+            Error::WriteConflict { .. } | Error::Deadlock => Ended::InTheWay(error),
             error => Ended::Failed(error),
         })?;
         let alive = self
@@ -323,10 +329,12 @@ impl Commit<'_> {
     }
 
     /// A timestamp to commit at. The locks are there by now, so whoever reads later than it meets them; a commit that it
-    /// permits may be carried out whenever its message arrives.
+    /// permits may be carried out whenever its message arrives. Shared locks that are there afterwards have kept everybody
+    /// from committing before it.
     fn commit_timestamp(&self) -> Result<Timestamp> {
         let commit_ts = self.cluster.timestamp(None)?;
         self.fence.map_or(Ok(()), |fence| fence.check(commit_ts))?;
+        self.shared_locks.confirm(self.cluster)?;
         Ok(commit_ts)
     }
 
@@ -363,9 +371,8 @@ impl Commit<'_> {
                         // A reader has asked us to commit after it.
                         match self.commit_timestamp() {
                             Ok(later) => commit_ts = later,
-                            // The store has said that no earlier attempt went through.
-                            Err(error @ Error::CommitTooLate { .. }) => return Ok(Err(error)),
-                            Err(error) => return give_up(error),
+                            // The store has said that no earlier attempt went through, nor will.
+                            Err(error) => return Ok(Err(error)),
                         }
                         Ok(())
                     }

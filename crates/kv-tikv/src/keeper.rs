@@ -48,6 +48,11 @@ impl Alive {
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
+
+    /// Someone has found out in another way that it is.
+    pub fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Alive {

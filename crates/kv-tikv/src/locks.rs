@@ -141,6 +141,25 @@ impl ClusterLocks {
         &self.in_doubt
     }
 
+    /// Notes that someone else has had one of the keys meanwhile.
+    pub fn lose(&self) {
+        if let Some(alive) = &self.alive {
+            alive.lose();
+        }
+    }
+
+    /// Asks for all locks again, as of when they were taken: a store that has lost one gives it again, unless someone else
+    /// has changed the key since, or is about to.
+    pub fn again(&self, cluster: &Cluster) -> PessimisticLockRequest {
+        let request = Request {
+            wait: LockWait::NoWait,
+            interrupt: &Interrupt::default(),
+            values: false,
+            unchanged_since: Some(self.for_update_ts),
+        };
+        self.command(cluster, &self.keys, request, None)
+    }
+
     /// Locks keys (with their prefix, none twice, none locked before); what became of each that is settled is put into
     /// `got`, also if others fail.
     pub fn lock(

@@ -1,10 +1,15 @@
 //! Shared locks. The cluster knows exclusive ones only, so the sharers of one node hold one lock there together, in the
 //! name of a transaction of its own (a proxy): it keeps other nodes from writing the row while anyone here reads it
 //! FOR SHARE. Sharers on different nodes wait for each other, which is less concurrent than it could be, and right.
+//! The commit of a sharer cannot prewrite what another transaction has locked, so it asks for the proxy's lock again once
+//! its moment is chosen ([`SharedLocks::confirm`]).
 
 use crate::cluster::Cluster;
+use crate::failure::locks_lost;
+use crate::fan_out::{Batch, Item};
 use crate::keeper::Keeper;
 use crate::locks::{ClusterLocks, Got, Request};
+use crate::proto::kvrpcpb::PessimisticLockRequest;
 use kv::{Error, LockWait, Result, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -12,6 +17,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(20);
+
+/// Each is in the name of another transaction.
+const ONE_BY_ONE: Batch = Batch {
+    items_max: 1,
+    bytes_max: usize::MAX,
+    interruptible: false,
+};
 
 #[derive(Default)]
 struct State {
@@ -44,7 +56,7 @@ impl Sharing {
             }
             if state.sharers > 0 {
                 // The others have lost theirs, and will be told when they try to use it.
-                return Err(crate::failure::locks_lost());
+                return Err(locks_lost());
             }
             let locked = lock(cluster, keeper, key, request);
             match locked {
@@ -80,6 +92,68 @@ impl Sharing {
             self.proxies.lock().remove(key);
         }
         since
+    }
+}
+
+/// The keys of one transaction's shared locks.
+pub struct SharedLocks<'a> {
+    pub sharing: &'a Sharing,
+    /// With their prefix.
+    pub keys: Vec<Vec<u8>>,
+}
+
+/// One lock, to be asked for again.
+struct Again {
+    key: Vec<u8>,
+    request: PessimisticLockRequest,
+}
+
+impl Item for Again {
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+}
+
+impl SharedLocks<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Makes sure that nobody has changed any of the keys since it was locked, and that nobody will before the locks are
+    /// released: a store may have lost one (its leader died before others knew of it), which no heartbeat need have met.
+    ///
+    /// # Errors
+    /// [`Error::Deadlock`] if somebody has, or has locked it to do so.
+    pub fn confirm(&self, cluster: &Cluster) -> Result<()> {
+        let locks = self.keys.iter().map(|key| -> Result<Again> {
+            let request = self.of_proxy(key, |locks| (!locks.is_lost()).then(|| locks.again(cluster)));
+            let request = request.flatten().ok_or_else(locks_lost)?;
+            let key = key.clone();
+            Ok(Again { key, request })
+        });
+        let mut backoff = cluster.backoff(None);
+        cluster.fan_out(
+            locks.collect::<Result<_>>()?,
+            ONE_BY_ONE,
+            &mut backoff,
+            |locks: &[Again]| locks.first().map(|lock| lock.request.clone()).unwrap_or_default(),
+            |locks, answer, _| {
+                if answer.errors.is_empty() {
+                    return Ok(Vec::new());
+                }
+                for Again { key, .. } in locks {
+                    // So that nobody joins what can only fail.
+                    self.of_proxy(&key, ClusterLocks::lose);
+                }
+                Err(locks_lost())
+            },
+        )
+    }
+
+    fn of_proxy<T>(&self, key: &[u8], body: impl FnOnce(&ClusterLocks) -> T) -> Option<T> {
+        let proxy = self.sharing.proxies.lock().get(key).cloned()?;
+        let state = proxy.lock();
+        state.locks.as_ref().map(body)
     }
 }
 

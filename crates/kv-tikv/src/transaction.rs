@@ -9,6 +9,7 @@ use crate::engine::Shared;
 use crate::failure;
 use crate::locks::{ClusterLocks, Got, Request, release};
 use crate::prober::PROBE_AFTER;
+use crate::sharing::SharedLocks;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
 use kv::{
@@ -316,7 +317,7 @@ impl TikvTransaction {
         fence: Option<&Fence>,
     ) -> Result<Timestamp> {
         // In key order, so that commits do not deadlock with one another.
-        for (key, _) in writes.iter() {
+        for key in writes.unguarded() {
             if !self.lock_here(key, options)? {
                 return Err(Error::LockNotAvailable);
             }
@@ -325,23 +326,23 @@ impl TikvTransaction {
             LockWait::Timeout(timeout) => Instant::now().checked_add(timeout),
             _ => None,
         };
-        let states = |wanted: InCluster| {
-            let is_so = |key: &[u8]| self.held.get(key).is_some_and(|held| held.cluster == wanted);
-            writes.iter().any(|(key, _)| is_so(key))
+        let is_shared = |key: &[u8]| {
+            let held = self.held.get(key);
+            held.is_some_and(|held| held.cluster == InCluster::Shared)
         };
         // Without a lock in the cluster, the prewrite finds what is in the way, which saves a round trip.
-        if self.cluster.as_ref().is_none_or(ClusterLocks::is_empty) && !states(InCluster::Shared) {
+        if self.cluster.as_ref().is_none_or(ClusterLocks::is_empty) && !writes.unguarded().any(is_shared) {
             return self.commit_unlocked(writes, options, lock_deadline, fence);
         }
-        let keys: Vec<&[u8]> = writes.iter().map(|(key, _)| key).collect();
-        self.lock_for_commit(&keys, options)?;
-        self.commit_locked(writes, options, fence)
+        self.lock_for_commit(writes, options)?;
+        self.commit_locked(writes, options, lock_deadline, fence)
     }
 
-    fn lock_for_commit(&mut self, keys: &[&[u8]], options: &LockOptions) -> Result<()> {
+    fn lock_for_commit(&mut self, writes: &WriteBuffer, options: &LockOptions) -> Result<()> {
+        let keys: Vec<Vec<u8>> = writes.unguarded().map(<[u8]>::to_vec).collect();
         if self.optimistic {
-            for key in keys {
-                if let Some(conflict_ts) = self.changed.get(*key) {
+            for key in &keys {
+                if let Some(conflict_ts) = self.changed.get(key.as_slice()) {
                     return Err(Error::WriteConflict {
                         start_ts: self.start_ts,
                         conflict_ts: *conflict_ts,
@@ -349,7 +350,6 @@ impl TikvTransaction {
                 }
             }
         }
-        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
         let missing: Vec<&Vec<u8>> = keys.iter().collect();
         self.lock_in_cluster(&missing, options, false, &mut HashMap::new())?;
         let newly_changed = keys
@@ -383,6 +383,19 @@ impl TikvTransaction {
             .collect()
     }
 
+    /// The shared locks, for the commit to look at: they are in the cluster in other names than its own.
+    fn shared_in_cluster(&self) -> SharedLocks<'_> {
+        let shared = self
+            .held
+            .iter()
+            .filter(|(_, held)| held.cluster == InCluster::Shared);
+        let keyspace = &self.shared.cluster.keyspace;
+        SharedLocks {
+            sharing: &self.shared.sharing,
+            keys: shared.map(|(key, _)| keyspace.key(key)).collect(),
+        }
+    }
+
     /// Pessimistic mode: blind writes, so whatever was committed in between is overwritten, at a start of its own.
     /// Optimistic mode: first committer wins, judged from the start.
     fn commit_unlocked(
@@ -394,6 +407,7 @@ impl TikvTransaction {
     ) -> Result<Timestamp> {
         let cluster = &self.shared.cluster;
         let writes = self.writes(writes);
+        let sharing = self.shared_in_cluster();
         let primary = primary_of(&writes);
         let mut backoff = cluster.backoff(Some(&options.interrupt));
         // The first attempt is made at our own start, as long as nothing was ever asked for in its name; a further one
@@ -419,6 +433,7 @@ impl TikvTransaction {
                 // Ours alone, so PD gives nobody else the timestamp of the commit.
                 min_commit_ts: now,
                 fence,
+                shared_locks: &sharing,
                 interrupt: &options.interrupt,
                 // A blind write that waited would conflict with what it waited for.
                 lock_deadline: lock_deadline.filter(|_| self.optimistic),
@@ -459,9 +474,11 @@ impl TikvTransaction {
         &mut self,
         writes: &WriteBuffer,
         options: &LockOptions,
+        lock_deadline: Option<Instant>,
         fence: Option<&Fence>,
     ) -> Result<Timestamp> {
         let shared = Arc::clone(&self.shared);
+        let sharing = self.shared_in_cluster();
         let mut writes = self.writes(writes);
         let Some(locks) = &self.cluster else {
             return Err(Error::Internal("locks without a transaction".into()));
@@ -504,8 +521,10 @@ impl TikvTransaction {
                 false => shared.timestamp(Some(&options.interrupt))?,
             },
             fence,
+            shared_locks: &sharing,
             interrupt: &options.interrupt,
-            lock_deadline: None,
+            // Only a guarded key can be met locked, for as long as a transaction that has lost its row takes to go away.
+            lock_deadline,
         };
         let ended = commit.run()?;
         match ended {

@@ -6,9 +6,8 @@
 
 mod support;
 
-use kv::{Durability, Error, LockMode, LockOptions, LockWait, Reader, Store, TxnOptions};
+use kv::{Durability, Error, LockMode, LockOptions, LockWait, Reader, TxnOptions};
 use kv_tests::support::{Random, begin, commit, exclusive, get, keys, lock, scan_all, wait_until, write};
-use kv_tikv::TikvOptions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -19,109 +18,11 @@ fn cluster() -> StandIn {
     StandIn::start(&["-stores", "3", "-split", "c,f"])
 }
 
-fn impatient(stand_in: &StandIn, timeout: Duration) -> Store {
-    kv_tikv::open(TikvOptions {
-        operation_timeout: timeout,
-        request_timeout: timeout / 2,
-        ..stand_in.options()
-    })
-    .unwrap()
-}
-
 fn nowait() -> LockOptions {
     LockOptions {
         wait: LockWait::NoWait,
         ..exclusive()
     }
-}
-
-#[test]
-fn cheap_paths_are_cheap() {
-    let stand_in = cluster();
-    let store = stand_in.open();
-    write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
-    get(&store.latest(), "a");
-    stand_in.tell("/counters?reset=1");
-    get(&store.latest(), "a");
-    assert_eq!((stand_in.count("Get"), stand_in.count("Timestamps")), (1, 0));
-    store.latest().batch_get(&keys(&["a", "aa", "b"])).unwrap();
-    assert_eq!((stand_in.count("BatchGet"), stand_in.count("Timestamps")), (1, 0));
-    let snapshot = store.snapshot_now().unwrap();
-    snapshot.batch_get(&keys(&["a", "d", "g", "h"])).unwrap();
-    assert_eq!((stand_in.count("BatchGet"), stand_in.count("Timestamps")), (4, 1));
-    stand_in.tell("/counters?reset=1");
-    let mut txn = begin(&store);
-    txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
-    txn.put(b"b".to_vec(), b"2".to_vec()).unwrap();
-    commit(txn).unwrap();
-    let counted: Vec<u64> = ["Prewrite", "Commit", "PessimisticLock", "Timestamps"]
-        .map(|call| stand_in.count(call))
-        .to_vec();
-    assert_eq!(counted, [1, 0, 0, 2], "one to begin, one to commit at");
-    stand_in.tell("/counters?reset=1");
-    let mut txn = begin(&store);
-    lock(&mut txn, "a", &exclusive()).unwrap();
-    txn.put(b"a".to_vec(), b"3".to_vec()).unwrap();
-    commit(txn).unwrap();
-    let calls = [
-        "Prewrite",
-        "Commit",
-        "PessimisticLock",
-        "PessimisticRollback",
-        "Timestamps",
-    ];
-    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
-    assert_eq!(counted, [1, 0, 1, 0, 2]);
-    // Nobody can tell when within its only statement a transaction took place.
-    stand_in.tell("/counters?reset=1");
-    let single = TxnOptions {
-        single_statement: true,
-        ..TxnOptions::default()
-    };
-    let mut txn = store.begin(single.clone()).unwrap();
-    lock(&mut txn, "a", &exclusive()).unwrap();
-    txn.put(b"a".to_vec(), b"4".to_vec()).unwrap();
-    commit(txn).unwrap();
-    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
-    assert_eq!(counted, [1, 0, 1, 0, 1]);
-    stand_in.tell("/counters?reset=1");
-    let mut txn = store.begin(single).unwrap();
-    txn.put(b"a".to_vec(), b"5".to_vec()).unwrap();
-    commit(txn).unwrap();
-    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
-    // The last commit may have come at the next timestamp; then that one is not used again.
-    assert!(
-        counted == [1, 0, 0, 0, 1] || counted == [1, 0, 0, 0, 2],
-        "{counted:?}"
-    );
-    assert_eq!(get(&store.latest(), "a").as_deref(), Some("5"));
-}
-
-#[test]
-fn a_lock_that_a_store_has_lost_fails_the_commit() {
-    let stand_in = cluster();
-    let store = stand_in.open();
-    write(&store, &[("a", Some("1")), ("d", Some("1"))]);
-    // What is written rests on d, which is locked for that and not written. Once d has changed it must not be committed.
-    for changes in [true, false] {
-        let mut txn = begin(&store);
-        lock(&mut txn, "a", &exclusive()).unwrap();
-        lock(&mut txn, "d", &exclusive()).unwrap();
-        txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
-        assert!(stand_in.tell("/lose-locks?key=d").contains("\"lost\": 1"));
-        if changes {
-            // Another node: this one's own connections would wait here.
-            write(&stand_in.open(), &[("d", Some("2"))]);
-        }
-        let committed = commit(txn);
-        match changes {
-            true => assert_eq!(committed.unwrap_err(), Error::Deadlock),
-            false => assert!(committed.is_ok(), "{committed:?}"),
-        }
-        let expected = if changes { "1" } else { "2" };
-        assert_eq!(get(&store.latest(), "a").as_deref(), Some(expected));
-    }
-    assert_eq!(store.lock_stats().held, 0);
 }
 
 #[test]
@@ -173,14 +74,8 @@ fn transfers_survive_splits_moves_and_restarts() {
             })
         })
         .collect();
-    let start = Instant::now();
-    let mut round = 0_u64;
-    // However slow the machine is: enough faults, and enough transfers between them.
-    while round < 20 || done.load(Ordering::Relaxed) < 40 {
-        assert!(
-            start.elapsed() < Duration::from_secs(120),
-            "{done:?} transfers, {round} rounds"
-        );
+    // However slow the machine is: between faults there are transfers.
+    for round in 0..20_u64 {
         let at = char::from(b'a' + u8::try_from(round * 3 % 8).unwrap());
         let store = 1 + round % 3;
         match round % 5 {
@@ -195,7 +90,8 @@ fn transfers_survive_splits_moves_and_restarts() {
         }
         assert_eq!(total(&stores[0].snapshot_now().unwrap()), 8_000);
         assert_eq!(total(&stores[1].latest()), 8_000);
-        round += 1;
+        let before = done.load(Ordering::Relaxed);
+        wait_until("transfers go on", || done.load(Ordering::Relaxed) >= before + 2);
     }
     stop.store(true, Ordering::Relaxed);
     for thread in threads {
@@ -230,7 +126,7 @@ fn a_store_that_is_down_is_waited_for() {
     assert!(reader.join().unwrap().len() >= 3);
     assert_eq!(scan_all(&store.latest()), ["a=1", "b=2", "d=1", "e=2", "g=1"]);
     // And if it does not come back, that is said in time.
-    let impatient = impatient(&stand_in, Duration::from_secs(1));
+    let impatient = stand_in.impatient(Duration::from_secs(1));
     get(&impatient.latest(), "a");
     for id in 1..=3 {
         stand_in.tell(&format!("/stop?store={id}&leaders=stay"));
@@ -309,7 +205,7 @@ fn a_lost_answer_to_a_commit_is_looked_into() {
 #[test]
 fn an_outcome_that_stays_unknown_is_said_to_be() {
     let stand_in = cluster();
-    let store = impatient(&stand_in, Duration::from_secs(1));
+    let store = stand_in.impatient(Duration::from_secs(1));
     for key in ["a", "d"] {
         get(&store.latest(), key);
     }
@@ -336,7 +232,7 @@ fn an_outcome_that_stays_unknown_is_said_to_be() {
 #[test]
 fn locks_of_the_dead_are_cleaned_up_by_the_living() {
     let stand_in = cluster();
-    let dead = impatient(&stand_in, Duration::from_secs(1));
+    let dead = stand_in.impatient(Duration::from_secs(1));
     let living = stand_in.open();
     write(&living, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
     let mut abandoned = begin(&dead);

@@ -9,8 +9,27 @@ use std::ops::Bound;
 
 use crate::reader::KeyRange;
 
-/// What a write leaves behind: a value, or a deletion.
-pub type Write = Option<Vec<u8>>;
+/// One key's write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// What it leaves behind; `None`: a deletion.
+    pub value: Option<Vec<u8>>,
+    /// See [`crate::Transaction::put_guarded`].
+    pub is_guarded: bool,
+}
+
+impl Write {
+    fn new(value: Option<Vec<u8>>) -> Self {
+        Self {
+            value,
+            is_guarded: false,
+        }
+    }
+
+    fn value_bytes(&self) -> usize {
+        self.value.as_ref().map_or(0, Vec::len)
+    }
+}
 
 /// What an entry costs beyond its bytes: the map's node and two vectors.
 const ENTRY_OVERHEAD_BYTES: usize = 64;
@@ -48,7 +67,7 @@ pub struct WriteBuffer {
 }
 
 fn cost(key: &[u8], write: &Write) -> usize {
-    ENTRY_OVERHEAD_BYTES + key.len() + write.as_ref().map_or(0, Vec::len)
+    ENTRY_OVERHEAD_BYTES + key.len() + write.value_bytes()
 }
 
 impl WriteBuffer {
@@ -72,14 +91,20 @@ impl WriteBuffer {
 
     /// The outer `None`: never written here. The inner one: deleted here.
     pub fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
-        self.writes.get(key).map(Option::as_deref)
+        self.writes.get(key).map(|write| write.value.as_deref())
     }
 
     /// All writes in key order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&[u8], Option<&[u8]>)> + ExactSizeIterator {
         self.writes
             .iter()
-            .map(|(key, write)| (key.as_slice(), write.as_deref()))
+            .map(|(key, write)| (key.as_slice(), write.value.as_deref()))
+    }
+
+    /// The keys that have to be locked before they are committed, in order: no other key's lock guards them.
+    pub fn unguarded(&self) -> impl Iterator<Item = &[u8]> {
+        let writes = self.writes.iter().filter(|(_, write)| !write.is_guarded);
+        writes.map(|(key, _)| key.as_slice())
     }
 
     /// The writes within a range, in key order.
@@ -100,14 +125,14 @@ impl WriteBuffer {
     }
 
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.write(key, Some(value));
+        self.write(key, Write::new(Some(value)));
     }
 
     pub fn delete(&mut self, key: Vec<u8>) {
-        self.write(key, None);
+        self.write(key, Write::new(None));
     }
 
-    fn write(&mut self, key: Vec<u8>, write: Write) {
+    pub fn write(&mut self, key: Vec<u8>, write: Write) {
         let logged_key = (!self.marks.is_empty()).then(|| key.clone());
         self.bytes += cost(&key, &write);
         let before = match self.writes.entry(key) {
@@ -147,7 +172,7 @@ impl WriteBuffer {
     fn undo_cost(undo: &Undo) -> usize {
         ENTRY_OVERHEAD_BYTES
             + undo.key.len()
-            + undo.before.as_ref().map_or(0, |w| w.as_ref().map_or(0, Vec::len))
+            + undo.before.as_ref().map_or(0, Write::value_bytes)
     }
 
     pub fn savepoint(&mut self) -> Savepoint {
@@ -209,7 +234,7 @@ impl WriteBuffer {
             None => self.writes.remove(&undo.key),
         };
         if let Some(write) = replaced {
-            self.bytes -= ENTRY_OVERHEAD_BYTES + key_len + write.map_or(0, |value| value.len());
+            self.bytes -= ENTRY_OVERHEAD_BYTES + key_len + write.value_bytes();
         }
     }
 }
@@ -281,6 +306,24 @@ mod tests {
         buffer.forget(b"key");
         assert!(buffer.release(savepoint));
         assert_eq!(buffer.size_bytes(), 0);
+    }
+
+    #[test]
+    fn the_last_write_says_whether_a_key_is_guarded() {
+        let mut buffer = WriteBuffer::new();
+        let guarded = |value: &[u8]| Write {
+            value: Some(value.to_vec()),
+            is_guarded: true,
+        };
+        buffer.put(b"row".to_vec(), b"1".to_vec());
+        buffer.write(b"entry".to_vec(), guarded(b"1"));
+        assert_eq!(buffer.unguarded().collect::<Vec<_>>(), [b"row"]);
+        let savepoint = buffer.savepoint();
+        buffer.put(b"entry".to_vec(), b"2".to_vec());
+        assert_eq!(buffer.unguarded().count(), 2);
+        assert!(buffer.rollback_to(savepoint));
+        assert_eq!(buffer.unguarded().collect::<Vec<_>>(), [b"row"]);
+        assert_eq!(buffer.get(b"entry"), Some(Some(&b"1"[..])));
     }
 
     #[test]

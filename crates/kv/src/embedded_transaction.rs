@@ -93,7 +93,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
 
     /// Optimistic mode: with all keys locked, nothing newer than our start may be there.
     fn check_conflicts(&self, writes: &WriteBuffer) -> Result<()> {
-        for (key, _) in writes.iter() {
+        for key in writes.unguarded() {
             let conflict_ts = self.shared.storage.commit_ts_of(key)?;
             if conflict_ts > self.start_ts {
                 self.shared.counters.conflicts.fetch_add(1, Ordering::Relaxed);
@@ -114,7 +114,8 @@ impl<S: Storage> EmbeddedTransaction<S> {
         fence: Option<&Fence>,
     ) -> Result<Timestamp> {
         self.shared.check_writable()?;
-        // In key order, so that commits do not deadlock with one another.
+        // In key order, so that commits do not deadlock with one another. Guarded keys too, for which nobody competes but
+        // the garbage collector: what is prepared below must not be collected before it is applied.
         for (key, _) in writes.iter() {
             if !self.lock_key(key, options)? {
                 return Err(Error::LockNotAvailable);

@@ -155,7 +155,8 @@ pub trait EngineTransaction: Send + Sync {
     }
 
     /// Applies all writes at one timestamp, atomically. Keys not locked yet are locked first, by `options`; in
-    /// optimistic mode, keys that changed since the start fail with a write conflict. Behind `fence` it fails with
+    /// optimistic mode, keys that changed since the start fail with a write conflict. Neither is needed for guarded keys
+    /// ([`crate::Transaction::put_guarded`]). Behind `fence` it fails with
     /// [`crate::Error::CommitTooLate`], and nothing is applied, then or later. Locks are released either way.
     fn commit(
         &mut self,

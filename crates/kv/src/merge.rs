@@ -96,7 +96,7 @@ pub(crate) fn scan(
 }
 
 fn visit_own(key: &[u8], write: &Write, visit: &mut Visit) -> ControlFlow<()> {
-    match write {
+    match &write.value {
         Some(value) => visit(key, value),
         None => ControlFlow::Continue(()),
     }

@@ -3,7 +3,7 @@
 //! Plain reads see own writes over the snapshot; [`Transaction::current`] and [`Transaction::lock`] see own writes
 //! over the newest committed state, as MySQL's DML and locking reads do. The engine sees the buffer once, at commit.
 
-use crate::buffer::{Savepoint, WriteBuffer};
+use crate::buffer::{Savepoint, Write, WriteBuffer};
 use crate::engine::{Durability, Engine, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
@@ -186,25 +186,41 @@ impl Transaction {
     }
 
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        self.limits.check_value(&value)?;
-        self.writable(&key, value.len())?.put(key, value);
-        Ok(())
+        self.write(key, Some(value), false)
     }
 
     pub fn delete(&mut self, key: Vec<u8>) -> Result<()> {
-        self.writable(&key, 0)?.delete(key);
-        Ok(())
+        self.write(key, None, false)
     }
 
-    fn writable(&mut self, key: &[u8], value_bytes: usize) -> Result<&mut WriteBuffer> {
+    /// [`Transaction::put`] of a key that another key guards: an index entry's, which only whoever changes its row writes.
+    /// The commit need not lock it, which spares a cluster a round trip, and does not look for its conflicts.
+    ///
+    /// The caller promises, for all transactions: who writes a guarded key holds the exclusive lock of its guard until
+    /// the commit, or writes the guard too; and nobody locks a guarded key itself.
+    pub fn put_guarded(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.write(key, Some(value), true)
+    }
+
+    /// [`Transaction::delete`], as [`Transaction::put_guarded`].
+    pub fn delete_guarded(&mut self, key: Vec<u8>) -> Result<()> {
+        self.write(key, None, true)
+    }
+
+    fn write(&mut self, key: Vec<u8>, value: Option<Vec<u8>>, is_guarded: bool) -> Result<()> {
+        if let Some(value) = &value {
+            self.limits.check_value(value)?;
+        }
         if self.options.read_only {
             return Err(Error::ReadOnly);
         }
-        self.limits.check_key(key)?;
+        self.limits.check_key(&key)?;
         let buffer = Arc::make_mut(&mut self.buffer);
+        let value_bytes = value.as_ref().map_or(0, Vec::len);
         self.limits
             .check_transaction(buffer.size_bytes() + key.len() + value_bytes)?;
-        Ok(buffer)
+        buffer.write(key, Write { value, is_guarded });
+        Ok(())
     }
 
     /// A place to return to, for a statement or for SAVEPOINT. Savepoints nest.

@@ -72,7 +72,8 @@ impl Catalog {
         Ok(altered)
     }
 
-    /// The ids given so far have to fit into what the new AUTO_RANDOM leaves for its sequence.
+    /// The ids given so far, by whichever node, have to fit into what the new AUTO_RANDOM leaves for its sequence. As in TiDB,
+    /// those that are leased count as given.
     fn check_sequence_fits(&self, base: &Table, altered: &Altered) -> Result<()> {
         let Some(at) = altered.table.id_column() else {
             return Ok(());
@@ -81,7 +82,7 @@ impl Catalog {
         let Some(new) = column.auto_random else {
             return Ok(());
         };
-        let next = self.next_auto_increment(base)?;
+        let next = self.first_unleased_id(base)?;
         if next <= new.layout(column.ty.unsigned).last() {
             return Ok(());
         }

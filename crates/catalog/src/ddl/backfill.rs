@@ -120,7 +120,11 @@ impl Catalog {
         }
         filler.check_unique(&mut txn, &options, &values, &entries)?;
         for NewEntry { entry, .. } in entries {
-            txn.put(entry.key, entry.value)?;
+            match entry.distinct {
+                true => txn.put(entry.key, entry.value)?,
+                // Its row is locked, and no other can have it.
+                false => txn.put_guarded(entry.key, entry.value)?,
+            }
         }
         let filled = Progress {
             done: last,

@@ -1,7 +1,8 @@
 //! Writes rows with their index entries, and finds out whether they may be written.
 //!
 //! Keys are locked in batches, and the lock's answer is what duplicates are told by: the newest committed value, or the
-//! statement's own write. Not here: what is done about a duplicate (the statements).
+//! statement's own write. Entries that no other row can have are not locked: the lock of their row guards them.
+//! Not here: what is done about a duplicate (the statements).
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -148,10 +149,10 @@ impl<'w, 'p> Writer<'w, 'p> {
     pub fn insert(&mut self, image: Image) -> Result<()> {
         for entry in image.entries {
             if self.maker.writes_entries(entry.index) {
-                self.put(entry.key, entry.value, entry.distinct)?;
+                self.put_entry(entry)?;
             }
         }
-        self.put(image.key, image.value, true)
+        self.put(image.key, image.value)
     }
 
     /// Removes a row with its entries.
@@ -180,19 +181,23 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
         for entry in new.entries {
             if !old.entries.contains(&entry) && self.maker.writes_entries(entry.index) {
-                self.put(entry.key, entry.value, entry.distinct)?;
+                self.put_entry(entry)?;
             }
         }
-        self.put(new.key, new.value, true)
+        self.put(new.key, new.value)
     }
 
-    /// `remember`: others may ask for the key.
-    fn put(&mut self, key: Vec<u8>, value: Vec<u8>, remember: bool) -> Result<()> {
-        if remember {
-            match self.known.entry(key.clone()) {
-                hash_map::Entry::Occupied(mut known) => *known.get_mut() = Some(value.clone()),
-                hash_map::Entry::Vacant(_) => {}
-            }
+    fn put_entry(&mut self, entry: Entry) -> Result<()> {
+        match entry.distinct {
+            true => self.put(entry.key, entry.value),
+            false => Ok(self.txn.put_guarded(entry.key, entry.value)?),
+        }
+    }
+
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        match self.known.entry(key.clone()) {
+            hash_map::Entry::Occupied(mut known) => *known.get_mut() = Some(value.clone()),
+            hash_map::Entry::Vacant(_) => {}
         }
         Ok(self.txn.put(key, value)?)
     }
@@ -205,7 +210,10 @@ impl<'w, 'p> Writer<'w, 'p> {
         {
             return Ok(());
         }
-        self.remove(&entry.key)
+        match entry.distinct {
+            true => self.remove(&entry.key),
+            false => Ok(self.txn.delete_guarded(entry.key.clone())?),
+        }
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<()> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arrow::record_batch::RecordBatch;
+use catalog::nodes::NodeOptions;
 use catalog::{Catalog, DdlContext};
 use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
 use functions::{EvalContext, SqlMode, Strictness, TimeZone, Warnings};
@@ -85,6 +86,18 @@ impl Db {
         let db = Self { store, catalog };
         db.conn().exec("create database d");
         db
+    }
+
+    /// One of several servers on a store. The first has to be told to make the database.
+    pub fn node(store: &Store) -> Self {
+        let options = NodeOptions {
+            lease: Duration::from_secs(3_600),
+            ..NodeOptions::default()
+        };
+        Self {
+            store: store.clone(),
+            catalog: Catalog::join(store.clone(), options).unwrap(),
+        }
     }
 
     pub fn with(statements: &str) -> Self {

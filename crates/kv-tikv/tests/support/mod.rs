@@ -50,6 +50,16 @@ impl StandIn {
     pub fn open(&self) -> Store {
         kv_tikv::open(self.options()).unwrap()
     }
+
+    /// Gives up after `timeout`.
+    pub fn impatient(&self, timeout: Duration) -> Store {
+        kv_tikv::open(TikvOptions {
+            operation_timeout: timeout,
+            request_timeout: timeout / 2,
+            ..self.options()
+        })
+        .unwrap()
+    }
 }
 
 /// For the conformance suite: three stores, and regions that begin among the suite's keys.

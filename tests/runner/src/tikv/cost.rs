@@ -76,7 +76,7 @@ const READS: [Case; 7] = [
     },
 ];
 
-const WRITES: [Case; 6] = [
+const WRITES: [Case; 7] = [
     Case {
         name: "UPDATE of a row: a timestamp, a lock with the value, a commit in one phase",
         sql: "UPDATE t SET c = ? WHERE id = 5",
@@ -84,8 +84,14 @@ const WRITES: [Case; 6] = [
         calls: &[("PessimisticLock", 1), ("Prewrite", 1), ("Timestamps", 1)],
     },
     Case {
-        name: "UPDATE of an indexed column locks the entries too",
+        name: "UPDATE of an indexed column costs no more: its entries are guarded by the row's lock",
         sql: "UPDATE t SET k = ? WHERE id = 6",
+        params: |n| vec![1_000_000 + n],
+        calls: &[("PessimisticLock", 1), ("Prewrite", 1), ("Timestamps", 1)],
+    },
+    Case {
+        name: "UPDATE of a unique column locks its entries too",
+        sql: "UPDATE t SET u = ? WHERE id = 6",
         params: |n| vec![1_000_000 + n],
         calls: &[("PessimisticLock", 2), ("Prewrite", 1), ("Timestamps", 1)],
     },
@@ -115,6 +121,47 @@ const WRITES: [Case; 6] = [
     },
 ];
 
+/// COMMIT, after these statements.
+const COMMITS: [(&[&str], Case); 3] = [
+    (
+        &["BEGIN", "UPDATE t SET k = k + 1, c = c + 1 WHERE id = 7"],
+        Case {
+            name: "COMMIT within a region: a timestamp and one request",
+            sql: "COMMIT",
+            params: |_| Vec::new(),
+            calls: &[("Prewrite", 1), ("Timestamps", 1)],
+        },
+    ),
+    (
+        &["BEGIN", "UPDATE t SET k = k + 1 WHERE id IN (8, 1008)"],
+        Case {
+            name: "COMMIT over two regions: both prewritten at once, one commit that decides",
+            sql: "COMMIT",
+            params: |_| Vec::new(),
+            calls: &[("Prewrite", 2), ("Commit", 3), ("Timestamps", 2)],
+        },
+    ),
+    (
+        &[
+            "BEGIN",
+            "SELECT c FROM t WHERE id = 9 FOR SHARE",
+            "UPDATE t SET k = k + 1 WHERE id = 4",
+        ],
+        Case {
+            name: "COMMIT with a row that is locked FOR SHARE: it is looked at once more, and released",
+            sql: "COMMIT",
+            params: |_| Vec::new(),
+            calls: &[
+                ("Prewrite", 1),
+                ("PessimisticLock", 1),
+                ("Commit", 2),
+                ("PessimisticRollback", 1),
+                ("Timestamps", 2),
+            ],
+        },
+    ),
+];
+
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     for table in IDS {
         cluster.split(&table_key(table, b""))?;
@@ -124,7 +171,16 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let server = Server::start(cluster.program(), &[])?;
     let mut conn = set_up(&server)?;
     for case in READS.iter().chain(&WRITES) {
-        report.check(&format!("cost: {}", case.name), one(cluster, &mut conn, case));
+        report.check(
+            &format!("cost: {}", case.name),
+            one(cluster, &mut conn, &[], case),
+        );
+    }
+    for (before, case) in &COMMITS {
+        report.check(
+            &format!("cost: {}", case.name),
+            one(cluster, &mut conn, before, case),
+        );
     }
     Ok(())
 }
@@ -150,12 +206,16 @@ fn set_up(server: &Server) -> Result<Conn, String> {
     Ok(conn)
 }
 
-fn one(cluster: &Cluster, conn: &mut Conn, case: &Case) -> Result<(), String> {
+/// `before`: what is not counted.
+fn one(cluster: &Cluster, conn: &mut Conn, before: &[&str], case: &Case) -> Result<(), String> {
     let statement = conn.prep(case.sql).map_err(text)?;
     let expected = expectation(case);
     let mut seen = String::new();
     for n in 0..TRIES {
         let params = Params::from((case.params)(n));
+        for statement in before {
+            conn.query_drop(statement).map_err(text)?;
+        }
         cluster.tell("/counters?reset=1")?;
         conn.exec_drop(&statement, params).map_err(text)?;
         let mut calls = calls(cluster)?;

@@ -6,6 +6,8 @@
 //! - [`cost`]: how many calls each kind of statement makes.
 //! - [`errors`]: what a client is told while the cluster does not serve.
 //! - [`faults`]: splits, moves and stopped stores under load.
+//! - [`ids`]: what servers do about ids that they have leased and a client gives by hand.
+//! - [`lease`]: what a server without a lease refuses.
 //! - [`nodes`]: two servers, and what they do for each other.
 //! - [`regions`]: tables made as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
@@ -14,6 +16,8 @@ mod cluster;
 mod cost;
 mod errors;
 mod faults;
+mod ids;
+mod lease;
 mod nodes;
 mod regions;
 mod rolling;
@@ -35,7 +39,7 @@ const CLIENTS: [&str; 2] = ["go", "sysbench"];
 
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
-const SUITES: [(&str, Suite); 11] = [
+const SUITES: [(&str, Suite); 13] = [
     ("cost", |s, report| cost::check(&s.cluster()?, report)),
     ("errors", |s, report| errors::check(&s.cluster()?, report)),
     ("sql", sql),
@@ -52,6 +56,8 @@ const SUITES: [(&str, Suite); 11] = [
         Ok(())
     }),
     ("faults", |s, report| faults::check(&s.cluster()?, report)),
+    ("ids", |s, report| ids::check(&s.cluster()?, report)),
+    ("lease", |s, report| lease::check(&s.cluster()?, report)),
     ("nodes", |s, report| nodes::check(&s.cluster()?, report)),
     ("regions", |s, report| regions::check(&s.cluster()?, report)),
     ("rolling", |s, report| rolling::check(&s.cluster()?, report)),

@@ -168,6 +168,26 @@ fn tables_that_were_locked_under_a_lost_lease_are_unlocked() {
     assert!(!is_open(&two), "what was taken away is not given back");
 }
 
+/// A machine that stood still believes that its lease lasts; the store's timestamps tell.
+#[test]
+fn what_is_read_behind_the_lease_is_refused() {
+    let cluster = Cluster::new();
+    let one = cluster.still_node();
+    let mut locks = TransactionLocks::new(one.metadata_locks());
+    locks.rely_on(&one).unwrap();
+    let within = cluster.store.snapshot_now().unwrap().ts();
+    locks.check_read_at(within).unwrap();
+    locks.check_read_at(kv::LATEST).unwrap();
+    cluster.clock.advance_ms(LEASE_MS * 2);
+    locks.rely_on(&one).unwrap();
+    let behind = cluster.store.snapshot_now().unwrap().ts();
+    assert_eq!(code(locks.check_read_at(behind)), errno::ER_SCHEMA_OUT_OF_DATE);
+    locks.check_read_at(within).unwrap();
+    // What has no timestamp goes by what the node knows once it was read.
+    one.node().unwrap().lose();
+    assert_eq!(code(locks.check_read_at(kv::LATEST)), errno::ER_SCHEMA_OUT_OF_DATE);
+}
+
 /// A renewal that comes late is none, whatever the node believes.
 #[test]
 fn a_late_renewal_is_refused() {

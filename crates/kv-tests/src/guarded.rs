@@ -1,0 +1,168 @@
+//! Guarded keys: written under the lock of another key, without one of their own. Here as SQL has them: rows, and the
+//! entries of an index that says what the rows hold.
+
+use crate::Factory;
+use crate::support::*;
+use kv::{Error, KeyRange, Reader, Result, Store, Transaction};
+use std::thread;
+
+/// Rows that threads compete for.
+const ROWS: u64 = 3;
+
+fn row(n: u64) -> String {
+    format!("a-row{n}")
+}
+
+/// The entry of a row that holds `value`. Far from the rows: on a cluster, in other regions.
+fn entry(n: u64, value: &str) -> Vec<u8> {
+    format!("w{n}-{value}").into_bytes()
+}
+
+/// Gives a row a value, where it had `old` before.
+fn put_row(txn: &mut Transaction, n: u64, old: Option<&str>, value: &str) -> Result<()> {
+    if let Some(old) = old {
+        txn.delete_guarded(entry(n, old))?;
+    }
+    txn.put_guarded(entry(n, value), Vec::new())?;
+    txn.put(row(n).into_bytes(), value.as_bytes().to_vec())
+}
+
+/// Makes the rows.
+pub fn set_up(store: &Store) {
+    let mut txn = begin(store);
+    for n in 0..ROWS {
+        put_row(&mut txn, n, None, "0").unwrap();
+    }
+    commit(txn).unwrap();
+}
+
+/// How transactions go about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Pessimistic,
+    Optimistic,
+}
+
+/// Changes rows at random until `goes_on` says no. Some of the transactions are rolled back, or undo a part.
+///
+/// # Errors
+/// Those after which a transaction cannot be run again.
+pub fn change_rows(store: &Store, seed: u64, way: Way, mut goes_on: impl FnMut() -> bool) -> Result<()> {
+    let mut random = Random::new(seed + 1);
+    let mut count = 0;
+    while goes_on() {
+        count += 1;
+        let value = format!("{seed}.{count}");
+        match change_row(store, random.below(ROWS), &value, way, random.below(5)) {
+            Err(error) if !error.is_retryable() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn change_row(store: &Store, n: u64, value: &str, way: Way, chance: u64) -> Result<()> {
+    let (mut txn, old);
+    match way {
+        Way::Optimistic => {
+            txn = begin_optimistic(store);
+            old = txn.get(row(n).as_bytes())?.as_deref().map(text);
+        }
+        Way::Pessimistic => {
+            txn = begin(store);
+            old = lock(&mut txn, &row(n), &exclusive())?;
+        }
+    }
+    let savepoint = txn.savepoint();
+    put_row(&mut txn, n, old.as_deref(), value)?;
+    match chance {
+        0 => {
+            txn.rollback();
+            return Ok(());
+        }
+        1 => {
+            txn.rollback_to(savepoint);
+            put_row(&mut txn, n, old.as_deref(), "again")?;
+        }
+        _ => {}
+    }
+    commit(txn).map(drop)
+}
+
+/// Fails unless the entries are those of the rows, and nothing else.
+pub fn check_rows(reader: &dyn Reader) {
+    let rows = scan(reader, &KeyRange::new("a-row", "a-s"), false);
+    assert_eq!(rows.len() as u64, ROWS, "{rows:?}");
+    let mut expected: Vec<String> = (0..ROWS)
+        .zip(&rows)
+        .map(|(n, pair)| {
+            let (key, value) = pair.split_once('=').unwrap();
+            assert_eq!(key, row(n));
+            format!("{}=", text(&entry(n, value)))
+        })
+        .collect();
+    expected.sort();
+    assert_eq!(scan(reader, &KeyRange::new("w", "x"), false), expected);
+}
+
+pub fn writes_are_part_of_the_transaction(new_subject: Factory) {
+    let store = open(new_subject);
+    set_up(&store);
+    let mut txn = begin(&store);
+    assert_eq!(lock(&mut txn, &row(1), &exclusive()), Ok(Some("0".into())));
+    put_row(&mut txn, 1, Some("0"), "new").unwrap();
+    check_rows(&txn);
+    check_rows(&txn.current());
+    check_rows(&store.latest());
+    let savepoint = txn.savepoint();
+    put_row(&mut txn, 1, Some("new"), "newer").unwrap();
+    check_rows(&txn);
+    txn.rollback_to(savepoint);
+    check_rows(&txn);
+    let committed = commit(txn).unwrap();
+    let before = store.snapshot(committed - 1).unwrap();
+    check_rows(&before);
+    assert_eq!(get(&before, &row(1)).as_deref(), Some("0"));
+    check_rows(&store.latest());
+    assert_eq!(get(&store.latest(), &row(1)).as_deref(), Some("new"));
+    assert_eq!(store.lock_stats().held, 0);
+}
+
+/// Optimistic transactions conflict by their rows.
+pub fn a_conflict_shows_at_the_guard(new_subject: Factory) {
+    let store = open(new_subject);
+    set_up(&store);
+    let mut first = begin_optimistic(&store);
+    let mut second = begin_optimistic(&store);
+    put_row(&mut first, 0, Some("0"), "first").unwrap();
+    put_row(&mut second, 0, Some("0"), "second").unwrap();
+    commit(first).unwrap();
+    let refused = commit(second);
+    assert!(matches!(refused, Err(Error::WriteConflict { .. })), "{refused:?}");
+    check_rows(&store.latest());
+    assert_eq!(get(&store.latest(), &row(0)).as_deref(), Some("first"));
+}
+
+pub fn entries_follow_their_rows(new_subject: Factory) {
+    let store = open(new_subject);
+    let store: &Store = &store;
+    set_up(store);
+    thread::scope(|scope| {
+        for (seed, way) in (0..).zip([
+            Way::Pessimistic,
+            Way::Pessimistic,
+            Way::Pessimistic,
+            Way::Optimistic,
+        ]) {
+            scope.spawn(move || {
+                let mut rounds = 0..40;
+                change_rows(store, seed, way, || rounds.next().is_some()).unwrap();
+            });
+        }
+        for _ in 0..20 {
+            check_rows(&store.snapshot_now().unwrap());
+        }
+    });
+    check_rows(&store.latest());
+    assert_eq!(store.lock_stats().held, 0);
+}

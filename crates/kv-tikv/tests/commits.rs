@@ -1,0 +1,309 @@
+//! What a commit asks the stores for, and what it rests on: locks that a store may have lost, and keys that have none of
+//! their own.
+
+// Helpers of tests, which clippy does not know to be tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use kv::{Error, Reader, TxnOptions};
+use kv_tests::guarded::{Way, change_rows, check_rows, set_up};
+use kv_tests::support::{begin, commit, exclusive, get, keys, lock, shared, wait_until, write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+use support::StandIn;
+
+fn cluster() -> StandIn {
+    StandIn::start(&["-stores", "3", "-split", "c,f"])
+}
+
+/// A store forgets the lock of a key, as it does when a region's leader dies before others know of it.
+fn lose_lock(stand_in: &StandIn, key: &str) {
+    let answer = stand_in.tell(&format!("/lose-locks?key={key}"));
+    assert!(answer.contains("\"lost\": 1"), "{answer}");
+}
+
+/// Tells threads to end, also when the test fails.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn assert_no_locks(stand_in: &StandIn) {
+    wait_until("no lock is left", || {
+        stand_in.tell("/status").contains("\"locks\": 0")
+    });
+}
+
+#[test]
+fn cheap_paths_are_cheap() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
+    get(&store.latest(), "a");
+    stand_in.tell("/counters?reset=1");
+    get(&store.latest(), "a");
+    assert_eq!((stand_in.count("Get"), stand_in.count("Timestamps")), (1, 0));
+    store.latest().batch_get(&keys(&["a", "aa", "b"])).unwrap();
+    assert_eq!((stand_in.count("BatchGet"), stand_in.count("Timestamps")), (1, 0));
+    let snapshot = store.snapshot_now().unwrap();
+    snapshot.batch_get(&keys(&["a", "d", "g", "h"])).unwrap();
+    assert_eq!((stand_in.count("BatchGet"), stand_in.count("Timestamps")), (4, 1));
+    stand_in.tell("/counters?reset=1");
+    let mut txn = begin(&store);
+    txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+    txn.put(b"b".to_vec(), b"2".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let counted: Vec<u64> = ["Prewrite", "Commit", "PessimisticLock", "Timestamps"]
+        .map(|call| stand_in.count(call))
+        .to_vec();
+    assert_eq!(counted, [1, 0, 0, 2], "one to begin, one to commit at");
+    stand_in.tell("/counters?reset=1");
+    let mut txn = begin(&store);
+    lock(&mut txn, "a", &exclusive()).unwrap();
+    txn.put(b"a".to_vec(), b"3".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let calls = [
+        "Prewrite",
+        "Commit",
+        "PessimisticLock",
+        "PessimisticRollback",
+        "Timestamps",
+    ];
+    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
+    assert_eq!(counted, [1, 0, 1, 0, 2]);
+    // Nobody can tell when within its only statement a transaction took place.
+    stand_in.tell("/counters?reset=1");
+    let single = TxnOptions {
+        single_statement: true,
+        ..TxnOptions::default()
+    };
+    let mut txn = store.begin(single.clone()).unwrap();
+    lock(&mut txn, "a", &exclusive()).unwrap();
+    txn.put(b"a".to_vec(), b"4".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
+    assert_eq!(counted, [1, 0, 1, 0, 1]);
+    stand_in.tell("/counters?reset=1");
+    let mut txn = store.begin(single).unwrap();
+    txn.put(b"a".to_vec(), b"5".to_vec()).unwrap();
+    commit(txn).unwrap();
+    let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
+    // The last commit may have come at the next timestamp; then that one is not used again.
+    assert!(
+        counted == [1, 0, 0, 0, 1] || counted == [1, 0, 0, 0, 2],
+        "{counted:?}"
+    );
+    assert_eq!(get(&store.latest(), "a").as_deref(), Some("5"));
+}
+
+/// As an index entry's: its row is locked, so that nobody else writes it.
+#[test]
+fn a_guarded_key_costs_no_lock() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
+    assert_no_locks(&stand_in);
+    for (guarded, prewrites, commits) in [(["b", "bb"], 1, 0), (["d", "g"], 3, 1)] {
+        stand_in.tell("/counters?reset=1");
+        let mut txn = begin(&store);
+        lock(&mut txn, "a", &exclusive()).unwrap();
+        txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+        for key in guarded {
+            txn.put_guarded(key.as_bytes().to_vec(), b"2".to_vec()).unwrap();
+        }
+        commit(txn).unwrap();
+        let counted = ["PessimisticLock", "Prewrite"].map(|call| stand_in.count(call));
+        assert_eq!(counted, [1, prewrites]);
+        // The keys but the primary's are committed in the background.
+        assert!(stand_in.count("Commit") >= commits);
+        for key in guarded {
+            assert_eq!(get(&store.latest(), key).as_deref(), Some("2"));
+        }
+        assert_no_locks(&stand_in);
+    }
+}
+
+#[test]
+fn what_the_dead_left_at_a_guarded_key_is_cleaned_up() {
+    let stand_in = cluster();
+    let dead = stand_in.impatient(Duration::from_secs(1));
+    let living = stand_in.open();
+    write(&living, &[("a", Some("0")), ("d", Some("0"))]);
+    // Both keys are prewritten, and nobody commits them or takes them back.
+    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.tell("/drop-next?rpc=BatchRollback&when=before&count=1000");
+    let mut abandoned = begin(&dead);
+    lock(&mut abandoned, "a", &exclusive()).unwrap();
+    abandoned.put(b"a".to_vec(), b"never".to_vec()).unwrap();
+    abandoned.put_guarded(b"d".to_vec(), b"never".to_vec()).unwrap();
+    assert!(matches!(commit(abandoned), Err(Error::Undetermined(_))));
+    stand_in.tell("/clear");
+    stand_in.tell("/advance?ms=600000");
+    // The lock of the guard cleans up after it there; the guarded key is met by the commit only.
+    let mut txn = begin(&living);
+    assert_eq!(lock(&mut txn, "a", &exclusive()), Ok(Some("0".into())));
+    assert!(stand_in.tell("/locks").contains("\"key\": \"64\""));
+    txn.put(b"a".to_vec(), b"1".to_vec()).unwrap();
+    txn.put_guarded(b"d".to_vec(), b"1".to_vec()).unwrap();
+    commit(txn).unwrap();
+    assert_eq!(get(&living.latest(), "d").as_deref(), Some("1"));
+    assert_no_locks(&stand_in);
+}
+
+/// Who has lost the guard's lock does not know yet, and prewrites the guarded key; then it takes that back.
+#[test]
+fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
+    let stand_in = cluster();
+    let (one, two) = (stand_in.open(), stand_in.open());
+    write(&one, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
+    let mut loser = begin(&one);
+    for key in ["g", "a"] {
+        lock(&mut loser, key, &exclusive()).unwrap();
+        loser.put(key.as_bytes().to_vec(), b"never".to_vec()).unwrap();
+    }
+    loser.put_guarded(b"d".to_vec(), b"never".to_vec()).unwrap();
+    lose_lock(&stand_in, "a");
+    let mut winner = begin(&two);
+    assert_eq!(lock(&mut winner, "a", &exclusive()), Ok(Some("0".into())));
+    winner.put(b"a".to_vec(), b"1".to_vec()).unwrap();
+    winner.put_guarded(b"d".to_vec(), b"1".to_vec()).unwrap();
+    stand_in.tell("/delay-next?rpc=BatchRollback&ms=500&count=3");
+    let losing = thread::spawn(move || commit(loser));
+    wait_until("the guarded key is prewritten", || {
+        losing.is_finished() || stand_in.tell("/locks").contains("\"key\": \"64\"")
+    });
+    commit(winner).unwrap();
+    assert_eq!(losing.join().unwrap().unwrap_err(), Error::Deadlock);
+    let values = ["a", "d", "g"].map(|key| get(&two.latest(), key));
+    assert_eq!(values, [Some("1".into()), Some("1".into()), Some("0".into())]);
+    assert_no_locks(&stand_in);
+}
+
+/// Rows and entries are in regions of their own, their leaders move, and locks get lost.
+#[test]
+fn entries_follow_their_rows_on_two_nodes() {
+    const ROUNDS: usize = 40;
+    let stand_in = StandIn::start(&["-stores", "3", "-split", "a-row1,b,w1,w2"]);
+    let stores = [stand_in.open(), stand_in.open()];
+    set_up(&stores[0]);
+    let (stop, begun) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        let _stopping = StopOnDrop(&stop);
+        for seed in 0..4_u8 {
+            let (store, stop, begun) = (&stores[usize::from(seed % 2)], &stop, &begun);
+            let goes_on = move || {
+                begun.fetch_add(1, Ordering::Relaxed);
+                !stop.load(Ordering::Relaxed)
+            };
+            scope.spawn(move || change_rows(store, seed.into(), Way::Pessimistic, goes_on).unwrap());
+        }
+        for round in 0..ROUNDS {
+            let key = ["a-row0", "a-row1", "a-row2", "w0", "w1", "w2"][round % 6];
+            match round % 4 {
+                0 => drop(stand_in.tell(&format!("/leader?key={key}&store={}", 1 + round % 3))),
+                1 => drop(stand_in.tell("/region-error-next?rpc=Prewrite&error=server-is-busy")),
+                _ => drop(stand_in.tell(&format!("/lose-locks?key=a-row{}", round % 3))),
+            }
+            check_rows(&stores[round % 2].snapshot_now().unwrap());
+            // Between faults there are transactions, however slow the machine is.
+            let before = begun.load(Ordering::Relaxed);
+            wait_until("transactions go on", || {
+                begun.load(Ordering::Relaxed) >= before + 6
+            });
+        }
+    });
+    check_rows(&stores[0].latest());
+    assert_no_locks(&stand_in);
+}
+
+#[test]
+fn a_lock_that_a_store_has_lost_fails_the_commit() {
+    let stand_in = cluster();
+    let store = stand_in.open();
+    write(&store, &[("a", Some("1")), ("d", Some("1"))]);
+    // What is written rests on d, which is locked for that and not written. Once d has changed it must not be committed.
+    for changes in [true, false] {
+        let mut txn = begin(&store);
+        lock(&mut txn, "a", &exclusive()).unwrap();
+        lock(&mut txn, "d", &exclusive()).unwrap();
+        txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+        assert!(stand_in.tell("/lose-locks?key=d").contains("\"lost\": 1"));
+        if changes {
+            // Another node: this one's own connections would wait here.
+            write(&stand_in.open(), &[("d", Some("2"))]);
+        }
+        let committed = commit(txn);
+        match changes {
+            true => assert_eq!(committed.unwrap_err(), Error::Deadlock),
+            false => assert!(committed.is_ok(), "{committed:?}"),
+        }
+        let expected = if changes { "1" } else { "2" };
+        assert_eq!(get(&store.latest(), "a").as_deref(), Some(expected));
+    }
+    assert_eq!(store.lock_stats().held, 0);
+}
+
+/// Shared locks are in the cluster in another name, so that the commit looks at them apart.
+#[test]
+fn a_shared_lock_that_a_store_has_lost_fails_the_commit() {
+    let stand_in = cluster();
+    let (store, other) = (stand_in.open(), stand_in.open());
+    for has_own_locks in [true, false] {
+        write(&store, &[("a", Some("1")), ("d", Some("1"))]);
+        for changes in [true, false] {
+            let mut txn = begin(&store);
+            if has_own_locks {
+                lock(&mut txn, "a", &exclusive()).unwrap();
+            }
+            lock(&mut txn, "d", &shared()).unwrap();
+            txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+            lose_lock(&stand_in, "d");
+            if changes {
+                write(&other, &[("d", Some("2"))]);
+            }
+            let committed = commit(txn);
+            match changes {
+                true => assert_eq!(committed.unwrap_err(), Error::Deadlock),
+                false => assert!(committed.is_ok(), "{committed:?}"),
+            }
+            let expected = if changes { "1" } else { "2" };
+            assert_eq!(get(&store.latest(), "a").as_deref(), Some(expected));
+        }
+    }
+    assert_no_locks(&stand_in);
+}
+
+/// Those who share a lock that is lost are told one by one, and nobody joins them.
+#[test]
+fn a_shared_lock_that_is_lost_is_lost_for_all() {
+    let stand_in = cluster();
+    let (store, other) = (stand_in.open(), stand_in.open());
+    write(&store, &[("a", Some("1")), ("d", Some("1"))]);
+    let mut sharers = [begin(&store), begin(&store)];
+    for sharer in &mut sharers {
+        lock(sharer, "d", &shared()).unwrap();
+    }
+    let [mut first, mut second] = sharers;
+    lose_lock(&stand_in, "d");
+    // It is enough that someone may be about to change it.
+    let mut holder = begin(&other);
+    lock(&mut holder, "d", &exclusive()).unwrap();
+    first.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+    assert_eq!(commit(first).unwrap_err(), Error::Deadlock);
+    holder.rollback();
+    assert_eq!(lock(&mut begin(&store), "d", &shared()), Err(Error::Deadlock));
+    second.put(b"a".to_vec(), b"3".to_vec()).unwrap();
+    assert_eq!(commit(second).unwrap_err(), Error::Deadlock);
+    let mut third = begin(&store);
+    assert_eq!(lock(&mut third, "d", &shared()), Ok(Some("1".into())));
+    third.put(b"a".to_vec(), b"4".to_vec()).unwrap();
+    commit(third).unwrap();
+    assert_eq!(get(&store.latest(), "a").as_deref(), Some("4"));
+    assert_eq!(store.lock_stats().held, 0);
+    assert_no_locks(&stand_in);
+}
