@@ -102,7 +102,7 @@ impl Catalog {
             .map_err(|e| Error::internal(format!("cannot start the catalog's thread: {e}")))
     }
 
-    fn collect_dropped(&self) {
+    pub(crate) fn collect_dropped(&self) {
         if let Err(error) = self.run_gc_queue() {
             tracing::warn!(%error, "destroying dropped data failed; it is tried again");
         }

@@ -1,7 +1,8 @@
 //! What dropped tables and indexes leave behind: a queue in the store, so that a crash leaves no garbage for good.
 //!
 //! An entry is put in the transaction that drops something, and removed after its ranges are destroyed. Destroying
-//! waits until no snapshot can read the dropped data any more: its own moment must lie below the safe point.
+//! waits until all snapshots of before have ended, and no longer: one of the past that is opened later (`AS OF`) finds
+//! tables by their definitions of now, which name nothing that has been dropped.
 
 use kv::{Durability, KeyRange, Timestamp, TxnOptions};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::meta::{Meta, keys, read_all};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Garbage {
     pub id: i64,
-    /// Snapshots at or below this may still read the ranges.
+    /// Snapshots at or below this that live may still read the ranges.
     pub dropped_ts: Timestamp,
     /// `(start, end)` of each.
     pub ranges: Vec<(Vec<u8>, Vec<u8>)>,
@@ -36,7 +37,7 @@ impl Catalog {
         let mut done = 0;
         let mut outcome = Ok(());
         for garbage in queue {
-            if garbage.dropped_ts >= self.store().safe_point() {
+            if garbage.dropped_ts >= self.store().oldest_snapshot() {
                 continue;
             }
             match self.destroy(&garbage) {

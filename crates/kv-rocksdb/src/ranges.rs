@@ -3,8 +3,8 @@
 use crate::failure::from_rocksdb;
 use crate::layout::{HISTORY, LATEST, push_escaped};
 use crate::storage::RocksStorage;
-use kv::{KeyRange, Result};
-use rocksdb::{Range, ReadOptions, WriteBatch};
+use kv::{KeyRange, Result, Storage};
+use rocksdb::{CompactOptions, Range, ReadOptions, WriteBatch};
 
 /// Ranges smaller than that on disk are not worth splitting.
 const SPLIT_BYTES_MIN: u64 = 1 << 20;
@@ -119,8 +119,9 @@ impl RocksStorage {
         Ok(())
     }
 
-    /// Drops whole files first, which frees their space at once, then covers the rest with a range deletion. Entries of
-    /// `deletions` find nothing to do later and go away by themselves.
+    /// Drops whole files first, which frees their space at once, then covers the rest with a range deletion, which frees
+    /// it as files are compacted: now, if space is short. Entries of `deletions` find nothing to do later and go away by
+    /// themselves.
     pub(crate) fn destroy(&self, range: &KeyRange) -> Result<()> {
         let mut end = range.end.clone();
         if end.is_empty() {
@@ -131,22 +132,35 @@ impl RocksStorage {
         push_escaped(&mut history_start, &range.start);
         let mut history_end = Vec::new();
         push_escaped(&mut history_end, &end);
-        let mut batch = WriteBatch::default();
-        for (name, range) in [
+        let parts = [
             (LATEST, KeyRange::new(range.start.as_slice(), end)),
             (HISTORY, KeyRange::new(history_start, history_end)),
-        ] {
+        ];
+        let mut batch = WriteBatch::default();
+        for (name, part) in &parts {
             // RocksDB takes the end of a range of files as part of it, so this ends at the last key inside.
-            if let Some((first, last)) = self.ends(name, &range)? {
+            if let Some((first, last)) = self.ends(name, part)? {
                 self.db
                     .delete_file_in_range_cf(self.family(name)?, first, last)
                     .map_err(|error| from_rocksdb(&error))?;
             }
-            batch.delete_range_cf(self.family(name)?, range.start, range.end);
+            batch.delete_range_cf(self.family(name)?, &part.start, &part.end);
         }
         let destroyed = self.db.write_opt(batch, &self.write_synced);
         self.cache.forget(range);
-        destroyed.map_err(|error| from_rocksdb(&error))
+        destroyed.map_err(|error| from_rocksdb(&error))?;
+        if self.space.is_short() {
+            // What is in memory goes with its log, of all families: one log is theirs together.
+            Storage::flush(self)?;
+            let mut compact = CompactOptions::default();
+            compact.set_exclusive_manual_compaction(false);
+            for (name, part) in &parts {
+                let (start, end) = (Some(&part.start), Some(&part.end));
+                self.db
+                    .compact_range_cf_opt(self.family(name)?, start, end, &compact);
+            }
+        }
+        Ok(())
     }
 
     /// Of the last key, which an unbounded end has to be behind.
@@ -187,7 +201,7 @@ fn spread(first: &[u8], last: &[u8], count: u64) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::RocksOptions;
-    use kv::{KnownVersions, LATEST as NEWEST, Storage, WriteBuffer};
+    use kv::{KnownVersions, LATEST as NEWEST, WriteBuffer};
 
     /// RocksDB counts the end of a range of files as part of it; the contract does not.
     #[test]
@@ -201,7 +215,9 @@ mod tests {
                 writes.put(key.into(), commit_ts.to_string().into());
             }
             let prepared = storage.prepare(&writes, &KnownVersions::default()).unwrap();
-            storage.apply(vec![prepared], commit_ts, false).unwrap();
+            storage
+                .apply(vec![prepared], commit_ts, kv::ApplyHow::default())
+                .unwrap();
         }
         Storage::flush(&storage).unwrap();
         for name in [LATEST, HISTORY] {

@@ -11,8 +11,8 @@ use crate::options::RocksOptions;
 use crate::space::FreeSpace;
 use crate::write::Prepared;
 use kv::{
-    ApplyError, Error, KeyGuard, KeyRange, KnownVersions, Result, ScanRequest, Seen, Storage, Timestamp,
-    Visit, VisitVersions, WriteBuffer,
+    ApplyError, ApplyHow, Error, KeyGuard, KeyRange, KnownVersions, Result, ScanRequest, Seen, Storage,
+    Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
 use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteOptions};
@@ -133,8 +133,8 @@ impl Storage for RocksStorage {
         self.prepare_writes(writes, known)
     }
 
-    fn apply(&self, group: Vec<Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError> {
-        self.apply_group(group, commit_ts, sync)
+    fn apply(&self, group: Vec<Prepared>, commit_ts: Timestamp, how: ApplyHow) -> Result<(), ApplyError> {
+        self.apply_group(group, commit_ts, how)
     }
 
     fn sync_log(&self) -> Result<()> {

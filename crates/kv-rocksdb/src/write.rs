@@ -7,7 +7,9 @@ use crate::layout::{
     DELETIONS, HISTORY, LAST_COMMIT_KEY, LATEST, TS_BYTES, Version, push_history_key, push_unstamped_version,
 };
 use crate::storage::RocksStorage;
-use kv::{ApplyError, KeyRange, KnownVersions, LATEST as LATEST_TS, Result, Timestamp, WriteBuffer};
+use kv::{
+    ApplyError, ApplyHow, KeyRange, KnownVersions, LATEST as LATEST_TS, Result, Timestamp, WriteBuffer,
+};
 use rocksdb::WriteBatch;
 use std::ops::Range;
 
@@ -146,7 +148,7 @@ impl RocksStorage {
         &self,
         mut group: Vec<Prepared>,
         commit_ts: Timestamp,
-        sync: bool,
+        how: ApplyHow,
     ) -> Result<(), ApplyError> {
         for prepared in &mut group {
             prepared.stamp(commit_ts);
@@ -156,9 +158,9 @@ impl RocksStorage {
             return Ok(());
         }
         self.space
-            .check(batch.size_in_bytes())
+            .check(batch.size_in_bytes(), how.use_reserve)
             .map_err(ApplyError::NotApplied)?;
-        let options = if sync {
+        let options = if how.sync {
             &self.write_synced
         } else {
             &self.write_unsynced

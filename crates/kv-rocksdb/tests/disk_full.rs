@@ -95,9 +95,17 @@ fn commits_are_refused_while_the_reserve_lasts_and_go_on_once_there_is_space() {
     assert!(acknowledged > 100);
     assert_eq!(rows(&store), acknowledged, "a refused commit is not there");
     assert!(commit(&store, acknowledged).is_err());
+    // Only who makes room may use it.
+    let mut removal = store.begin(TxnOptions::default()).unwrap();
+    removal.use_reserve();
+    let last = acknowledged - 1;
+    removal.delete(format!("k{last:06}").into()).unwrap();
+    removal.commit(Durability::Sync).unwrap();
+    assert_eq!(rows(&store), last);
+    assert!(commit(&store, last).is_err());
     fs::remove_file(&ballast).unwrap();
     // What was refused can be tried again, without a restart.
-    let (more, _) = fill(&store, acknowledged);
+    let (more, _) = fill(&store, last);
     assert!(more > acknowledged + 100);
     assert_eq!(rows(&store), more);
     drop(store);

@@ -40,6 +40,7 @@ pub fn live_snapshots_hold_it_back(new_subject: Factory) {
     write(&store, &[("a", Some("3")), ("c", Some("3"))]);
     collect(&store);
     assert!(store.safe_point() <= snapshot.ts());
+    assert!(store.oldest_snapshot() <= snapshot.ts());
     assert_eq!(scan_all(&snapshot), ["a=1", "b=1", "c=1"]);
     drop(snapshot);
     collect(&store);

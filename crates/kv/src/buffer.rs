@@ -170,9 +170,7 @@ impl WriteBuffer {
     }
 
     fn undo_cost(undo: &Undo) -> usize {
-        ENTRY_OVERHEAD_BYTES
-            + undo.key.len()
-            + undo.before.as_ref().map_or(0, Write::value_bytes)
+        ENTRY_OVERHEAD_BYTES + undo.key.len() + undo.before.as_ref().map_or(0, Write::value_bytes)
     }
 
     pub fn savepoint(&mut self) -> Savepoint {

@@ -6,9 +6,8 @@
 
 use crate::background::Background;
 use crate::embedded_transaction::EmbeddedTransaction;
-use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+use crate::engine::{Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
-use crate::fence::Fence;
 use crate::group_commit::GroupCommit;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
@@ -18,7 +17,7 @@ use crate::oracle::Oracle;
 use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
-use crate::storage::{ApplyError, KeyGuard, Storage};
+use crate::storage::{ApplyError, ApplyHow, KeyGuard, Storage};
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
 use parking_lot::Mutex;
@@ -74,10 +73,12 @@ pub(crate) struct Counters {
 }
 
 /// A transaction of a commit group.
-struct Member<P> {
-    prepared: P,
+pub(crate) struct Member<P> {
+    pub prepared: P,
     /// The last timestamp at which it may be committed.
-    last: Timestamp,
+    pub last: Timestamp,
+    /// Whether it may use the space that is kept free. Who shares its group may then too, which is rare and bounded.
+    pub use_reserve: bool,
 }
 
 /// What the engine and its transactions share.
@@ -123,13 +124,11 @@ impl<S: Storage> Shared<S> {
     /// Commits what a transaction has prepared, as part of a group.
     pub fn commit(
         &self,
-        prepared: S::Prepared,
+        member: Member<S::Prepared>,
         bytes: usize,
-        durability: crate::engine::Durability,
-        fence: Option<&Fence>,
+        durability: Durability,
     ) -> Result<Timestamp> {
-        let last = fence.map_or(Timestamp::MAX, Fence::last);
-        let member = Member { prepared, last };
+        let last = member.last;
         let commit_ts = self.commits.submit(member, bytes, durability, |group, sync| {
             self.commit_group(group, sync)
         })?;
@@ -152,9 +151,18 @@ impl<S: Storage> Shared<S> {
             self.unsynced.store(true, Ordering::SeqCst);
         }
         let in_time = group.into_iter().filter(|member| member.last >= commit.ts);
-        let group: Vec<S::Prepared> = in_time.map(|member| member.prepared).collect();
+        let mut how = ApplyHow {
+            sync,
+            ..ApplyHow::default()
+        };
+        let group: Vec<S::Prepared> = in_time
+            .map(|member| {
+                how.use_reserve |= member.use_reserve;
+                member.prepared
+            })
+            .collect();
         let members = u64::try_from(group.len()).unwrap_or(u64::MAX);
-        let applied = self.storage.apply(group, commit.ts, sync);
+        let applied = self.storage.apply(group, commit.ts, how);
         let commit_ts = commit.settle();
         match applied {
             Ok(()) => {
@@ -451,6 +459,11 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
 
     fn safe_point(&self) -> Timestamp {
         self.shared.pins.safe_point()
+    }
+
+    fn oldest_snapshot(&self) -> Timestamp {
+        let (_, oldest) = self.shared.pins.live();
+        oldest.unwrap_or_else(|| self.shared.oracle.last())
     }
 
     fn set_gc_age(&self, age: Duration) {

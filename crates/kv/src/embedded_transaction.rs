@@ -1,7 +1,7 @@
 //! One transaction of an embedded engine: the locks it holds, and how it commits.
 
 use crate::buffer::WriteBuffer;
-use crate::embedded::Shared;
+use crate::embedded::{Member, Shared};
 use crate::engine::{Durability, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
@@ -17,6 +17,7 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
     owner: Owner,
     start_ts: Timestamp,
     optimistic: bool,
+    use_reserve: bool,
     held: Vec<HeldKey>,
     known: KnownVersions,
 }
@@ -28,6 +29,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
             shared,
             start_ts,
             optimistic,
+            use_reserve: false,
             held: Vec::new(),
             known: KnownVersions::default(),
         }
@@ -124,9 +126,12 @@ impl<S: Storage> EmbeddedTransaction<S> {
         if self.optimistic {
             self.check_conflicts(writes)?;
         }
-        let prepared = self.shared.storage.prepare(writes, &self.known)?;
-        self.shared
-            .commit(prepared, writes.size_bytes(), durability, fence)
+        let member = Member {
+            prepared: self.shared.storage.prepare(writes, &self.known)?,
+            last: fence.map_or(Timestamp::MAX, Fence::last),
+            use_reserve: self.use_reserve,
+        };
+        self.shared.commit(member, writes.size_bytes(), durability)
     }
 }
 
@@ -151,6 +156,10 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
         let outcome = self.try_commit(writes, options, durability, fence);
         self.unlock_all();
         outcome
+    }
+
+    fn use_reserve(&mut self) {
+        self.use_reserve = true;
     }
 
     fn rollback(&mut self) {

@@ -125,6 +125,11 @@ pub trait Engine: Send + Sync {
 
     fn safe_point(&self) -> Timestamp;
 
+    /// No snapshot below it lives, in any process. One of the past may still be opened, down to the safe point.
+    fn oldest_snapshot(&self) -> Timestamp {
+        self.safe_point()
+    }
+
     /// How long superseded versions are kept. Takes effect with the next round.
     fn set_gc_age(&self, age: Duration);
 
@@ -165,6 +170,9 @@ pub trait EngineTransaction: Send + Sync {
         durability: Durability,
         fence: Option<&Fence>,
     ) -> Result<Timestamp>;
+
+    /// Lets the commit use the space that is kept free. Nothing to do where none is.
+    fn use_reserve(&mut self) {}
 
     /// Releases all locks.
     fn rollback(&mut self);

@@ -8,7 +8,7 @@ use crate::embedded::{EmbeddedEngine, EmbeddedOptions};
 use crate::engine::ScanRequest;
 use crate::error::Result;
 use crate::reader::{KeyRange, Visit};
-use crate::storage::{ApplyError, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};
+use crate::storage::{ApplyError, ApplyHow, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};
 use crate::timestamp::Timestamp;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
@@ -178,7 +178,7 @@ impl Storage for MemoryStorage {
             .collect())
     }
 
-    fn apply(&self, group: Vec<Self::Prepared>, commit_ts: Timestamp, _sync: bool) -> Result<(), ApplyError> {
+    fn apply(&self, group: Vec<Self::Prepared>, commit_ts: Timestamp, _: ApplyHow) -> Result<(), ApplyError> {
         let mut chains = self.chains.write();
         for (key, value) in group.into_iter().flatten() {
             chains.entry(key).or_default().push((commit_ts, value));

@@ -19,6 +19,15 @@ pub enum ApplyError {
     Unknown(Error),
 }
 
+/// How a group is applied: as its most demanding member asks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ApplyHow {
+    /// It is on disk at the end, together with everything applied before.
+    pub sync: bool,
+    /// It may use the space that is kept free ([`crate::Transaction::use_reserve`]).
+    pub use_reserve: bool,
+}
+
 /// What a read of one key met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
@@ -119,9 +128,14 @@ pub trait Storage: Send + Sync + 'static {
     /// Makes a transaction's writes ready, while it holds the locks of all their keys until they are applied.
     fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Self::Prepared>;
 
-    /// Applies a group of transactions at one timestamp, atomically. One call at a time. With `sync`, it is on disk
-    /// when this returns, together with everything applied before. Visible only once it is as durable as asked.
-    fn apply(&self, group: Vec<Self::Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError>;
+    /// Applies a group of transactions at one timestamp, atomically. One call at a time. Visible only once it is as
+    /// durable as asked.
+    fn apply(
+        &self,
+        group: Vec<Self::Prepared>,
+        commit_ts: Timestamp,
+        how: ApplyHow,
+    ) -> Result<(), ApplyError>;
 
     /// Brings everything applied so far to disk.
     fn sync_log(&self) -> Result<()>;

@@ -126,6 +126,12 @@ impl Store {
         self.engine.safe_point()
     }
 
+    /// No snapshot below it lives, in any process. One of the past may still be opened, down to the safe point: for who
+    /// knows that such a snapshot would not be used for what he asks about.
+    pub fn oldest_snapshot(&self) -> Timestamp {
+        self.engine.oldest_snapshot()
+    }
+
     /// How long superseded versions are kept for `AS OF` reads; 10 minutes unless set.
     pub fn set_gc_age(&self, age: Duration) {
         self.engine.set_gc_age(age);

@@ -180,6 +180,12 @@ impl Transaction {
         self.options.optimistic
     }
 
+    /// Says that this transaction makes room, or lets room be made (DROP, TRUNCATE): its commit may use the space that an
+    /// engine keeps free, and refuses to all others with [`Error::DiskFull`]. Not for writes of any size.
+    pub fn use_reserve(&mut self) {
+        self.locks.use_reserve();
+    }
+
     /// How many keys this transaction has locked.
     pub fn lock_count(&self) -> usize {
         self.locks.lock_count()

@@ -44,6 +44,8 @@ pub struct CachedPlan {
     /// The version of the schema it was made for.
     pub schema_version: u64,
     pub parameters: usize,
+    /// Whether it holds for other sessions, and for later executions.
+    pub cacheable: bool,
     /// When it is to be made again, if it depends on row estimates.
     expires: Option<Instant>,
     /// What whoever runs the plan keeps beside it: made with the first run, gone with the plan.
@@ -51,12 +53,13 @@ pub struct CachedPlan {
 }
 
 impl CachedPlan {
-    pub fn new(plan: Plan, schema_version: u64, parameters: usize) -> Self {
+    pub fn new(plan: Plan, schema_version: u64, parameters: usize, cacheable: bool) -> Self {
         Self {
             expires: depends_on_estimates(&plan).then(|| Instant::now() + ESTIMATES_HOLD),
             plan,
             schema_version,
             parameters,
+            cacheable,
             attachment: OnceLock::new(),
         }
     }
@@ -256,7 +259,7 @@ mod tests {
             limit_of_output: None,
             max_execution: None,
         };
-        Arc::new(CachedPlan::new(Plan::Query(query), schema_version, 0))
+        Arc::new(CachedPlan::new(Plan::Query(query), schema_version, 0, true))
     }
 
     fn key<'a>(text: &'a str, database: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {

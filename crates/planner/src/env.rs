@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use catalog::model::Schema;
-use functions::bind::TypeEnv;
+use functions::bind::{BindNotes, TypeEnv};
 use functions::{SqlMode, TimeZone, Warnings};
 use types::{Collation, Result, SqlType, Value};
 
@@ -22,6 +22,8 @@ pub struct BindEnv<'a> {
     /// False for PREPARE, which must say what columns a result has before anything is known of the parameters: types are then
     /// guessed from where the parameters stand.
     pub params_known: bool,
+    /// They stand for literals of the text: a plan that depends on a literal's value is not cacheable then.
+    pub literal_params: bool,
     pub sql_mode: SqlMode,
     /// `@@collation_connection`: of string literals.
     pub collation_connection: Collation,
@@ -65,6 +67,8 @@ impl BindEnv<'_> {
             sql_mode: self.sql_mode,
             div_precision_increment: self.div_precision_increment,
             user_variables: Arc::new(self.user_variables.clone()),
+            literal_params: self.literal_params,
+            notes: BindNotes::default(),
         }
     }
 }

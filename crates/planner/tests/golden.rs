@@ -157,6 +157,7 @@ impl Runner {
             database: self.database.as_deref(),
             params: &params,
             params_known: !self.guess,
+            literal_params: false,
             sql_mode: self.mode,
             collation_connection: Collation::DEFAULT,
             collation_server: Collation::DEFAULT,

@@ -74,6 +74,12 @@ impl Control {
         self.hung_up.load(Ordering::SeqCst)
     }
 
+    /// Ends the connection once it is between commands: what runs is answered.
+    pub fn end_reading(&self) {
+        self.hung_up.store(true, Ordering::SeqCst);
+        self.socket.end_reading();
+    }
+
     /// Ends the connection without waiting for anything.
     pub fn cut(&self) {
         self.hung_up.store(true, Ordering::SeqCst);
@@ -81,10 +87,10 @@ impl Control {
     }
 }
 
+/// For KILL: as in MySQL, the client loses its connection, and what ran is not answered.
 impl HangUp for Control {
     fn hang_up(&self) {
-        self.hung_up.store(true, Ordering::SeqCst);
-        self.socket.end_reading();
+        self.cut();
     }
 }
 
@@ -141,7 +147,7 @@ impl Connections {
     pub fn close_idle(&self) {
         for control in self.list() {
             match control.running() {
-                None if !control.in_transaction.load(Ordering::Relaxed) => control.hang_up(),
+                None if !control.in_transaction.load(Ordering::Relaxed) => control.end_reading(),
                 Some(LOGIN) => control.cut(),
                 _ => {}
             }

@@ -56,12 +56,12 @@ impl Session {
             return Ok(None);
         };
         let schema = self.visible_schema();
-        match self.bind(&schema, parsed, Some(&normalized.types)) {
+        match self.bind(&schema, parsed, Some(&normalized.types), true) {
             Ok(Bound::Plan {
                 plan,
                 cacheable: true,
             }) => {
-                let plan = Arc::new(planned(plan, &schema, parsed));
+                let plan = Arc::new(planned(plan, true, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
             }
@@ -76,8 +76,10 @@ impl Session {
     /// Compiles a statement as it stands. `params` are the types of its parameters, `None` where they are not known.
     pub(crate) fn compile(&self, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Compiled> {
         let schema = self.visible_schema();
-        Ok(match self.bind(&schema, parsed, params)? {
-            Bound::Plan { plan, .. } => Compiled::Plan(Arc::new(planned(plan, &schema, parsed))),
+        Ok(match self.bind(&schema, parsed, params, false)? {
+            Bound::Plan { plan, cacheable } => {
+                Compiled::Plan(Arc::new(planned(plan, cacheable, &schema, parsed)))
+            }
             Bound::Ddl(ddl) => Compiled::Ddl(ddl),
             Bound::Command(command) => Compiled::Command(command),
         })
@@ -95,9 +97,9 @@ impl Session {
             return Ok(Compiled::Plan(found));
         }
         let schema = self.visible_schema();
-        match self.bind(&schema, parsed, Some(params))? {
+        match self.bind(&schema, parsed, Some(params), false)? {
             Bound::Plan { plan, cacheable } => {
-                let plan = Arc::new(planned(plan, &schema, parsed));
+                let plan = Arc::new(planned(plan, cacheable, &schema, parsed));
                 if cacheable {
                     self.shared.plans.insert(&key, plan.clone());
                 }
@@ -176,13 +178,22 @@ impl Session {
         self.account.check_database(name).err().unwrap_or(error)
     }
 
-    fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Bound> {
+    fn bind(
+        &self,
+        schema: &Arc<Schema>,
+        parsed: &Parsed,
+        params: Option<&[SqlType]>,
+        literal_params: bool,
+    ) -> Result<Bound> {
         let row_estimate = |table: i64| self.row_estimate(table);
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
         let bound = planner::bind(
             parsed,
-            &self.bind_env(schema, params, &row_estimate, &system_variable),
+            &BindEnv {
+                literal_params,
+                ..self.bind_env(schema, params, &row_estimate, &system_variable)
+            },
         )
         .map_err(|error| self.hide_database(error))?;
         // Nobody keeps a plan whose estimates were cut short.
@@ -207,6 +218,7 @@ impl Session {
             database: self.database.as_deref(),
             params: params.unwrap_or_default(),
             params_known: params.is_some(),
+            literal_params: false,
             sql_mode: self.settings.sql_mode,
             collation_connection: self.settings.collation_connection,
             collation_server: self.settings.collation_server,
@@ -242,6 +254,6 @@ impl Session {
     }
 }
 
-fn planned(plan: Plan, schema: &Schema, parsed: &Parsed) -> CachedPlan {
-    CachedPlan::new(plan, schema.version, parsed.parameters)
+fn planned(plan: Plan, cacheable: bool, schema: &Schema, parsed: &Parsed) -> CachedPlan {
+    CachedPlan::new(plan, schema.version, parsed.parameters, cacheable)
 }

@@ -32,6 +32,7 @@ mod split;
 mod statement;
 pub mod statistics;
 mod text;
+mod track;
 mod transaction;
 mod user_locks;
 pub mod variables;

@@ -83,6 +83,7 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         self.found_rows = u64::from(found);
+        self.track_transaction(true);
         self.send_columns(columns, 0, out)?;
         if found {
             out.send(&row)?;

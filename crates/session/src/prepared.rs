@@ -296,7 +296,9 @@ impl Session {
             return Ok(Compiled::Plan(kept));
         }
         let compiled = self.compile_prepared(&execution.parsed, &execution.text, &execution.types)?;
-        if let (Compiled::Plan(plan), Some(prepared)) = (&compiled, self.prepared.get_mut(&id)) {
+        if let (Compiled::Plan(plan), Some(prepared)) = (&compiled, self.prepared.get_mut(&id))
+            && plan.cacheable
+        {
             prepared.plan = Some(KeptPlan {
                 plan: plan.clone(),
                 types: execution.types.clone(),
@@ -324,7 +326,7 @@ impl Session {
         }
         Ok(match result? {
             Outcome::Sent => {
-                self.row_count = -1;
+                self.rows_sent();
                 None
             }
             Outcome::Ok(done) | Outcome::Close(done) => {

@@ -96,10 +96,11 @@ impl Process {
     /// KILL CONNECTION.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
-        self.interrupt.raise();
+        // First of all: the statement that ends by the interrupt is not to be answered.
         if let Some(close) = &*self.on_kill.lock() {
             close();
         }
+        self.interrupt.raise();
     }
 
     /// Says how to close the client's socket from another thread.

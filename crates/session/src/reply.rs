@@ -60,6 +60,7 @@ impl Session {
     }
 
     pub(crate) fn send_ok(&mut self, done: &Done, out: &mut dyn PacketSink) -> io::Result<()> {
+        self.track_transaction(false);
         let mut flags = self.status_flags();
         let changes = std::mem::take(&mut self.changes);
         let tracked = !changes.is_empty() && self.has(capability::SESSION_TRACK);
@@ -114,9 +115,17 @@ impl Session {
             status: flags,
             warnings,
             info: "",
-            changes: None,
+            changes: Some(&self.changes),
         };
         out.send_with(&mut |packet| end.encode_result_end(capabilities, packet))
+    }
+
+    /// A result set has been sent, and with it, where its end is an OK packet, what there was to tell.
+    pub(crate) fn rows_sent(&mut self) {
+        self.row_count = -1;
+        if self.has(capability::DEPRECATE_EOF) {
+            self.changes.clear();
+        }
     }
 
     /// Column count and definitions.
@@ -160,6 +169,7 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         let columns = listing.result_columns();
+        self.track_transaction(true);
         let mut rows = ClientRows::new(self, &columns, format, out);
         let sent = rows.batch(&batch).and_then(|()| rows.finish());
         if let Some(error) = rows.failure {

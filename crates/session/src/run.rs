@@ -125,6 +125,7 @@ impl Session {
         }
         let is_locked = self.check_locked(plan)?;
         for used in &tables {
+            self.transaction.deeds.note(used.what);
             if is_locked || used.table.is_virtual() {
                 continue;
             }
@@ -204,6 +205,7 @@ impl Session {
             return run;
         }
         run?;
+        self.track_transaction(true);
         let mut end = ClientRows::new(self, &query.columns, format, out);
         end.continue_after(was_sent);
         let sent = end.finish();

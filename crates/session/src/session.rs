@@ -22,6 +22,7 @@ use crate::lock_tables::LockedTables;
 use crate::prepared::{NamedStatement, Prepared};
 use crate::process::Process;
 use crate::shared::Shared;
+use crate::track::Told;
 use crate::transaction::TransactionState;
 use crate::user_locks::SessionUserLocks;
 use crate::variables::settings::Settings;
@@ -63,6 +64,8 @@ pub struct Session {
     pub(crate) planning_warnings: functions::Warnings,
     /// Changes to tell the client with the next OK.
     pub(crate) changes: SessionTrack,
+    /// What it knows of the transaction.
+    pub(crate) told: Told,
     /// More statements of the same COM_QUERY follow.
     pub(crate) more_results: bool,
     /// Parameters of the statement that runs, where it is a command and not a plan.
@@ -142,6 +145,7 @@ impl Session {
             diagnostics: Diagnostics::default(),
             planning_warnings: functions::Warnings::default(),
             changes: SessionTrack::default(),
+            told: Told::default(),
             more_results: false,
             command_params: Vec::new(),
             hide_warning_count: false,
@@ -195,6 +199,7 @@ impl Session {
         self.found_rows = 0;
         self.diagnostics.clear();
         self.changes.clear();
+        self.told = Told::default();
     }
 
     /// `USE database`.

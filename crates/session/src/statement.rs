@@ -211,9 +211,10 @@ impl Session {
             }
             Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } => done.affected = 1,
             Ddl::AlterTable { changes, .. }
-                if changes
-                    .iter()
-                    .any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
+                if changes.is_empty()
+                    || changes
+                        .iter()
+                        .any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
             {
                 done.info = format!("Records: 0  Duplicates: 0  Warnings: {}", self.diagnostics.count);
             }

@@ -180,7 +180,7 @@ impl Session {
             self.table_locks.release_all();
         }
         match result {
-            Ok(Outcome::Sent) => self.row_count = -1,
+            Ok(Outcome::Sent) => self.rows_sent(),
             Ok(Outcome::Ok(done)) => {
                 self.note_affected(done.affected);
                 self.send_ok(&done, out)?;

@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
+use catalog::metadata_lock::Use;
 use kv::{Durability, Fence, Savepoint, Store, Transaction, TxnOptions};
 use types::{Result, errno};
 
 use crate::errors;
+use crate::track::Deeds;
 use crate::variables::settings::{Isolation, Settings};
 
 /// `SET TRANSACTION` without a scope: for the next transaction only.
@@ -24,6 +26,8 @@ pub struct Characteristics {
 pub struct TransactionState {
     open: Option<Open>,
     pub next: Characteristics,
+    /// What the open transaction has done, or the statement that is about to open one.
+    pub deeds: Deeds,
     /// The next transaction of a statement's own may leave it to its commit to find duplicates.
     check_late: bool,
 }
@@ -32,10 +36,16 @@ struct Open {
     transaction: Transaction,
     /// Begun by BEGIN or START TRANSACTION, or with autocommit off: outlives the statement.
     lasting: bool,
+    /// Begun by BEGIN or START TRANSACTION.
+    explicit: bool,
+    /// What SET TRANSACTION and START TRANSACTION asked for.
+    asked: Characteristics,
     isolation: Isolation,
     read_only: bool,
     /// Whether plain reads have fixed what they see (REPEATABLE READ does so with the first one).
     snapshot_taken: bool,
+    /// WITH CONSISTENT SNAPSHOT.
+    began_with_snapshot: bool,
     savepoints: Vec<(String, Savepoint)>,
 }
 
@@ -63,6 +73,19 @@ impl TransactionState {
         self.open.as_ref().is_some_and(|o| o.read_only)
     }
 
+    /// Whether a transaction is open that BEGIN or START TRANSACTION began.
+    pub fn is_explicit(&self) -> bool {
+        self.open.as_ref().is_some_and(|o| o.explicit)
+    }
+
+    /// What the open transaction, or the next one, was asked to be, and whether it began with a snapshot.
+    pub fn asked(&self) -> (Characteristics, bool) {
+        self.open
+            .as_ref()
+            .filter(|o| o.lasting)
+            .map_or((self.next, false), |o| (o.asked, o.began_with_snapshot))
+    }
+
     /// What COMMIT or ROLLBACK AND CHAIN give to the next transaction: this one's characteristics.
     pub fn chained(&self) -> Characteristics {
         self.open
@@ -85,7 +108,15 @@ impl TransactionState {
         interrupt: &Arc<kv::Interrupt>,
         options: BeginOptions,
     ) -> Result<()> {
-        self.open(store, settings, interrupt, options, true)
+        self.open(store, settings, interrupt, options, true)?;
+        self.deeds = Deeds::default();
+        if let Some(open) = &mut self.open {
+            open.explicit = true;
+        }
+        if options.consistent_snapshot {
+            self.deeds.note(Use::Read);
+        }
+        Ok(())
     }
 
     /// `lasting`: beyond the statement that runs.
@@ -110,6 +141,12 @@ impl TransactionState {
                 max_bytes: None,
             })?,
             lasting,
+            explicit: false,
+            asked: Characteristics {
+                isolation: next.isolation,
+                read_only: options.read_only.or(next.read_only),
+            },
+            began_with_snapshot: options.consistent_snapshot,
             isolation: next.isolation.unwrap_or(settings.isolation),
             read_only,
             snapshot_taken: false,

@@ -59,7 +59,8 @@ pub struct Storage {
     pub write_buffer_bytes: Option<usize>,
     /// Most files the store keeps open.
     pub max_open_files: Option<i32>,
-    /// Bytes of the disk that no new data may take. Default: 256 MiB, or a twentieth of a small disk.
+    /// Bytes of the disk that no new data may take; statements that make room (DROP, TRUNCATE) may. Default: 256 MiB, or a
+    /// twentieth of a small disk.
     pub reserve_bytes: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
 //! A storage that fails on demand, to put around any [`Storage`].
 
 use kv::{
-    ApplyError, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, KnownVersions, Result,
+    ApplyError, ApplyHow, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, KnownVersions, Result,
     ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
@@ -155,13 +155,13 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.prepare(writes, known)
     }
 
-    fn apply(&self, group: Vec<S::Prepared>, commit_ts: Timestamp, sync: bool) -> Result<(), ApplyError> {
+    fn apply(&self, group: Vec<S::Prepared>, commit_ts: Timestamp, how: ApplyHow) -> Result<(), ApplyError> {
         match self.faults.commit() {
-            Fault::None => self.inner.apply(group, commit_ts, sync),
+            Fault::None => self.inner.apply(group, commit_ts, how),
             Fault::Refused(error) => Err(ApplyError::NotApplied(error)),
             Fault::Lost(error) => Err(ApplyError::Unknown(error)),
             Fault::Arrived(error) => {
-                self.inner.apply(group, commit_ts, sync)?;
+                self.inner.apply(group, commit_ts, how)?;
                 Err(ApplyError::Unknown(error))
             }
         }

@@ -63,7 +63,6 @@ pub struct TlsInfo {
 
 /// Ends a connection from any thread: KILL.
 pub trait HangUp: Send + Sync {
-    /// The connection reads no further command: it closes as soon as the running one, if any, has ended. Interrupting
-    /// the running one is the caller's.
+    /// The connection reads no further command and answers none. Interrupting the running one is the caller's.
     fn hang_up(&self);
 }

@@ -23,6 +23,7 @@ pub mod rust_client;
 pub mod server;
 pub mod sql;
 pub mod tikv;
+mod tracking;
 
 /// An error as a report shows it.
 fn text(error: impl std::fmt::Display) -> String {

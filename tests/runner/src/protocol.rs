@@ -11,11 +11,12 @@ use mysql::{Conn, OptsBuilder};
 use crate::raw::{Answer, Raw, closed};
 use crate::report::Report;
 use crate::server::Address;
+use crate::tracking;
 
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 11] = [
+    let checks: [(&str, Check); 12] = [
         ("simple commands", simple_commands),
         ("retired and unknown commands", unknown_commands),
         ("statements that are not there", unknown_statements),
@@ -26,6 +27,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("clients that vanish", vanishing),
         ("max_allowed_packet", max_allowed_packet),
         ("max_connections", max_connections),
+        ("what is told of a transaction", tracking::steps),
         ("random packets", random_packets),
     ];
     for (name, check) in checks {

@@ -43,9 +43,15 @@ impl Raw {
 
     /// Connects and logs in as root, who has no password.
     pub fn login(address: &Address) -> io::Result<Self> {
+        Self::login_with(address, 0)
+    }
+
+    /// [`Raw::login`], with more capabilities.
+    pub fn login_with(address: &Address, capabilities: u32) -> io::Result<Self> {
         let mut raw = Self::open(address)?;
         raw.read()?;
-        let flags = CLIENT_LONG_PASSWORD
+        let flags = capabilities
+            | CLIENT_LONG_PASSWORD
             | CLIENT_PROTOCOL_41
             | CLIENT_TRANSACTIONS
             | CLIENT_SECURE_CONNECTION

@@ -100,6 +100,10 @@ impl Catalog {
         // Names mean what they mean now.
         self.follow()?;
         let warnings = self.run(ddl, &statement)?;
+        if self.membership.is_none() {
+            // What has been dropped is gone when its statement ends, unless somebody still reads it.
+            self.collect_dropped();
+        }
         self.wait_for_all_nodes(&ctx.limit());
         Ok(warnings)
     }

@@ -80,11 +80,14 @@ impl<'a> Meta<'a> {
         Ok(self.txn.delete(keys::table(database, table))?)
     }
 
+    /// Whoever leaves something to be destroyed makes room, and must be able to on a full disk.
     pub(crate) fn put_garbage(&mut self, garbage: &Garbage) -> Result<()> {
+        self.txn.use_reserve();
         Ok(self.txn.put(keys::garbage(garbage.id), encode(garbage)?)?)
     }
 
     pub(crate) fn delete_garbage(&mut self, id: i64) -> Result<()> {
+        self.txn.use_reserve();
         Ok(self.txn.delete(keys::garbage(id))?)
     }
 

@@ -220,7 +220,10 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         }
         Datum::Int(v) => i128::from(v),
         Datum::UInt(v) => i128::from(v),
-        Datum::Double(v) => i128::from(round_even(v)),
+        // Beyond the ends is no year, however near.
+        Datum::Double(v) if !(0.0..=2155.0).contains(&v) => -1,
+        Datum::Double(v) => v as i128,
+        Datum::Decimal(d) if d.is_negative() => -1,
         Datum::Decimal(d) => whole(&d),
         Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
         Datum::String(_) | Datum::Bytes(_) => {

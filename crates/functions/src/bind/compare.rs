@@ -51,7 +51,7 @@ pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Plac
         return Ok((a2, b2));
     }
     if ta.kind == TypeKind::Time || tb.kind == TypeKind::Time {
-        let (a2, b2) = (time_side(a.clone(), &b), time_side(b, &a));
+        let (a2, b2) = (time_side(a.clone(), &b, env), time_side(b, &a, env));
         if a2.ty().is_string() && b2.ty().is_string() {
             return texts(a2, b2, operation, env);
         }
@@ -125,7 +125,7 @@ fn literal_date(expr: &Expr, ty: &SqlType) -> Option<Expr> {
 }
 
 /// `expr` beside `other`, one of which is a TIME and none a date.
-fn time_side(expr: Expr, other: &Expr) -> Expr {
+fn time_side(expr: Expr, other: &Expr, env: &TypeEnv) -> Expr {
     let (ty, other_ty) = (expr.ty(), other.ty());
     if ty.kind == TypeKind::Time && other_ty.kind == TypeKind::Time {
         return expr;
@@ -133,7 +133,7 @@ fn time_side(expr: Expr, other: &Expr) -> Expr {
     let column = |e: &Expr| matches!(e, Expr::Column { .. });
     if ty.kind == TypeKind::Time {
         if other_ty.is_string() {
-            let readable = column(&expr) && other.is_constant() && spells_time(other);
+            let readable = column(&expr) && other.is_constant() && spells_time(other, env);
             return if readable {
                 expr
             } else {
@@ -142,24 +142,48 @@ fn time_side(expr: Expr, other: &Expr) -> Expr {
         }
         return implicit_cast(expr, numeric_type(&ty));
     }
-    if ty.is_string() && column(other) && expr.is_constant() && spells_time(&expr) {
-        return match internal(TIME_CONSTANT, expr.clone(), SqlType::time(6), &other_ty) {
-            Ok(constant) => constant,
-            Err(_) => expr,
-        };
+    if ty.is_string() && column(other) && expr.is_constant() {
+        if spells_time(&expr, env) {
+            return match internal(TIME_CONSTANT, expr.clone(), SqlType::time(6), &other_ty) {
+                Ok(constant) => constant,
+                Err(_) => expr,
+            };
+        }
+        note_incorrect(&expr, other, env);
     }
     expr
 }
 
 /// Whether a constant text is to be read as a TIME: literals that are none are compared as text.
-fn spells_time(expr: &Expr) -> bool {
+fn spells_time(expr: &Expr, env: &TypeEnv) -> bool {
     match expr {
         Expr::Literal {
             value: Value::String(text),
             ..
-        } => crate::temporal::time_of_text(text.as_bytes()).is_some(),
+        } => crate::temporal::time_of_text(text.as_bytes()).is_some_and(|time| !time.clamped),
         Expr::Literal { .. } => false,
+        Expr::Param { .. } if env.literal_params => {
+            env.notes.needs_literals.set(true);
+            true
+        }
         _ => true,
+    }
+}
+
+fn note_incorrect(literal: &Expr, column: &Expr, env: &TypeEnv) {
+    if let (
+        Expr::Literal {
+            value: Value::String(text),
+            ..
+        },
+        Expr::Column { label, .. },
+    ) = (literal, column)
+        && !text.is_empty()
+    {
+        env.notes.incorrect.borrow_mut().push(format!(
+            "Incorrect time value: '{text}' for column '{}' at row 1",
+            label.name().unwrap_or_default()
+        ));
     }
 }
 
@@ -251,9 +275,15 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         binding.args = all;
         return Ok(None);
     }
+    // A list of one is compared as `=` compares, but for its errors.
+    let place = if list.len() == 1 && needle.ty().kind == TypeKind::Year {
+        Place::Operator
+    } else {
+        Place::List
+    };
     let mut pairs = Vec::with_capacity(list.len());
     for item in &list {
-        pairs.push(pair(needle.clone(), item.clone(), "=", binding.env, Place::List)?);
+        pairs.push(pair(needle.clone(), item.clone(), "=", binding.env, place)?);
     }
     let first = pairs
         .iter()

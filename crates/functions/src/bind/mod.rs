@@ -14,6 +14,7 @@ pub(crate) mod common;
 pub(crate) mod compare;
 pub(crate) mod key;
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,6 +40,18 @@ pub struct TypeEnv {
     pub div_precision_increment: u8,
     /// Their values' types become the types of `@name`, read by `call("@", [name])`.
     pub user_variables: Arc<HashMap<String, Value>>,
+    /// The statement's parameters stand for literals, taken out of its text for the plan to be shared.
+    pub literal_params: bool,
+    pub notes: BindNotes,
+}
+
+/// What binding has to say besides what it makes.
+#[derive(Debug, Clone, Default)]
+pub struct BindNotes {
+    /// What was bound depends on the value of a literal that is not known: the text has to be bound as it stands.
+    pub needs_literals: Cell<bool>,
+    /// Constants that are not of the type they are compared with: warnings 1292, errors in strict writes.
+    pub incorrect: RefCell<Vec<String>>,
 }
 
 /// The arguments of a call while it is being bound.
@@ -210,6 +223,8 @@ impl Default for TypeEnv {
             sql_mode: SqlMode::default(),
             div_precision_increment: 4,
             user_variables: Arc::default(),
+            literal_params: false,
+            notes: BindNotes::default(),
         }
     }
 }

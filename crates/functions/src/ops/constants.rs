@@ -2,7 +2,7 @@
 //!
 //! They have names that no statement can call. Who makes them: [`crate::bind::compare`] and [`crate::bind::key`].
 
-use types::temporal::{DateTime, Time};
+use types::temporal::DateTime;
 use types::{Decimal, Error, Result, TypeKind, Value, errno};
 
 use crate::assign::integer_range;
@@ -136,25 +136,22 @@ fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
-    match temporal::time_of_text(datum.bytes()) {
-        Some(parsed) => Ok(Value::Int(Time(parsed.us + parsed.rounding).clamped().0)),
-        None => {
-            let message = format!("Incorrect time value: '{}'", shown(call, datum));
-            call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
-            Ok(Value::Null)
-        }
-    }
+    let time = temporal::to_time(*datum, &call.arg_type(0), call.ctx)?;
+    Ok(time.map_or(Value::Null, Value::Int))
 }
 
-/// A constant beside a YEAR column: two digits stand for four.
+/// A constant beside a YEAR column, as that would store it: in whole years, and two digits stand for four. What could not be
+/// stored stays what it is.
 fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
+    let text = matches!(datum, Datum::String(_) | Datum::Bytes(_));
     let number = match datum {
-        Datum::String(_) | Datum::Bytes(_) => {
+        _ if text => {
             let parsed = crate::cast::number::parse_double(datum.bytes());
-            if !parsed.complete {
+            // What follows a number is passed over; where there is none, it is compared as the double that it is not.
+            if !parsed.complete && parsed.value == 0.0 {
                 let message = format!("Truncated incorrect DOUBLE value: '{}'", shown(call, datum));
                 call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
             }
@@ -167,10 +164,15 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         }
         other => crate::ops::comparison::to_decimal(other),
     };
-    let two_digits = number
+    let whole = match datum {
+        Datum::Double(v) if *v <= 2155.0 => number.truncate(0),
+        _ => number.round(0).unwrap_or(number),
+    };
+    let year = whole
         .to_i64()
-        .filter(|n| (1..=99).contains(n) && Decimal::from_i64(*n) == number);
-    let year = two_digits.and_then(full_year).map_or(number, Decimal::from_u64);
+        .filter(|_| !number.is_negative())
+        .and_then(full_year)
+        .map_or(number, Decimal::from_u64);
     Ok(match call.ty.kind {
         TypeKind::Decimal => Value::Decimal(year),
         TypeKind::Double | TypeKind::Float => Value::Double(year.to_f64()),

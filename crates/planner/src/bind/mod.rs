@@ -99,10 +99,37 @@ impl<'a> Binder<'a> {
             Statement::Invalid(error) => return Err(error.clone()),
             other => return self.definition_or_command(other),
         };
+        self.report_incorrect(&plan)?;
         Ok(Bound::Plan {
             plan,
             cacheable: self.cacheable.get(),
         })
+    }
+
+    /// Constants that are not of the type they are compared with: warnings, or an error in strict writes.
+    fn report_incorrect(&self, plan: &Plan) -> Result<()> {
+        if self.types.notes.needs_literals.get() {
+            self.not_cacheable();
+        }
+        let incorrect = self.types.notes.incorrect.take();
+        if incorrect.is_empty() {
+            return Ok(());
+        }
+        // The next execution has to say so as well.
+        self.not_cacheable();
+        let ignores = match plan {
+            Plan::Query(_) => true,
+            Plan::Insert(insert) => insert.ignore,
+            Plan::Update(update) => update.ignore,
+            Plan::Delete(delete) => delete.ignore,
+        };
+        for message in incorrect {
+            if self.env.sql_mode.strict && !ignores {
+                return Err(Error::new(errno::ER_TRUNCATED_WRONG_VALUE, message));
+            }
+            self.warn(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
+        }
+        Ok(())
     }
 
     fn definition_or_command(&self, statement: &Statement) -> Result<Bound> {

@@ -255,7 +255,7 @@ const ROWS: &[Row] = &[
     ("session_track_schema", Both, Kind::Bool, "ON", Live),
     ("session_track_state_change", Both, Kind::Bool, "OFF", Live),
     ("session_track_system_variables", Both, Kind::Text, "time_zone,autocommit,character_set_client,character_set_results,character_set_connection", Live),
-    ("session_track_transaction_info", Both, Kind::Text, "OFF", Same),
+    ("session_track_transaction_info", Both, Kind::Enum(&["OFF", "STATE", "CHARACTERISTICS"]), "OFF", Live),
     ("show_create_table_verbosity", Both, Kind::Bool, "OFF", Same),
     ("show_old_temporals", Both, Kind::Bool, "OFF", Hint),
     ("skip_external_locking", Global, Kind::Bool, "ON", Fixed),

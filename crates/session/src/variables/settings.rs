@@ -8,6 +8,7 @@ use planner::plan::Route;
 use types::{Charset, Collation, Error, Result, errno};
 
 use super::values::SessionVariables;
+use crate::track::TrackTransaction;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
@@ -55,6 +56,7 @@ pub struct Settings {
     pub track_schema: bool,
     pub track_state: bool,
     pub track_variables: String,
+    pub track_transaction: TrackTransaction,
     /// `SET timestamp = n`: microseconds since 1970, instead of the clock.
     pub timestamp_us: Option<i64>,
     /// A hash of whatever decides a plan besides text, database and parameter types.
@@ -130,6 +132,11 @@ impl Settings {
             track_schema: on("session_track_schema"),
             track_state: on("session_track_state_change"),
             track_variables: text("session_track_system_variables"),
+            track_transaction: match text("session_track_transaction_info").as_str() {
+                "STATE" => TrackTransaction::State,
+                "CHARACTERISTICS" => TrackTransaction::Characteristics,
+                _ => TrackTransaction::Off,
+            },
             timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6) as i64),
             plan_environment,
         }

@@ -21,7 +21,7 @@ use crate::text;
 /// Writers that have not noticed a failing disk by now never will.
 const NOTICED_MAX: Duration = Duration::from_secs(60);
 
-const ER_DISK_FULL: u16 = 1021;
+pub(super) const ER_DISK_FULL: u16 = 1021;
 /// And ER_GET_ERRNO, ER_READ_ONLY_MODE, TiDB's "result undetermined".
 const REFUSALS: [u16; 4] = [ER_DISK_FULL, 1030, 1836, 8501];
 
@@ -151,7 +151,16 @@ fn write_is_refused(server: &Server) -> Result<(), String> {
     }
 }
 
-/// Space that is kept for what is acknowledged already: nobody can write into it and everybody can read.
+/// What is to be dropped when there is no space.
+const SPARE: [&str; 4] = [
+    "CREATE DATABASE spare",
+    "CREATE TABLE spare.a (id INT PRIMARY KEY, n INT, KEY n (n))",
+    "CREATE TABLE spare.b (id INT PRIMARY KEY)",
+    "INSERT INTO spare.a VALUES (1, 1), (2, 2)",
+];
+
+/// Space that is kept for what is acknowledged already: nobody can write into it but who makes room, and everybody can
+/// read.
 fn reserve(program: Program) -> Result<(), String> {
     let mut server = Server::prepare(program, &[])?;
     let file = server.path("reserve.toml");
@@ -159,6 +168,11 @@ fn reserve(program: Program) -> Result<(), String> {
     fs::write(&file, "").map_err(text)?;
     server.run()?;
     set_up(&server.address)?;
+    let mut conn = server.address.connect().map_err(text)?;
+    for statement in SPARE {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    drop(conn);
     server.kill();
     fs::write(&file, "[storage]\nreserve_bytes = 1152921504606846976\n").map_err(text)?;
     server.run()?;
@@ -173,6 +187,15 @@ fn reserve(program: Program) -> Result<(), String> {
             Err(mysql::Error::MySqlError(e)) if e.code == ER_DISK_FULL => {}
             other => return Err(format!("{statement}: {other:?}")),
         }
+    }
+    for statement in [
+        "ALTER TABLE spare.a DROP INDEX n",
+        "TRUNCATE TABLE spare.a",
+        "DROP TABLE spare.b",
+        "DROP DATABASE spare",
+    ] {
+        conn.query_drop(statement)
+            .map_err(|e| format!("{statement} with the reserve only: {e}"))?;
     }
     drop(conn);
     server.kill();

@@ -1,11 +1,12 @@
 //! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is half there, and
 //! indexes agree with rows.
 //!
-//! The same for a disk that fails ([`disk`]). [`writer`] writes and remembers what was acknowledged, [`model`] is that
-//! memory, [`verify`] compares it with what a restarted server has.
+//! The same for a disk that fails ([`disk`]) or is full ([`room`]). [`writer`] writes and remembers what was acknowledged,
+//! [`model`] is that memory, [`verify`] compares it with what a restarted server has.
 
 mod disk;
 mod model;
+mod room;
 mod verify;
 mod writer;
 
@@ -67,6 +68,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     drop(server);
     if matches!(program, Program::StemDb { store: None, .. }) {
         disk::check(&program, report);
+        room::check(&program, report);
     }
 }
 

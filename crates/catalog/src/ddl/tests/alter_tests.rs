@@ -295,10 +295,6 @@ fn a_duplicate_leaves_nothing_behind() {
             .any(|i| i.name == "u" && i.id == before.max_index_id + 2)
     );
     assert_eq!(checked(&catalog, "t"), 3);
-    catalog.store().set_gc_age(Duration::ZERO);
-    thread::sleep(Duration::from_millis(5));
-    catalog.store().run_gc().unwrap();
-    assert_eq!(catalog.run_gc_queue().unwrap(), 1);
     let gone = KeyRange::prefix(codec::key::index_prefix(before.id, before.max_index_id + 1));
     assert!(
         catalog

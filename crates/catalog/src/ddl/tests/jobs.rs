@@ -215,9 +215,6 @@ fn a_change_that_had_the_table_to_itself_is_undone_after_a_crash() {
     again.resume_jobs(&Interrupt::new());
     assert_eq!(table(&again, "t").columns.len(), 3);
     assert_eq!(table(&again, "t").indexes, before.indexes);
-    again.store().set_gc_age(Duration::ZERO);
-    thread::sleep(Duration::from_millis(5));
-    again.store().run_gc().unwrap();
     again.run_gc_queue().unwrap();
     assert_eq!(left(&again), 0);
 }

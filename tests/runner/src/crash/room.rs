@@ -1,0 +1,158 @@
+//! A disk that is full: the statements that make room work all the same, and the room is there soon.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loadgen::random::Random;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use tempfile::TempDir;
+
+use super::disk::ER_DISK_FULL;
+use crate::report::Report;
+use crate::server::{Program, Server};
+use crate::text;
+
+const DISK_MIB: u64 = 320;
+const RESERVE_MIB: u64 = 64;
+/// Of one INSERT.
+const INSERT_ROWS: usize = 200;
+const ROW_BYTES: usize = 2900;
+
+/// Far longer than it takes to give back what a small disk holds.
+const ROOM_MAX: Duration = Duration::from_secs(120);
+
+/// What makes room, and what makes it possible to write the same again.
+const STATEMENTS: [[&str; 2]; 4] = [
+    ["TRUNCATE TABLE room.t", "DO 0"],
+    ["DROP TABLE room.t", TABLE],
+    ["ALTER TABLE room.t DROP INDEX large", "DO 0"],
+    ["DROP DATABASE room", "CREATE DATABASE room"],
+];
+
+const TABLE: &str = "CREATE TABLE room.t (id INT AUTO_INCREMENT PRIMARY KEY, wide VARBINARY(2900) NOT NULL, KEY large (wide))";
+
+pub fn check(program: &Program, report: &mut Report) {
+    let name = "crash: making room on a full disk";
+    match SmallDisk::mount() {
+        Ok(disk) => report.check(name, make_room(program, &disk)),
+        Err(why) => report.skip(name, &why),
+    }
+}
+
+/// A file system in memory, gone with the guard.
+struct SmallDisk(TempDir);
+
+impl SmallDisk {
+    /// Fails without the rights for it.
+    fn mount() -> Result<Self, String> {
+        let at = tempfile::tempdir().map_err(text)?;
+        let output = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={DISK_MIB}m"), "tmpfs"])
+            .arg(at.path())
+            .output()
+            .map_err(|e| format!("mount: {e}"))?;
+        if output.status.success() {
+            return Ok(Self(at));
+        }
+        Err(format!("mount: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn data(&self) -> PathBuf {
+        self.0.path().join("data")
+    }
+
+    fn used_mib(&self) -> Result<u64, String> {
+        let output = Command::new("df")
+            .args(["--output=used", "--block-size=1M"])
+            .arg(self.0.path())
+            .output()
+            .map_err(|e| format!("df: {e}"))?;
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        let used = answer.lines().last().and_then(|line| line.trim().parse().ok());
+        used.ok_or(answer)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).output();
+    }
+}
+
+fn make_room(program: &Program, disk: &SmallDisk) -> Result<(), String> {
+    let Program::StemDb { binary, .. } = program else {
+        return Err("not on MySQL".to_owned());
+    };
+    let program = Program::StemDb {
+        binary: binary.clone(),
+        store: Some(format!("rocksdb:{}", disk.data().display())),
+    };
+    let mut server = Server::prepare(program, &[])?;
+    let file = server.path("small.toml");
+    let options = format!(
+        "[storage]\nreserve_bytes = {}\nwrite_buffer_bytes = {}\n",
+        RESERVE_MIB << 20,
+        4 << 20
+    );
+    fs::write(&file, options).map_err(text)?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    let mut random = Random::new(1);
+    for statement in ["CREATE DATABASE room", TABLE] {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    for [statement, again] in STATEMENTS {
+        fill(&mut conn, &mut random)?;
+        let full = disk.used_mib()?;
+        conn.query_drop(statement)
+            .and_then(|()| conn.query_drop(again))
+            .map_err(|e| format!("{statement} on a full disk: {e}"))?;
+        wait_for_room(disk, full).map_err(|e| format!("{statement}: {e}\n{}", server.log_tail()))?;
+    }
+    conn.query_drop(TABLE)
+        .and_then(|()| insert(&mut conn, &mut random))
+        .map_err(text)
+}
+
+/// Rows of random bytes, which no compression makes less of.
+fn insert(conn: &mut Conn, random: &mut Random) -> mysql::Result<()> {
+    let rows: Vec<Vec<u8>> = (0..INSERT_ROWS)
+        .map(|_| (0..ROW_BYTES).map(|_| random.below(256) as u8).collect())
+        .collect();
+    let places = vec!["(?)"; rows.len()].join(", ");
+    conn.exec_drop(format!("INSERT INTO room.t (wide) VALUES {places}"), rows)
+}
+
+/// Until a write is refused.
+fn fill(conn: &mut Conn, random: &mut Random) -> Result<(), String> {
+    for _ in 0..DISK_MIB << 1 {
+        match insert(conn, random) {
+            Ok(()) => {}
+            Err(mysql::Error::MySqlError(e)) if e.code == ER_DISK_FULL => return Ok(()),
+            Err(e) => return Err(format!("filling the disk: {e}")),
+        }
+    }
+    Err("the disk never fills up".to_owned())
+}
+
+/// At least a quarter of what was used is free again. (DROP INDEX leaves half of it where it is.)
+fn wait_for_room(disk: &SmallDisk, full_mib: u64) -> Result<(), String> {
+    let start = Instant::now();
+    loop {
+        let used_mib = disk.used_mib()?;
+        if used_mib < full_mib - full_mib / 4 {
+            return Ok(());
+        }
+        if start.elapsed() > ROOM_MAX {
+            return Err(format!(
+                "{used_mib} of {full_mib} MiB are still used after {ROOM_MAX:?}"
+            ));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
