@@ -35,6 +35,7 @@ fn integer_value(value: i128, ty: &SqlType) -> Value {
 
 pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let (min, max) = integer_range(target.to);
+    let mut truncated = false;
     let number = match value {
         Datum::Int(v) if target.from.kind != TypeKind::Time => i128::from(v),
         Datum::UInt(v) if !target.from.is_datetime() => i128::from(v),
@@ -50,10 +51,17 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             whole(&d)
         }
         Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
-        Datum::String(_) | Datum::Bytes(_) => whole(&decimal_of_text(target, value, "integer")?),
+        Datum::String(_) | Datum::Bytes(_) => {
+            let found = decimal_of_text(target, value, "integer")?;
+            truncated = found.truncated;
+            whole(&found.number)
+        }
         other => temporal_number(other, target.from).map_or(0, |d| whole(&d)),
     };
     if (min..=max).contains(&number) {
+        if truncated {
+            target.truncated()?;
+        }
         return Ok(integer_value(number, target.to));
     }
     target.out_of_range()?;
@@ -91,19 +99,29 @@ fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
     inner.convert(Datum::of(&value))
 }
 
-/// The number a text begins with: 1366 if there is none, 1265 if something follows it.
-fn decimal_of_text(target: &Target<'_>, value: Datum<'_>, kind: &str) -> Result<Decimal> {
+/// What a text begins with.
+struct NumberOfText {
+    number: Decimal,
+    /// Something follows that is no space: warning 1265, unless there is worse to say of the number.
+    truncated: bool,
+}
+
+/// The number a text begins with: 1366 if there is none.
+fn decimal_of_text(target: &Target<'_>, value: Datum<'_>, kind: &str) -> Result<NumberOfText> {
     let text = value.bytes();
     let parsed = Decimal::parse_prefix(text);
     if parsed.consumed == 0 {
         target.incorrect(kind, &value)?;
-        return Ok(Decimal::ZERO);
+        return Ok(NumberOfText {
+            number: Decimal::ZERO,
+            truncated: false,
+        });
     }
     let rest = text.get(parsed.consumed..).unwrap_or_default();
-    if !rest.iter().all(|b| is_space(*b)) {
-        target.truncated()?;
-    }
-    Ok(parsed.value)
+    Ok(NumberOfText {
+        number: parsed.value,
+        truncated: !rest.iter().all(|b| is_space(*b)),
+    })
 }
 
 pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
@@ -228,7 +246,11 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
         Datum::String(_) | Datum::Bytes(_) => {
             let text = value.bytes();
-            let number = whole(&decimal_of_text(target, value, "integer")?);
+            let found = decimal_of_text(target, value, "integer")?;
+            if found.truncated {
+                target.truncated()?;
+            }
+            let number = whole(&found.number);
             // '0' and '00' are 2000, '000' and '0000' are 0.
             let short = !text.is_empty() && text.len() < 3 && text.iter().all(|b| *b == b'0');
             if short { 2000 } else { number }

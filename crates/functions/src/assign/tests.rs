@@ -115,6 +115,11 @@ fn strict() {
         ("ti", "'12abc'", "1265 Data truncated for column 'ti' at row 1"),
         (
             "ti",
+            "'300abc'",
+            "1264 Out of range value for column 'ti' at row 1",
+        ),
+        (
+            "ti",
             "''",
             "1366 Incorrect integer value: '' for column 'ti' at row 1",
         ),
