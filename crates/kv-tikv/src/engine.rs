@@ -17,10 +17,16 @@ use kv::{
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// A commit is ahead of PD by one at most.
 const TIMESTAMPS_TRIED: usize = 100;
+
+/// PD's clock moves in steps of 50 ms (`tso-update-physical-interval`) and may be somewhat behind ours: what is no further
+/// in its future than this has passed for whoever asks, as with AS OF TIMESTAMP NOW(), and PD's word for it is waited for.
+const BEHIND_MAX: Duration = Duration::from_millis(500);
+const BEHIND_POLL: Duration = Duration::from_millis(10);
 
 /// What the engine, its transactions and its threads share.
 pub struct Shared {
@@ -56,6 +62,23 @@ impl Shared {
             part: Part::Oracle,
             reason: "a store has committed far ahead of its timestamps".into(),
         })
+    }
+
+    /// Returns when PD's clock has reached `ts`, unless it is far from it.
+    fn await_timestamp(&self, ts: Timestamp) -> Result<()> {
+        let ahead_max_ms = u64::try_from(BEHIND_MAX.as_millis()).unwrap_or(u64::MAX);
+        let end = Instant::now() + BEHIND_MAX;
+        loop {
+            let now = self.timestamp(None)?;
+            if ts <= now {
+                return Ok(());
+            }
+            let ahead_ms = timestamp_to_ms(ts).saturating_sub(timestamp_to_ms(now));
+            if ahead_ms > ahead_max_ms || Instant::now() >= end {
+                return Err(Error::SnapshotInFuture { ts });
+            }
+            thread::sleep(BEHIND_POLL);
+        }
     }
 
     /// Has work done that nobody waits for.
@@ -187,8 +210,8 @@ impl Engine for TikvEngine {
 
     fn pin(&self, ts: Timestamp) -> Result<()> {
         // PD's word for it that the moment has passed; commits ask for a later one.
-        if ts > self.shared.cluster.oracle.last() && ts > self.shared.timestamp(None)? {
-            return Err(Error::SnapshotInFuture { ts });
+        if ts > self.shared.cluster.oracle.last() {
+            self.shared.await_timestamp(ts)?;
         }
         self.shared.pin(ts)
     }

@@ -9,6 +9,9 @@ import (
 // LogicalBits is how many bits of a timestamp count within a millisecond.
 const LogicalBits = 18
 
+// step is how PD's milliseconds move (tso-update-physical-interval): timestamps are up to that much behind its clock.
+const step = 50
+
 // Clock hands out timestamps. It is safe for concurrent use.
 type Clock struct {
 	mu                sync.Mutex
@@ -20,7 +23,7 @@ type Clock struct {
 func (c *Clock) Take(n int64) (physical, logical int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now().Add(c.ahead).UnixMilli(); now > c.physical {
+	if now := time.Now().Add(c.ahead).UnixMilli(); now >= c.physical+step {
 		c.physical, c.logical = now, 0
 	}
 	if c.logical+n >= 1<<LogicalBits {

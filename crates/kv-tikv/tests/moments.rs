@@ -1,0 +1,22 @@
+//! What PD's clock says of a moment.
+
+// Helpers of tests, which clippy does not know to be tests.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use kv::{Error, PER_MILLISECOND};
+use support::StandIn;
+
+#[test]
+fn a_moment_that_pds_clock_is_about_to_reach_is_waited_for() {
+    let store = StandIn::start(&[]).open();
+    let soon = store.current_ts().unwrap() + 100 * PER_MILLISECOND;
+    assert_eq!(store.snapshot(soon).unwrap().ts(), soon);
+    assert!(store.current_ts().unwrap() > soon);
+    let late = store.current_ts().unwrap() + 60_000 * PER_MILLISECOND;
+    assert_eq!(
+        store.snapshot(late).map(|_| ()),
+        Err(Error::SnapshotInFuture { ts: late })
+    );
+}
