@@ -90,9 +90,9 @@ impl RocksStorage {
             }
             batch.delete_cf(deletions, entry);
         }
-        let written = self.db.write_opt(batch, &self.write_unsynced);
+        let written = self.write(batch, false);
         guard.unlock_all();
-        written.map_err(|error| from_rocksdb(&error))?;
+        written?;
         Ok(removed)
     }
 

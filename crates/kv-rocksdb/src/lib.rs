@@ -7,6 +7,7 @@ mod cache;
 mod collect;
 mod failure;
 mod load;
+mod log_ahead;
 mod machine;
 mod options;
 mod ranges;

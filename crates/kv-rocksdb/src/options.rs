@@ -86,8 +86,9 @@ impl RocksOptions {
         // tests/torn_log.rs tries all of this.
         options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
         options.set_recycle_log_file_num(self.recycled_log_files);
-        // Column families that seldom fill their buffer must not keep old logs for ever.
-        options.set_max_total_wal_size(512 << 20);
+        // A log is kept until all column families with something in it have written their buffers out. Those that seldom
+        // fill theirs (`default` takes a few bytes a commit) must not keep logs that all others are done with.
+        options.set_max_total_wal_size(self.write_buffer_bytes.saturating_mul(4));
         options.set_enable_pipelined_write(self.pipelined_write);
         // There is one writer at a time, the leader of a commit group.
         options.set_allow_concurrent_memtable_write(false);

@@ -146,9 +146,9 @@ impl RocksStorage {
             }
             batch.delete_range_cf(self.family(name)?, &part.start, &part.end);
         }
-        let destroyed = self.db.write_opt(batch, &self.write_synced);
+        let destroyed = self.write(batch, true);
         self.cache.forget(range);
-        destroyed.map_err(|error| from_rocksdb(&error))?;
+        destroyed?;
         if self.space.is_short() {
             // What is in memory goes with its log, of all families: one log is theirs together.
             Storage::flush(self)?;

@@ -7,6 +7,7 @@ use crate::cache::RowCache;
 use crate::collect::DeletionsCursor;
 use crate::failure::{from_open, from_rocksdb};
 use crate::layout::{FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
+use crate::log_ahead::LogAhead;
 use crate::options::RocksOptions;
 use crate::space::FreeSpace;
 use crate::write::Prepared;
@@ -15,7 +16,7 @@ use kv::{
     Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
-use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteOptions};
+use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteBatch, WriteOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -25,11 +26,12 @@ pub struct RocksStorage {
     pub(crate) db: DB,
     pub(crate) dir: PathBuf,
     pub(crate) space: FreeSpace,
+    log: LogAhead,
     pub(crate) cache: RowCache,
     /// Made once: each costs an allocation on the other side.
     pub(crate) read_options: ReadOptions,
-    pub(crate) write_synced: WriteOptions,
-    pub(crate) write_unsynced: WriteOptions,
+    write_synced: WriteOptions,
+    write_unsynced: WriteOptions,
     /// Versions dropped while compacting.
     pub(crate) dropped: Arc<AtomicU64>,
     pub(crate) deletions_cursor: Mutex<DeletionsCursor>,
@@ -53,6 +55,7 @@ impl RocksStorage {
             db,
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
+            log: LogAhead::new(dir),
             cache: RowCache::new(options.row_cache_bytes),
             read_options: ReadOptions::default(),
             write_synced,
@@ -67,6 +70,18 @@ impl RocksStorage {
         self.db
             .cf_handle(name)
             .ok_or_else(|| Error::Internal(format!("column family {name} is not open")))
+    }
+
+    /// The one way to write: to the log, and to memory.
+    pub(crate) fn write(&self, batch: WriteBatch, sync: bool) -> Result<()> {
+        let options = if sync {
+            &self.write_synced
+        } else {
+            &self.write_unsynced
+        };
+        self.log
+            .write(batch.size_in_bytes(), || self.db.write_opt(batch, options))
+            .map_err(|error| from_rocksdb(&error))
     }
 }
 

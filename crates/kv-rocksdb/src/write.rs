@@ -160,16 +160,10 @@ impl RocksStorage {
         self.space
             .check(batch.size_in_bytes(), how.use_reserve)
             .map_err(ApplyError::NotApplied)?;
-        let options = if how.sync {
-            &self.write_synced
-        } else {
-            &self.write_unsynced
-        };
         // RocksDB writes and syncs the log before it makes anything visible. If it fails, the record may have reached
         // the disk all the same, and an operating system that failed to sync once may claim success the next time:
         // neither this group's outcome is known nor can the log be trusted with another one.
-        if let Err(error) = self.db.write_opt(batch, options) {
-            let error = from_rocksdb(&error);
+        if let Err(error) = self.write(batch, how.sync) {
             tracing::error!(dir = %self.dir.display(), %error, "a write to the log failed");
             self.cache.forget(&KeyRange::all());
             return Err(ApplyError::Unknown(error));

@@ -16,12 +16,16 @@ fn open(dir: &Path) -> kv::Result<Store> {
     kv_rocksdb::open(dir, RocksOptions::small())
 }
 
-/// Two keys a transaction, which must always be found together.
 fn commit(store: &Store, n: u32) {
+    commit_as(store, n, Durability::Sync);
+}
+
+/// Two keys a transaction, which must always be found together.
+fn commit_as(store: &Store, n: u32, durability: Durability) {
     let mut txn = store.begin(TxnOptions::default()).unwrap();
     txn.put(format!("left{n:04}").into(), vec![b'l'; 100]).unwrap();
     txn.put(format!("right{n:04}").into(), vec![b'r'; 100]).unwrap();
-    txn.commit(Durability::Sync).unwrap();
+    txn.commit(durability).unwrap();
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -147,4 +151,31 @@ fn a_flipped_bit_ends_recovery_there() {
     fs::write(&log, bytes).unwrap();
     let found = recovered(&dir);
     assert!((5..15).contains(&found), "{found}");
+}
+
+/// What is written ahead of a log that is written to much, its end included.
+#[test]
+fn zeros_written_ahead_are_no_records() {
+    // Some 660 KB of log.
+    const MANY: u32 = 2_000;
+    let (mut crashed, store) = Crashed::new();
+    let mut commits = COMMITS;
+    for flush in [false, true, true] {
+        if flush {
+            // Has another log begin.
+            store.flush().unwrap();
+        }
+        for n in commits..commits + MANY {
+            commit_as(&store, n, Durability::Os);
+        }
+        commits += MANY;
+        commit(&store, commits);
+        commits += 1;
+        let dir = crashed.copy();
+        assert!(
+            fs::read(log(&dir)).unwrap().ends_with(&[0; 4_096]),
+            "nothing was written ahead"
+        );
+        assert_eq!(recovered(&dir), commits);
+    }
 }
