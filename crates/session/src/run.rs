@@ -397,12 +397,7 @@ impl Session {
     }
 
     fn check_may_write(&self, plan: &Plan) -> Result<()> {
-        if self.shared.variables.boolean("read_only") {
-            return Err(Error::new(
-                1290,
-                "The MySQL server is running with the --read-only option so it cannot execute this statement",
-            ));
-        }
+        self.shared.check_writable()?;
         let target = match plan {
             Plan::Update(update) => &update.target,
             Plan::Delete(delete) => &delete.target,

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use catalog::Catalog;
 use kv::{Durability, Store};
 use parking_lot::Mutex;
 use planner::PlanCache;
+use types::{Error, Result};
 
 use crate::process::ProcessList;
 use crate::session::Session;
@@ -37,6 +38,8 @@ pub struct Shared {
     durability: AtomicU64,
     /// Held while global variables are read from the store and taken over: whoever reads them later does so later.
     pub(crate) globals_turn: Mutex<()>,
+    /// `read_only`, looked at by every write.
+    read_only: AtomicBool,
 }
 
 impl Shared {
@@ -59,6 +62,7 @@ impl Shared {
             prepared_count: AtomicU64::new(0),
             durability: AtomicU64::new(1),
             globals_turn: Mutex::default(),
+            read_only: AtomicBool::new(false),
         };
         shared.globals_changed();
         let shared = Arc::new(shared);
@@ -72,8 +76,21 @@ impl Shared {
             self.variables.integer("innodb_flush_log_at_trx_commit"),
             Ordering::Relaxed,
         );
+        self.read_only
+            .store(self.variables.boolean("read_only"), Ordering::Relaxed);
         self.store
             .set_gc_age(Duration::from_secs(self.variables.integer("stemdb_gc_age")));
+    }
+
+    /// Refuses writes while `read_only` is set.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.read_only.load(Ordering::Relaxed) {
+            return Err(Error::new(
+                1290,
+                "The MySQL server is running with the --read-only option so it cannot execute this statement",
+            ));
+        }
+        Ok(())
     }
 
     /// When commits are acknowledged.

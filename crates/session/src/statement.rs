@@ -177,12 +177,7 @@ impl Session {
         self.check_ddl(ddl)?;
         self.check_locked_ddl(ddl)?;
         self.commit_transaction()?;
-        if self.shared.variables.boolean("read_only") {
-            return Err(Error::new(
-                1290,
-                "The MySQL server is running with the --read-only option so it cannot execute this statement",
-            ));
-        }
+        self.shared.check_writable()?;
         let context = DdlContext {
             interrupt: self.process.interrupt.clone(),
             lock_wait: self.settings.metadata_lock_wait,

@@ -185,7 +185,10 @@ fn what_is_read_behind_the_lease_is_refused() {
     locks.check_read_at(within).unwrap();
     // What has no timestamp goes by what the node knows once it was read.
     one.node().unwrap().lose();
-    assert_eq!(code(locks.check_read_at(kv::LATEST)), errno::ER_SCHEMA_OUT_OF_DATE);
+    assert_eq!(
+        code(locks.check_read_at(kv::LATEST)),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
 }
 
 /// A renewal that comes late is none, whatever the node believes.
