@@ -93,7 +93,7 @@ fn a_lease_that_was_lost_serves_nothing_until_the_node_has_joined_again() {
     assert!(two.lease().unwrap().is_some());
     // By its own clock, too.
     let short = NodeOptions {
-        lease: Duration::from_millis(1),
+        lease: Duration::from_secs(1),
         ..NodeOptions::default()
     };
     let hasty = Catalog::join(cluster.store.clone(), short).unwrap();
