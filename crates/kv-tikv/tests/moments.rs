@@ -10,7 +10,8 @@ use support::StandIn;
 
 #[test]
 fn a_moment_that_pds_clock_is_about_to_reach_is_waited_for() {
-    let store = StandIn::start(&[]).open();
+    let stand_in = StandIn::start(&[]);
+    let store = stand_in.open();
     let soon = store.current_ts().unwrap() + 100 * PER_MILLISECOND;
     assert_eq!(store.snapshot(soon).unwrap().ts(), soon);
     assert!(store.current_ts().unwrap() > soon);
