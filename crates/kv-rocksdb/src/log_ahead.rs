@@ -79,7 +79,8 @@ impl State {
     /// Writes ahead where that has not been done for the next step.
     fn look(&mut self, dir: &Path) -> io::Result<()> {
         let written = std::mem::take(&mut self.written);
-        self.look_after = STEP_BYTES;
+        // Before what is there is used up: no record shorter than a large one has to make the file longer.
+        self.look_after = STEP_BYTES / 2;
         let Some((number, path)) = newest_log(dir)? else {
             return Ok(());
         };

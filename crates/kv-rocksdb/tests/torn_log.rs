@@ -156,7 +156,7 @@ fn a_flipped_bit_ends_recovery_there() {
 /// What is written ahead of a log that is written to much, its end included.
 #[test]
 fn zeros_written_ahead_are_no_records() {
-    // Some 660 KB of log.
+    // Some 580 KB of log: more than is written between two looks whether it needs more ahead of it.
     const MANY: u32 = 2_000;
     let (mut crashed, store) = Crashed::new();
     let mut commits = COMMITS;
