@@ -6,7 +6,7 @@
 
 mod support;
 
-use kv::{Error, Reader, TxnOptions};
+use kv::{Error, LockOptions, Reader, TxnOptions};
 use kv_tests::guarded::{Way, change_rows, check_rows, set_up};
 use kv_tests::support::{begin, commit, exclusive, get, keys, lock, shared, wait_until, write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -223,35 +223,20 @@ fn entries_follow_their_rows_on_two_nodes() {
 
 #[test]
 fn a_lock_that_a_store_has_lost_fails_the_commit() {
-    let stand_in = cluster();
-    let store = stand_in.open();
-    write(&store, &[("a", Some("1")), ("d", Some("1"))]);
-    // What is written rests on d, which is locked for that and not written. Once d has changed it must not be committed.
-    for changes in [true, false] {
-        let mut txn = begin(&store);
-        lock(&mut txn, "a", &exclusive()).unwrap();
-        lock(&mut txn, "d", &exclusive()).unwrap();
-        txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
-        assert!(stand_in.tell("/lose-locks?key=d").contains("\"lost\": 1"));
-        if changes {
-            // Another node: this one's own connections would wait here.
-            write(&stand_in.open(), &[("d", Some("2"))]);
-        }
-        let committed = commit(txn);
-        match changes {
-            true => assert_eq!(committed.unwrap_err(), Error::Deadlock),
-            false => assert!(committed.is_ok(), "{committed:?}"),
-        }
-        let expected = if changes { "1" } else { "2" };
-        assert_eq!(get(&store.latest(), "a").as_deref(), Some(expected));
-    }
-    assert_eq!(store.lock_stats().held, 0);
+    check_lost_lock(&exclusive());
 }
 
 /// Shared locks are in the cluster in another name, so that the commit looks at them apart.
 #[test]
 fn a_shared_lock_that_a_store_has_lost_fails_the_commit() {
+    check_lost_lock(&shared());
+}
+
+/// What is written to `a` rests on `d`, which is locked for that and not written. Once `d` has changed it must not be
+/// committed.
+fn check_lost_lock(of_d: &LockOptions) {
     let stand_in = cluster();
+    // Another node writes: the first one's own connections would wait for `d`.
     let (store, other) = (stand_in.open(), stand_in.open());
     for has_own_locks in [true, false] {
         write(&store, &[("a", Some("1")), ("d", Some("1"))]);
@@ -260,7 +245,7 @@ fn a_shared_lock_that_a_store_has_lost_fails_the_commit() {
             if has_own_locks {
                 lock(&mut txn, "a", &exclusive()).unwrap();
             }
-            lock(&mut txn, "d", &shared()).unwrap();
+            lock(&mut txn, "d", of_d).unwrap();
             txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
             lose_lock(&stand_in, "d");
             if changes {
@@ -275,6 +260,7 @@ fn a_shared_lock_that_a_store_has_lost_fails_the_commit() {
             assert_eq!(get(&store.latest(), "a").as_deref(), Some(expected));
         }
     }
+    assert_eq!(store.lock_stats().held, 0);
     assert_no_locks(&stand_in);
 }
 
