@@ -15,7 +15,7 @@ use types::{SqlType, TypeKind};
 
 use crate::error::carry;
 use crate::translate::{Translated, Translator, column_name};
-use crate::{collated_extreme, expression, finite, grouping_key};
+use crate::{collated_extreme, expression, finite, grouping_key, joined_states};
 
 /// Most digits of an argument whose sum DataFusion keeps in 128 bits (it adds ten).
 const DIGITS_SUMMED_IN_128_BITS: u32 = DIGITS_IN_128_BITS - 10;
@@ -32,7 +32,7 @@ pub fn aggregate(
     let ordered = keys.iter().any(|k| comparable::differs(&k.ty()))
         || calls
             .iter()
-            .any(|c| c.function == AggregateFunction::AnyValue || is_collated_extreme(c));
+            .any(|c| c.function.is_ordered() || is_collated_extreme(c));
     let input = translator.rel(input, ordered)?;
     let mut steps = Steps::default();
     let position = (ordered && input.positions).then(|| {
@@ -133,6 +133,7 @@ impl Steps {
             AggregateFunction::Avg => self.average(translator, call)?,
             AggregateFunction::Min | AggregateFunction::Max => self.extreme(translator, call, position),
             AggregateFunction::AnyValue => self.any_value(translator, call, position),
+            _ => self.joined(translator, call, position),
         };
         let result = if result.ty().arrow_type() == call.ty.arrow_type() {
             result
@@ -229,6 +230,17 @@ impl Steps {
             .collect();
         let name = self.aggregate(first_value(ident(value), order));
         self.result(&name, call.args[0].ty())
+    }
+
+    /// A function whose accumulators are ours.
+    fn joined(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
+        let mut args: Vec<DfExpr> = Vec::with_capacity(call.args.len() + 1);
+        for arg in &call.args {
+            args.push(ident(self.before(expression::value(arg, translator.eval))));
+        }
+        args.push(position.map_or_else(|| lit(0u64), ident));
+        let name = self.aggregate(joined_states::aggregate(call, args, translator.eval));
+        self.result(&name, call.ty)
     }
 
     /// `function` of a value computed before grouping, of distinct values where asked.

@@ -12,6 +12,7 @@ mod error;
 mod expression;
 mod finite;
 mod grouping_key;
+mod joined_states;
 mod runtime;
 mod scan;
 mod translate;

@@ -76,6 +76,8 @@ pub struct EvalContext {
     pub found_rows: u64,
     pub div_precision_increment: u8,
     pub max_allowed_packet: usize,
+    /// `@@group_concat_max_len`, in bytes.
+    pub group_concat_max_len: usize,
     pub version: &'static str,
     /// Warnings the statement has caused so far.
     pub warnings: Warnings,
@@ -108,6 +110,7 @@ impl Default for EvalContext {
             found_rows: 0,
             div_precision_increment: 4,
             max_allowed_packet: 64 << 20,
+            group_concat_max_len: 1024,
             version: "",
             warnings: Warnings::default(),
             interrupted: Arc::new(|| false),

@@ -317,7 +317,9 @@ fn meaning(word: &str) -> Meaning {
         }
         b"select" | b"group" | b"order" => Meaning::Closes,
         b"as" | b"at" | b"character" | b"charset" | b"collate" | b"escape" | b"interval" | b"like"
-        | b"match" | b"n" | b"names" | b"regexp" | b"rlike" | b"using" | b"x" | b"b" => Meaning::Keeps,
+        | b"match" | b"n" | b"names" | b"regexp" | b"rlike" | b"separator" | b"using" | b"x" | b"b" => {
+            Meaning::Keeps
+        }
         b"binary" | b"cast" | b"char" | b"convert" | b"date" | b"datetime" | b"dec" | b"decimal"
         | b"double" | b"fixed" | b"float" | b"nchar" | b"numeric" | b"time" | b"timestamp" | b"varbinary"
         | b"varchar" | b"year" | b"extract" | b"date_format" | b"str_to_date" | b"json_extract"

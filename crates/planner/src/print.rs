@@ -1,7 +1,7 @@
 //! Bound expressions as text, for plans that people or tests read. Not SQL: implicit conversions show.
 
 use functions::Expr;
-use functions::aggregate::{AggregateCall, AggregateFunction};
+use functions::aggregate::AggregateCall;
 use types::{SqlType, TypeKind, Value};
 
 /// An expression over columns of these names.
@@ -94,14 +94,7 @@ fn type_name(ty: &SqlType) -> String {
 }
 
 pub fn aggregate(call: &AggregateCall, names: &[String]) -> String {
-    let name = match call.function {
-        AggregateFunction::Count => "count",
-        AggregateFunction::Sum => "sum",
-        AggregateFunction::Avg => "avg",
-        AggregateFunction::Min => "min",
-        AggregateFunction::Max => "max",
-        AggregateFunction::AnyValue => "any_value",
-    };
+    let name = call.function.name();
     let distinct = if call.distinct { "distinct " } else { "" };
     let args = if call.args.is_empty() {
         "*".to_owned()

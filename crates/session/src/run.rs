@@ -49,6 +49,7 @@ impl Session {
             found_rows: self.found_rows,
             div_precision_increment: self.settings.div_precision_increment,
             max_allowed_packet: self.settings.max_allowed_packet,
+            group_concat_max_len: self.settings.group_concat_max_len,
             version: crate::shared::VERSION,
             interrupted: self.interrupted.clone(),
             user_variables: self.user_variables.clone(),

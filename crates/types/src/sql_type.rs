@@ -81,6 +81,11 @@ impl SqlType {
         decimals: Self::NOT_FIXED,
         ..Self::plain(TypeKind::Double, 22)
     };
+    /// The type of a DOUBLE that was computed: MySQL announces one character more than for a column.
+    pub const COMPUTED_DOUBLE: Self = Self {
+        length: 23,
+        ..Self::DOUBLE
+    };
     pub const FLOAT: Self = Self {
         decimals: Self::NOT_FIXED,
         ..Self::plain(TypeKind::Float, 12)

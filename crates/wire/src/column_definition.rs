@@ -7,6 +7,9 @@ use crate::column_type::{
 };
 use crate::writer::Writer;
 
+/// The most bytes that MySQL says a JSON value that is no column takes: characters of four bytes below 4 GiB.
+const JSON_EXPRESSION_BYTES: u32 = u32::MAX - 3;
+
 /// Protocol::ColumnDefinition41.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_com_query_response_text_resultset_column_definition.html>
@@ -57,6 +60,11 @@ impl<'a> ColumnDefinition<'a> {
         }
         if ty.is_string() || ty.kind == types::TypeKind::Json {
             definition.decimals = SqlType::NOT_FIXED;
+        }
+        if ty.kind == types::TypeKind::Json {
+            definition.flags &= !flag::BLOB;
+            definition.collation = results.unwrap_or(ty.collation).id();
+            definition.length = JSON_EXPRESSION_BYTES;
         }
         definition
     }

@@ -62,7 +62,7 @@ impl<'p> Aggregate<'p> {
                 numbers: HashMap::new(),
                 first_rows: Vec::new(),
             },
-            accumulators: calls.iter().map(GroupedAccumulator::new).collect(),
+            accumulators: calls.iter().map(GroupedAccumulator::new).collect::<Result<_>>()?,
             accumulator_bytes: 0,
             result: None,
             given: 0,
@@ -85,9 +85,9 @@ impl<'p> Aggregate<'p> {
         for (call, accumulator) in self.calls.iter().zip(&mut self.accumulators) {
             if !any {
                 let none = call.args.iter().map(|a| new_empty_array(&a.ty().arrow_type()));
-                accumulator.update(&none.collect::<Vec<_>>(), &[], count)?;
+                accumulator.update(&none.collect::<Vec<_>>(), &[], count, env.eval())?;
             }
-            columns.push(accumulator.evaluate()?);
+            columns.push(accumulator.evaluate(env.eval())?);
         }
         batch_of(&self.schema, columns, count)
     }
@@ -104,7 +104,7 @@ impl<'p> Aggregate<'p> {
         let count = self.groups.numbers.len();
         for (call, accumulator) in self.calls.iter().zip(&mut self.accumulators) {
             let args = evaluate(call.args.iter(), batch, env)?;
-            accumulator.update(&args, groups, count)?;
+            accumulator.update(&args, groups, count, env.eval())?;
         }
         let bytes = self.accumulators.iter().map(GroupedAccumulator::size_bytes).sum();
         env.memory.shrink(self.accumulator_bytes);

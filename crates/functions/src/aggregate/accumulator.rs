@@ -6,10 +6,14 @@ use arrow::array::{Array, ArrayRef, BooleanArray};
 use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::bits::Bits;
+use super::collect::Collected;
 use super::distinct::Seen;
 use super::extreme::Extremes;
 use super::sum::{Exact, ExactSums, doubles, each_exact};
+use super::variance::Variances;
 use super::{AggregateCall, AggregateFunction, average_value};
+use crate::context::EvalContext;
 use crate::datum::Datum;
 use crate::eval::{append, fit_decimal};
 
@@ -33,10 +37,13 @@ enum State {
     Exact(ExactSums),
     Double(Vec<f64>),
     Extreme(Extremes),
+    Bits(Bits),
+    Variance(Variances),
+    Collected(Box<Collected>),
 }
 
 impl GroupedAccumulator {
-    pub fn new(call: &AggregateCall) -> Self {
+    pub fn new(call: &AggregateCall) -> Result<Self> {
         let arg_types: Vec<SqlType> = call.args.iter().map(crate::Expr::ty).collect();
         let first = arg_types.first().copied().unwrap_or(SqlType::NULL);
         let state = match call.function {
@@ -48,8 +55,19 @@ impl GroupedAccumulator {
             AggregateFunction::Min => State::Extreme(Extremes::new(first, Some(Ordering::Less))),
             AggregateFunction::Max => State::Extreme(Extremes::new(first, Some(Ordering::Greater))),
             AggregateFunction::AnyValue => State::Extreme(Extremes::new(first, None)),
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+                State::Bits(Bits::new(call.function))
+            }
+            AggregateFunction::StdPop
+            | AggregateFunction::StdSamp
+            | AggregateFunction::VarPop
+            | AggregateFunction::VarSamp => State::Variance(Variances::default()),
+            AggregateFunction::GroupConcat | AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                State::Collected(Box::new(Collected::new(call)?))
+            }
         };
-        Self {
+        let keeps_rows = matches!(state, State::Collected(_));
+        Ok(Self {
             function: call.function,
             ty: call.ty,
             arg_types,
@@ -57,13 +75,20 @@ impl GroupedAccumulator {
             groups: 0,
             counts: Vec::new(),
             state,
-            seen: call.distinct.then(Seen::default),
-        }
+            seen: (call.distinct && !keeps_rows).then(Seen::default),
+        })
     }
 
     /// Takes the rows of `args` (the values of the call's arguments) in: row `i` belongs to group `groups[i]`, which is
-    /// below `group_count`. `COUNT(*)` has no arguments: the groups say how many rows there are.
-    pub fn update(&mut self, args: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+    /// below `group_count`. `COUNT(*)` has no arguments: the groups say how many rows there are. A function that
+    /// [`AggregateFunction::is_ordered`] may be given one argument more: an unsigned number that says where a row stands.
+    pub fn update(
+        &mut self,
+        args: &[ArrayRef],
+        groups: &[u32],
+        group_count: usize,
+        ctx: &EvalContext,
+    ) -> Result<()> {
         self.resize(group_count);
         if let Some(mut seen) = self.seen.take() {
             let result = self.update_distinct(&mut seen, args, groups);
@@ -105,7 +130,52 @@ impl GroupedAccumulator {
                 Some(array) if extremes.wants(array) => extremes.update(array, rows),
                 _ => Ok(()),
             },
+            State::Bits(bits) => {
+                let Some(array) = args.first() else { return Ok(()) };
+                for (row, group) in rows {
+                    let datum = Datum::at(array.as_ref(), row)?;
+                    if !datum.is_null() {
+                        bits.add(group, crate::ops::bits::bits(&datum));
+                    }
+                }
+                Ok(())
+            }
+            State::Variance(variances) => {
+                let Some(values) = args.first().map(doubles).transpose()?.flatten() else {
+                    return Ok(());
+                };
+                for (row, group) in rows.filter(|(row, _)| values.is_valid(*row)) {
+                    variances.add(group, values.value(row));
+                }
+                Ok(())
+            }
+            State::Collected(collected) => collected.update(args, groups, ctx.group_concat_max_len),
         }
+    }
+
+    /// What a group has become so far, for [`GroupedAccumulator::merge`] elsewhere. Only of functions that
+    /// [`AggregateFunction::joins_states`].
+    pub fn state(&self, group: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        match &self.state {
+            State::Bits(bits) => out.extend_from_slice(&bits.get(group).to_le_bytes()),
+            State::Variance(variances) => variances.write_state(group, &mut out),
+            State::Collected(collected) => collected.write_state(group, &mut out),
+            _ => {}
+        }
+        out
+    }
+
+    /// Joins a state with a group's.
+    pub fn merge(&mut self, group: usize, state: &[u8], ctx: &EvalContext) -> Result<()> {
+        self.resize(group + 1);
+        let joined = match &mut self.state {
+            State::Bits(bits) => bits.merge(group, state),
+            State::Variance(variances) => variances.merge(group, state),
+            State::Collected(collected) => collected.merge(group, state, ctx.group_concat_max_len),
+            _ => None,
+        };
+        joined.ok_or_else(|| Error::internal(format_args!("no state of {}", self.function.name())))
     }
 
     fn update_distinct(&mut self, seen: &mut Seen, args: &[ArrayRef], groups: &[u32]) -> Result<()> {
@@ -116,7 +186,6 @@ impl GroupedAccumulator {
             add_count(&mut self.counts, group);
             let Some(array) = args.first() else { continue };
             match &mut self.state {
-                State::Count | State::Extreme(_) => {}
                 State::Exact(sums) => {
                     let value = crate::ops::comparison::to_decimal(&Datum::at(array.as_ref(), row)?);
                     sums.add(group, &value)?;
@@ -127,6 +196,7 @@ impl GroupedAccumulator {
                         *sum += value;
                     }
                 }
+                _ => {}
             }
         }
         Ok(())
@@ -143,26 +213,32 @@ impl GroupedAccumulator {
             State::Exact(sums) => sums.resize(groups),
             State::Double(sums) => sums.resize(groups, 0.0),
             State::Extreme(extremes) => extremes.resize(groups),
+            State::Bits(bits) => bits.resize(groups),
+            State::Variance(variances) => variances.resize(groups),
+            State::Collected(collected) => collected.resize(groups),
         }
     }
 
     /// The results of all groups so far, in the call's type.
-    pub fn evaluate(&self) -> Result<ArrayRef> {
+    pub fn evaluate(&self, ctx: &EvalContext) -> Result<ArrayRef> {
         let mut out = ColumnBuilder::new(&self.ty, self.groups);
         for group in 0..self.groups {
-            let value = self.value(group)?;
+            let value = self.value(group, ctx)?;
             append(&mut out, Datum::of(&value), &self.ty)?;
         }
         Ok(out.finish())
     }
 
-    /// One group's result. A group that has seen no row: 0 for COUNT, else NULL.
-    pub fn value(&self, group: usize) -> Result<Value> {
+    /// One group's result. A group that has seen no row: a number for COUNT and the bits, else NULL.
+    pub fn value(&self, group: usize, ctx: &EvalContext) -> Result<Value> {
         let count = self.counts.get(group).copied().unwrap_or(0);
         let average = self.function == AggregateFunction::Avg;
         Ok(match &self.state {
             State::Count => Value::Int(count),
             State::Extreme(extremes) => extremes.get(group),
+            State::Bits(bits) => Value::UInt(bits.get(group)),
+            State::Variance(variances) => self.spread(variances, group)?,
+            State::Collected(collected) => collected.value(group, ctx)?,
             _ if count == 0 => Value::Null,
             State::Exact(sums) => {
                 let sum = sums.get(group);
@@ -186,6 +262,17 @@ impl GroupedAccumulator {
         })
     }
 
+    fn spread(&self, variances: &Variances, group: usize) -> Result<Value> {
+        use AggregateFunction::{StdPop, StdSamp, VarSamp};
+        let sample = matches!(self.function, StdSamp | VarSamp);
+        let root = matches!(self.function, StdPop | StdSamp);
+        match variances.get(group, sample, root) {
+            None => Ok(Value::Null),
+            Some(value) if value.is_finite() => Ok(Value::Double(value)),
+            Some(_) => Err(self.out_of_range("DOUBLE")),
+        }
+    }
+
     fn out_of_range(&self, kind: &str) -> Error {
         Error::new(
             errno::ER_DATA_OUT_OF_RANGE,
@@ -200,6 +287,9 @@ impl GroupedAccumulator {
             State::Exact(sums) => sums.size_bytes(),
             State::Double(sums) => sums.capacity() * 8,
             State::Extreme(extremes) => extremes.size_bytes(),
+            State::Bits(bits) => bits.size_bytes(),
+            State::Variance(variances) => variances.size_bytes(),
+            State::Collected(collected) => collected.size_bytes(),
         };
         state + self.counts.capacity() * 8 + self.seen.as_ref().map_or(0, Seen::size_bytes)
     }
@@ -229,23 +319,29 @@ pub struct Accumulator {
 }
 
 impl Accumulator {
-    pub fn new(call: &AggregateCall) -> Self {
-        let mut inner = GroupedAccumulator::new(call);
+    pub fn new(call: &AggregateCall) -> Result<Self> {
+        let mut inner = GroupedAccumulator::new(call)?;
         inner.resize(1);
-        Self {
+        Ok(Self {
             inner,
             groups: Vec::new(),
-        }
+        })
     }
 
     /// Takes `rows` rows in, or those of them that `selection` selects. `rows` matters for `COUNT(*)`, which has no
     /// arguments.
-    pub fn update(&mut self, args: &[ArrayRef], rows: usize, selection: Option<&BooleanArray>) -> Result<()> {
+    pub fn update(
+        &mut self,
+        args: &[ArrayRef],
+        rows: usize,
+        selection: Option<&BooleanArray>,
+        ctx: &EvalContext,
+    ) -> Result<()> {
         match selection {
             None => {
                 self.groups.clear();
                 self.groups.resize(rows, 0);
-                self.inner.update(args, &self.groups, 1)
+                self.inner.update(args, &self.groups, 1, ctx)
             }
             Some(selection) => {
                 let selected: Result<Vec<ArrayRef>, _> = args
@@ -255,14 +351,24 @@ impl Accumulator {
                 let selected = selected.map_err(crate::eval::branches::types_error)?;
                 self.groups.clear();
                 self.groups.resize(selection.true_count(), 0);
-                self.inner.update(&selected, &self.groups, 1)
+                self.inner.update(&selected, &self.groups, 1, ctx)
             }
         }
     }
 
-    /// The value so far. No rows: 0 for COUNT, else NULL.
-    pub fn evaluate(&self) -> Result<Value> {
-        self.inner.value(0)
+    /// The value so far; see [`GroupedAccumulator::value`].
+    pub fn evaluate(&self, ctx: &EvalContext) -> Result<Value> {
+        self.inner.value(0, ctx)
+    }
+
+    /// See [`GroupedAccumulator::state`].
+    pub fn state(&self) -> Vec<u8> {
+        self.inner.state(0)
+    }
+
+    /// See [`GroupedAccumulator::merge`].
+    pub fn merge(&mut self, state: &[u8], ctx: &EvalContext) -> Result<()> {
+        self.inner.merge(0, state, ctx)
     }
 
     /// Memory held, in bytes, roughly.

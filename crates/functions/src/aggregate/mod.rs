@@ -1,20 +1,24 @@
-//! COUNT, SUM, AVG, MIN, MAX and ANY_VALUE: their types, and their computation for the transactional executor.
+//! The aggregate functions: their types, and their computation for the transactional executor.
 //!
 //! - [`AggregateCall`]: one call in a query, bound.
 //! - [`GroupedAccumulator`]: its values for many groups at once; [`Accumulator`] for one.
+//! - [`collect`]: GROUP_CONCAT and the aggregates that make JSON; [`variance`], [`bits`], [`sum`], [`extreme`]: the others.
 //!
 //! `analytics` maps calls to its engine's own aggregates where they mean the same, and makes AVG of SUM and COUNT with
-//! [`average_of`].
+//! [`average_of`]; for the others it joins the states of accumulators.
 
 mod accumulator;
+mod bits;
+mod collect;
 mod distinct;
 mod extreme;
 mod sum;
+mod variance;
 
-use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
-use crate::bind::arguments::{digits, implicit_cast, numeric_type};
+use crate::bind::arguments::{digits, implicit_cast, numeric_type, text_type};
 use crate::bind::{TypeEnv, compare::resolve_converted};
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -23,6 +27,7 @@ use crate::ops::comparison::{to_decimal, to_double};
 use crate::registry::{self, Family, FunctionDef, Nullability, function};
 
 pub use accumulator::{Accumulator, GroupedAccumulator};
+pub use collect::Concat;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AggregateFunction {
@@ -34,6 +39,18 @@ pub enum AggregateFunction {
     Max,
     /// The value of the group's first row.
     AnyValue,
+    BitAnd,
+    BitOr,
+    BitXor,
+    /// STD, STDDEV and STDDEV_POP.
+    StdPop,
+    StdSamp,
+    /// VARIANCE and VAR_POP.
+    VarPop,
+    VarSamp,
+    GroupConcat,
+    JsonArray,
+    JsonObject,
 }
 
 impl AggregateFunction {
@@ -46,6 +63,16 @@ impl AggregateFunction {
             "min" => Self::Min,
             "max" => Self::Max,
             "any_value" => Self::AnyValue,
+            "bit_and" => Self::BitAnd,
+            "bit_or" => Self::BitOr,
+            "bit_xor" => Self::BitXor,
+            "std" | "stddev" | "stddev_pop" => Self::StdPop,
+            "stddev_samp" => Self::StdSamp,
+            "variance" | "var_pop" => Self::VarPop,
+            "var_samp" => Self::VarSamp,
+            "group_concat" => Self::GroupConcat,
+            "json_arrayagg" => Self::JsonArray,
+            "json_objectagg" => Self::JsonObject,
             _ => return None,
         })
     }
@@ -58,7 +85,38 @@ impl AggregateFunction {
             Self::Min => "min",
             Self::Max => "max",
             Self::AnyValue => "any_value",
+            Self::BitAnd => "bit_and",
+            Self::BitOr => "bit_or",
+            Self::BitXor => "bit_xor",
+            Self::StdPop => "std",
+            Self::StdSamp => "stddev_samp",
+            Self::VarPop => "variance",
+            Self::VarSamp => "var_samp",
+            Self::GroupConcat => "group_concat",
+            Self::JsonArray => "json_arrayagg",
+            Self::JsonObject => "json_objectagg",
         }
+    }
+
+    /// Whether the function has an accumulator whose states can be joined, rather than one in each engine.
+    pub fn joins_states(self) -> bool {
+        !matches!(
+            self,
+            Self::Count | Self::Sum | Self::Avg | Self::Min | Self::Max | Self::AnyValue
+        )
+    }
+
+    /// Whether the answer depends on the order of the rows.
+    pub fn is_ordered(self) -> bool {
+        matches!(
+            self,
+            Self::AnyValue | Self::GroupConcat | Self::JsonArray | Self::JsonObject
+        )
+    }
+
+    /// How many arguments a call has, but for COUNT.
+    fn arguments(self) -> usize {
+        1 + usize::from(self == Self::JsonObject)
     }
 }
 
@@ -68,6 +126,8 @@ pub struct AggregateCall {
     pub function: AggregateFunction,
     pub args: Vec<Expr>,
     pub distinct: bool,
+    /// GROUP_CONCAT's other clauses.
+    pub concat: Option<Box<Concat>>,
     /// What the aggregation puts out. A quotient's hidden digits are in it, so that `AVG(x) * 100` is MySQL's.
     pub ty: SqlType,
     /// What the call's value is shown as; see [`result`].
@@ -82,9 +142,12 @@ impl AggregateCall {
         distinct: bool,
         env: &TypeEnv,
     ) -> Result<Self> {
-        let single = function != AggregateFunction::Count || !distinct;
-        let needed = usize::from(function != AggregateFunction::Count);
-        if args.len() < needed || single && args.len() > 1 || distinct && args.is_empty() {
+        let fits = match function {
+            AggregateFunction::Count if distinct => !args.is_empty(),
+            AggregateFunction::Count => args.len() <= 1,
+            _ => args.len() == function.arguments(),
+        };
+        if !fits {
             return Err(Error::new(
                 errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
                 format!(
@@ -114,6 +177,28 @@ impl AggregateCall {
                 args.push(arg);
                 (ty, shown)
             }
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+                args = vec![as_bits(function, args.pop().unwrap_or_else(Expr::null))?];
+                (crate::ops::bits::result(), crate::ops::bits::result())
+            }
+            AggregateFunction::StdPop
+            | AggregateFunction::StdSamp
+            | AggregateFunction::VarPop
+            | AggregateFunction::VarSamp => {
+                let arg = args.pop().unwrap_or_else(Expr::null);
+                args.push(implicit_cast(arg, SqlType::DOUBLE));
+                (SqlType::COMPUTED_DOUBLE, SqlType::COMPUTED_DOUBLE)
+            }
+            AggregateFunction::JsonArray => (SqlType::JSON, SqlType::JSON),
+            AggregateFunction::JsonObject => {
+                if let Some(name) = args.first_mut() {
+                    let arg = std::mem::replace(name, Expr::null());
+                    let ty = text_type(&arg.ty(), Collation::Utf8mb4Bin);
+                    *name = implicit_cast(arg, ty);
+                }
+                (SqlType::JSON, SqlType::JSON)
+            }
+            AggregateFunction::GroupConcat => return Err(Error::internal("GROUP_CONCAT is bound by itself")),
         };
         // What DISTINCT does to these changes nothing.
         let idempotent = matches!(
@@ -124,14 +209,54 @@ impl AggregateCall {
             function,
             args,
             distinct: distinct && !idempotent,
+            concat: None,
             ty,
             shown,
         })
     }
 
-    /// Whether the result may be NULL: all but COUNT's.
+    /// Types a GROUP_CONCAT of `args`; of each key of `order` whether it is descending.
+    pub(crate) fn bind_concat(
+        args: Vec<Expr>,
+        distinct: bool,
+        order: Vec<(Expr, bool)>,
+        separator: String,
+        env: &TypeEnv,
+    ) -> Result<Self> {
+        let text = crate::bind::call("concat", args.clone(), env)?;
+        let collation = text.ty().collation;
+        let ty = SqlType {
+            kind: TypeKind::LongText,
+            ..SqlType::varchar(u32::MAX, collation)
+        };
+        let distinct_args = if distinct { args.len() } else { 0 };
+        let mut all = vec![text];
+        all.extend(args.into_iter().take(distinct_args));
+        let (keys, descending) = order.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        all.extend(keys);
+        Ok(Self {
+            function: AggregateFunction::GroupConcat,
+            args: all,
+            distinct,
+            concat: Some(Box::new(Concat {
+                separator,
+                distinct_args,
+                descending,
+            })),
+            ty,
+            shown: ty,
+        })
+    }
+
+    /// Whether the result may be NULL.
     pub fn nullable(&self) -> bool {
-        self.function != AggregateFunction::Count
+        !matches!(
+            self.function,
+            AggregateFunction::Count
+                | AggregateFunction::BitAnd
+                | AggregateFunction::BitOr
+                | AggregateFunction::BitXor
+        )
     }
 
     /// The call as messages print it.
@@ -150,9 +275,22 @@ fn as_number(arg: Expr) -> Expr {
     implicit_cast(arg, numeric_type(&ty))
 }
 
+fn as_bits(function: AggregateFunction, arg: Expr) -> Result<Expr> {
+    if crate::ops::bits::is_binary(&arg) {
+        return Err(Error::not_supported(
+            format!("{}() of binary strings", function.name().to_uppercase()),
+            "use CAST(... AS UNSIGNED)",
+        ));
+    }
+    Ok(match crate::ops::bits::as_unsigned(&arg.ty()) {
+        Some(target) => implicit_cast(arg, target),
+        None => arg,
+    })
+}
+
 fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
     if arg.ty().is_float() {
-        return SqlType::DOUBLE;
+        return SqlType::COMPUTED_DOUBLE;
     }
     let (whole, scale) = digits(arg);
     let precision = whole + u32::from(scale);

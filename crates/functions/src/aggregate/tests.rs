@@ -15,14 +15,15 @@ fn call(name: &str, ty: SqlType, distinct: bool) -> AggregateCall {
 
 fn run(name: &str, ty: SqlType, distinct: bool, values: ArrayRef) -> String {
     let call = call(name, ty, distinct);
-    let mut accumulator = Accumulator::new(&call);
+    let mut accumulator = Accumulator::new(&call).unwrap();
+    let ctx = crate::EvalContext::default();
     let rows = values.len();
     // In two steps, so that state is carried.
     let first = values.slice(0, rows / 2);
     let rest = values.slice(rows / 2, rows - rows / 2);
-    accumulator.update(&[first], rows / 2, None).unwrap();
-    accumulator.update(&[rest], rows - rows / 2, None).unwrap();
-    accumulator.evaluate().unwrap().display_text(&call.shown)
+    accumulator.update(&[first], rows / 2, None, &ctx).unwrap();
+    accumulator.update(&[rest], rows - rows / 2, None, &ctx).unwrap();
+    accumulator.evaluate(&ctx).unwrap().display_text(&call.shown)
 }
 
 fn ints(values: &[Option<i64>]) -> ArrayRef {
@@ -84,15 +85,16 @@ fn doubles_and_text() {
 #[test]
 fn groups_are_apart() {
     let call = call("sum", SqlType::BIGINT, false);
-    let mut accumulator = GroupedAccumulator::new(&call);
+    let mut accumulator = GroupedAccumulator::new(&call).unwrap();
+    let ctx = crate::EvalContext::default();
     let values = ints(&[Some(1), Some(10), None, Some(5)]);
-    accumulator.update(&[values], &[0, 1, 2, 0], 3).unwrap();
-    accumulator.update(&[ints(&[Some(7)])], &[3], 4).unwrap();
+    accumulator.update(&[values], &[0, 1, 2, 0], 3, &ctx).unwrap();
+    accumulator.update(&[ints(&[Some(7)])], &[3], 4, &ctx).unwrap();
     let shown: Vec<String> = (0..4)
-        .map(|g| accumulator.value(g).unwrap().display_text(&call.ty))
+        .map(|g| accumulator.value(g, &ctx).unwrap().display_text(&call.ty))
         .collect();
     assert_eq!(shown, ["6", "10", "NULL", "7"]);
-    assert_eq!(accumulator.evaluate().unwrap().len(), 4);
+    assert_eq!(accumulator.evaluate(&ctx).unwrap().len(), 4);
 }
 
 #[test]

@@ -206,7 +206,8 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     if !ty.is_string() {
         return expr;
     }
-    let exact = constant && (other_ty.is_decimal() || other_ty.is_integer() && beside_column);
+    let exact =
+        constant && (other_ty.is_decimal() && !other.is_constant() || other_ty.is_integer() && beside_column);
     let target = if exact {
         exact_type(&other_ty)
     } else {

@@ -183,15 +183,23 @@ pub fn case(
     })
 }
 
-/// Binds an aggregate: `count` (no argument means `COUNT(*)`), `sum`, `avg`, `min`, `max`, by lower-case name.
+/// Binds an aggregate by its lower-case name: `count` (no argument means `COUNT(*)`), `sum` and so on, but for
+/// [`group_concat`].
 pub fn aggregate(name: &str, args: Vec<Expr>, distinct: bool, env: &TypeEnv) -> Result<AggregateCall> {
-    let function = AggregateFunction::from_name(name).ok_or_else(|| {
-        Error::not_supported(
-            format!("{}()", name.to_uppercase()),
-            "use COUNT, SUM, AVG, MIN or MAX",
-        )
-    })?;
+    let function = AggregateFunction::from_name(name)
+        .ok_or_else(|| Error::not_supported(format!("{}()", name.to_uppercase()), ""))?;
     AggregateCall::bind(function, args, distinct, env)
+}
+
+/// Binds `GROUP_CONCAT(args ORDER BY order SEPARATOR separator)`; `true` in `order` stands for descending.
+pub fn group_concat(
+    args: Vec<Expr>,
+    distinct: bool,
+    order: Vec<(Expr, bool)>,
+    separator: String,
+    env: &TypeEnv,
+) -> Result<AggregateCall> {
+    AggregateCall::bind_concat(args, distinct, order, separator, env)
 }
 
 /// The type of a string literal of `chars` characters.

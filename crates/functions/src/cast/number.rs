@@ -1,5 +1,6 @@
 //! Conversions to numbers, and the numbers that text begins with.
 
+use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::{Conversion, temporal_number};
@@ -140,10 +141,29 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
                 if d.is_negative() { i64::MIN } else { i64::MAX }
             }
         },
-        other => temporal_number(other, &conversion.from)
-            .and_then(|d| d.to_i64())
-            .unwrap_or(0),
+        other => temporal_integer(other, conversion)?,
     }))
+}
+
+/// The digits of a date or time, whose fraction is rounded as that of a time: `23:59:59.9` becomes the next day's beginning.
+fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64> {
+    let rounded = match value {
+        Datum::UInt(packed) if conversion.from.is_datetime() => {
+            let at = DateTime::unpack(packed);
+            let rounded = match at.round(0) {
+                Some(rounded) => rounded,
+                None => {
+                    crate::temporal::overflow(conversion.ctx)?;
+                    at.date()
+                }
+            };
+            Datum::UInt(rounded.pack())
+        }
+        Datum::Int(us) if conversion.from.kind == TypeKind::Time => Datum::Int(Time(us).round(0).0),
+        other => other,
+    };
+    let digits = temporal_number(rounded, &conversion.from);
+    Ok(digits.and_then(|d| d.to_i64()).unwrap_or(0))
 }
 
 /// `CAST(... AS UNSIGNED)`.
@@ -179,9 +199,7 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
                 }
             }
         },
-        other => temporal_number(other, &conversion.from)
-            .and_then(|d| d.to_i64())
-            .unwrap_or(0) as u64,
+        other => temporal_integer(other, conversion)? as u64,
     }))
 }
 

@@ -3,6 +3,7 @@
 use types::{Result, SqlType, Value};
 
 use crate::bind::Binding;
+use crate::bind::arguments::hex_as_number;
 use crate::datum::Datum;
 use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
@@ -19,6 +20,11 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
+    // A hexadecimal or bit literal is the number it spells.
+    if let Some(value) = binding.args.first_mut() {
+        let expr = std::mem::replace(value, crate::Expr::null());
+        *value = hex_as_number(expr, &SqlType::BIGINT_UNSIGNED);
+    }
     binding.text(0);
     binding.integer_if_given(1);
     binding.integer_if_given(2);

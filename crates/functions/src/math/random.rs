@@ -57,7 +57,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     if !binding.args.is_empty() {
         binding.integer(0);
     }
-    Ok(SqlType::DOUBLE)
+    Ok(SqlType::COMPUTED_DOUBLE)
 }
 
 fn rand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

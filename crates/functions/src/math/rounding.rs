@@ -54,7 +54,7 @@ fn resolve_abs(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.number(0);
     let ty = binding.ty(0);
     if is_double(&ty) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(SqlType::COMPUTED_DOUBLE);
     }
     if ty.is_decimal() {
         return Ok(ty);
@@ -104,7 +104,7 @@ fn resolve_whole(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.number(0);
     let ty = binding.ty(0);
     if is_double(&ty) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(SqlType::COMPUTED_DOUBLE);
     }
     if !ty.is_decimal() {
         return Ok(bigint(ty.unsigned));
@@ -144,7 +144,7 @@ fn resolve_round(binding: &mut Binding<'_>, extra: u32) -> Result<SqlType> {
     binding.integer_if_given(1);
     let ty = binding.ty(0);
     if is_double(&ty) {
-        return Ok(SqlType::DOUBLE);
+        return Ok(SqlType::COMPUTED_DOUBLE);
     }
     if !ty.is_decimal() {
         return Ok(bigint(ty.unsigned));

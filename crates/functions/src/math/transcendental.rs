@@ -59,7 +59,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     for i in 0..binding.args.len() {
         binding.double(i);
     }
-    Ok(SqlType::DOUBLE)
+    Ok(SqlType::COMPUTED_DOUBLE)
 }
 
 /// PI() prints six digits, though it has all of them.

@@ -76,9 +76,8 @@ fn decimal(whole: u32, scale: u32) -> SqlType {
 /// A double of as many digits as its operands have, where these are fixed: `PI() * 2` prints six.
 fn double(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType {
-        length: 23,
         decimals: a.decimals.max(b.decimals),
-        ..SqlType::DOUBLE
+        ..SqlType::COMPUTED_DOUBLE
     }
 }
 

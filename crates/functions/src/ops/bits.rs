@@ -26,19 +26,25 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 /// Whether an argument is binary data other than a hexadecimal literal, which is a number here.
-fn is_binary(expr: &Expr) -> bool {
+pub(crate) fn is_binary(expr: &Expr) -> bool {
     expr.ty().is_binary() && !matches!(expr, Expr::Literal { .. })
 }
 
+/// What a value of another type than an integer is converted to.
+pub(crate) fn as_unsigned(from: &SqlType) -> Option<SqlType> {
+    if from.is_integer() {
+        return None;
+    }
+    // Text goes through a double or an integer as its form says; MySQL reads it as an integer.
+    Some(if from.is_string() {
+        SqlType::BIGINT_UNSIGNED
+    } else {
+        SqlType::BIGINT
+    })
+}
+
 fn unsigned(binding: &mut Binding<'_>, index: usize) {
-    if !binding.ty(index).is_integer() {
-        let from = binding.ty(index);
-        // Text goes through a double or an integer as its form says; MySQL reads it as an integer.
-        let target = if from.is_string() {
-            SqlType::BIGINT_UNSIGNED
-        } else {
-            SqlType::BIGINT
-        };
+    if let Some(target) = as_unsigned(&binding.ty(index)) {
         binding.cast(index, target);
     }
 }
@@ -69,19 +75,19 @@ fn resolve_count(binding: &mut Binding<'_>) -> Result<SqlType> {
         unsigned(binding, 0);
     }
     Ok(SqlType {
-        length: 2,
+        length: 21,
         ..SqlType::BIGINT
     })
 }
 
-fn result() -> SqlType {
+pub(crate) fn result() -> SqlType {
     SqlType {
         length: 21,
         ..SqlType::BIGINT_UNSIGNED
     }
 }
 
-fn bits(datum: &Datum<'_>) -> u64 {
+pub(crate) fn bits(datum: &Datum<'_>) -> u64 {
     match datum {
         Datum::Int(v) => *v as u64,
         Datum::UInt(v) => *v,

@@ -27,10 +27,7 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 const fn test(name: &'static str) -> FunctionDef {
-    function(name, 1, 1, resolve_test, run_test)
-        .sees_null()
-        .nullability(Nullability::Never)
-        .infallible()
+    function(name, 1, 1, resolve_test, run_test).infallible()
 }
 
 fn text<'a>(datum: &Datum<'a>) -> &'a str {
@@ -42,8 +39,8 @@ fn octets(datum: &Datum<'_>) -> Option<[u8; 16]> {
 }
 
 fn run_test(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(datum) = args.first().filter(|d| !d.is_null()) else {
-        return Ok(Value::Int(0));
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
     };
     let holds = match call.def.name {
         "is_ipv4" => text(datum).parse::<Ipv4Addr>().is_ok(),

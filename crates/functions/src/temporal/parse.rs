@@ -53,6 +53,14 @@ impl DateRules {
         }
     }
 
+    /// The same for a value that is no text: what the mode says of the zero date holds for texts only.
+    pub fn of_values(self) -> Self {
+        Self {
+            zero_date: self.zero_date || self.zero_in_date,
+            ..self
+        }
+    }
+
     /// Whether a date is real or of the accepted exceptions.
     pub fn accept(&self, date: &DateTime) -> bool {
         if date.year == 0 && date.month == 0 && date.day == 0 && date.time_of_day_us() == 0 {

@@ -126,6 +126,12 @@ impl Binder<'_> {
             ast::Expr::Binarize(operand) => self.call("binary", vec![self.scalar(operand, context)?]),
             ast::Expr::Function { name, args } => self.function(name, args, context),
             ast::Expr::Aggregate { name, distinct, args } => self.aggregate(name, *distinct, args, context),
+            ast::Expr::GroupConcat {
+                distinct,
+                args,
+                order_by,
+                separator,
+            } => self.group_concat(*distinct, args, order_by, separator, context),
             ast::Expr::Default(Some(name)) => {
                 let (table, offset) = context.names.defaulted(name)?;
                 self.default_value(table, offset)
@@ -354,8 +360,11 @@ impl Binder<'_> {
             CastType::Decimal { precision, scale } => {
                 super::column::decimal_type("CAST", *precision, u32::from(*scale))?
             }
-            CastType::Float => SqlType::FLOAT,
-            CastType::Double => SqlType::DOUBLE,
+            CastType::Float => SqlType {
+                length: 23,
+                ..SqlType::FLOAT
+            },
+            CastType::Double => SqlType::COMPUTED_DOUBLE,
             CastType::Json => SqlType::JSON,
         })
     }
@@ -400,8 +409,47 @@ impl Binder<'_> {
         let Some(aggregates) = context.aggregates else {
             return Err(invalid_group_function());
         };
-        let nullable = name != "count";
-        let call = bind::aggregate(name, args, distinct, &self.types)?;
+        self.add_aggregate(bind::aggregate(name, args, distinct, &self.types)?, aggregates)
+    }
+
+    fn group_concat(
+        &self,
+        distinct: bool,
+        args: &[ast::Expr],
+        order_by: &[ast::OrderItem],
+        separator: &str,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let keys = order_by.iter().map(|item| &item.expr);
+        let nested = args.iter().chain(keys).any(ast::Expr::has_aggregate);
+        let Some(aggregates) = context.aggregates.filter(|_| !nested) else {
+            return Err(invalid_group_function());
+        };
+        let inside = Context::of(context.argument_names);
+        let bound = self.list(args, &inside)?;
+        let mut order = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let key = match &item.expr {
+                // A literal that was taken out of the text might be a position.
+                ast::Expr::Parameter(_) if self.types.literal_params => {
+                    return Err(Error::internal(
+                        "GROUP_CONCAT: the text has to be bound as it stands",
+                    ));
+                }
+                ast::Expr::Number(ast::NumberText::Integer(position)) => {
+                    let at = position.parse::<usize>().ok().and_then(|p| p.checked_sub(1));
+                    let arg = at.and_then(|at| bound.get(at));
+                    arg.cloned().ok_or_else(|| unknown_position(position))?
+                }
+                key => self.scalar(key, &inside)?,
+            };
+            order.push((key, item.descending));
+        }
+        let call = bind::group_concat(bound, distinct, order, separator.to_owned(), &self.types)?;
+        self.add_aggregate(call, aggregates)
+    }
+
+    fn add_aggregate(&self, call: AggregateCall, aggregates: &RefCell<Vec<AggregateCall>>) -> Result<Expr> {
         let mut aggregates = aggregates.borrow_mut();
         let position = aggregates
             .iter()
@@ -410,9 +458,16 @@ impl Binder<'_> {
                 aggregates.push(call.clone());
                 aggregates.len() - 1
             });
-        let column = Expr::column(AGGREGATE_BASE + position, call.ty, nullable);
+        let column = Expr::column(AGGREGATE_BASE + position, call.ty, call.nullable());
         Ok(functions::aggregate::result(column, &call))
     }
+}
+
+fn unknown_position(position: &str) -> Error {
+    Error::new(
+        errno::ER_BAD_FIELD_ERROR,
+        format!("Unknown column '{position}' in 'order clause'"),
+    )
 }
 
 /// What a text parameter is taken to hold before anything is known of it.

@@ -84,22 +84,29 @@ const GLUED: &[&str] = &[
     "var_samp",
 ];
 
-const UNSUPPORTED_AGGREGATES: &[&str] = &[
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "group_concat",
-    "json_arrayagg",
-    "json_objectagg",
-    "std",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "variance",
-    "var_pop",
-    "var_samp",
-    "st_collect",
+/// Aggregates by name, and how many arguments they have. GROUP_CONCAT has a syntax of its own.
+const AGGREGATES: &[(&str, usize)] = &[
+    ("avg", 1),
+    ("bit_and", 1),
+    ("bit_or", 1),
+    ("bit_xor", 1),
+    ("count", 1),
+    ("json_arrayagg", 1),
+    ("json_objectagg", 2),
+    ("max", 1),
+    ("min", 1),
+    ("std", 1),
+    ("stddev", 1),
+    ("stddev_pop", 1),
+    ("stddev_samp", 1),
+    ("sum", 1),
+    ("var_pop", 1),
+    ("var_samp", 1),
+    ("variance", 1),
 ];
+
+/// Aggregates that may be of DISTINCT values.
+const DISTINCT_AGGREGATES: &[&str] = &["avg", "count", "max", "min", "sum"];
 
 const WINDOW_FUNCTIONS: &[&str] = &[
     "cume_dist",
@@ -154,7 +161,7 @@ impl Parser<'_> {
         if let Some(expr) = self.special_form(&word, is_call)? {
             return Ok(expr);
         }
-        if is_call && GLUED.contains(&word.as_str()) && next.start != self.start() + word.len() {
+        if is_call && !self.is_glued(&word) {
             return self.not_glued(&word);
         }
         if is_call {
@@ -186,6 +193,11 @@ impl Parser<'_> {
             ));
         }
         Ok(column)
+    }
+
+    /// Whether the parenthesis behind a function's name stands where it must.
+    fn is_glued(&self, word: &str) -> bool {
+        !GLUED.contains(&word) || self.peek().start == self.start() + word.len()
     }
 
     /// `COUNT (*)`: with a blank, the name is not the built-in function.
@@ -291,18 +303,16 @@ impl Parser<'_> {
             }
             "substring" | "substr" | "mid" => self.substring(word)?,
             "char" => self.char_function()?,
-            "count" | "sum" | "avg" | "min" | "max" => self.aggregate(word)?,
             "weight_string" => return Err(Error::not_supported("WEIGHT_STRING()", "")),
             "grouping" => return Err(Error::not_supported("GROUPING()", "")),
             "json_table" => return Err(Error::not_supported("JSON_TABLE()", "")),
-            _ if UNSUPPORTED_AGGREGATES.contains(&word) => {
-                return Err(Error::not_supported(
-                    format!("{}()", word.to_uppercase()),
-                    "use COUNT, SUM, AVG, MIN or MAX",
-                ));
-            }
+            "group_concat" => self.group_concat()?,
+            "st_collect" => return Err(Error::not_supported("ST_COLLECT()", "")),
             _ if WINDOW_FUNCTIONS.contains(&word) => return Err(Self::no_windows()),
-            _ => return Ok(None),
+            _ => match AGGREGATES.iter().find(|(name, _)| *name == word) {
+                Some((name, arguments)) => self.aggregate(name, *arguments)?,
+                None => return Ok(None),
+            },
         };
         if is_call && self.is("OVER") {
             return Err(Self::no_windows());
@@ -402,32 +412,51 @@ impl Parser<'_> {
         Ok(call(name, args))
     }
 
-    fn aggregate(&mut self, word: &str) -> Result<Expr> {
-        let name = match word {
-            "count" => "count",
-            "sum" => "sum",
-            "avg" => "avg",
-            "min" => "min",
-            _ => "max",
-        };
-        if self.peek().start != self.start() + word.len() && word != "avg" {
-            return self.not_glued(word);
+    fn aggregate(&mut self, name: &'static str, arguments: usize) -> Result<Expr> {
+        if !self.is_glued(name) {
+            return self.not_glued(name);
         }
         self.advance();
         self.expect_kind(Kind::LeftParen)?;
         let mut args = Vec::new();
-        let distinct = self.eat("DISTINCT");
-        if !distinct {
+        let distinct = DISTINCT_AGGREGATES.contains(&name) && self.eat("DISTINCT");
+        if !distinct && name != "json_objectagg" {
             self.eat("ALL");
         }
         if name == "count" && !distinct && self.eat_kind(Kind::Star) {
             return self.close(Expr::Aggregate { name, distinct, args });
         }
         args.push(self.expression()?);
-        while name == "count" && distinct && self.eat_kind(Kind::Comma) {
+        while (args.len() < arguments || name == "count" && distinct) && self.eat_kind(Kind::Comma) {
             args.push(self.expression()?);
         }
+        if args.len() < arguments {
+            return self.fail();
+        }
         self.close(Expr::Aggregate { name, distinct, args })
+    }
+
+    /// `GROUP_CONCAT([DISTINCT] a, b ORDER BY c DESC SEPARATOR ', ')`
+    fn group_concat(&mut self) -> Result<Expr> {
+        if !self.is_glued("group_concat") {
+            return self.not_glued("group_concat");
+        }
+        self.advance();
+        self.expect_kind(Kind::LeftParen)?;
+        let distinct = self.eat("DISTINCT");
+        let args = self.comma_separated(Self::expression)?;
+        let order_by = self.order_by()?;
+        let separator = if self.eat("SEPARATOR") {
+            self.text_literal()?
+        } else {
+            ",".to_owned()
+        };
+        self.close(Expr::GroupConcat {
+            distinct,
+            args,
+            order_by,
+            separator,
+        })
     }
 
     fn case(&mut self) -> Result<Expr> {

@@ -147,7 +147,7 @@ const ROWS: &[Row] = &[
     ("flush", Global, Kind::Bool, "OFF", Hint),
     ("foreign_key_checks", Both, Kind::Bool, "ON", Hint),
     ("general_log", Global, Kind::Bool, "OFF", Same),
-    ("group_concat_max_len", Both, Kind::Int(4, 18446744073709551615), "1024", Hint),
+    ("group_concat_max_len", Both, Kind::Int(4, 18446744073709551615), "1024", Live),
     ("gtid_executed", Global, Kind::Text, "", Fixed),
     ("gtid_mode", Global, Kind::Text, "OFF", Fixed),
     ("gtid_next", Session, Kind::Text, "AUTOMATIC", Same),

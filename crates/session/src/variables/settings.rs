@@ -37,6 +37,7 @@ pub struct Settings {
     pub innodb_lock_wait: Duration,
     pub metadata_lock_wait: Duration,
     pub max_allowed_packet: usize,
+    pub group_concat_max_len: usize,
     /// 0 means none.
     pub max_execution: Duration,
     pub memory_limit_bytes: usize,
@@ -110,6 +111,7 @@ impl Settings {
             innodb_lock_wait: seconds("innodb_lock_wait_timeout"),
             metadata_lock_wait: seconds("lock_wait_timeout"),
             max_allowed_packet: integer("max_allowed_packet") as usize,
+            group_concat_max_len: integer("group_concat_max_len") as usize,
             max_execution: Duration::from_millis(integer("max_execution_time")),
             memory_limit_bytes: integer("stemdb_memory_limit") as usize,
             net_read_timeout: seconds("net_read_timeout"),

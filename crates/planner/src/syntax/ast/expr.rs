@@ -1,5 +1,7 @@
 //! Expressions as written.
 
+use super::query::OrderItem;
+
 /// `[[database.]table.]column`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnName {
@@ -103,11 +105,17 @@ pub enum Expr {
         name: String,
         args: Vec<Expr>,
     },
-    /// COUNT, SUM, AVG, MIN, MAX by lower-case name; `COUNT(*)` has no argument.
+    /// COUNT, SUM and their like by lower-case name; `COUNT(*)` has no argument.
     Aggregate {
         name: &'static str,
         distinct: bool,
         args: Vec<Expr>,
+    },
+    GroupConcat {
+        distinct: bool,
+        args: Vec<Expr>,
+        order_by: Vec<OrderItem>,
+        separator: String,
     },
     /// `DEFAULT`, `DEFAULT(column)`.
     Default(Option<ColumnName>),
@@ -250,6 +258,10 @@ impl Expr {
             }
             Self::And(list) | Self::Or(list) | Self::Row(list) => list.iter().for_each(visit),
             Self::Function { args, .. } | Self::Aggregate { args, .. } => args.iter().for_each(visit),
+            Self::GroupConcat { args, order_by, .. } => {
+                args.iter().for_each(&mut *visit);
+                order_by.iter().for_each(|item| visit(&item.expr));
+            }
             Self::Between {
                 operand, low, high, ..
             } => {
@@ -305,7 +317,7 @@ impl Expr {
 
     /// Whether the expression, or a part of it, is an aggregate call.
     pub fn has_aggregate(&self) -> bool {
-        if matches!(self, Self::Aggregate { .. }) {
+        if matches!(self, Self::Aggregate { .. } | Self::GroupConcat { .. }) {
             return true;
         }
         let mut found = false;

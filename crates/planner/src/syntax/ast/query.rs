@@ -69,7 +69,7 @@ pub struct NamedExpr {
     pub text: String,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
     pub expr: Expr,
     pub descending: bool,

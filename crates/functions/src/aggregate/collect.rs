@@ -1,0 +1,327 @@
+//! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG: aggregates that keep their rows until the group is complete.
+//!
+//! Rows may come from several scans of parts of a table; each says where it stands, so that the answer does not depend
+//! on which was faster.
+
+use std::collections::HashMap;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::SortOptions;
+use arrow::datatypes::UInt64Type;
+use arrow::row::{RowConverter, SortField};
+use types::{Error, Result, SqlType, Value, errno};
+
+use super::{AggregateCall, AggregateFunction};
+use crate::comparable::{self, Purpose};
+use crate::context::EvalContext;
+use crate::datum::Datum;
+use crate::json::{is_boolean, key_order, of_value, write_quoted};
+use crate::string::value_of;
+
+/// What GROUP_CONCAT says besides its arguments. [`AggregateCall::args`] are the text of a row, then what DISTINCT
+/// compares, then what ORDER BY sorts by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Concat {
+    pub separator: String,
+    pub distinct_args: usize,
+    /// Of each key of the ORDER BY, whether it is descending.
+    pub descending: Vec<bool>,
+}
+
+/// The rows of each group.
+#[derive(Debug)]
+pub(super) struct Collected {
+    function: AggregateFunction,
+    ty: SqlType,
+    arg_types: Vec<SqlType>,
+    /// Whether the last argument is a truth value: JSON has true and false.
+    boolean: bool,
+    distinct: bool,
+    concat: Option<Concat>,
+    sorter: Option<RowConverter>,
+    groups: Vec<Group>,
+    bytes: usize,
+    next_position: u64,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    rows: Vec<Row>,
+    /// Of DISTINCT: which row has a value.
+    seen: HashMap<Box<[u8]>, usize>,
+    text_bytes: usize,
+    last_position: u64,
+}
+
+#[derive(Debug, Default)]
+struct Row {
+    order: Box<[u8]>,
+    position: u64,
+    /// JSON_OBJECTAGG: the member's name. Of DISTINCT: the values compared.
+    key: Box<[u8]>,
+    text: Box<[u8]>,
+}
+
+impl Collected {
+    pub fn new(call: &AggregateCall) -> Result<Self> {
+        let arg_types: Vec<SqlType> = call.args.iter().map(crate::Expr::ty).collect();
+        let concat = call.concat.as_deref().cloned();
+        let sorter = match &concat {
+            Some(concat) if !concat.descending.is_empty() => Some(sorter(concat, &arg_types)?),
+            _ => None,
+        };
+        Ok(Self {
+            function: call.function,
+            ty: call.ty,
+            arg_types,
+            boolean: call.args.last().is_some_and(is_boolean),
+            distinct: call.distinct,
+            concat,
+            sorter,
+            groups: Vec::new(),
+            bytes: 0,
+            next_position: 0,
+        })
+    }
+
+    pub fn resize(&mut self, groups: usize) {
+        self.groups.resize_with(groups, Group::default);
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        self.bytes + self.groups.capacity() * size_of::<Group>()
+    }
+
+    /// Takes rows in. Behind the call's own arguments there may be one more: where each row stands.
+    pub fn update(&mut self, args: &[ArrayRef], groups: &[u32], max_bytes: usize) -> Result<()> {
+        let Some(values) = args.first() else { return Ok(()) };
+        let positions = args
+            .get(self.arg_types.len())
+            .and_then(|a| a.as_primitive_opt::<UInt64Type>());
+        let orders = match (&self.sorter, &self.concat) {
+            (Some(sorter), Some(concat)) => {
+                let from = 1 + concat.distinct_args;
+                let keys = args.iter().zip(&self.arg_types).skip(from);
+                let keys: Vec<ArrayRef> = keys
+                    .map(|(array, ty)| comparable::array(array, ty, Purpose::Order))
+                    .collect();
+                Some(sorter.convert_columns(&keys).map_err(Error::internal)?)
+            }
+            _ => None,
+        };
+        for (row, group) in groups.iter().enumerate() {
+            let position = match positions {
+                Some(positions) => positions.value(row),
+                None => self.next_position,
+            };
+            self.next_position += 1;
+            if let Some((key, text)) = self.texts(args, values, row)? {
+                let order = orders
+                    .as_ref()
+                    .map(|o| o.row(row).data().into())
+                    .unwrap_or_default();
+                let row = Row {
+                    order,
+                    position,
+                    key,
+                    text,
+                };
+                self.take(*group as usize, row, max_bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// A row's key and text; `None` for one that does not count.
+    fn texts(
+        &self,
+        args: &[ArrayRef],
+        values: &ArrayRef,
+        row: usize,
+    ) -> Result<Option<(Box<[u8]>, Box<[u8]>)>> {
+        let value = Datum::at(values.as_ref(), row)?;
+        let json = |datum: &Datum<'_>, index: usize| -> Box<[u8]> {
+            let ty = self.arg_types.get(index).copied().unwrap_or(SqlType::NULL);
+            let json = of_value(datum, &ty, self.boolean);
+            json.to_text().into_bytes().into()
+        };
+        match self.function {
+            AggregateFunction::JsonArray => Ok(Some((Box::default(), json(&value, 0)))),
+            AggregateFunction::JsonObject => {
+                if value.is_null() {
+                    let message = "JSON documents may not contain NULL member names.";
+                    return Err(Error::new(3158, message));
+                }
+                let member = match args.get(1) {
+                    Some(array) => json(&Datum::at(array.as_ref(), row)?, 1),
+                    None => Box::default(),
+                };
+                Ok(Some((value.bytes().into(), member)))
+            }
+            _ if value.is_null() => Ok(None),
+            _ => {
+                let mut key = Vec::new();
+                if self.distinct {
+                    let compared = self.concat.as_ref().map_or(0, |c| c.distinct_args);
+                    for (array, ty) in args.iter().zip(&self.arg_types).skip(1).take(compared) {
+                        comparable::write(&Datum::at(array.as_ref(), row)?, ty, &mut key);
+                    }
+                }
+                Ok(Some((key.into(), value.bytes().into())))
+            }
+        }
+    }
+
+    fn take(&mut self, group: usize, row: Row, max_bytes: usize) {
+        let Some(group) = self.groups.get_mut(group) else {
+            return;
+        };
+        if self.distinct {
+            if let Some(&known) = group.seen.get(&row.key) {
+                if let Some(known) = group.rows.get_mut(known)
+                    && row.position < known.position
+                {
+                    *known = row;
+                }
+                return;
+            }
+            group.seen.insert(row.key.clone(), group.rows.len());
+            self.bytes += row.key.len() + 40;
+        } else if self.concat.is_some() && self.sorter.is_none() {
+            // What stands behind more than can be shown is not needed.
+            if group.text_bytes > max_bytes && row.position >= group.last_position {
+                return;
+            }
+        }
+        group.text_bytes += row.text.len();
+        group.last_position = group.last_position.max(row.position);
+        self.bytes += row.order.len() + row.key.len() + row.text.len() + size_of::<Row>();
+        group.rows.push(row);
+    }
+
+    /// One group's result.
+    pub fn value(&self, group: usize, ctx: &EvalContext) -> Result<Value> {
+        let rows = match self.groups.get(group) {
+            Some(group) if !group.rows.is_empty() => &group.rows,
+            _ => return Ok(Value::Null),
+        };
+        let mut sorted: Vec<&Row> = rows.iter().collect();
+        sorted.sort_by(|a, b| a.order.cmp(&b.order).then(a.position.cmp(&b.position)));
+        let text = match (&self.concat, self.function) {
+            (Some(concat), _) => self.concatenate(&sorted, &concat.separator, ctx)?,
+            (None, AggregateFunction::JsonObject) => object(sorted),
+            (None, _) => array(&sorted),
+        };
+        Ok(value_of(&self.ty, text))
+    }
+
+    /// The texts with the separator between them, cut at `@@group_concat_max_len` bytes with warning 1260.
+    fn concatenate(&self, rows: &[&Row], separator: &str, ctx: &EvalContext) -> Result<Vec<u8>> {
+        let max = ctx.group_concat_max_len;
+        let mut out = Vec::new();
+        for (number, row) in rows.iter().enumerate() {
+            if number > 0 {
+                out.extend_from_slice(separator.as_bytes());
+            }
+            out.extend_from_slice(&row.text);
+            if out.len() <= max {
+                continue;
+            }
+            let mut end = max;
+            while !self.ty.is_binary() && end > 0 && out.get(end).is_some_and(|b| b & 0xc0 == 0x80) {
+                end -= 1;
+            }
+            out.truncate(end);
+            let message = format!("Row {} was cut by GROUP_CONCAT()", number + 1);
+            ctx.warn(errno::ER_CUT_VALUE_GROUP_CONCAT, message)?;
+            break;
+        }
+        Ok(out)
+    }
+
+    /// A group's rows, for [`Collected::merge`] elsewhere.
+    pub fn write_state(&self, group: usize, out: &mut Vec<u8>) {
+        let Some(group) = self.groups.get(group) else {
+            return;
+        };
+        for row in &group.rows {
+            out.extend_from_slice(&row.position.to_le_bytes());
+            for part in [&row.order, &row.key, &row.text] {
+                out.extend_from_slice(&(part.len() as u64).to_le_bytes());
+                out.extend_from_slice(part);
+            }
+        }
+    }
+
+    /// Takes in rows of another state. `None`: the bytes are none.
+    pub fn merge(&mut self, group: usize, mut state: &[u8], max_bytes: usize) -> Option<()> {
+        while !state.is_empty() {
+            let position = number(&mut state)?;
+            let row = Row {
+                position,
+                order: part(&mut state)?,
+                key: part(&mut state)?,
+                text: part(&mut state)?,
+            };
+            self.take(group, row, max_bytes);
+        }
+        Some(())
+    }
+}
+
+fn number(state: &mut &[u8]) -> Option<u64> {
+    let (bytes, rest) = state.split_first_chunk::<8>()?;
+    *state = rest;
+    Some(u64::from_le_bytes(*bytes))
+}
+
+fn part(state: &mut &[u8]) -> Option<Box<[u8]>> {
+    let len = usize::try_from(number(state)?).ok()?;
+    let (bytes, rest) = state.split_at_checked(len)?;
+    *state = rest;
+    Some(bytes.into())
+}
+
+fn sorter(concat: &Concat, arg_types: &[SqlType]) -> Result<RowConverter> {
+    let keys = arg_types.iter().skip(1 + concat.distinct_args);
+    let fields = keys.zip(&concat.descending).map(|(ty, descending)| {
+        let options = SortOptions {
+            descending: *descending,
+            nulls_first: !*descending,
+        };
+        SortField::new_with_options(comparable::data_type(ty), options)
+    });
+    RowConverter::new(fields.collect()).map_err(Error::internal)
+}
+
+fn array(rows: &[&Row]) -> Vec<u8> {
+    let mut out = vec![b'['];
+    for (number, row) in rows.iter().enumerate() {
+        if number > 0 {
+            out.extend_from_slice(b", ");
+        }
+        out.extend_from_slice(&row.text);
+    }
+    out.push(b']');
+    out
+}
+
+/// Members in the order in which JSON keeps them; of equal names the last one counts.
+fn object(mut rows: Vec<&Row>) -> Vec<u8> {
+    let name = |row: &Row| String::from_utf8_lossy(&row.key).into_owned();
+    rows.sort_by(|a, b| key_order(&name(a), &name(b)));
+    let mut out = String::from("{");
+    for (number, row) in rows.iter().enumerate() {
+        if rows.get(number + 1).is_some_and(|next| next.key == row.key) {
+            continue;
+        }
+        if out.len() > 1 {
+            out.push_str(", ");
+        }
+        write_quoted(&name(row), &mut out);
+        out.push_str(": ");
+        out.push_str(&String::from_utf8_lossy(&row.text));
+    }
+    out.push('}');
+    out.into_bytes()
+}
