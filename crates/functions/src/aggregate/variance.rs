@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn last_digits_are_mysqls() {
         let v = of(&[0.1, 0.2, 0.7, 1e10]);
-        assert_eq!(v.get(0, false, true), Some(4330127018.777527));
+        assert_eq!(v.get(0, false, true), Some(4330127018.777856));
         assert_eq!(v.get(0, true, false), Some(2.4999999998333334e19));
         assert_eq!(of(&[5.0]).get(0, false, false), Some(0.0));
         assert_eq!(of(&[5.0]).get(0, true, false), None);
