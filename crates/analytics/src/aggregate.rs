@@ -4,20 +4,25 @@
 //! aggregates; a projection gives the results MySQL's types. A key whose comparable form is not the key itself (a
 //! string under a collation) comes out as that of the group's first row, which the position column decides.
 
-use datafusion::error::Result;
-use datafusion::functions_aggregate::expr_fn::{count, first_value, max, min, sum};
-use datafusion::logical_expr::{Expr as DfExpr, ExprFunctionExt, LogicalPlanBuilder, SortExpr, ident, lit};
-use functions::Expr;
+use std::sync::Arc;
+
+use datafusion_common::{Result, ScalarValue};
+use datafusion_physical_expr::PhysicalExprRef;
+use datafusion_physical_expr::expressions::Literal;
 use functions::aggregate::{AggregateCall, AggregateFunction};
 use functions::comparable;
+use functions::{EvalContext, Expr};
 use planner::plan::Rel;
 use types::{SqlType, TypeKind};
 
+use crate::accumulators::{Function, is_number};
+use crate::call::columns;
 use crate::error::carry;
-use crate::translate::{Translated, Translator, column_name};
-use crate::{collated_extreme, expression, finite, grouping_key, joined_states};
+use crate::operators::{self, Aggregate, Plan};
+use crate::translate::{Translated, Translator};
+use crate::{expression, finite, grouping_key, tuple};
 
-/// Most digits of an argument whose sum DataFusion keeps in 128 bits (it adds ten).
+/// Most digits of an argument whose sum is kept in 128 bits (it has ten more).
 const DIGITS_SUMMED_IN_128_BITS: u32 = DIGITS_IN_128_BITS - 10;
 
 /// Most digits of a DECIMAL held in 128 bits.
@@ -28,150 +33,199 @@ pub fn aggregate(
     input: &Rel,
     keys: &[Expr],
     calls: &[AggregateCall],
-) -> Result<Translated> {
+) -> Result<Plan> {
     let ordered = keys.iter().any(|k| comparable::differs(&k.ty()))
         || calls
             .iter()
-            .any(|c| c.function.is_ordered() || is_collated_extreme(c));
-    let input = translator.rel(input, ordered)?;
-    let mut steps = Steps::default();
-    let position = (ordered && input.positions).then(|| {
-        let position = ident(column_name(input.types.len()));
-        steps.before(position)
-    });
+            .any(|c| c.function == AggregateFunction::AnyValue || is_collated_extreme(c));
+    over(translator.rel(input, ordered)?, keys, calls, translator.eval)
+}
+
+pub fn over(
+    input: Translated,
+    keys: &[Expr],
+    calls: &[AggregateCall],
+    eval: &Arc<EvalContext>,
+) -> Result<Plan> {
+    let mut steps = Steps::new(eval, input, keys.len());
     for key in keys {
-        steps.key(translator, key, position.as_deref());
+        steps.key(key)?;
     }
     for call in calls {
-        steps.call(translator, call, position.as_deref())?;
+        steps.call(call)?;
     }
-    let width = keys.len() + calls.len();
-    // DataFusion wants at least one expression: a DISTINCT of nothing cannot be, a lone COUNT(*) has one.
-    let types: Vec<SqlType> = keys
-        .iter()
-        .map(Expr::ty)
-        .chain(calls.iter().map(|c| c.ty))
-        .collect();
-    let plan = LogicalPlanBuilder::from(input.plan)
-        .project(steps.before)?
-        .aggregate(steps.groups, steps.aggregates)?
-        .project(steps.after.clone())?
-        .project(steps.last)?
-        .build()?;
-    debug_assert_eq!(plan.schema().fields().len(), width);
-    Ok(Translated {
-        plan,
-        types,
-        positions: false,
-    })
+    steps.plan()
 }
 
-#[derive(Default)]
-struct Steps {
-    /// The first projection: names `b0..`.
-    before: Vec<DfExpr>,
-    groups: Vec<DfExpr>,
-    aggregates: Vec<DfExpr>,
-    /// The aggregate's output under the names `c0..` that [`Steps::last`]'s expressions refer to.
-    after: Vec<DfExpr>,
-    last: Vec<DfExpr>,
+/// A column of the first projection. Each is there once, unless it differs from one time to the next.
+#[derive(Debug, Clone, PartialEq)]
+enum Wanted {
+    Value(Expr),
+    /// The comparable form.
+    Key(Expr),
+    /// The comparable forms of several.
+    Tuple(Vec<Expr>),
+    /// The row's position, or the same for all rows where there is none.
+    Position,
 }
 
-impl Steps {
-    fn before(&mut self, expr: DfExpr) -> String {
-        let name = format!("b{}", self.before.len());
-        self.before.push(expr.alias(&name));
-        name
+struct Steps<'a> {
+    eval: &'a Arc<EvalContext>,
+    input: Plan,
+    /// The input's columns, but for the position.
+    inputs: Vec<PhysicalExprRef>,
+    position: PhysicalExprRef,
+    /// What has to be there before the first projection, as another column of its input: what it uses more than once.
+    shared: Vec<Expr>,
+    before: Vec<Wanted>,
+    keys: usize,
+    groups: Vec<usize>,
+    aggregates: Vec<Aggregate>,
+    /// What the columns are that [`Steps::last`]'s expressions refer to.
+    middle: Vec<Middle>,
+    last: Vec<Expr>,
+}
+
+/// A column of the grouping's result, by position.
+struct Middle {
+    column: usize,
+    /// The function to be named if it is a double out of range.
+    finite: Option<&'static str>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(eval: &'a Arc<EvalContext>, input: Translated, keys: usize) -> Self {
+        let mut inputs = input.columns();
+        let position = if input.positions { inputs.pop() } else { None };
+        Self {
+            eval,
+            input: input.plan,
+            inputs,
+            position: position.unwrap_or_else(constant_position),
+            shared: Vec::new(),
+            before: Vec::new(),
+            keys,
+            groups: Vec::new(),
+            aggregates: Vec::new(),
+            middle: Vec::new(),
+            last: Vec::new(),
+        }
     }
 
-    fn aggregate(&mut self, expr: DfExpr) -> String {
-        let name = format!("a{}", self.aggregates.len());
-        self.aggregates.push(expr.alias(&name));
-        name
+    fn before(&mut self, wanted: Wanted) -> usize {
+        let wanted = match wanted {
+            Wanted::Key(expr) if !comparable::differs(&expr.ty()) => Wanted::Value(expr),
+            wanted => wanted,
+        };
+        let once = match &wanted {
+            Wanted::Value(expr) | Wanted::Key(expr) => functions::is_deterministic(expr),
+            Wanted::Tuple(exprs) => exprs.iter().all(functions::is_deterministic),
+            Wanted::Position => true,
+        };
+        if let Some(index) = self.before.iter().position(|other| once && *other == wanted) {
+            return index;
+        }
+        self.before.push(wanted);
+        self.before.len() - 1
     }
 
-    /// A column of the aggregation as input of the last step.
-    fn result(&mut self, name: &str, ty: SqlType) -> Expr {
-        self.middle(ident(name), ty)
+    /// The expression, to be computed once though both its value and its comparable form are wanted.
+    fn shared(&mut self, expr: &Expr) -> Expr {
+        if matches!(expr, Expr::Column { .. }) {
+            return expr.clone();
+        }
+        let known = functions::is_deterministic(expr)
+            .then(|| self.shared.iter().position(|other| other == expr))
+            .flatten();
+        let index = known.unwrap_or_else(|| {
+            self.shared.push(expr.clone());
+            self.shared.len() - 1
+        });
+        Expr::column(self.inputs.len() + index, expr.ty(), true)
     }
 
-    /// The same of an expression over columns of the aggregation.
-    fn middle(&mut self, expr: DfExpr, ty: SqlType) -> Expr {
-        let index = self.after.len();
-        self.after.push(expr.alias(column_name(index)));
-        Expr::column(index, ty, true)
+    fn aggregate(&mut self, function: Function, arguments: Vec<usize>, distinct: bool) -> usize {
+        let aggregate = Aggregate {
+            function,
+            arguments,
+            distinct,
+        };
+        let index = self.aggregates.iter().position(|other| *other == aggregate);
+        self.keys
+            + index.unwrap_or_else(|| {
+                self.aggregates.push(aggregate);
+                self.aggregates.len() - 1
+            })
     }
 
-    fn output(&mut self, expr: DfExpr) {
-        let name = column_name(self.last.len());
-        self.last.push(expr.alias(name));
+    /// A column of the grouping as input of the last step.
+    fn result(&mut self, column: usize, ty: SqlType) -> Expr {
+        self.middle(Middle { column, finite: None }, ty)
     }
 
-    fn key(&mut self, translator: &Translator, key: &Expr, position: Option<&str>) {
+    fn middle(&mut self, middle: Middle, ty: SqlType) -> Expr {
+        self.middle.push(middle);
+        Expr::column(self.middle.len() - 1, ty, true)
+    }
+
+    fn key(&mut self, key: &Expr) -> Result<()> {
         let ty = key.ty();
-        let value = expression::value(key, translator.eval);
-        let comparable = self.before(grouping_key::key(value.clone(), &ty));
-        self.groups.push(ident(&comparable));
-        let name = if comparable::differs(&ty) {
-            let shown = self.before(value);
-            let order = position
-                .map(|p| SortExpr::new(ident(p), true, true))
-                .into_iter()
-                .collect();
-            self.aggregate(first_value(ident(shown), order))
+        let column = if comparable::differs(&ty) {
+            let key = self.shared(key);
+            let comparable = self.before(Wanted::Key(key.clone()));
+            self.groups.push(comparable);
+            let shown = self.before(Wanted::Value(key));
+            self.first(shown)
         } else {
-            comparable
+            let value = self.before(Wanted::Value(key.clone()));
+            self.groups.push(value);
+            self.groups.len() - 1
         };
-        let column = self.result(&name, ty);
-        self.output(expression::value(&column, translator.eval));
-    }
-
-    fn call(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Result<()> {
-        let result = match call.function {
-            AggregateFunction::Count => self.count(translator, call)?,
-            AggregateFunction::Sum => self.sum(translator, call)?.0,
-            AggregateFunction::Avg => self.average(translator, call)?,
-            AggregateFunction::Min | AggregateFunction::Max => self.extreme(translator, call, position),
-            AggregateFunction::AnyValue => self.any_value(translator, call, position),
-            _ => self.joined(translator, call, position),
-        };
-        let result = if result.ty().arrow_type() == call.ty.arrow_type() {
-            result
-        } else {
-            functions::aggregate::in_type(result, call.ty)
-        };
-        self.output(expression::value(&result, translator.eval));
+        let column = self.result(column, ty);
+        self.last.push(column);
         Ok(())
     }
 
-    fn count(&mut self, translator: &Translator, call: &AggregateCall) -> Result<Expr> {
-        let counted = match call.args.as_slice() {
-            [] => count(lit(1i64)),
-            [arg] if arg.ty().kind != TypeKind::Null => {
-                let mut value = expression::value(arg, translator.eval);
-                if call.distinct {
-                    value = grouping_key::key(value, &arg.ty());
-                }
-                self.distinct(count, value, call.distinct)?
-            }
-            several => {
-                let keys = several
-                    .iter()
-                    .map(|arg| grouping_key::key(expression::value(arg, translator.eval), &arg.ty()))
-                    .collect::<Vec<_>>();
-                self.distinct(count, crate::tuple::tuple(keys), call.distinct)?
+    fn call(&mut self, call: &AggregateCall) -> Result<()> {
+        let result = match call.function {
+            AggregateFunction::Count => self.count(call),
+            AggregateFunction::Sum => self.sum(call)?.0,
+            AggregateFunction::Avg => self.average(call)?,
+            AggregateFunction::Min | AggregateFunction::Max => self.extreme(call),
+            AggregateFunction::AnyValue => {
+                let value = self.before(Wanted::Value(call.args[0].clone()));
+                let column = self.first(value);
+                self.result(column, call.args[0].ty())
             }
         };
-        let name = self.aggregate(counted);
-        Ok(self.result(&name, SqlType::BIGINT))
+        self.last
+            .push(if result.ty().arrow_type() == call.ty.arrow_type() {
+                result
+            } else {
+                functions::aggregate::in_type(result, call.ty)
+            });
+        Ok(())
+    }
+
+    fn count(&mut self, call: &AggregateCall) -> Expr {
+        let counted = match call.args.as_slice() {
+            [] => Vec::new(),
+            [arg] if arg.ty().kind != TypeKind::Null => {
+                let arg = arg.clone();
+                vec![self.before(match call.distinct {
+                    true => Wanted::Key(arg),
+                    false => Wanted::Value(arg),
+                })]
+            }
+            several => vec![self.before(Wanted::Tuple(several.to_vec()))],
+        };
+        let column = self.aggregate(Function::Count, counted, call.distinct);
+        self.result(column, SqlType::BIGINT)
     }
 
     /// The sum, in a type wide enough for any number of rows, and the argument as it was added.
-    fn sum(&mut self, translator: &Translator, call: &AggregateCall) -> Result<(Expr, Expr)> {
+    fn sum(&mut self, call: &AggregateCall) -> Result<(Expr, Expr)> {
         let addend = addend(&call.args[0]);
-        let value = expression::value(&addend, translator.eval);
-        let summed = self.distinct(sum, value, call.distinct)?;
-        let name = self.aggregate(summed);
         let ty = match addend.ty() {
             ty if ty.is_decimal() && ty.length <= DIGITS_SUMMED_IN_128_BITS => {
                 SqlType::decimal(ty.length + 10, ty.decimals)
@@ -179,80 +233,111 @@ impl Steps {
             ty if ty.is_decimal() => SqlType::decimal((ty.length + 10).min(76), ty.decimals),
             ty => ty,
         };
-        if !ty.is_float() {
-            return Ok((self.result(&name, ty), addend));
-        }
-        let column = self.middle(finite::finite(ident(name), call.function.name()), ty);
-        Ok((column, addend))
+        let value = self.before(Wanted::Value(addend.clone()));
+        let column = self.aggregate(Function::Sum(ty.arrow_type()), vec![value], call.distinct);
+        let finite = ty.is_float().then(|| call.function.name());
+        Ok((self.middle(Middle { column, finite }, ty), addend))
     }
 
     /// Sum divided by count, by MySQL's rules for `/`.
-    fn average(&mut self, translator: &Translator, call: &AggregateCall) -> Result<Expr> {
-        let (sum, addend) = self.sum(translator, call)?;
-        let mut value = expression::value(&addend, translator.eval);
-        if call.distinct {
-            value = grouping_key::key(value, &addend.ty());
-        }
-        let counted = self.distinct(count, value, call.distinct)?;
-        let name = self.aggregate(counted);
-        let count = self.result(&name, SqlType::BIGINT);
+    fn average(&mut self, call: &AggregateCall) -> Result<Expr> {
+        let (sum, addend) = self.sum(call)?;
+        let counted = self.before(match call.distinct {
+            true => Wanted::Key(addend),
+            false => Wanted::Value(addend),
+        });
+        let column = self.aggregate(Function::Count, vec![counted], call.distinct);
+        let count = self.result(column, SqlType::BIGINT);
         functions::aggregate::average_of(sum, count, &call.ty).map_err(carry)
     }
 
     /// MIN or MAX. Of strings that the collation does not tell apart, the first one met; so with JSON.
-    fn extreme(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
+    fn extreme(&mut self, call: &AggregateCall) -> Expr {
         let ty = call.args[0].ty();
         let largest = call.function == AggregateFunction::Max;
-        let value = expression::value(&call.args[0], translator.eval);
-        let found = if is_collated_extreme(call) {
-            let key = self.before(grouping_key::key(value.clone(), &ty));
-            let value = self.before(value);
-            let position = position.map_or_else(|| lit(0u64), ident);
-            collated_extreme::extreme(ident(key), ident(value), position, largest)
+        let column = if is_number(&ty.arrow_type()) {
+            let value = self.before(Wanted::Value(call.args[0].clone()));
+            let function = match largest {
+                true => Function::Greatest,
+                false => Function::Least,
+            };
+            self.aggregate(function, vec![value], false)
+        } else if ty.kind == TypeKind::Null {
+            let value = self.before(Wanted::Value(call.args[0].clone()));
+            self.first(value)
         } else {
-            let value = self.before(value);
-            if largest {
-                max(ident(value))
-            } else {
-                min(ident(value))
-            }
+            let arg = match is_collated_extreme(call) {
+                true => self.shared(&call.args[0]),
+                false => call.args[0].clone(),
+            };
+            let key = self.before(Wanted::Key(arg.clone()));
+            let value = self.before(Wanted::Value(arg));
+            let position = self.before(Wanted::Position);
+            let function = match largest {
+                true => Function::GreatestByKey,
+                false => Function::LeastByKey,
+            };
+            self.aggregate(function, vec![key, value, position], false)
         };
-        let name = self.aggregate(found);
-        self.result(&name, ty)
+        self.result(column, ty)
     }
 
-    /// The value of the group's first row.
-    fn any_value(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
-        let value = self.before(expression::value(&call.args[0], translator.eval));
-        let order = position
-            .map(|p| SortExpr::new(ident(p), true, true))
-            .into_iter()
-            .collect();
-        let name = self.aggregate(first_value(ident(value), order));
-        self.result(&name, call.args[0].ty())
+    /// The value, a column of the first projection, of the group's first row.
+    fn first(&mut self, value: usize) -> usize {
+        let position = self.before(Wanted::Position);
+        self.aggregate(Function::First, vec![value, position], false)
     }
 
-    /// A function whose accumulators are ours.
-    fn joined(&mut self, translator: &Translator, call: &AggregateCall, position: Option<&str>) -> Expr {
-        let mut args: Vec<DfExpr> = Vec::with_capacity(call.args.len() + 1);
-        for arg in &call.args {
-            args.push(ident(self.before(expression::value(arg, translator.eval))));
+    fn plan(self) -> Result<Plan> {
+        let eval = self.eval;
+        let (mut input, mut inputs, mut position) = (self.input, self.inputs, self.position);
+        if !self.shared.is_empty() {
+            let mut with_shared = inputs.clone();
+            for expr in &self.shared {
+                with_shared.push(expression::value(expr, &inputs, eval)?);
+            }
+            with_shared.push(position);
+            input = operators::project(input, with_shared)?;
+            inputs = columns(&input.schema());
+            position = inputs.pop().unwrap_or_else(constant_position);
         }
-        args.push(position.map_or_else(|| lit(0u64), ident));
-        let name = self.aggregate(joined_states::aggregate(call, args, translator.eval));
-        self.result(&name, call.ty)
-    }
-
-    /// `function` of a value computed before grouping, of distinct values where asked.
-    fn distinct(&mut self, function: fn(DfExpr) -> DfExpr, value: DfExpr, distinct: bool) -> Result<DfExpr> {
-        let name = self.before(value);
-        let call = function(ident(name));
-        if distinct {
-            call.distinct().build()
-        } else {
-            Ok(call)
+        let mut before = Vec::with_capacity(self.before.len());
+        for wanted in &self.before {
+            let key = |expr: &Expr| -> Result<PhysicalExprRef> {
+                let value = expression::value(expr, &inputs, eval)?;
+                Ok(grouping_key::key(value, &expr.ty()))
+            };
+            before.push(match wanted {
+                Wanted::Value(expr) => expression::value(expr, &inputs, eval)?,
+                Wanted::Key(expr) => key(expr)?,
+                Wanted::Tuple(exprs) => tuple::tuple(exprs.iter().map(key).collect::<Result<_>>()?),
+                Wanted::Position => position.clone(),
+            });
         }
+        // A lone COUNT(*) reads no column, and no rows without columns need be made for it.
+        if !before.is_empty() {
+            input = operators::project(input, before)?;
+        }
+        let grouped = operators::group(input, &self.groups, &self.aggregates)?;
+        let results = columns(&grouped.schema());
+        let middle = self.middle.iter().map(|middle| {
+            let column = results[middle.column].clone();
+            match middle.finite {
+                Some(name) => finite::finite(column, name),
+                None => column,
+            }
+        });
+        let middle: Vec<_> = middle.collect();
+        let last = self
+            .last
+            .iter()
+            .map(|expr| expression::value(expr, &middle, eval));
+        operators::project(grouped, last.collect::<Result<_>>()?)
     }
+}
+
+fn constant_position() -> PhysicalExprRef {
+    Arc::new(Literal::new(ScalarValue::UInt64(Some(0))))
 }
 
 /// Whether a call is a MIN or MAX that compares by keys.

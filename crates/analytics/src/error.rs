@@ -1,6 +1,6 @@
 //! Carries MySQL errors through DataFusion and out again.
 
-use datafusion::error::DataFusionError;
+use datafusion_common::DataFusionError;
 use types::{Error, errno};
 
 /// Wraps an error of ours so that it survives DataFusion's operators.

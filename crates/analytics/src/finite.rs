@@ -1,52 +1,38 @@
 //! The overflow of a sum of doubles: error 1690, where DataFusion goes on with infinity.
 
-use arrow::array::AsArray;
+use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type};
-use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr as DfExpr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion_common::Result;
+use datafusion_physical_expr::PhysicalExprRef;
 use types::{Error, errno};
 
+use crate::call::{Operation, call};
 use crate::error::carry;
 
 /// `sum`, a double, unless it is out of range. `name`: of the aggregate, for the message.
-pub fn finite(sum: DfExpr, name: &'static str) -> DfExpr {
-    ScalarUDF::from(Finite {
-        name,
-        signature: Signature::any(1, Volatility::Immutable),
-    })
-    .call(vec![sum])
+pub fn finite(sum: PhysicalExprRef, name: &'static str) -> PhysicalExprRef {
+    call(Finite { name }, vec![sum])
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct Finite {
     name: &'static str,
-    signature: Signature,
 }
 
-impl ScalarUDFImpl for Finite {
-    fn name(&self) -> &str {
-        "finite"
+impl Operation for Finite {
+    fn data_type(&self) -> DataType {
+        DataType::Float64
     }
 
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Float64)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let sums = args.args[0].to_array(args.number_rows)?;
+    fn apply(&self, mut arguments: Vec<ArrayRef>, _: usize) -> Result<ArrayRef> {
+        let sums = arguments.swap_remove(0);
         if sums
             .as_primitive::<Float64Type>()
             .iter()
             .flatten()
             .all(f64::is_finite)
         {
-            return Ok(ColumnarValue::Array(sums));
+            return Ok(sums);
         }
         let message = format!("DOUBLE value is out of range in '{}()'", self.name);
         Err(carry(Error::new(errno::ER_DATA_OUT_OF_RANGE, message)))
@@ -57,27 +43,13 @@ impl ScalarUDFImpl for Finite {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, Float64Array};
-    use arrow::datatypes::Field;
-    use datafusion::common::config::ConfigOptions;
+    use arrow::array::Float64Array;
 
     use super::*;
 
     fn check(sums: Vec<Option<f64>>) -> Result<ArrayRef> {
-        let function = Finite {
-            name: "sum",
-            signature: Signature::any(1, Volatility::Immutable),
-        };
-        let number_rows = sums.len();
-        let field = Arc::new(Field::new("sum", DataType::Float64, true));
-        let result = function.invoke_with_args(ScalarFunctionArgs {
-            args: vec![ColumnarValue::Array(Arc::new(Float64Array::from(sums)))],
-            arg_fields: vec![field.clone()],
-            number_rows,
-            return_field: field,
-            config_options: Arc::new(ConfigOptions::default()),
-        })?;
-        result.to_array(number_rows)
+        let rows = sums.len();
+        Finite { name: "sum" }.apply(vec![Arc::new(Float64Array::from(sums))], rows)
     }
 
     #[test]

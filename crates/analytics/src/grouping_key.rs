@@ -1,70 +1,43 @@
-//! The comparable form of values ([`functions::comparable`]) as a function of DataFusion's: what groups, DISTINCT and
-//! sorts compare.
+//! The comparable form of values ([`functions::comparable`]): what groups, DISTINCT and sorts compare.
 
+use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
-use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr as DfExpr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion_common::Result;
+use datafusion_physical_expr::PhysicalExprRef;
 use functions::comparable::{self, Purpose};
 use types::SqlType;
 
+use crate::call::{Operation, call};
+
 /// The form of `value`, which has type `ty`, for equality, MIN and MAX.
-pub fn key(value: DfExpr, ty: &SqlType) -> DfExpr {
+pub fn key(value: PhysicalExprRef, ty: &SqlType) -> PhysicalExprRef {
     form(value, ty, Purpose::Value)
 }
 
 /// The form of `value`, which has type `ty`, for ORDER BY.
-pub fn order(value: DfExpr, ty: &SqlType) -> DfExpr {
+pub fn order(value: PhysicalExprRef, ty: &SqlType) -> PhysicalExprRef {
     form(value, ty, Purpose::Order)
 }
 
-fn form(value: DfExpr, ty: &SqlType, purpose: Purpose) -> DfExpr {
+fn form(value: PhysicalExprRef, ty: &SqlType, purpose: Purpose) -> PhysicalExprRef {
     if !comparable::differs(ty) {
         return value;
     }
-    let function = Comparable {
-        ty: *ty,
-        purpose,
-        signature: Signature::any(1, Volatility::Immutable),
-    };
-    ScalarUDF::from(function).call(vec![value])
+    call(Comparable { ty: *ty, purpose }, vec![value])
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct Comparable {
     ty: SqlType,
     purpose: Purpose,
-    signature: Signature,
 }
 
-impl ScalarUDFImpl for Comparable {
-    fn name(&self) -> &str {
-        "comparable"
+impl Operation for Comparable {
+    fn data_type(&self) -> DataType {
+        comparable::data_type(&self.ty)
     }
 
-    fn schema_name(&self, args: &[DfExpr]) -> Result<String> {
-        let Self { ty, purpose, .. } = self;
-        Ok(format!(
-            "comparable({}, {ty:?}, {purpose:?})",
-            args[0].schema_name()
-        ))
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(comparable::data_type(&self.ty))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let values = args.args[0].to_array(args.number_rows)?;
-        Ok(ColumnarValue::Array(comparable::array(
-            &values,
-            &self.ty,
-            self.purpose,
-        )))
+    fn apply(&self, arguments: Vec<ArrayRef>, _: usize) -> Result<ArrayRef> {
+        Ok(comparable::array(&arguments[0], &self.ty, self.purpose))
     }
 }

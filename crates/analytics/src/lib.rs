@@ -1,20 +1,23 @@
 //! Plans that touch many rows, on DataFusion: parallel, spilling, memory-limited.
 //!
 //! DataFusion is the engine, not the front end. `planner` has bound every name and type; [`translate`] turns its
-//! operators into DataFusion's, one for one, with expressions wrapped as functions of ours ([`expression`]), so that
+//! operators into DataFusion's physical ones ([`operators`]), with our expressions in them ([`expression`]), so that
 //! `functions` decides every value in both executors. [`scan`] reads key ranges in parallel, straight into Arrow.
 //!
 //! Not here: transactions. A query that must see its own uncommitted writes, or that locks, runs in `executor`.
 
+mod accumulators;
 mod aggregate;
-mod collated_extreme;
+mod call;
 mod error;
 mod expression;
 mod finite;
 mod grouping_key;
-mod joined_states;
+mod operators;
 mod runtime;
 mod scan;
+#[cfg(test)]
+mod shapes;
 mod translate;
 mod tuple;
 mod width;
@@ -23,7 +26,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::record_batch::RecordBatch;
-use datafusion::physical_plan::execute_stream;
+use datafusion_execution::SendableRecordBatchStream;
+use datafusion_physical_plan::execute_stream;
 use executor::RowSink;
 use functions::EvalContext;
 use planner::plan::{Access, QueryPlan, Rel};
@@ -64,10 +68,10 @@ pub fn query(
     let runtime = runtime::runtime()?;
     let result = runtime.block_on(async {
         let row_bytes = width::row_bytes(&plan.root, source).map_err(error::carry)?;
-        let state = runtime::session_state(&source.limits, row_bytes)?;
-        let logical = translate::translate(&plan.root, source, eval)?;
-        let physical = state.create_physical_plan(&logical).await?;
-        let mut stream = execute_stream(physical, state.task_ctx())?;
+        let context = runtime::context(&source.limits, row_bytes)?;
+        let batch_rows = context.session_config().batch_size();
+        let translated = translate::translate(&plan.root, source, eval, batch_rows)?;
+        let mut stream = execute_stream(translated, context)?;
         while let Some(batch) = next_batch(&mut stream, eval).await? {
             sink.batch(&to_output(batch, plan)?).map_err(error::carry)?;
         }
@@ -79,9 +83,9 @@ pub fn query(
 /// The next batch; looks every tenth of a second whether the statement has been interrupted, so that a KILL does not
 /// wait for a long aggregate's first row.
 async fn next_batch(
-    stream: &mut datafusion::execution::SendableRecordBatchStream,
+    stream: &mut SendableRecordBatchStream,
     eval: &EvalContext,
-) -> datafusion::error::Result<Option<RecordBatch>> {
+) -> datafusion_common::Result<Option<RecordBatch>> {
     use futures::StreamExt;
     loop {
         match tokio::time::timeout(Duration::from_millis(100), stream.next()).await {
@@ -92,7 +96,7 @@ async fn next_batch(
 }
 
 /// Gives a batch the schema that the plan's result columns call for.
-fn to_output(batch: RecordBatch, plan: &QueryPlan) -> datafusion::error::Result<RecordBatch> {
+fn to_output(batch: RecordBatch, plan: &QueryPlan) -> datafusion_common::Result<RecordBatch> {
     let schema = translate::schema_of(plan.columns.iter().map(|c| c.ty));
     Ok(RecordBatch::try_new(
         schema,

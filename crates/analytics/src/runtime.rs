@@ -1,18 +1,16 @@
 //! DataFusion's surroundings: threads, memory, disk for spilling.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use datafusion::common::config::ConfigNonZeroUsize;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::aggregate_statistics::AggregateStatistics;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::prelude::SessionConfig;
+use datafusion_common::config::ConfigNonZeroUsize;
+use datafusion_execution::TaskContext;
+use datafusion_execution::config::SessionConfig;
+use datafusion_execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion_execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion_execution::runtime_env::RuntimeEnvBuilder;
 use tokio::runtime::Runtime;
 use types::{Error, Result};
 
@@ -62,8 +60,8 @@ pub fn partitions() -> usize {
     std::thread::available_parallelism().map_or(2, NonZeroUsize::get)
 }
 
-/// A fresh state for one query, so that its memory is its own. `row_bytes`: how wide the rows it reads are, roughly.
-pub fn session_state(limits: &Limits, row_bytes: usize) -> datafusion::error::Result<SessionState> {
+/// Surroundings for one query, so that its memory is its own. `row_bytes`: how wide the rows it reads are, roughly.
+pub fn context(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<Arc<TaskContext>> {
     let consumers_named_in_errors = NonZeroUsize::MIN;
     let pool = TrackConsumersPool::new(FairSpillPool::new(limits.memory_bytes), consumers_named_in_errors);
     let spill = DiskManagerMode::Directories(vec![limits.spill_directory.clone()]);
@@ -71,14 +69,19 @@ pub fn session_state(limits: &Limits, row_bytes: usize) -> datafusion::error::Re
         .with_memory_pool(Arc::new(pool))
         .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
         .build_arc()?;
-    Ok(SessionStateBuilder::new()
-        .with_config(configuration(limits, row_bytes)?)
-        .with_runtime_env(environment)
-        .with_physical_optimizer_rules(rules())
-        .build())
+    Ok(Arc::new(TaskContext::new(
+        None,
+        String::new(),
+        configuration(limits, row_bytes)?,
+        HashMap::new(),
+        HashMap::new(),
+        HashMap::new(),
+        HashMap::new(),
+        environment,
+    )))
 }
 
-fn configuration(limits: &Limits, row_bytes: usize) -> datafusion::error::Result<SessionConfig> {
+fn configuration(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<SessionConfig> {
     let share = limits.memory_bytes / partitions() / SHARES;
     let mut config = SessionConfig::new()
         .with_target_partitions(partitions())
@@ -97,14 +100,6 @@ const SHARES: usize = 16;
 
 fn batch_rows(row_bytes: usize, share: usize) -> usize {
     (BATCH_BYTES.min(share) / row_bytes.max(1)).clamp(BATCH_ROWS_MIN, BATCH_ROWS)
-}
-
-/// DataFusion's rules but for answers from statistics: our scans have none, and a constant's are said to be exact even
-/// where there is no row, or where it is NULL.
-fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
-    rules.retain(|rule| rule.name() != AggregateStatistics::new().name());
-    rules
 }
 
 #[cfg(test)]

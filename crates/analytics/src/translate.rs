@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use datafusion::datasource::provider_as_source;
-use datafusion::error::Result;
-use datafusion::logical_expr::{Expr as DfExpr, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, ident};
+use datafusion_common::Result;
+use datafusion_physical_expr::PhysicalExprRef;
 use functions::{EvalContext, Expr};
 use planner::plan::{Rel, SortKey};
 use types::{Error, SqlType, Value};
 
+use crate::call::columns;
 use crate::error::carry;
+use crate::operators::{self, Plan};
 use crate::{Source, aggregate, expression, grouping_key, scan};
 
-/// More rows than there can be. DataFusion counts them in an `i64`, and adds a LIMIT to its OFFSET.
+/// More rows than there can be: a LIMIT and its OFFSET can still be added.
 const ROWS_MAX: usize = 1 << 62;
 
 /// The name of an operator's output column.
@@ -29,49 +30,51 @@ pub fn schema_of(types: impl IntoIterator<Item = SqlType>) -> SchemaRef {
     ))
 }
 
-pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>) -> Result<LogicalPlan> {
-    let translator = Translator { source, eval };
+/// The plan, whose rows come in any number of partitions. `batch_rows`: most rows of a batch.
+pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>, batch_rows: usize) -> Result<Plan> {
+    let translator = Translator {
+        source,
+        eval,
+        batch_rows,
+    };
     Ok(translator.rel(rel, false)?.plan)
 }
 
 /// A translated operator.
 pub struct Translated {
-    pub plan: LogicalPlan,
-    pub types: Vec<SqlType>,
-    /// Whether one more column follows those of `types`, which orders rows as the scan met them.
+    pub plan: Plan,
+    /// Whether one more column follows its own, which orders rows as the scan met them.
     pub positions: bool,
+}
+
+impl Translated {
+    pub fn columns(&self) -> Vec<PhysicalExprRef> {
+        columns(&self.plan.schema())
+    }
 }
 
 pub struct Translator<'a> {
     pub source: &'a Source,
     pub eval: &'a Arc<EvalContext>,
+    batch_rows: usize,
 }
 
 impl Translator<'_> {
     /// `positions`: a column of positions is wanted; it is there where the operators below keep one.
     pub fn rel(&self, rel: &Rel, positions: bool) -> Result<Translated> {
+        let unordered = |plan| Translated {
+            plan,
+            positions: false,
+        };
         match rel {
             Rel::Scan(scan) => {
-                let types = scan
-                    .columns
-                    .iter()
-                    .map(|&c| scan.table.columns[c].ty)
-                    .collect::<Vec<_>>();
-                let table = scan::table(scan, positions, self.source, self.eval).map_err(carry)?;
-                let builder = LogicalPlanBuilder::scan("t", provider_as_source(Arc::new(table)), None)?;
-                let width = types.len() + usize::from(positions);
-                let plan =
-                    builder.project((0..width).map(|i| ident(column_name(i)).alias(column_name(i))))?;
-                Ok(Translated {
-                    plan: plan.build()?,
-                    types,
-                    positions,
-                })
+                let plan = scan::scan(scan, positions, self.source, self.eval)?;
+                Ok(Translated { plan, positions })
             }
             Rel::Filter { input, predicate } => {
                 let input = self.rel(input, positions)?;
-                let condition = expression::predicate(predicate, self.eval);
-                let plan = LogicalPlanBuilder::from(input.plan).filter(condition)?.build()?;
+                let condition = expression::predicate(predicate, &input.columns(), self.eval)?;
+                let plan = operators::filter(input.plan, condition, self.batch_rows)?;
                 Ok(Translated { plan, ..input })
             }
             Rel::Project { input, exprs } => self.project(self.rel(input, positions)?, exprs),
@@ -79,87 +82,77 @@ impl Translator<'_> {
                 input,
                 keys,
                 aggregates,
-            } => aggregate::aggregate(self, input, keys, aggregates),
-            Rel::Distinct { input } => self.distinct(input),
-            Rel::Sort { input, keys, limit } => self.sort(self.rel(input, false)?, keys, limit.as_ref()),
+            } => Ok(unordered(aggregate::aggregate(self, input, keys, aggregates)?)),
+            Rel::Distinct { input } => Ok(unordered(self.distinct(input)?)),
+            Rel::Sort { input, keys, limit } => Ok(unordered(self.sort(
+                self.rel(input, false)?,
+                keys,
+                limit.as_ref(),
+            )?)),
             Rel::Limit { input, offset, count } => {
-                let input = self.rel(input, false)?;
                 let skip = self.row_count(offset.as_ref())?.unwrap_or(0);
                 let fetch = self.row_count(count.as_ref())?.filter(|&n| n < ROWS_MAX);
-                let plan = LogicalPlanBuilder::from(input.plan).limit(skip, fetch)?.build()?;
-                Ok(Translated {
-                    plan,
-                    positions: false,
-                    ..input
-                })
+                if skip == 0 && fetch.is_none() {
+                    return self.rel(input, positions);
+                }
+                let input = self.rel(input, false)?;
+                Ok(unordered(operators::limit(input.plan, skip, fetch)?))
             }
-            Rel::OneRow | Rel::Virtual(_) => Err(carry(Error::internal(
-                "a relation without stored rows was sent to analytics",
-            ))),
+            Rel::OneRow | Rel::Virtual(_) => Err(without_rows()),
         }
     }
 
     fn project(&self, input: Translated, exprs: &[Expr]) -> Result<Translated> {
-        let mut columns: Vec<DfExpr> = Vec::with_capacity(exprs.len() + 1);
-        for (i, expr) in exprs.iter().enumerate() {
-            columns.push(expression::value(expr, self.eval).alias(column_name(i)));
+        let inputs = input.columns();
+        let mut columns = Vec::with_capacity(exprs.len() + 1);
+        for expr in exprs {
+            columns.push(expression::value(expr, &inputs, self.eval)?);
         }
         if input.positions {
-            columns.push(ident(column_name(input.types.len())).alias(column_name(exprs.len())));
+            columns.extend(inputs.last().cloned());
         }
-        let plan = LogicalPlanBuilder::from(input.plan).project(columns)?.build()?;
-        Ok(Translated {
-            plan,
-            types: exprs.iter().map(Expr::ty).collect(),
-            positions: input.positions,
-        })
+        let plan = operators::project(input.plan, columns)?;
+        Ok(Translated { plan, ..input })
     }
 
     /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without aggregates.
-    fn distinct(&self, input: &Rel) -> Result<Translated> {
-        let types = self.rel(input, false)?.types;
-        let column = |(index, &ty): (usize, &SqlType)| Expr::column(index, ty, true);
-        let keys: Vec<Expr> = types.iter().enumerate().map(column).collect();
+    fn distinct(&self, input: &Rel) -> Result<Plan> {
+        let column = |(index, ty)| Expr::column(index, ty, true);
+        let keys: Vec<Expr> = types_of(input)?.into_iter().enumerate().map(column).collect();
         aggregate::aggregate(self, input, &keys, &[])
     }
 
     /// Keys that are computed become columns first: a sort computes its keys more than once.
-    fn sort(&self, input: Translated, keys: &[SortKey], limit: Option<&Expr>) -> Result<Translated> {
-        let width = input.types.len();
-        let mut columns: Vec<DfExpr> = (0..width).map(|i| ident(column_name(i))).collect();
-        let mut order = Vec::with_capacity(keys.len());
+    fn sort(&self, input: Translated, keys: &[SortKey], limit: Option<&Expr>) -> Result<Plan> {
+        let inputs = input.columns();
+        let mut keyed = inputs.clone();
         for key in keys {
-            let mut value = expression::value(&key.expr, self.eval);
             if !matches!(key.expr, Expr::Column { .. }) {
-                let name = column_name(columns.len());
-                columns.push(value.alias(&name));
-                value = ident(name);
+                keyed.push(expression::value(&key.expr, &inputs, self.eval)?);
             }
-            let value = grouping_key::order(value, &key.expr.ty());
-            order.push(SortExpr::new(value, !key.descending, !key.descending));
         }
-        let keyed = columns.len() > width;
-        let rows = match keyed {
-            true => LogicalPlanBuilder::from(input.plan).project(columns)?.build()?,
+        let added = keyed.len() > inputs.len();
+        let rows = match added {
+            true => operators::project(input.plan, keyed)?,
             false => input.plan,
         };
-        // Not by the builder, which looks for the keys' names below the projection too, where they name other columns.
-        let sorted = LogicalPlan::Sort(Sort {
-            expr: order,
-            input: Arc::new(rows),
-            fetch: self.row_count(limit)?.filter(|&n| n < ROWS_MAX),
-        });
-        let plan = match keyed {
-            true => LogicalPlanBuilder::from(sorted)
-                .project((0..width).map(|i| ident(column_name(i))))?
-                .build()?,
-            false => sorted,
-        };
-        Ok(Translated {
-            plan,
-            types: input.types,
-            positions: false,
-        })
+        let columns = columns(&rows.schema());
+        let mut computed = columns.iter().skip(inputs.len());
+        let mut order = Vec::with_capacity(keys.len());
+        for key in keys {
+            let value = match &key.expr {
+                Expr::Column { index, .. } => columns.get(*index),
+                _ => computed.next(),
+            };
+            let value = value.ok_or_else(|| carry(Error::internal("a sort key is missing")))?;
+            order.push((grouping_key::order(value.clone(), &key.expr.ty()), key.descending));
+        }
+        let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
+        let sorted = operators::sort(rows, order, fetch)?;
+        match added {
+            true => operators::project(sorted, columns[..inputs.len()].to_vec()),
+            false => Ok(sorted),
+        }
     }
 
     /// The value of a LIMIT or OFFSET, [`ROWS_MAX`] where it is more.
@@ -171,4 +164,27 @@ impl Translator<'_> {
             other => Err(carry(Error::internal(format_args!("LIMIT of {other:?}")))),
         }
     }
+}
+
+/// The types of an operator's columns.
+fn types_of(rel: &Rel) -> Result<Vec<SqlType>> {
+    Ok(match rel {
+        Rel::Scan(scan) => scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect(),
+        Rel::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
+        Rel::Aggregate { keys, aggregates, .. } => {
+            let results = aggregates.iter().map(|call| call.ty);
+            keys.iter().map(Expr::ty).chain(results).collect()
+        }
+        Rel::Filter { input, .. }
+        | Rel::Distinct { input }
+        | Rel::Sort { input, .. }
+        | Rel::Limit { input, .. } => types_of(input)?,
+        Rel::OneRow | Rel::Virtual(_) => return Err(without_rows()),
+    })
+}
+
+fn without_rows() -> datafusion_common::DataFusionError {
+    carry(Error::internal(
+        "a relation without stored rows was sent to analytics",
+    ))
 }

@@ -2,46 +2,28 @@
 
 use std::sync::Arc;
 
-use arrow::array::BinaryBuilder;
+use arrow::array::{Array, ArrayRef, BinaryBuilder};
 use arrow::datatypes::DataType;
 use arrow::row::{RowConverter, SortField};
-use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr as DfExpr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion_common::Result;
+use datafusion_physical_expr::PhysicalExprRef;
+
+use crate::call::{Operation, call};
 
 /// Bytes that are equal where all of `values` are.
-pub fn tuple(values: Vec<DfExpr>) -> DfExpr {
-    ScalarUDF::from(Tuple {
-        signature: Signature::variadic_any(Volatility::Immutable),
-    })
-    .call(values)
+pub fn tuple(values: Vec<PhysicalExprRef>) -> PhysicalExprRef {
+    call(Tuple, values)
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Tuple {
-    signature: Signature,
-}
+#[derive(Debug)]
+struct Tuple;
 
-impl ScalarUDFImpl for Tuple {
-    fn name(&self) -> &str {
-        "tuple"
+impl Operation for Tuple {
+    fn data_type(&self) -> DataType {
+        DataType::Binary
     }
 
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Binary)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let columns = args
-            .args
-            .iter()
-            .map(|a| a.to_array(args.number_rows))
-            .collect::<Result<Vec<_>>>()?;
+    fn apply(&self, columns: Vec<ArrayRef>, _: usize) -> Result<ArrayRef> {
         let fields = columns
             .iter()
             .map(|c| SortField::new(c.data_type().clone()))
@@ -57,6 +39,6 @@ impl ScalarUDFImpl for Tuple {
                 tuples.append_value(row.as_ref());
             }
         }
-        Ok(ColumnarValue::Array(Arc::new(tuples.finish())))
+        Ok(Arc::new(tuples.finish()))
     }
 }

@@ -11,11 +11,10 @@ use std::task::{Context, Poll};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::catalog::streaming::StreamingTable;
-use datafusion::error::Result;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::streaming::PartitionStream;
+use datafusion_common::Result;
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion_execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use functions::{EvalContext, Expr};
 use futures::Stream;
 use kv::{KeyRange, Reader};
@@ -24,6 +23,7 @@ use types::SqlType;
 
 use crate::Source;
 use crate::error::carry;
+use crate::operators::Plan;
 use crate::runtime::partitions;
 use crate::translate::schema_of;
 use rows::Rows;
@@ -42,20 +42,16 @@ const BATCH_MEMORY_SHARE: usize = 16;
 /// Bits of a position that count rows within a piece.
 const POSITION_ROW_BITS: u32 = 40;
 
-/// A scan as a table of DataFusion's: columns `c0..`, and with `positions` one more, unsigned, that orders rows by key.
-pub fn table(
-    scan: &TableScan,
-    positions: bool,
-    source: &Source,
-    eval: &Arc<EvalContext>,
-) -> types::Result<StreamingTable> {
+/// A scan: columns `c0..`, and with `positions` one more, unsigned, that orders rows by key.
+pub fn scan(scan: &TableScan, positions: bool, source: &Source, eval: &Arc<EvalContext>) -> Result<Plan> {
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
     let range = catalog::layout::table_range(&scan.table);
     let pieces = source
         .snapshot
-        .split_range(&range, partitions() * PIECES_PER_PARTITION)?;
+        .split_range(&range, partitions() * PIECES_PER_PARTITION)
+        .map_err(|error| carry(error.into()))?;
     let shared = Arc::new(Shared {
         scan: scan.clone(),
         filter: scan
@@ -72,7 +68,8 @@ pub fn table(
     });
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
     let partitions = (0..partitions()).map(partition).collect();
-    StreamingTable::try_new(schema, partitions).map_err(crate::error::to_mysql)
+    let scan = StreamingTableExec::try_new(schema, partitions, None, [], false, None)?;
+    Ok(Arc::new(scan))
 }
 
 /// What all partitions of one scan share.

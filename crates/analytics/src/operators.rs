@@ -1,0 +1,273 @@
+//! DataFusion's operators, put together as its own planner would.
+//!
+//! A plan's rows come in partitions, one for each thread; what needs all rows at one place brings them together.
+
+use std::sync::Arc;
+
+use arrow::compute::SortOptions;
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion_common::{Result, ScalarValue};
+use datafusion_physical_expr::aggregate::AggregateExprBuilder;
+use datafusion_physical_expr::expressions::{Column, Literal};
+use datafusion_physical_expr::{LexOrdering, Partitioning, PhysicalExprRef, PhysicalSortExpr};
+use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, LimitOptions, PhysicalGroupBy};
+use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion_physical_plan::empty::EmptyExec;
+use datafusion_physical_plan::filter::FilterExecBuilder;
+use datafusion_physical_plan::limit::GlobalLimitExec;
+use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr, remove_unnecessary_projections};
+use datafusion_physical_plan::repartition::RepartitionExec;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion_physical_plan::{
+    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
+};
+
+use crate::accumulators::Function;
+use crate::call::columns;
+use crate::translate::column_name;
+
+pub type Plan = Arc<dyn ExecutionPlan>;
+
+/// An aggregate function of columns of its input; without any, of all rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregate {
+    pub function: Function,
+    pub arguments: Vec<usize>,
+    /// Of each value once.
+    pub distinct: bool,
+}
+
+/// Computes the columns `c0, c1, ...`; merged with what is below where it can be.
+pub fn project(input: Plan, exprs: Vec<PhysicalExprRef>) -> Result<Plan> {
+    let named = exprs.into_iter().enumerate().map(|(index, expr)| ProjectionExpr {
+        expr,
+        alias: column_name(index),
+    });
+    let projection: Plan = Arc::new(ProjectionExec::try_new(named, input)?);
+    Ok(remove_unnecessary_projections(projection)?.data)
+}
+
+/// The rows that satisfy a condition, `batch_rows` of them at a time.
+pub fn filter(input: Plan, condition: PhysicalExprRef, batch_rows: usize) -> Result<Plan> {
+    let constant = condition.downcast_ref::<Literal>().map(Literal::value);
+    match constant {
+        Some(ScalarValue::Boolean(Some(true))) => Ok(input),
+        Some(_) => Ok(nothing(&input)),
+        None => {
+            let filter = FilterExecBuilder::new(condition, input).with_batch_size(batch_rows);
+            Ok(Arc::new(filter.build()?))
+        }
+    }
+}
+
+fn nothing(input: &Plan) -> Plan {
+    Arc::new(EmptyExec::new(input.schema()))
+}
+
+/// Groups rows by the columns `keys`. Columns of the result: the keys, then the aggregates.
+pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Plan> {
+    let Some(argument) = single_distinct(aggregates) else {
+        return group_at_once(input, keys, aggregates);
+    };
+    // First by the keys and the argument, so that each of its values is there once: groups spill and are worked on in
+    // parallel, which one aggregate's set of values is not.
+    let mut inner_keys = keys.to_vec();
+    inner_keys.push(argument);
+    let mut inner = Vec::new();
+    let mut outer = Vec::with_capacity(aggregates.len());
+    for aggregate in aggregates {
+        let column = if aggregate.distinct {
+            keys.len()
+        } else {
+            inner.push(aggregate.clone());
+            keys.len() + inner.len()
+        };
+        outer.push(Aggregate {
+            function: aggregate.function.clone(),
+            arguments: vec![column],
+            distinct: false,
+        });
+    }
+    let outer_keys: Vec<usize> = (0..keys.len()).collect();
+    group_at_once(group_at_once(input, &inner_keys, &inner)?, &outer_keys, &outer)
+}
+
+/// The argument of the aggregates of distinct values, if all have the same, and the others can be taken twice.
+fn single_distinct(aggregates: &[Aggregate]) -> Option<usize> {
+    let mut arguments = aggregates.iter().filter(|a| a.distinct).map(|a| &a.arguments);
+    let first = arguments.next()?;
+    let twice =
+        |function: &Function| matches!(function, Function::Sum(_) | Function::Least | Function::Greatest);
+    let [argument] = first.as_slice() else { return None };
+    let same = arguments.all(|other| other == first);
+    let others = aggregates.iter().all(|a| a.distinct || twice(&a.function));
+    (same && others).then_some(*argument)
+}
+
+fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Plan> {
+    let schema = input.schema();
+    let inputs = columns(&schema);
+    let keys = keys
+        .iter()
+        .enumerate()
+        .map(|(index, &key)| (inputs[key].clone(), column_name(index)));
+    let keys = Arc::new(PhysicalGroupBy::new_single(keys.collect()));
+    let mut functions = Vec::with_capacity(aggregates.len());
+    for (index, aggregate) in aggregates.iter().enumerate() {
+        let mut arguments: Vec<_> = aggregate.arguments.iter().map(|&a| inputs[a].clone()).collect();
+        if arguments.is_empty() {
+            arguments.push(Arc::new(Literal::new(ScalarValue::Int64(Some(1)))));
+        }
+        let function = AggregateExprBuilder::new(aggregate.function.aggregate(), arguments)
+            .schema(schema.clone())
+            .alias(column_name(keys.expr().len() + index))
+            .with_distinct(aggregate.distinct)
+            .build()?;
+        functions.push(Arc::new(function));
+    }
+    let filters = vec![None; functions.len()];
+    let aggregate = |mode, keys, input| -> Result<AggregateExec> {
+        AggregateExec::try_new(
+            mode,
+            keys,
+            functions.clone(),
+            filters.clone(),
+            input,
+            schema.clone(),
+        )
+    };
+    let partitions = input.output_partitioning().partition_count();
+    if partitions == 1 {
+        return Ok(Arc::new(aggregate(AggregateMode::Single, keys, input)?));
+    }
+    let partial = aggregate(AggregateMode::Partial, keys.clone(), input)?;
+    let groups = partial.output_group_expr();
+    let last_keys = Arc::new(keys.as_final());
+    Ok(Arc::new(if groups.is_empty() {
+        let together = Arc::new(CoalescePartitionsExec::new(Arc::new(partial)));
+        aggregate(AggregateMode::Final, last_keys, together)?
+    } else {
+        let by_key = Partitioning::Hash(groups, partitions);
+        let shuffled = Arc::new(RepartitionExec::try_new(Arc::new(partial), by_key)?);
+        aggregate(AggregateMode::FinalPartitioned, last_keys, shuffled)?
+    }))
+}
+
+/// Rows in order, all in one partition. `keys`: each with whether it is descending; NULL is the least. `fetch`: how many rows
+/// are wanted.
+pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize>) -> Result<Plan> {
+    let key = |(expr, descending)| {
+        let options = SortOptions {
+            descending,
+            nulls_first: !descending,
+        };
+        PhysicalSortExpr::new(expr, options)
+    };
+    let Some(order) = LexOrdering::new(keys.into_iter().map(key)) else {
+        return Ok(input);
+    };
+    if fetch == Some(0) {
+        return Ok(nothing(&input));
+    }
+    let input = match (order.iter().as_slice(), fetch) {
+        ([key], Some(fetch)) => with_few_groups(input, key, fetch)?,
+        _ => input,
+    };
+    let sorted = SortExec::new(order.clone(), input.clone()).with_fetch(fetch);
+    if input.output_partitioning().partition_count() == 1 {
+        return Ok(Arc::new(sorted));
+    }
+    let sorted = Arc::new(sorted.with_preserve_partitioning(true));
+    Ok(Arc::new(
+        SortPreservingMergeExec::new(order, sorted).with_fetch(fetch),
+    ))
+}
+
+/// Tells a grouping below a sort by one column how many groups are wanted, where that column is the grouping's only key
+/// and there is nothing else, or its only aggregate, which must grow in the sort's direction.
+fn with_few_groups(plan: Plan, key: &PhysicalSortExpr, fetch: usize) -> Result<Plan> {
+    let Some(column) = key.expr.downcast_ref::<Column>() else {
+        return Ok(plan);
+    };
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let source = &projection.expr()[column.index()].expr;
+        let key = PhysicalSortExpr::new(source.clone(), key.options);
+        let input = with_few_groups(projection.input().clone(), &key, fetch)?;
+        return above(plan, input);
+    }
+    let Some(top) = plan.downcast_ref::<AggregateExec>() else {
+        return Ok(plan);
+    };
+    let descending = key.options.descending;
+    let by_key = top.aggr_expr().is_empty() && column.index() == 0;
+    // A group whose extreme is NULL so far would go behind others that it may come to belong before.
+    let by_extreme = top.get_minmax_desc().is_some_and(|(_, greatest)| {
+        column.index() == 1 && greatest == descending && !key.options.nulls_first
+    });
+    let types: Vec<_> = plan
+        .schema()
+        .fields()
+        .iter()
+        .map(|f| f.data_type().clone())
+        .collect();
+    let (Some(first), Some(last)) = (types.first(), types.last()) else {
+        return Ok(plan);
+    };
+    let known = datafusion_physical_plan::aggregates::topk_types_supported(first, last);
+    if top.group_expr().num_group_exprs() != 1 || !known || !(by_key || by_extreme) {
+        return Ok(plan);
+    }
+    limit_groups(plan, LimitOptions::new_with_order(fetch, descending))
+}
+
+/// The same operator above another input.
+fn above(plan: Plan, input: Plan) -> Result<Plan> {
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    plan.replace_children(vec![input], options)
+}
+
+/// Gives a grouping, both halves of it, a limit of groups.
+fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
+    plan.transform_up(|node| {
+        Ok(match node.downcast_ref::<AggregateExec>() {
+            Some(half) => Transformed::yes(Arc::new(half.with_new_limit_options(Some(limit))) as Plan),
+            None => Transformed::no(node),
+        })
+    })
+    .data()
+}
+
+/// The rows behind the first `skip`, at most `fetch` of them.
+pub fn limit(input: Plan, skip: usize, fetch: Option<usize>) -> Result<Plan> {
+    if fetch == Some(0) {
+        return Ok(nothing(&input));
+    }
+    let enough = fetch.map(|fetch| skip + fetch);
+    let mut plan = match enough {
+        Some(enough) => with_fetch(input, enough)?,
+        None => input,
+    };
+    if plan.output_partitioning().partition_count() > 1 {
+        plan = Arc::new(CoalescePartitionsExec::new(plan).with_fetch(enough));
+    }
+    if skip == 0 && plan.fetch() == fetch {
+        return Ok(plan);
+    }
+    Ok(Arc::new(GlobalLimitExec::new(plan, skip, fetch)))
+}
+
+/// The same rows or fewer, but at least `enough` in each partition that has them.
+fn with_fetch(plan: Plan, enough: usize) -> Result<Plan> {
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let input = with_fetch(projection.input().clone(), enough)?;
+        return above(plan, input);
+    }
+    if let Some(groups) = plan.downcast_ref::<AggregateExec>()
+        && groups.is_unordered_unfiltered_group_by_distinct()
+    {
+        return limit_groups(plan, LimitOptions::new(enough));
+    }
+    let enough = plan.fetch().map_or(enough, |fetch| fetch.min(enough));
+    Ok(plan.with_fetch(Some(enough)).unwrap_or(plan))
+}
