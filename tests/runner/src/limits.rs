@@ -29,8 +29,9 @@ pub fn check(program: &Program, report: &mut Report) {
         Err(e) => return report.fail("limits: set up", &e),
     };
     type Check = fn(&Server) -> Result<(), String>;
-    let checks: [(&str, Check); 3] = [
+    let checks: [(&str, Check); 4] = [
         ("a result larger than memory streams", streams),
+        ("rows stay in order when something is computed of them", ordered),
         ("a statement over its memory limit fails alone", fails_alone),
         ("a transaction over its limit fails alone", large_transaction),
     ];
@@ -107,6 +108,27 @@ fn count(conn: &mut Conn, pauses: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{rows} rows of {ROWS}"))
+}
+
+fn ordered(server: &Server) -> Result<(), String> {
+    for route in ["transactional", "analytical"] {
+        let mut conn = connect(server)?;
+        conn.query_drop(format!("SET stemdb_route = '{route}'"))
+            .map_err(text)?;
+        let query = "SELECT id + 1, LEFT(pad, 3) FROM big ORDER BY id DESC";
+        let mut expected = ROWS + 1;
+        for row in conn.query_iter(query).map_err(text)? {
+            let (next, _): (u64, String) = mysql::from_row(row.map_err(text)?);
+            if next != expected {
+                return Err(format!("{route}: {next} where {expected} should be"));
+            }
+            expected -= 1;
+        }
+        if expected != 1 {
+            return Err(format!("{route}: {} rows are missing", expected - 1));
+        }
+    }
+    Ok(())
 }
 
 fn fails_alone(server: &Server) -> Result<(), String> {
