@@ -98,7 +98,7 @@ impl Drop for Work<'_> {
 
 /// What becomes of an attempt to claim tables.
 enum Claim {
-    Made(Job),
+    Made(Box<Job>),
     /// Another job has one of them.
     Busy,
     /// The tables are others by now.
@@ -191,10 +191,10 @@ impl Catalog {
                 // Before it is stored, so that no other thread of this node takes it for one that was left behind.
                 work = Some(self.local_jobs.begin(job.id));
                 change.meta.put_job(&job)?;
-                Ok(Outcome::Stored(Claim::Made(job)))
+                Ok(Outcome::Stored(Claim::Made(Box::new(job))))
             })?;
             match claim {
-                Claim::Made(job) => return Ok(work.map(|work| (job, work))),
+                Claim::Made(job) => return Ok(work.map(|work| (*job, work))),
                 Claim::Stale => return Ok(None),
                 Claim::Busy => std::thread::sleep(deadline.next_sleep()?),
             }

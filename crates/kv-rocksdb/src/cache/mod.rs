@@ -174,7 +174,7 @@ impl RowCache {
             (Reads::Range, false) => 1,
             (Reads::Range, true) => 16,
         };
-        self.misses.fetch_add(1, Ordering::Relaxed) % one_in == 0
+        self.misses.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in)
     }
 
     /// Begins to load a page at `start`, which has none, up to the next one or `end`. What the page is made of has to be

@@ -36,7 +36,7 @@ pub struct Connection(Inner);
 
 #[derive(Debug)]
 enum Inner {
-    Wire(WireConnection),
+    Wire(Box<WireConnection>),
     Driver(Box<DriverConnection>),
 }
 
@@ -54,7 +54,7 @@ impl Connection {
     /// Connects, logs in and selects the target's database.
     pub fn open(target: &Target) -> Result<Self> {
         Ok(Self(match target.client {
-            Client::Wire => Inner::Wire(WireConnection::open(target)?),
+            Client::Wire => Inner::Wire(Box::new(WireConnection::open(target)?)),
             Client::Driver => Inner::Driver(Box::new(DriverConnection::open(target)?)),
         }))
     }
@@ -62,7 +62,7 @@ impl Connection {
     /// A connection to nobody, for tests of what does not talk to a server.
     #[cfg(test)]
     pub(crate) fn to_nobody() -> Self {
-        Self(Inner::Wire(WireConnection::to_nobody()))
+        Self(Inner::Wire(Box::new(WireConnection::to_nobody())))
     }
 
     /// What the server says that it is: `8.0.33-StemDB-0.1.0`.
