@@ -13,6 +13,7 @@ pub mod array;
 pub mod collation;
 pub mod decimal;
 pub mod error;
+pub mod number_narrow;
 pub mod number_text;
 pub mod sql_type;
 pub mod temporal;

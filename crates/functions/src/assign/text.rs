@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use types::number_narrow::write_f64_within;
 use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Target;
@@ -48,6 +49,7 @@ pub(super) fn to_text(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let text: Cow<'_, str> = match value {
         Datum::String(text) => in_charset(target, text, charset)?,
         Datum::Bytes(bytes) => Cow::Owned(decode(target, bytes, charset)?),
+        Datum::Double(number) if is_bounded(target.to) => Cow::Owned(double_text(target, number)?),
         other => Cow::Owned(target.shown(&other)),
     };
     let end = fitting_prefix(&text, target.to, charset);
@@ -65,6 +67,20 @@ pub(super) fn to_text(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         return Ok(Value::String(text.into_owned()));
     }
     Ok(Value::String(kept.to_owned()))
+}
+
+/// Whether the type itself says how long its values may be.
+fn is_bounded(ty: &SqlType) -> bool {
+    matches!(ty.kind, TypeKind::Char | TypeKind::VarChar)
+}
+
+/// A FLOAT or DOUBLE with as many digits as there is room for; how many its own type shows does not matter.
+fn double_text(target: &Target<'_>, number: f64) -> Result<String> {
+    let mut text = Vec::new();
+    if !write_f64_within(number, target.to.length as usize, &mut text) {
+        too_long(target)?;
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Text with only characters of the column's character set; error 1366 for others.
@@ -113,7 +129,7 @@ fn incorrect_string(target: &Target<'_>, from: &[u8]) -> Result<()> {
 
 /// How many bytes of `text` the column holds.
 fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
-    if matches!(to.kind, TypeKind::Char | TypeKind::VarChar) {
+    if is_bounded(to) {
         let limit = to.length as usize;
         if text.len() <= limit {
             return text.len();
@@ -173,11 +189,13 @@ fn to_binary(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
             };
             charset::encode(text, charset).into_owned()
         }
+        Datum::Double(number) if is_bounded(target.to) => double_text(target, number)?.into_bytes(),
         other => target.shown(&other).into_bytes(),
     };
-    let limit = match target.to.kind {
-        TypeKind::Char | TypeKind::VarChar => target.to.length as usize,
-        _ => byte_limit(target.to),
+    let limit = if is_bounded(target.to) {
+        target.to.length as usize
+    } else {
+        byte_limit(target.to)
     };
     if bytes.len() > limit {
         too_long(target)?;
