@@ -13,8 +13,8 @@ pub(crate) fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZo
         Default::Literal(text) => Some(text.clone()),
         Default::Now => Some(now_text(&column.ty, column.ty.decimals, now_us, time_zone)),
         Default::NowExpression(fsp) => Some(now_text(&column.ty, *fsp, now_us, time_zone)),
-        Default::None | Default::Null if column.nullable => None,
-        Default::None | Default::Null => Some(implicit(&column.ty)),
+        Default::None | Default::Null | Default::Dropped if column.nullable => None,
+        Default::None | Default::Null | Default::Dropped => Some(implicit(&column.ty)),
     }
 }
 

@@ -119,6 +119,8 @@ pub enum Default {
     /// The same as an expression, `(now(fsp))`, with a precision of its own that is not above the column's. The only
     /// expression a default can be.
     NowExpression(u8),
+    /// `ALTER TABLE ... DROP DEFAULT` of a nullable column: it must be given from then on.
+    Dropped,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -214,7 +214,11 @@ impl<'a> Draft<'a> {
                 AlterChange::SetDefault { column, default } => {
                     let at = self.require_before(column)?;
                     let column = &mut self.columns[at].column;
-                    column.default = default.clone().unwrap_or(Default::None);
+                    column.default = match default {
+                        Some(default) => default.clone(),
+                        None if column.nullable => Default::Dropped,
+                        None => Default::None,
+                    };
                     column.default = settled_default(column);
                 }
                 _ => {}

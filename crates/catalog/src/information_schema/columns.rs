@@ -93,7 +93,7 @@ fn numeric(ty: &SqlType) -> (Option<u64>, Option<u64>) {
 /// The default as SHOW COLUMNS and COLUMN_DEFAULT show it: without quotes.
 pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
     match &column.default {
-        Default::None | Default::Null => None,
+        Default::None | Default::Null | Default::Dropped => None,
         Default::Now if column.ty.decimals > 0 => Some(format!("CURRENT_TIMESTAMP({})", column.ty.decimals)),
         Default::Now => Some("CURRENT_TIMESTAMP".to_owned()),
         Default::NowExpression(fsp) => Some(crate::default_value::now_call(*fsp)),

@@ -172,7 +172,7 @@ fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
         Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
             Some("NULL".to_owned())
         }
-        Default::Null | Default::None => None,
+        Default::Null | Default::None | Default::Dropped => None,
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) enum ColumnDefault {
     Value(Value),
     /// The next id of AUTO_INCREMENT or AUTO_RANDOM.
     Generated,
-    /// NOT NULL without a DEFAULT clause: error 1364, or a warning and the type's own default.
+    /// No default, not even NULL: error 1364, or a warning and [`for_want`] of one.
     Missing,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
         Default::None if column.nullable => ColumnDefault::Value(Value::Null),
         // A column that is still being added takes what ADD COLUMN gives to the rows that are there.
         Default::None if column.state != SchemaState::Public => ColumnDefault::Value(implicit(&column.ty)),
-        Default::None => ColumnDefault::Missing,
+        Default::None | Default::Dropped => ColumnDefault::Missing,
         Default::Now => ColumnDefault::Value(now(&column.ty, eval)),
         Default::NowExpression(fsp) => {
             let ty = types::SqlType {
@@ -49,9 +49,18 @@ pub(super) fn given(column: &Column, eval: &EvalContext) -> Result<ColumnDefault
                 return Err(Error::new(errno::ER_NO_DEFAULT_FOR_FIELD, message));
             }
             warn(eval, errno::ER_NO_DEFAULT_FOR_FIELD, message);
-            Ok(ColumnDefault::Value(implicit(&column.ty)))
+            Ok(ColumnDefault::Value(for_want(column)))
         }
         default => Ok(default),
+    }
+}
+
+/// What a column without a default holds where it is not given and that is no error.
+pub(super) fn for_want(column: &Column) -> Value {
+    if column.nullable {
+        Value::Null
+    } else {
+        implicit(&column.ty)
     }
 }
 

@@ -19,7 +19,7 @@ impl Binder<'_> {
         match &column.default {
             Default::Null => Ok(implicit_cast(Expr::null(), column.ty)),
             Default::None if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-            Default::None => Err(Error::new(
+            Default::None | Default::Dropped => Err(Error::new(
                 errno::ER_NO_DEFAULT_FOR_FIELD,
                 format!("Field '{}' doesn't have a default value", column.name),
             )),

@@ -97,7 +97,11 @@ impl TableBinding {
     /// Whether a column must be given a value by INSERT.
     pub fn has_no_default(&self, offset: usize) -> bool {
         let column = &self.table.columns[offset];
-        column.default == Default::None && !column.nullable && !column.makes_ids()
+        match column.default {
+            Default::None => !column.nullable && !column.makes_ids(),
+            Default::Dropped => true,
+            _ => false,
+        }
     }
 }
 
