@@ -14,7 +14,7 @@ use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan};
 use types::{Result, Value};
 
 use self::on_duplicate::OnDuplicate;
-use self::rows::{NewRow, RowMaker};
+use self::rows::{NewRow, NewRows, RowMaker};
 use super::auto_increment::number_of;
 use super::image::{Image, ImageMaker, UniqueKey};
 use super::writer::{Conflict, Writer};
@@ -53,11 +53,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
             let mut writer = Writer::new(txn, &maker, ctx);
             let mut left = rows.len();
             for chunk in rows.chunks(BATCH_ROWS) {
-                let new = chunk
-                    .iter()
-                    .enumerate()
-                    .map(|(i, row)| insert.rows.of_values(row, left - i));
-                let new = new.collect::<Result<Vec<_>>>()?;
+                let new = insert.rows.of_values(chunk, left);
                 left -= chunk.len();
                 insert.write(new, &mut writer)?;
             }
@@ -105,7 +101,7 @@ impl Insert<'_> {
             }
             let mut writer = Writer::new(txn, maker, ctx);
             for batch in batches {
-                let new = self.rows.of_batch(&batch, query)?;
+                let new = self.rows.of_batch(&batch, query);
                 self.write(new, &mut writer)?;
             }
             return Ok(());
@@ -122,18 +118,19 @@ impl Insert<'_> {
         let mut root = operator::build(&query.root, None, &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
         while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
-            let new = self.rows.of_batch(&batch, query)?;
+            let new = self.rows.of_batch(&batch, query);
             self.write(new, &mut writer)?;
         }
         Ok(())
     }
 
-    /// Writes some rows, in order.
-    fn write(&mut self, rows: Vec<NewRow>, writer: &mut Writer<'_, '_>) -> Result<()> {
+    /// Writes some rows, in order. What one of them fails with comes before what a later one could not be made for.
+    fn write(&mut self, new: NewRows, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
+        let NewRows { rows, failed } = new;
         let images = self.images(&rows, writer)?;
         match self.plan.mode {
-            InsertMode::Insert if !self.plan.ignore => writer.expect_new(&images)?,
+            InsertMode::Insert if !self.plan.ignore && failed.is_none() => writer.expect_new(&images)?,
             InsertMode::Insert => writer.lock_images(&images, false)?,
             InsertMode::Replace | InsertMode::Update(_) => writer.lock_images(&images, true)?,
         }
@@ -142,7 +139,7 @@ impl Insert<'_> {
             self.write_one(row, image, writer)?;
         }
         writer.forget();
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     fn images(&self, rows: &[NewRow], writer: &Writer<'_, '_>) -> Result<Vec<Image>> {

@@ -21,6 +21,24 @@ pub(super) struct NewRow {
     pub generated: Option<u64>,
 }
 
+/// Rows in the order of the statement.
+pub(super) struct NewRows {
+    pub rows: Vec<NewRow>,
+    /// Why the row after them could not be made.
+    pub failed: Option<Error>,
+}
+
+impl NewRows {
+    /// The rows before the first failure.
+    fn of(made: impl Iterator<Item = Result<NewRow>>) -> Self {
+        let mut failed = None;
+        let rows = made
+            .map_while(|row| row.map_err(|error| failed = Some(error)).ok())
+            .collect();
+        Self { rows, failed }
+    }
+}
+
 pub(super) struct RowMaker<'p> {
     table: &'p Table,
     /// Columns that values are given for.
@@ -57,7 +75,7 @@ impl<'p> RowMaker<'p> {
                 ColumnDefault::Generated => implicit(&column.ty),
                 ColumnDefault::Missing => {
                     missing.extend((!is_given).then_some(column));
-                    implicit(&column.ty)
+                    defaults::for_want(column)
                 }
             });
         }
@@ -73,8 +91,13 @@ impl<'p> RowMaker<'p> {
         })
     }
 
-    /// A row of VALUES. `rows_left`: how many there are still, this one included.
-    pub fn of_values(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<NewRow> {
+    /// Rows of VALUES. `rows_left`: how many there are still, these included.
+    pub fn of_values(&mut self, rows: &[Vec<Option<Expr>>], rows_left: usize) -> NewRows {
+        let numbered = rows.iter().enumerate();
+        NewRows::of(numbered.map(|(i, row)| self.of_expressions(row, rows_left - i)))
+    }
+
+    fn of_expressions(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<NewRow> {
         self.row_number += 1;
         let mut row = self.template.clone();
         for (&target, value) in self.targets.iter().zip(values) {
@@ -97,29 +120,33 @@ impl<'p> RowMaker<'p> {
     }
 
     /// The rows of a query's batch.
-    pub fn of_batch(&mut self, batch: &RecordBatch, query: &QueryPlan) -> Result<Vec<NewRow>> {
-        let first = self.row_number + 1;
-        let rows = batch.num_rows();
-        let mut made: Vec<Row> = vec![self.template.clone(); rows];
+    pub fn of_batch(&mut self, batch: &RecordBatch, query: &QueryPlan) -> NewRows {
         let sources = batch.columns().iter().zip(&query.columns);
-        for (&target, (array, source)) in self.targets.iter().zip(sources) {
+        let columns: Vec<_> = sources
+            .map(|(array, source)| (ColumnView::new(array, &source.ty), &source.ty))
+            .collect();
+        let rows = batch.num_rows();
+        NewRows::of((0..rows).map(|row| self.of_columns(&columns, row, rows - row)))
+    }
+
+    fn of_columns(
+        &mut self,
+        columns: &[(ColumnView<'_>, &SqlType)],
+        row: usize,
+        rows_left: usize,
+    ) -> Result<NewRow> {
+        self.row_number += 1;
+        let mut made = self.template.clone();
+        for (&target, (view, ty)) in self.targets.iter().zip(columns) {
             let Some(column) = self.table.columns.get(target) else {
                 return Err(no_column(self.table, target));
             };
-            let view = ColumnView::new(array, &source.ty);
-            for (row, made) in made.iter_mut().enumerate() {
-                self.row_number = first + row as u64;
-                let value = self.converted(view.value(row), &source.ty, column)?;
-                if let Some(slot) = made.get_mut(target) {
-                    *slot = value;
-                }
+            let value = self.converted(view.value(row), ty, column)?;
+            if let Some(slot) = made.get_mut(target) {
+                *slot = value;
             }
         }
-        self.row_number = first + rows as u64 - 1;
-        made.into_iter()
-            .enumerate()
-            .map(|(i, row)| self.with_id(row, rows - i))
-            .collect()
+        self.with_id(made, rows_left)
     }
 
     /// The AUTO_INCREMENT or AUTO_RANDOM column's value.
