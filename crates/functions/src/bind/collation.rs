@@ -33,12 +33,15 @@ impl Coercibility {
     }
 }
 
-/// A collation, how strong it is, and whether the text is known to be ASCII.
+/// A collation and how strong it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Derived {
     pub collation: Collation,
     pub coercibility: Coercibility,
+    /// The text is known to be ASCII.
     ascii: bool,
+    /// MySQL has it in utf8mb3, which gives way to utf8mb4 of the same strength.
+    narrow: bool,
 }
 
 impl Derived {
@@ -47,6 +50,7 @@ impl Derived {
             collation,
             coercibility,
             ascii,
+            narrow: false,
         }
     }
 }
@@ -97,7 +101,11 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         "user" | "current_user" | "database" | "version" => Derived::new(ty.collation, SystemConstant, true),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
-        "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "uuid" | "dayname"
+        "uuid" => Derived {
+            narrow: true,
+            ..Derived::new(ty.collation, Coercible, true)
+        },
+        "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
         | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
         "if" => mixed(args.iter().skip(1), ty),
         _ => mixed(args.iter(), ty),
@@ -111,12 +119,15 @@ fn mixed<'a>(args: impl Iterator<Item = &'a Expr>, ty: &SqlType) -> Derived {
         .filter(|d| d.coercibility < Coercibility::Numeric)
         .collect();
     let ascii = strings.iter().all(|d| d.ascii);
-    let coercibility = match combine(&strings) {
-        Some(derived) => derived.coercibility,
-        None if strings.is_empty() => Coercibility::Coercible,
-        None => Coercibility::None,
+    let (coercibility, narrow) = match combine(&strings) {
+        Some(derived) => (derived.coercibility, derived.narrow),
+        None if strings.is_empty() => (Coercibility::Coercible, false),
+        None => (Coercibility::None, false),
     };
-    Derived::new(ty.collation, coercibility, ascii)
+    Derived {
+        narrow,
+        ..Derived::new(ty.collation, coercibility, ascii)
+    }
 }
 
 /// The collation all of `items` agree on; `None` if they do not, or there are none.
@@ -159,8 +170,11 @@ fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     if a.coercibility != b.coercibility {
         return take(if a.coercibility < b.coercibility { a } else { b });
     }
-    if a.collation == b.collation {
+    if a.collation == b.collation || b.narrow && !a.narrow {
         return take(a);
+    }
+    if a.narrow && !b.narrow {
+        return take(b);
     }
     if a.coercibility == Coercibility::Explicit {
         return None;
