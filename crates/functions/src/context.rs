@@ -24,8 +24,9 @@ pub struct SqlMode {
     pub pipes_as_concat: bool,
     pub no_backslash_escapes: bool,
     pub no_unsigned_subtraction: bool,
-    pub pad_char_to_full_length: bool,
     pub high_not_precedence: bool,
+    pub ignore_space: bool,
+    pub real_as_float: bool,
 }
 
 impl Default for SqlMode {
@@ -43,8 +44,9 @@ impl Default for SqlMode {
             pipes_as_concat: false,
             no_backslash_escapes: false,
             no_unsigned_subtraction: false,
-            pad_char_to_full_length: false,
             high_not_precedence: false,
+            ignore_space: false,
+            real_as_float: false,
         }
     }
 }

@@ -39,6 +39,7 @@ impl Parser<'_> {
             "serial" => self.word_type(simple(Serial)),
             "decimal" | "dec" | "numeric" | "fixed" => self.fixed_point(),
             "float" | "float4" => self.floating(Float),
+            "real" if self.mode.real_as_float => self.floating(Float),
             "double" | "float8" | "real" => self.floating(Double),
             "char" | "character" | "varchar" | "varcharacter" => self.character(),
             "nchar" | "nvarchar" | "national" => self.national(),

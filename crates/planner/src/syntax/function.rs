@@ -47,7 +47,7 @@ const ARITY: &[(&str, usize, usize)] = &[
     ("year", 1, 1),
 ];
 
-/// Names that are functions only when the parenthesis follows at once. Source: manual 9.2.5 "Function Name Parsing and
+/// Names that are functions only when the parenthesis follows at once, but with IGNORE_SPACE. Source: manual 9.2.5 "Function Name Parsing and
 /// Resolution".
 const GLUED: &[&str] = &[
     "adddate",
@@ -161,7 +161,7 @@ impl Parser<'_> {
         if let Some(expr) = self.special_form(&word, is_call)? {
             return Ok(expr);
         }
-        if is_call && !self.is_glued(&word) {
+        if is_call && GLUED.contains(&word.as_str()) && !self.is_glued(word.len()) {
             return self.not_glued(&word);
         }
         if is_call {
@@ -179,6 +179,11 @@ impl Parser<'_> {
             return Ok(literal);
         }
         self.column_or_stored_function()
+    }
+
+    /// Whether the parenthesis follows the name at once, or need not.
+    fn is_glued(&self, name_bytes: usize) -> bool {
+        self.mode.ignore_space || self.peek().start == self.start() + name_bytes
     }
 
     fn column_or_stored_function(&mut self) -> Result<Expr> {
@@ -412,9 +417,16 @@ impl Parser<'_> {
         Ok(call(name, args))
     }
 
-    fn aggregate(&mut self, name: &'static str, arguments: usize) -> Result<Expr> {
-        if !self.is_glued(name) {
-            return self.not_glued(name);
+    fn aggregate(&mut self, word: &str) -> Result<Expr> {
+        let name = match word {
+            "count" => "count",
+            "sum" => "sum",
+            "avg" => "avg",
+            "min" => "min",
+            _ => "max",
+        };
+        if word != "avg" && !self.is_glued(word.len()) {
+            return self.not_glued(word);
         }
         self.advance();
         self.expect_kind(Kind::LeftParen)?;

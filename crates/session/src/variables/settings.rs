@@ -171,7 +171,11 @@ const MODES: &[&str] = &[
 ];
 
 /// Modes whose meaning StemDB does not have; asking for one is refused rather than ignored.
-const MISSING: &[&str] = &["REAL_AS_FLOAT", "ALLOW_INVALID_DATES", "TIME_TRUNCATE_FRACTIONAL"];
+const MISSING: &[&str] = &[
+    "ALLOW_INVALID_DATES",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+];
 
 /// Brings a mode list into MySQL's order, with combination modes spelled out. Fails with the name that is not one.
 pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
@@ -187,8 +191,8 @@ pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
     for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
         add(name)?;
         let parts: &[&str] = match name.to_ascii_uppercase().as_str() {
-            // ANSI stands for REAL_AS_FLOAT too; there it is left out, since REAL columns are named DOUBLE explicitly.
             "ANSI" => &[
+                "REAL_AS_FLOAT",
                 "PIPES_AS_CONCAT",
                 "ANSI_QUOTES",
                 "IGNORE_SPACE",
@@ -228,8 +232,9 @@ fn parse_sql_mode(text: &str) -> SqlMode {
         pipes_as_concat: has("PIPES_AS_CONCAT"),
         no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
         no_unsigned_subtraction: has("NO_UNSIGNED_SUBTRACTION"),
-        pad_char_to_full_length: has("PAD_CHAR_TO_FULL_LENGTH"),
         high_not_precedence: has("HIGH_NOT_PRECEDENCE"),
+        ignore_space: has("IGNORE_SPACE"),
+        real_as_float: has("REAL_AS_FLOAT"),
     }
 }
 
