@@ -70,7 +70,9 @@ impl Session {
         let outcome = match answer {
             Answer::Outcome(outcome) => outcome,
             Answer::Listing(Ok(listing)) => {
-                self.found_rows = listing.rows.len() as u64;
+                if !matches!(command, Command::Show(Show::Warnings { .. })) {
+                    self.found_rows = listing.rows.len() as u64;
+                }
                 self.hide_warning_count = matches!(
                     command,
                     Command::Show(Show::Warnings { .. } | Show::CountWarnings { .. })
