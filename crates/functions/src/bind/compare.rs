@@ -13,6 +13,7 @@ use crate::Expr;
 pub(crate) const DATETIME_OPERAND: &str = "datetime operand";
 pub(crate) const DATETIME_CONSTANT: &str = "datetime constant";
 pub(crate) const DATETIME_LIST_ITEM: &str = "datetime list item";
+pub(crate) const DATETIME_PARAMETER: &str = "datetime parameter";
 pub(crate) const DATETIME_NUMBER: &str = "datetime number";
 pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
@@ -20,11 +21,11 @@ pub(crate) const YEAR_CONSTANT: &str = "year constant";
 /// Where two values are compared.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
-    /// `=` and its like: a constant beside a date that is none fails with 1525.
+    /// `=` and its like, NULLIF, IN with one value: a constant beside a date that is none fails with 1525.
     Operator,
-    /// BETWEEN and NULLIF: it warns.
+    /// BETWEEN: it is the zero date, with a warning.
     Range,
-    /// IN: it warns, and a number of two digits is no year.
+    /// IN: the same, and a number of two digits is no year.
     List,
 }
 
@@ -47,7 +48,10 @@ pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Plac
         return Ok((a, b));
     }
     if ta.is_datetime() || tb.is_datetime() {
-        let (a2, b2) = (date_side(a.clone(), &b, place)?, date_side(b, &a, place)?);
+        let (a2, b2) = (
+            date_side(a.clone(), &b, place, env)?,
+            date_side(b, &a, place, env)?,
+        );
         return Ok((a2, b2));
     }
     if ta.kind == TypeKind::Time || tb.kind == TypeKind::Time {
@@ -73,7 +77,7 @@ fn texts(a: Expr, b: Expr, operation: &str, env: &TypeEnv) -> Result<(Expr, Expr
 }
 
 /// `expr` beside `other`, one of which is a DATE, DATETIME or TIMESTAMP.
-fn date_side(expr: Expr, other: &Expr, place: Place) -> Result<Expr> {
+fn date_side(expr: Expr, other: &Expr, place: Place, env: &TypeEnv) -> Result<Expr> {
     let (ty, other_ty) = (expr.ty(), other.ty());
     if ty.is_datetime() {
         let as_number = other_ty.is_numeric() && !is_read_as_date(other, &expr);
@@ -95,12 +99,20 @@ fn date_side(expr: Expr, other: &Expr, place: Place) -> Result<Expr> {
             None => internal(DATETIME_NUMBER, expr, SqlType::datetime(6), &other_ty),
         };
     }
+    let moment = SqlType::datetime(6);
     let function = match place {
-        _ if !expr.is_constant() => DATETIME_OPERAND,
+        _ if !expr.is_constant() => return internal(DATETIME_OPERAND, expr, moment, &other_ty),
+        _ if matches!(expr, Expr::Param { .. }) && !env.literal_params => {
+            return internal(DATETIME_PARAMETER, expr, moment, &other_ty);
+        }
         Place::Operator => DATETIME_CONSTANT,
         Place::Range | Place::List => DATETIME_LIST_ITEM,
     };
-    internal(function, expr, SqlType::datetime(6), &other_ty)
+    let mut constant = internal(function, expr, moment, &other_ty)?;
+    if let (Expr::Call { args, .. }, Expr::Column { label, .. }) = (&mut constant, other) {
+        args.push(text_literal(label.name().unwrap_or_default()));
+    }
+    Ok(constant)
 }
 
 /// Whether a number beside a date is read as one: a literal that spells a date, or a parameter, beside a column.
@@ -233,15 +245,16 @@ fn internal(name: &str, expr: Expr, ty: SqlType, target: &SqlType) -> Result<Exp
         TypeKind::Year => "YEAR",
         _ => "DATETIME",
     };
-    let kind = Expr::literal(
-        Value::from(kind),
-        super::literal_type(kind.len(), types::Collation::DEFAULT),
-    );
     Ok(Expr::Call {
         function,
-        args: vec![expr, kind],
+        args: vec![expr, text_literal(kind)],
         ty,
     })
+}
+
+fn text_literal(text: &str) -> Expr {
+    let ty = super::literal_type(text.len(), types::Collation::DEFAULT);
+    Expr::literal(Value::from(text), ty)
 }
 
 /// The comparison operators.
@@ -276,8 +289,9 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         binding.args = all;
         return Ok(None);
     }
-    // A list of one is compared as `=` compares, but for its errors.
-    let place = if list.len() == 1 && needle.ty().kind == TypeKind::Year {
+    // A list of one is compared as `=` compares.
+    let ty = needle.ty();
+    let place = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime()) {
         Place::Operator
     } else {
         Place::List

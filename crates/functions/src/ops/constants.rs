@@ -8,13 +8,15 @@ use types::{Decimal, Error, Result, TypeKind, Value, errno};
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
 use crate::bind::compare::{
-    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_NUMBER, DATETIME_OPERAND, TIME_CONSTANT, YEAR_CONSTANT,
+    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_NUMBER, DATETIME_OPERAND, DATETIME_PARAMETER,
+    TIME_CONSTANT, YEAR_CONSTANT,
 };
 use crate::cast::number::full_year;
+use crate::context::Strictness;
 use crate::datum::Datum;
 use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, function};
-use crate::temporal::parse::{self, DateRules};
+use crate::temporal::parse::{self, DateRules, ParsedDateTime};
 use crate::temporal::{self, date_place};
 
 pub(crate) static FAMILY: Family = Family {
@@ -23,8 +25,9 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function(DATETIME_CONSTANT, 2, 2, resolve_converted, datetime_constant),
-    function(DATETIME_LIST_ITEM, 2, 2, resolve_converted, datetime_list_item),
+    function(DATETIME_CONSTANT, 2, 3, resolve_converted, datetime_constant),
+    function(DATETIME_LIST_ITEM, 2, 3, resolve_converted, datetime_list_item),
+    function(DATETIME_PARAMETER, 2, 2, resolve_converted, datetime_parameter),
     function(DATETIME_NUMBER, 2, 2, resolve_converted, datetime_number),
     function(DATETIME_OPERAND, 2, 2, resolve_converted, datetime_operand),
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
@@ -42,12 +45,37 @@ fn target<'a>(args: &[Datum<'a>]) -> &'a str {
     }
 }
 
-/// A constant text beside a date: error 1525 if it is none.
+/// What the other side's column is called, if it is one.
+fn column<'a>(args: &[Datum<'a>]) -> Option<&'a str> {
+    match args.get(2) {
+        Some(Datum::String(name)) => Some(*name),
+        _ => None,
+    }
+}
+
+/// 1292 for a text that is no date: an error in strict DML, else a warning.
+fn no_date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<()> {
+    let kind = match target(args) {
+        "DATE" => "date",
+        _ => "datetime",
+    };
+    let text = first_shown(call, args);
+    let message = match column(args) {
+        Some(column) => format!("Incorrect {kind} value: '{text}' for column '{column}' at row 1"),
+        None => format!("Truncated incorrect {kind} value: '{text}'"),
+    };
+    call.ctx.conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)
+}
+
+/// A constant text beside a date: error 1525 if it is none, in strict DML 1292.
 fn datetime_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    match read_datetime(call, args)? {
+    match read_constant(call, args)? {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
-            let text = args.first().map_or_else(String::new, |d| shown(call, d));
+            if call.ctx.strictness == Strictness::Error {
+                no_date(call, args)?;
+            }
+            let text = first_shown(call, args);
             Err(Error::new(
                 1525,
                 format!("Incorrect {} value: '{text}'", target(args)),
@@ -56,20 +84,26 @@ fn datetime_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// A constant text in IN or BETWEEN: a warning, and equal to nothing.
+/// A constant text in IN or BETWEEN: the zero date, with 1292, if it is none.
 fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    match read_constant(call, args)? {
+        Some(packed) => Ok(Value::UInt(packed)),
+        None => {
+            no_date(call, args)?;
+            Ok(Value::UInt(0))
+        }
+    }
+}
+
+/// A prepared statement's parameter beside a date: it has the date's type, so that it is NULL, with 1292, if it is none.
+fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match read_datetime(call, args)? {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
-            let text = args.first().map_or_else(String::new, |d| shown(call, d));
-            let kind = if target(args) == "DATE" {
-                "date"
-            } else {
-                "datetime"
-            };
-            call.ctx.warn(
+            let text = first_shown(call, args);
+            call.ctx.conversion_lost(
                 errno::ER_TRUNCATED_WRONG_VALUE,
-                format!("Incorrect {kind} value: '{text}'"),
+                format!("Incorrect datetime value: '{text}'"),
             )?;
             Ok(Value::Null)
         }
@@ -81,7 +115,7 @@ fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match read_datetime(call, args)? {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
-            let text = args.first().map_or_else(String::new, |d| shown(call, d));
+            let text = first_shown(call, args);
             call.ctx.warn(
                 errno::ER_TRUNCATED_WRONG_VALUE,
                 format!("Incorrect datetime value: '{text}'"),
@@ -113,19 +147,35 @@ fn shown(call: &Call<'_>, datum: &Datum<'_>) -> String {
     datum.to_value().display_text(&call.arg_type(0))
 }
 
-/// Comparisons take any date that could be stored, whatever the mode says of new ones.
+fn first_shown(call: &Call<'_>, args: &[Datum<'_>]) -> String {
+    args.first().map_or_else(String::new, |d| shown(call, d))
+}
+
 fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
-    let Some(datum) = args.first() else {
-        return Ok(None);
-    };
-    let text = datum.bytes();
+    read(call, args, |parsed| {
+        let kind = if parsed.has_time { "datetime" } else { "date" };
+        let message = format!("Truncated incorrect {kind} value: '{}'", first_shown(call, args));
+        call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)
+    })
+}
+
+fn read_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
+    read(call, args, |_| no_date(call, args))
+}
+
+/// Comparisons take any date that could be stored, whatever the mode says of new ones. `cut`: what to do about something
+/// behind it.
+fn read(
+    call: &Call<'_>,
+    args: &[Datum<'_>],
+    cut: impl Fn(&ParsedDateTime) -> Result<()>,
+) -> Result<Option<u64>> {
+    let text = args.first().map_or(&b""[..], |d| d.bytes());
     let Some(parsed) = parse::datetime(text, DateRules::ANY) else {
         return Ok(None);
     };
     if parsed.truncated {
-        let kind = if parsed.has_time { "datetime" } else { "date" };
-        let message = format!("Truncated incorrect {kind} value: '{}'", shown(call, datum));
-        call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+        cut(&parsed)?;
     }
     temporal::warn_delimiter(&parsed, text, call.ctx)?;
     Ok(temporal::complete(&parsed, call.ctx).map(|d| d.pack()))
@@ -153,7 +203,8 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             // What follows a number is passed over; where there is none, it is compared as the double that it is not.
             if !parsed.complete && parsed.value == 0.0 {
                 let message = format!("Truncated incorrect DOUBLE value: '{}'", shown(call, datum));
-                call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+                call.ctx
+                    .conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
             }
             let short_zero = parsed.complete && parsed.value == 0.0 && (1..=2).contains(&datum.bytes().len());
             if short_zero {

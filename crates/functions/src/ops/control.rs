@@ -86,7 +86,7 @@ fn resolve_nullif(binding: &mut Binding<'_>) -> Result<SqlType> {
     } else {
         value.clone()
     };
-    let (a, b) = pair(value, other, "nullif", binding.env, Place::Range)?;
+    let (a, b) = pair(value, other, "nullif", binding.env, Place::Operator)?;
     binding.args.extend([result, a, b]);
     Ok(ty)
 }
