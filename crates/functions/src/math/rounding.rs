@@ -151,7 +151,10 @@ fn resolve_round(binding: &mut Binding<'_>, extra: u32) -> Result<SqlType> {
     }
     let places = match binding.args.get(1) {
         None => Some(0),
-        Some(Expr::Literal { value, .. }) => Some(value.as_i64().unwrap_or(0)),
+        Some(Expr::Literal {
+            value: Value::Null, ..
+        }) => Some(0),
+        Some(Expr::Literal { value, .. }) => Some(value.as_i64().unwrap_or(i64::MAX)),
         // A number of places that varies changes nothing of the type.
         Some(_) => None,
     };
@@ -216,7 +219,8 @@ fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
         }
         (value / unit, |v, u| v * u)
     } else {
-        if (value * unit).is_infinite() {
+        // So many places that the number has none of them, or none at all (zero times infinity is no number).
+        if !(value * unit).is_finite() {
             return value;
         }
         (value * unit, |v, u| v / u)
@@ -252,6 +256,7 @@ mod tests {
         assert_eq!(round(1.45, 1), "1.4");
         assert_eq!(round(5.0, -1), "0");
         assert_eq!(round(1e20, 400), "100000000000000000000");
+        assert_eq!(round(0.0, 400), "0");
         assert_eq!(shown(&Datum::Double(round_double(-1.99, 1, true))), "-1.9");
     }
 

@@ -33,10 +33,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         total(c, a, |x| x * (180.0 / std::f64::consts::PI))
     })
     .nullability(Nullability::AnyArgument),
-    one("radians", |c, a| {
-        total(c, a, |x| x / 180.0 * std::f64::consts::PI)
-    })
-    .nullability(Nullability::AnyArgument),
+    one("radians", |c, a| total(c, a, f64::to_radians)).nullability(Nullability::AnyArgument),
     one("ln", |c, a| logarithm(c, a, f64::ln)),
     one("log2", |c, a| logarithm(c, a, f64::log2)),
     one("log10", |c, a| logarithm(c, a, f64::log10)),
