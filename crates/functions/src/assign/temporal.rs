@@ -7,7 +7,7 @@ use super::Target;
 use crate::datum::Datum;
 use crate::temporal::parse::{self, DateRules};
 use crate::temporal::{
-    self, number_to_datetime, number_to_time, split_number, time_to_datetime, warn_delimiter,
+    self, is_date_number, number_to_datetime, number_to_time, split_number, time_to_datetime, warn_delimiter,
 };
 
 /// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
@@ -80,10 +80,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
             datetime_of_text(target, Datum::String(&inner), rules)?
         }
         Datum::String(_) | Datum::Bytes(_) => datetime_of_text(target, value, rules)?,
-        number => match split_number(&number) {
-            Some((whole, nano)) => number_to_datetime(whole, nano, rules).ok_or(Reason::Unreadable),
-            None => Err(Reason::Unreadable),
-        },
+        number => datetime_of_number(target, number, rules)?,
     };
     let at = match found {
         Ok(at) => at,
@@ -124,6 +121,28 @@ fn is_timestamp(target: &Target<'_>, at: &DateTime) -> bool {
     }
 }
 
+/// The largest number that could be a point in time: 9999-99-99 99:99:99.
+const DATETIME_NUMBER_MAX: i64 = 99_999_999_999_999;
+
+fn datetime_of_number(
+    target: &Target<'_>,
+    number: Datum<'_>,
+    rules: DateRules,
+) -> Result<Result<DateTime, Reason>> {
+    let Some((whole, nano)) = split_number(&number) else {
+        return Ok(Err(Reason::OutOfRange));
+    };
+    let found = number_to_datetime(whole, nano, rules);
+    if found.is_some() && nano > 0 && is_date_number(whole) {
+        // A fraction of a day.
+        target.wrong_temporal(&number, Reason::Unreadable)?;
+    }
+    Ok(found.ok_or(match whole {
+        0..=DATETIME_NUMBER_MAX => Reason::Unreadable,
+        _ => Reason::OutOfRange,
+    }))
+}
+
 fn datetime_of_text(
     target: &Target<'_>,
     value: Datum<'_>,
@@ -153,18 +172,34 @@ pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
             time_of_text(target, Datum::String(&inner))?
         }
         Datum::String(_) | Datum::Bytes(_) => time_of_text(target, value)?,
-        number => {
-            let split = split_number(&number);
-            let found = split.and_then(|(whole, nano)| number_to_time(whole, nano));
-            if found.is_none() {
-                target.wrong_temporal(&value, Reason::OutOfRange)?;
-                return Ok(Value::Int(nearest_time(split.map_or(0, |(whole, _)| whole))));
-            }
-            found
-        }
+        number => Some(time_of_number(target, number)?),
     };
     let rounded = Time(us.unwrap_or(0)).round(target.to.decimals);
     Ok(Value::Int(rounded.0))
+}
+
+/// The TIME a number spells, or the nearest one, in microseconds.
+fn time_of_number(target: &Target<'_>, number: Datum<'_>) -> Result<i64> {
+    let (whole, nano) = split_number(&number).unwrap_or_else(|| {
+        let beyond = if is_negative(&number) { i64::MIN } else { i64::MAX };
+        (beyond, 0)
+    });
+    let found = number_to_time(whole, nano);
+    let nearest = found.map_or_else(|| nearest_time(whole), |us| Time(us).clamped().0);
+    if found != Some(nearest) {
+        target.wrong_temporal(&number, Reason::OutOfRange)?;
+    } else if temporal::has_date(whole) {
+        target.note_part_left_out(&number)?;
+    }
+    Ok(nearest)
+}
+
+fn is_negative(number: &Datum<'_>) -> bool {
+    match number {
+        Datum::Double(v) => *v < 0.0,
+        Datum::Decimal(d) => d.is_negative(),
+        _ => false,
+    }
 }
 
 /// What a number that is no TIME is stored as: the largest, if it is too large.

@@ -222,9 +222,7 @@ fn spells_date_only(datum: &Datum<'_>) -> bool {
         Datum::String(_) | Datum::Bytes(_) => {
             parse::datetime(datum.bytes(), DateRules::ANY).is_some_and(|p| !p.has_time)
         }
-        number => {
-            temporal::split_number(number).is_some_and(|(whole, _)| (101..=99_991_231).contains(&whole))
-        }
+        number => temporal::split_number(number).is_some_and(|(whole, _)| temporal::is_date_number(whole)),
     }
 }
 

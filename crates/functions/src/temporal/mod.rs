@@ -21,7 +21,7 @@ pub(crate) fn today(ctx: &EvalContext) -> DateTime {
 }
 
 /// The value as a point in time, microseconds rounded to six digits; `None` with a warning (an error in strict DML) if it is
-/// none that `rules` accept, and for NULL. A date that is none of `rules` is passed over without a warning: it was stored.
+/// none that `rules` accept, and for NULL. What is a date already is never worth a warning.
 pub(crate) fn to_datetime(
     datum: Datum<'_>,
     ty: &SqlType,
@@ -31,14 +31,15 @@ pub(crate) fn to_datetime(
     let found = match datum {
         Datum::Null => return Ok(None),
         Datum::UInt(packed) if ty.is_datetime() => {
-            let rules = rules.of_values();
-            return Ok(Some(DateTime::unpack(packed)).filter(|d| rules.accept(d)));
+            return Ok(Some(DateTime::unpack(packed)).filter(|d| rules.accept_stored(d)));
         }
         Datum::Int(us) if ty.kind == TypeKind::Time => Time(us).on_date(&today(ctx)),
         Datum::String(text) => return datetime_of_bytes(text.as_bytes(), ctx, rules),
         Datum::Bytes(text) => return datetime_of_bytes(text, ctx, rules),
         number => match split_number(&number) {
-            Some((whole, nanoseconds)) => number_to_datetime(whole, nanoseconds, rules.of_values()),
+            // The number 0 is the zero date wherever one with a zero month is.
+            Some((0, 0)) => Some(DateTime::ZERO).filter(|d| rules.accept_stored(d)),
+            Some((whole, nanoseconds)) => number_to_datetime(whole, nanoseconds, rules),
             None => None,
         },
     };
@@ -129,8 +130,9 @@ pub(crate) fn split_number(number: &Datum<'_>) -> Option<(i64, i32)> {
         Datum::UInt(v) => i64::try_from(*v).ok().map(|v| (v, 0)),
         Datum::Decimal(d) => split_decimal(d),
         Datum::Double(v) if v.abs() < 9e18 => {
-            // The shortest digits are what the user wrote.
-            Decimal::from_f64(*v).as_ref().and_then(split_decimal)
+            let whole = v.trunc();
+            let nano = ((v - whole) * 1e9).round_ties_even() as i32;
+            Some((whole as i64, nano.clamp(-999_999_999, 999_999_999)))
         }
         _ => None,
     }
@@ -159,7 +161,7 @@ pub(crate) fn number_to_datetime(number: i64, nanoseconds: i32, rules: DateRules
         _ => number,
     };
     let (date, time) = (full / TIME, full % TIME);
-    let has_time = !(101..=99_991_231).contains(&number);
+    let has_time = !is_date_number(number);
     let value = DateTime {
         year: u16::try_from(date / 10_000).ok()?,
         month: (date / 100 % 100) as u8,
@@ -189,6 +191,11 @@ pub(crate) fn number_to_datetime(number: i64, nanoseconds: i32, rules: DateRules
         microsecond: microsecond as u32,
         ..value
     })
+}
+
+/// Whether a number spells a day, if anything: `YYMMDD` or `YYYYMMDD`.
+pub(crate) fn is_date_number(number: i64) -> bool {
+    (101..=99_991_231).contains(&number)
 }
 
 /// An integer's literal as the packed point in time (a day for DATE) it spells, for a comparison with a column of `ty`.
@@ -227,7 +234,9 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
             }
             None => None,
         },
-        number => split_number(&number).and_then(|(whole, nano)| number_to_time(whole, nano)),
+        number => split_number(&number)
+            .and_then(|(whole, nano)| number_to_time(whole, nano))
+            .map(|us| Time(us).clamped().0),
     };
     if found.is_none() {
         lost()?;
@@ -235,12 +244,13 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
     Ok(found)
 }
 
-/// `hhmmss` as a TIME, or the time of day of a larger number's point in time.
+/// `hhmmss` as a TIME, or the time of day of a larger number's point in time. With a fraction the largest TIME is beyond
+/// [`Time::MAX`].
 pub(crate) fn number_to_time(number: i64, nanoseconds: i32) -> Option<i64> {
     const MAX: i64 = 8_385_959;
     if number > MAX {
-        let at = (number >= 10_000_000_000)
-            .then(|| number_to_datetime(number, nanoseconds, DateRules::ANY))
+        let at = has_date(number)
+            .then(|| number_to_datetime(number, nanoseconds, DateRules::CALENDAR))
             .flatten()?;
         return Some(at.time_of_day_us());
     }
@@ -255,7 +265,12 @@ pub(crate) fn number_to_time(number: i64, nanoseconds: i32) -> Option<i64> {
     let micros = (i64::from(nanoseconds.unsigned_abs()) + 500) / 1000;
     let us = (magnitude / 10_000 * 3600 + minutes * 60 + seconds) * 1_000_000 + micros;
     let negative = number < 0 || nanoseconds < 0;
-    Some(Time(if negative { -us } else { us }).clamped().0)
+    Some(if negative { -us } else { us })
+}
+
+/// Whether a number is that of a point in time where a TIME is wanted: [`number_to_time`] takes its time of day.
+pub(crate) fn has_date(number: i64) -> bool {
+    number >= 10_000_000_000
 }
 
 /// A TIME's point in time today; hours beyond a day go on to other days.
@@ -300,5 +315,10 @@ mod tests {
         assert_eq!(number_to_time(1061, 0), None);
         assert_eq!(number_to_time(9_000_000, 0), None);
         assert_eq!(number_to_time(20_240_101_101_112, 0), Some(36_672_000_000));
+        assert_eq!(number_to_time(10_000_000_000, 0), None);
+        assert_eq!(
+            number_to_time(8_385_959, 400_000_000),
+            Some(Time::MAX.0 + 400_000)
+        );
     }
 }

@@ -45,11 +45,6 @@ impl Binder<'_> {
         self.hinted(expr, None, context)
     }
 
-    /// A condition. AND and OR want it as it is; at the top it is taken for its truth.
-    pub fn condition(&self, expr: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
-        self.scalar(expr, context)
-    }
-
     /// An expression; a parameter of unknown type that stands here has the type `hint`.
     pub fn hinted(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
         if let Some(literal) = self.literal(expr)? {

@@ -13,6 +13,7 @@ mod command;
 mod default_value;
 mod definition;
 mod expr;
+mod filter;
 mod full_group_by;
 pub(crate) mod grouping;
 mod insert;
@@ -67,7 +68,7 @@ pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
 pub fn bind_filter(condition: &ast::Expr, columns: &[(String, SqlType)], env: &BindEnv<'_>) -> Result<Expr> {
     let binder = Binder::new(env);
     let names = scope::ListNames { columns };
-    binder.condition(condition, &expr::Context::of(&names))
+    binder.scalar(condition, &expr::Context::of(&names))
 }
 
 /// One statement's binding.

@@ -11,9 +11,7 @@ use super::expr::{AGGREGATE_BASE, Context, invalid_group_function};
 use super::limit::BoundLimit;
 use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
 use super::output::Item;
-use super::scope::{
-    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE,
-};
+use super::scope::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames};
 use crate::ast::{self, IndexHint, NumberText, Select};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::plan::{Locking, QueryPlan, SortKey};
@@ -58,10 +56,7 @@ impl Binder<'_> {
         };
         let grouped = is_grouped(select);
 
-        let filter = match &select.filter {
-            Some(filter) => Some(self.condition(filter, &Context::of(&names(WHERE_CLAUSE)))?),
-            None => None,
-        };
+        let filter = self.filter(select.filter.as_ref(), table.as_ref())?;
         let aggregates = RefCell::new(Vec::new());
         let fields = names(FIELD_LIST);
         let items = self.items(
@@ -88,7 +83,7 @@ impl Binder<'_> {
                     aggregates: Some(&aggregates),
                     grouped,
                 };
-                Some(self.condition(having, &context)?)
+                Some(self.scalar(having, &context)?)
             }
             None => None,
         };

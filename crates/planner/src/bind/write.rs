@@ -4,7 +4,7 @@ use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::Context;
-use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, WHERE_CLAUSE, unknown_column};
+use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
 use crate::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 use crate::plan::{Assignment, DeletePlan, SortKey, Target, UpdatePlan};
 
@@ -88,18 +88,16 @@ impl Binder<'_> {
         order_by: &[OrderItem],
         limit: Option<&ast::Limit>,
     ) -> Result<Target> {
-        let names = |clause| TableNames {
+        let filter = self.filter(filter, Some(table))?;
+        let names = TableNames {
             table: Some(table),
-            clause,
+            clause: ORDER_CLAUSE,
         };
-        let filter = filter
-            .map(|filter| self.condition(filter, &Context::of(&names(WHERE_CLAUSE))))
-            .transpose()?;
         let mut keys = Vec::with_capacity(order_by.len());
         for item in order_by {
             // There is no select list that a number could mean.
             keys.push(SortKey {
-                expr: self.scalar(&item.expr, &Context::of(&names(ORDER_CLAUSE)))?,
+                expr: self.scalar(&item.expr, &Context::of(&names))?,
                 descending: item.descending,
             });
         }

@@ -1,0 +1,47 @@
+//! What WHERE makes of its condition.
+
+use functions::Expr;
+use types::{Result, TypeKind, Value};
+
+use super::Binder;
+use super::expr::Context;
+use super::scope::{TableBinding, TableNames, WHERE_CLAUSE};
+use crate::ast;
+
+impl Binder<'_> {
+    /// The condition of a WHERE clause.
+    pub fn filter(&self, filter: Option<&ast::Expr>, table: Option<&TableBinding>) -> Result<Option<Expr>> {
+        let names = TableNames {
+            table,
+            clause: WHERE_CLAUSE,
+        };
+        filter
+            .map(|filter| self.with_zero_dates(self.scalar(filter, &Context::of(&names))?))
+            .transpose()
+    }
+
+    /// `date IS NULL` of a column that is NOT NULL finds the zero date, as MySQL has it for ODBC's sake; among the conditions
+    /// that all must hold, and nowhere else. Source: manual 12.4.2 "Comparison Functions and Operators".
+    fn with_zero_dates(&self, condition: Expr) -> Result<Expr> {
+        let Expr::Call { function, args, .. } = &condition else {
+            return Ok(condition);
+        };
+        match (function.0.name, args.as_slice()) {
+            ("and", args) => {
+                let all = args.iter().map(|arg| self.with_zero_dates(arg.clone()));
+                self.call("and", all.collect::<Result<_>>()?)
+            }
+            (
+                "is null",
+                [
+                    column @ Expr::Column {
+                        ty, nullable: false, ..
+                    },
+                ],
+            ) if matches!(ty.kind, TypeKind::Date | TypeKind::DateTime) => {
+                self.call("=", vec![column.clone(), Expr::literal(Value::UInt(0), *ty)])
+            }
+            _ => Ok(condition),
+        }
+    }
+}
