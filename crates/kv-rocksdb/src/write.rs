@@ -19,6 +19,9 @@ const LOOKUP_KEYS: usize = 256;
 /// What RocksDB adds to a key and a value in a batch, at most.
 const RECORD_OVERHEAD_BYTES: usize = 16;
 
+/// What a version adds to its key and value, as a rule: timestamps, a flag, and the escaping of a short key.
+const WRITE_OVERHEAD_BYTES: usize = 3 * TS_BYTES;
+
 #[derive(Clone, Copy)]
 enum Family {
     Latest,
@@ -43,6 +46,20 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// With room for the writes, and for the versions they replace where those are of the same size.
+    fn with_room_for(writes: &WriteBuffer) -> Self {
+        let keys = writes.iter().len();
+        let bytes: usize = writes
+            .iter()
+            .map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len))
+            .sum();
+        Self {
+            bytes: Vec::with_capacity(2 * (bytes + keys * WRITE_OVERHEAD_BYTES)),
+            puts: Vec::with_capacity(2 * keys),
+            stamps: Vec::with_capacity(2 * keys),
+        }
+    }
+
     /// `before` is the key's newest version so far.
     fn push(&mut self, key: &[u8], value: Option<&[u8]>, before: Option<Version>) {
         let start = self.bytes.len();
@@ -104,7 +121,7 @@ impl Prepared {
 
 impl RocksStorage {
     pub(crate) fn prepare_writes(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Prepared> {
-        let mut prepared = Prepared::default();
+        let mut prepared = Prepared::with_room_for(writes);
         let mut lookup = Vec::new();
         for (key, value) in writes.iter() {
             match known.get(key) {

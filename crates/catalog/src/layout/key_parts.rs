@@ -152,7 +152,9 @@ impl KeyParts {
 
     /// A key with all parts, or as many as there are values.
     pub fn key(&self, values: &[Value], zone: TimeZone) -> Result<Vec<u8>> {
-        let mut key = self.start.clone();
+        // What most keys take; texts are longer.
+        let mut key = Vec::with_capacity(self.start.len() + values.len() * (1 + size_of::<i64>()));
+        key.extend_from_slice(&self.start);
         for (part, value) in values.iter().enumerate() {
             self.append(part, value, Width::Stored, zone, &mut key)?;
         }

@@ -63,6 +63,11 @@ struct IndexEncoder {
     restored: Vec<(usize, i64, SqlType, Option<u32>)>,
 }
 
+/// About what a value takes in a row, in bytes.
+fn size_hint(value: &Value) -> usize {
+    value.as_bytes().map_or(size_of::<i64>(), <[u8]>::len)
+}
+
 impl RowEncoder {
     /// # Errors
     /// 1105 for a table whose indexes name columns it does not have.
@@ -121,7 +126,12 @@ impl RowEncoder {
     /// The stored value of a row.
     pub fn row_value(&self, row: &[Value], zone: TimeZone) -> Result<Vec<u8>> {
         self.check(row)?;
-        let mut encoder = codec::row::RowEncoder::new();
+        let bytes = self
+            .stored
+            .iter()
+            .map(|column| size_hint(&row[column.offset]))
+            .sum();
+        let mut encoder = codec::row::RowEncoder::with_capacity(self.stored.len(), bytes);
         for column in &self.stored {
             let value = &row[column.offset];
             if value.is_null() && column.null_is_default {
@@ -223,7 +233,12 @@ impl IndexEncoder {
     }
 
     fn restored_row(&self, row: &[Value], zone: TimeZone) -> Result<Vec<u8>> {
-        let mut encoder = codec::row::RowEncoder::new();
+        let bytes = self
+            .restored
+            .iter()
+            .map(|(offset, ..)| size_hint(&row[*offset]))
+            .sum();
+        let mut encoder = codec::row::RowEncoder::with_capacity(self.restored.len(), bytes);
         for (offset, id, ty, cut) in &self.restored {
             let mut slot = Value::Null;
             let value = to_stored(&row[*offset], ty, zone, &mut slot)?;

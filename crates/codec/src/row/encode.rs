@@ -19,6 +19,15 @@ impl RowEncoder {
         Self::default()
     }
 
+    /// With room for so many columns, whose values take about so many bytes.
+    pub fn with_capacity(columns: usize, bytes: usize) -> Self {
+        Self {
+            values: Vec::with_capacity(columns),
+            nulls: Vec::new(),
+            data: Vec::with_capacity(bytes),
+        }
+    }
+
     /// Starts a row.
     pub fn clear(&mut self) {
         self.values.clear();
