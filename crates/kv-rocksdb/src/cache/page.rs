@@ -8,6 +8,10 @@ use std::ops::Range;
 pub const ENTRIES_MAX: usize = 128;
 pub const BYTES_MAX: usize = 32 << 10;
 
+/// What a page that is written to is allocated ahead, at least.
+const GROWTH_ENTRIES: usize = ENTRIES_MAX / 16;
+const GROWTH_BYTES: usize = BYTES_MAX / 16;
+
 /// Pages with as many deletions as that, and as many again as other entries, are cleared of them.
 const DELETIONS_MIN: usize = 8;
 
@@ -54,9 +58,9 @@ impl Page {
         self.slots.len()
     }
 
-    /// Memory of the entries.
+    /// Memory of the entries, with what is allocated ahead.
     pub fn bytes(&self) -> usize {
-        self.heap.len() + self.slots.len() * size_of::<Slot>()
+        self.heap.capacity() + self.slots.capacity() * size_of::<Slot>()
     }
 
     /// Whether it must not stay as it is.
@@ -154,6 +158,7 @@ impl Page {
             room.copy_from_slice(stored);
             return;
         }
+        self.make_room(key.len() + stored.len());
         let Some(slot) = self.store(key, stored) else {
             self.lost = true;
             return;
@@ -169,6 +174,16 @@ impl Page {
                 }
             }
             Err(at) => self.slots.insert(at, slot),
+        }
+    }
+
+    /// By steps: a page that doubles for one more entry stays as large.
+    fn make_room(&mut self, bytes: usize) {
+        if self.heap.capacity() - self.heap.len() < bytes {
+            self.heap.reserve_exact(bytes.max(GROWTH_BYTES));
+        }
+        if self.slots.capacity() == self.slots.len() {
+            self.slots.reserve_exact(GROWTH_ENTRIES);
         }
     }
 
@@ -251,6 +266,8 @@ impl Page {
     /// Appends the entries of the page behind.
     pub fn append(&mut self, behind: &Self) {
         self.complete_from = self.complete_from.max(behind.complete_from);
+        self.slots.reserve_exact(behind.slots.len());
+        self.heap.reserve_exact(behind.heap.len());
         for at in 0..behind.len() {
             if let Some((key, stored)) = behind.entry(at) {
                 let _ = self.push(key, stored);
