@@ -9,6 +9,9 @@ use super::index::IndexLayout;
 use super::row::TableLayout;
 use crate::model::Table;
 
+/// Rows to make room for where nothing is known of their number.
+const ROWS_AHEAD: usize = 64;
+
 /// Decodes chosen columns of many rows, or of many entries of an index, into one array for each column.
 #[derive(Debug)]
 pub struct Decoder {
@@ -59,8 +62,9 @@ impl Decoder {
 
     /// Takes a stored pair in. After an error those so far are lost.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.rows == 0 && self.expected_rows > 0 {
-            let rows = self.expected_rows;
+        // Where there are two there are more, and the first tells how long they are.
+        if self.rows == 1 {
+            let rows = self.expected_rows.max(ROWS_AHEAD);
             self.buffers.iter_mut().for_each(|buffer| buffer.reserve(rows));
         }
         match &self.source {

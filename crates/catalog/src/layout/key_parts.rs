@@ -150,11 +150,16 @@ impl KeyParts {
         append_part(value, &part.ty, cut, zone, key)
     }
 
+    /// What all keys begin with, with room for so many numbers; texts are longer.
+    fn begin(&self, values: usize) -> Vec<u8> {
+        let mut key = Vec::with_capacity(self.start.len() + values * (1 + size_of::<i64>()));
+        key.extend_from_slice(&self.start);
+        key
+    }
+
     /// A key with all parts, or as many as there are values.
     pub fn key(&self, values: &[Value], zone: TimeZone) -> Result<Vec<u8>> {
-        // What most keys take; texts are longer.
-        let mut key = Vec::with_capacity(self.start.len() + values.len() * (1 + size_of::<i64>()));
-        key.extend_from_slice(&self.start);
+        let mut key = self.begin(values.len());
         for (part, value) in values.iter().enumerate() {
             self.append(part, value, Width::Stored, zone, &mut key)?;
         }
@@ -171,7 +176,7 @@ impl KeyParts {
 
     /// The keys of a range. Where a part cuts, they may be more than the range's own: rows have to be looked at again.
     pub fn range(&self, range: &ValueRange, zone: TimeZone) -> Result<KeyRange> {
-        let mut prefix = self.start.clone();
+        let mut prefix = self.begin(range.prefix.len() + 1);
         for (part, value) in range.prefix.iter().enumerate() {
             if self.integer && value.is_null() {
                 return Ok(nothing());
@@ -194,7 +199,8 @@ impl KeyParts {
         let start = match lower {
             None => whole.start,
             Some(bound) => {
-                let mut start = prefix.clone();
+                let mut start = Vec::with_capacity(prefix.capacity());
+                start.extend_from_slice(&prefix);
                 self.append(bounded, &bound.value, Width::Stored, zone, &mut start)?;
                 let inclusive = bound.inclusive || (cuts && !bound.value.is_null());
                 if inclusive {

@@ -13,6 +13,9 @@ use types::{SqlType, TypeKind, errno};
 use super::cell::{self, CellValue, Form};
 use crate::Error;
 
+/// Bytes of strings to make room for ahead of them.
+const BYTES_AHEAD_MAX: usize = 64 << 10;
+
 /// Collects the cells of one column.
 #[derive(Debug)]
 pub struct ColumnBuffer {
@@ -88,14 +91,21 @@ impl ColumnBuffer {
         }
     }
 
-    /// Makes room for so many more rows.
+    /// Makes room for so many more rows; for their strings if they are as long as those so far, and then no more than
+    /// [`BYTES_AHEAD_MAX`].
     pub fn reserve(&mut self, rows: usize) {
         match &mut self.values {
             Values::Null(_) | Values::Decimal(_) => {}
             Values::Signed(values) | Values::Time(values) => values.reserve(rows),
             Values::Unsigned(values) | Values::Timestamp(values) => values.reserve(rows),
             Values::Double(values) => values.reserve(rows),
-            Values::Text(strings) | Values::Bytes(strings) => strings.offsets.reserve(rows),
+            Values::Text(strings) | Values::Bytes(strings) => {
+                let mean = strings.bytes.len().div_ceil(strings.offsets.len());
+                strings
+                    .bytes
+                    .reserve(mean.saturating_mul(rows).min(BYTES_AHEAD_MAX));
+                strings.offsets.reserve(rows);
+            }
         }
     }
 
