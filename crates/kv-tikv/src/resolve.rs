@@ -166,15 +166,11 @@ impl Cluster {
         let command = ScanLockRequest {
             max_version: began_before,
             end_key: [&key[..], &[0]].concat(),
-            start_key: key.clone(),
+            start_key: key,
             limit: 1,
             ..Default::default()
         };
-        let answer = self.call(&key, &command, &mut backoff)?;
-        if let Some(error) = &answer.error {
-            return Err(failure::of_key(error, began_before));
-        }
-        for lock in &answer.locks {
+        for lock in &self.scan_locks(&command, &mut backoff)? {
             let fate = self.fate_at(lock, 0, LATEST, &mut backoff)?;
             self.clean_up(lock, fate, &mut backoff)?;
         }
@@ -200,6 +196,21 @@ impl Cluster {
             CheckTxnStatusResponse { lock_ttl: 0, .. } => Fate::RolledBack,
             _ => Fate::Alive,
         })
+    }
+
+    /// The locks that a command asks for. A commit in one phase has its locks in the store's memory only, for as long as it
+    /// takes; the store names one of them instead of an answer.
+    fn scan_locks(&self, command: &ScanLockRequest, backoff: &mut Backoff) -> Result<Vec<LockInfo>> {
+        loop {
+            let answer = self.call(&command.start_key, command, backoff)?;
+            match &answer.error {
+                None => return Ok(answer.locks),
+                Some(error) if error.locked.is_some() => {
+                    backoff.pause(Part::Lock, &"a row is being committed")?;
+                }
+                Some(error) => return Err(failure::of_key(error, command.max_version)),
+            }
+        }
     }
 
     fn clean_up(&self, lock: &LockInfo, fate: Fate, backoff: &mut Backoff) -> Result<()> {
@@ -260,13 +271,10 @@ impl Cluster {
                 limit: PAGE,
                 ..Default::default()
             };
-            let answer = self.call(&start, &command, &mut backoff)?;
-            if let Some(error) = &answer.error {
-                return Err(failure::of_key(error, safe_point));
-            }
-            let is_last = answer.locks.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
-            let after = answer.locks.last().map(|lock| [&lock.key[..], &[0]].concat());
-            while self.resolve_for_write(&answer.locks, &mut backoff)? {
+            let locks = self.scan_locks(&command, &mut backoff)?;
+            let is_last = locks.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
+            let after = locks.last().map(|lock| [&lock.key[..], &[0]].concat());
+            while self.resolve_for_write(&locks, &mut backoff)? {
                 // They live although they are older than the safe point, which their pins should have held back: a
                 // node that reported too late. Its time is soon over.
                 backoff.pause(
@@ -274,7 +282,7 @@ impl Cluster {
                     &"a transaction is older than the garbage-collection safe point",
                 )?;
             }
-            resolved += u64::try_from(answer.locks.len()).unwrap_or(0);
+            resolved += u64::try_from(locks.len()).unwrap_or(0);
             match after {
                 Some(after) if !is_last => start = after,
                 _ if end >= range.end => return Ok(resolved),
