@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -89,14 +89,14 @@ fn write_until(
     models: &mut [Model],
     fail: impl FnOnce() -> Result<(), String>,
 ) -> Result<u64, String> {
-    let failing = AtomicBool::new(false);
+    let (failing, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
     let address = server.address.clone();
     thread::scope(|scope| {
         let writers: Vec<_> = models
             .iter_mut()
             .map(|model| {
-                let (address, failing) = (&address, &failing);
-                scope.spawn(move || writer::write(address, model, 1, failing))
+                let (address, failing, acknowledged) = (&address, &failing, &acknowledged);
+                scope.spawn(move || writer::write(address, model, 1, failing, acknowledged))
             })
             .collect();
         thread::sleep(Duration::from_millis(500));
@@ -110,17 +110,16 @@ fn write_until(
         if !noticed {
             server.kill();
         }
-        let mut acknowledged = 0;
-        for writer in writers {
-            acknowledged += writer.join().map_err(|_| "a writer panicked".to_string())??;
-        }
+        writers
+            .into_iter()
+            .try_for_each(|writer| writer.join().map_err(|_| "a writer panicked".to_string())?)?;
         switched?;
-        match (noticed, acknowledged) {
+        match (noticed, acknowledged.load(Ordering::SeqCst)) {
             (false, _) => Err(format!(
                 "writers went on for {NOTICED_MAX:?} on a disk that fails"
             )),
             (_, 0) => Err("nothing was acknowledged before the disk failed".to_string()),
-            _ => Ok(acknowledged),
+            (_, acknowledged) => Ok(acknowledged),
         }
     })
 }

@@ -10,9 +10,9 @@ mod room;
 mod verify;
 mod writer;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use loadgen::random::Random;
 use mysql::prelude::Queryable;
@@ -26,6 +26,10 @@ const DATABASE: &str = "crash";
 const WRITERS: u64 = 8;
 const ACCOUNTS: u64 = 40;
 const START_BALANCE: i64 = 1000;
+/// Transactions that a round is worth.
+const ENOUGH: u64 = 10;
+/// Writers that have not made them by now stand still.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Two tables of orders kept in step by transactions, and a bank. Unique, plain, composite and prefix indexes.
 const TABLES: [&str; 4] = [
@@ -52,8 +56,11 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     for round in 1..=rounds {
         let name = format!("crash: round {round} of {rounds}");
         // Mostly while everybody writes; sometimes just after they began.
-        let time = Duration::from_millis(50 + random.below(1500));
-        match one_round(&mut server, &mut models, round, time) {
+        let moment = Moment {
+            time: Duration::from_millis(50 + random.below(1500)),
+            transactions: ENOUGH + random.below(50),
+        };
+        match one_round(&mut server, &mut models, round, &moment) {
             Ok(transactions) => {
                 acknowledged += transactions;
                 report.pass(&name);
@@ -61,7 +68,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
             Err(e) => return report.fail(&name, &format!("seed {seed}: {e}\n{}", server.log_tail())),
         }
     }
-    let enough = (acknowledged > rounds * 10)
+    let enough = (acknowledged >= rounds * ENOUGH)
         .then_some(())
         .ok_or_else(|| format!("only {acknowledged} transactions were acknowledged in {rounds} rounds"));
     report.check("crash: the rounds were worth it", enough);
@@ -89,30 +96,49 @@ fn set_up(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-fn one_round(server: &mut Server, models: &mut [Model], round: u64, time: Duration) -> Result<u64, String> {
-    let killed = AtomicBool::new(false);
+/// When to kill: not before either.
+struct Moment {
+    time: Duration,
+    /// Acknowledged ones; a slow machine takes its time.
+    transactions: u64,
+}
+
+impl Moment {
+    /// `is_over`: nobody writes any more.
+    fn wait(&self, acknowledged: &AtomicU64, is_over: impl Fn() -> bool) {
+        let start = Instant::now();
+        let is_early = |elapsed| {
+            let few = acknowledged.load(Ordering::SeqCst) < self.transactions;
+            elapsed < self.time || (few && elapsed < PATIENCE)
+        };
+        while is_early(start.elapsed()) && !is_over() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn one_round(server: &mut Server, models: &mut [Model], round: u64, moment: &Moment) -> Result<u64, String> {
+    let (killed, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
     let address = server.address.clone();
-    let acknowledged = thread::scope(|scope| {
+    thread::scope(|scope| {
         let writers: Vec<_> = models
             .iter_mut()
             .map(|model| {
-                let (address, killed) = (&address, &killed);
-                scope.spawn(move || writer::write(address, model, round, killed))
+                let (address, killed, acknowledged) = (&address, &killed, &acknowledged);
+                scope.spawn(move || writer::write(address, model, round, killed, acknowledged))
             })
             .collect();
-        thread::sleep(time);
+        moment.wait(&acknowledged, || writers.iter().all(|w| w.is_finished()));
         // Errors from here on are the kill's doing.
         killed.store(true, Ordering::SeqCst);
         server.kill();
-        let mut acknowledged = 0;
-        for writer in writers {
-            acknowledged += writer.join().map_err(|_| "a writer panicked".to_string())??;
-        }
-        Ok::<u64, String>(acknowledged)
+        writers
+            .into_iter()
+            .try_for_each(|writer| writer.join().map_err(|_| "a writer panicked".to_string())?)
     })?;
+    let acknowledged = acknowledged.into_inner();
     server.run()?;
-    verify::verify(&server.address, models).map_err(|e| {
-        format!("after {time:?} of writing and {acknowledged} acknowledged transactions: {e}")
-    })?;
+    verify::verify(&server.address, models)
+        .map_err(|e| format!("after {acknowledged} acknowledged transactions: {e}"))?;
     Ok(acknowledged)
 }

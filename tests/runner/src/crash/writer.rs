@@ -1,6 +1,6 @@
 //! One writer: transactions over several tables until the server is gone, each noted in the model before and after.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loadgen::random::Random;
 use mysql::Conn;
@@ -21,13 +21,18 @@ enum End {
     Gone,
 }
 
-/// Writes until the connection breaks, which must not be before `killed`. The number of acknowledged transactions.
-pub fn write(address: &Address, model: &mut Model, round: u64, killed: &AtomicBool) -> Result<u64, String> {
+/// Writes until the connection breaks, which must not be before `killed`. Counts what is acknowledged.
+pub fn write(
+    address: &Address,
+    model: &mut Model,
+    round: u64,
+    killed: &AtomicBool,
+    acknowledged: &AtomicU64,
+) -> Result<(), String> {
     let mut random = Random::new(round * 1000 + model.writer);
-    let mut acknowledged = 0;
     let mut conn = match address.connect_to(DATABASE) {
         Ok(conn) => conn,
-        Err(_) if killed.load(Ordering::SeqCst) => return Ok(0),
+        Err(_) if killed.load(Ordering::SeqCst) => return Ok(()),
         Err(e) => return Err(text(e)),
     };
     loop {
@@ -38,9 +43,11 @@ pub fn write(address: &Address, model: &mut Model, round: u64, killed: &AtomicBo
             _ => transfer(&mut conn, model, &mut random),
         };
         match result {
-            Ok(End::Acknowledged) => acknowledged += 1,
+            Ok(End::Acknowledged) => {
+                acknowledged.fetch_add(1, Ordering::SeqCst);
+            }
             Ok(End::Refused) => {}
-            Ok(End::Gone) | Err(_) if killed.load(Ordering::SeqCst) => return Ok(acknowledged),
+            Ok(End::Gone) | Err(_) if killed.load(Ordering::SeqCst) => return Ok(()),
             Ok(End::Gone) => return Err("the connection broke before the server was killed".to_string()),
             Err(e) => return Err(e),
         }
