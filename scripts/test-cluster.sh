@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Tests that need a cluster, on a real one: the key-value contract, the SQL corpus on both executors, concurrency, a driver and
-# sysbench, kill -9 of a SQL node, and the demo through HAProxy on two nodes.
+# sysbench, what nodes do for each other, splits and outages under load, kill -9 of a SQL node in the middle of commits and of
+# a backfill, a rolling restart, and the demo through HAProxy on two nodes.
 #
 #   PD=HOST:PORT[,HOST:PORT...][/KEYSPACE] scripts/test-cluster.sh
 #
 # For a cluster that is there for it: databases named like the tests' are dropped, accounts come and go, and the past is
-# garbage. STEMDB_CRASH_ROUNDS: rounds of kill -9 (3).
+# garbage. STEMDB_CRASH_ROUNDS: rounds of kill -9 (3). STEMDB_HARM: a shell's command that harms the cluster and mends it
+# again, as `kill -9` of a TiKV and its start: run six times, under load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
@@ -33,6 +35,9 @@ step "the key-value contract" env STEMDB_TEST_PD="$PD" \
 step "the SQL corpus" "${tests[@]}" sql
 step "concurrency" "${tests[@]}" concurrency
 step "clients" "${tests[@]}" clients go sysbench
+step "what nodes do for each other" "${tests[@]}" tikv ids nodes regions rolling
+step "splits and outages under load" "${tests[@]}" tikv faults ${STEMDB_HARM:+--harm "$STEMDB_HARM"}
+step "kill -9 of a SQL node that fills an index" "${tests[@]}" tikv backfill
 step "kill -9 of a SQL node" "${tests[@]}" crash --rounds "${STEMDB_CRASH_ROUNDS:-3}"
 step "two nodes behind HAProxy" scripts/demo-cluster.sh
 

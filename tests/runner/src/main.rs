@@ -67,8 +67,8 @@ enum Command {
     Lifecycle,
     /// More data than memory. Only for StemDB.
     Limits,
-    /// On a TiKV cluster: the stand-in, which it starts. Only for StemDB.
-    Tikv(ClientsArgs),
+    /// On a TiKV cluster: the stand-in, which it starts, or the --store that is named. Only for StemDB.
+    Tikv(TikvArgs),
     /// kill -9 under load.
     Crash(CrashArgs),
     /// All of it.
@@ -92,6 +92,15 @@ struct SqlArgs {
 
 #[derive(Args)]
 struct ClientsArgs {
+    /// Only these.
+    names: Vec<String>,
+}
+
+#[derive(Args, Default)]
+struct TikvArgs {
+    /// A shell's command that harms the cluster of --store and mends it again; `faults` runs one in each round.
+    #[arg(long)]
+    harm: Vec<String>,
     /// Only these.
     names: Vec<String>,
 }
@@ -124,7 +133,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         Command::Clients(args) => clients(&args.names, &target.server()?.address, report)?,
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
         Command::Limits => limits::check(&target.program()?, report),
-        Command::Tikv(args) => tikv::check(&target.binary()?, &clients_out()?, &args.names, report),
+        Command::Tikv(args) => tikv(&args, target, report)?,
         Command::Crash(args) => crash::check(target.program()?, args.rounds, args.seed, report),
         Command::All(args) => {
             let server = target.server()?;
@@ -137,7 +146,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             drop(server);
             lifecycle::check(&target.program()?, report);
             limits::check(&target.program()?, report);
-            tikv::check(&target.binary()?, &clients_out()?, &[], report);
+            tikv(&TikvArgs::default(), target, report)?;
             crash::check(target.program()?, args.rounds, args.seed, report);
         }
     }
@@ -147,6 +156,17 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
 /// What clients are built into lies beside this program, so that a second run finds it.
 fn clients(names: &[String], address: &Address, report: &mut Report) -> Result<(), String> {
     clients::check(address, Path::new(CLIENTS), &clients_out()?, names, report);
+    Ok(())
+}
+
+fn tikv(args: &TikvArgs, target: &Target, report: &mut Report) -> Result<(), String> {
+    let setting = tikv::Setting {
+        binary: &target.binary()?,
+        clients_out: &clients_out()?,
+        store: target.store.as_deref(),
+        harms: &args.harm,
+    };
+    tikv::check(&setting, &args.names, report);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The stand-in, with regions that begin inside tables.
+//! The stand-in, with regions that begin inside tables; or a real cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,9 @@ const LAST_SPLIT_ID: i64 = 2_500;
 
 /// A cluster for one suite.
 pub struct Cluster {
-    pub stand_in: StandIn,
+    url: String,
+    /// None: a real cluster, which nobody here can break.
+    stand_in: Option<StandIn>,
     binary: PathBuf,
 }
 
@@ -26,7 +28,8 @@ impl Cluster {
     pub fn start(binary: &Path) -> Result<Self, String> {
         let stand_in = StandIn::start(&["-stores", "3", "-split", "t"])?;
         let cluster = Self {
-            stand_in,
+            url: stand_in.url(),
+            stand_in: Some(stand_in),
             binary: binary.to_owned(),
         };
         for table in (FIRST_ID..LAST_SPLIT_ID).step_by(SPLIT_EVERY) {
@@ -37,12 +40,35 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// A cluster that runs, as `stemdb serve --store` takes it.
+    pub fn real(binary: &Path, url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            stand_in: None,
+            binary: binary.to_owned(),
+        }
+    }
+
+    pub fn is_real(&self) -> bool {
+        self.stand_in.is_none()
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     pub fn program(&self) -> Program {
-        program(&self.binary, &self.stand_in.url())
+        program(&self.binary, &self.url)
+    }
+
+    pub fn stand_in(&self) -> Result<&StandIn, String> {
+        self.stand_in
+            .as_ref()
+            .ok_or_else(|| "only the stand-in can be told to".to_owned())
     }
 
     pub fn tell(&self, path: &str) -> Result<String, String> {
-        self.stand_in.tell(path)
+        self.stand_in()?.tell(path)
     }
 
     /// Has a region begin at a key.

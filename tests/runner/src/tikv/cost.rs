@@ -241,7 +241,7 @@ fn expectation(case: &Case) -> BTreeMap<String, u64> {
 
 /// What a client asked for, without how it was packed: streams and their messages.
 fn calls(cluster: &Cluster) -> Result<BTreeMap<String, u64>, String> {
-    let counters = cluster.stand_in.counters()?.into_iter();
+    let counters = cluster.stand_in()?.counters()?.into_iter();
     Ok(counters
         .filter(|(call, count)| !matches!(call.as_str(), "BatchCommands" | "Tso") && *count > 0)
         .collect())

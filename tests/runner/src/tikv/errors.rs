@@ -47,7 +47,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         "errors: no PD at the start is one line",
         refused(cluster, &nobody, "PD server timeout"),
     );
-    let keyspace = format!("{}/nowhere", cluster.stand_in.url());
+    let keyspace = format!("{}/nowhere", cluster.url());
     report.check(
         "errors: an unknown keyspace is one line",
         refused(cluster, &keyspace, "nowhere"),
@@ -97,7 +97,7 @@ fn impatient(cluster: &Cluster) -> Result<Server, String> {
 fn refused(cluster: &Cluster, store: &str, why: &str) -> Result<(), String> {
     let server = prepare(cluster)?;
     let command = server.command()?;
-    let own = cluster.stand_in.url();
+    let own = cluster.url();
     let arguments = command.get_args().map(|a| a.to_string_lossy().into_owned());
     let arguments: Vec<String> = arguments
         .map(|a| if a == own { store.to_owned() } else { a })

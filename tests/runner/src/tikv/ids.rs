@@ -4,6 +4,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 use super::cluster::Cluster;
+use super::new_database;
 use crate::report::Report;
 use crate::server::Server;
 use crate::{code, text};
@@ -11,10 +12,7 @@ use crate::{code, text};
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let one = Server::start(cluster.program(), &[])?;
     let two = Server::start(cluster.program(), &[])?;
-    one.address
-        .connect()
-        .and_then(|mut conn| conn.query_drop("CREATE DATABASE ids"))
-        .map_err(text)?;
+    new_database(&mut one.address.connect().map_err(text)?, "ids")?;
     let connect = |server: &Server| server.address.connect_to("ids").map_err(text);
     let (mut one, mut two) = (connect(&one)?, connect(&two)?);
     report.check(

@@ -1,8 +1,9 @@
 //! On a TiKV cluster: everything that makes sense there, as it is run on one machine, and what can go wrong in a cluster.
 //!
-//! The cluster is the stand-in (`tests/tikv-stand-in`), with three stores and regions that begin inside tables. A real one
-//! is tested by `stemdb-tests --store tikv://... SUITE`.
+//! The cluster is the stand-in (`tests/tikv-stand-in`), with three stores and regions that begin inside tables. On a real
+//! one (`stemdb-tests --store tikv://... tikv SUITE...`) run those suites that need nothing of the stand-in's control.
 //!
+//! - [`backfill`]: servers killed while they fill an index.
 //! - [`cost`]: how many calls each kind of statement makes.
 //! - [`errors`]: what a client is told while the cluster does not serve.
 //! - [`faults`]: splits, moves and stopped stores under load.
@@ -12,6 +13,7 @@
 //! - [`regions`]: tables made as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
 
+mod backfill;
 mod cluster;
 mod cost;
 mod errors;
@@ -25,6 +27,8 @@ mod rolling;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mysql::Conn;
+use mysql::prelude::Queryable;
 use testkit::StandIn;
 
 use crate::report::Report;
@@ -39,39 +43,52 @@ const CLIENTS: [&str; 2] = ["go", "sysbench"];
 
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
-const SUITES: [(&str, Suite); 13] = [
-    ("cost", |s, report| cost::check(&s.cluster()?, report)),
-    ("errors", |s, report| errors::check(&s.cluster()?, report)),
-    ("sql", sql),
-    ("concurrency", |s, report| {
+/// By name, and whether it runs on a real cluster too.
+const SUITES: [(&str, bool, Suite); 14] = [
+    ("cost", false, |s, report| cost::check(&s.cluster()?, report)),
+    ("errors", false, |s, report| errors::check(&s.cluster()?, report)),
+    ("sql", true, sql),
+    ("concurrency", true, |s, report| {
         let (_cluster, server) = s.server()?;
         concurrency::check(&server.address, report);
         Ok(())
     }),
-    ("clients", with_clients),
-    ("demo", demo),
-    ("limits", |s, report| {
+    ("clients", true, with_clients),
+    ("demo", true, demo),
+    ("limits", true, |s, report| {
         let cluster = s.cluster()?;
         limits::check(&cluster.program(), report);
         Ok(())
     }),
-    ("faults", |s, report| faults::check(&s.cluster()?, report)),
-    ("ids", |s, report| ids::check(&s.cluster()?, report)),
-    ("lease", |s, report| lease::check(&s.cluster()?, report)),
-    ("nodes", |s, report| nodes::check(&s.cluster()?, report)),
-    ("regions", |s, report| regions::check(&s.cluster()?, report)),
-    ("rolling", |s, report| rolling::check(&s.cluster()?, report)),
+    ("faults", true, |s, report| {
+        faults::check(&s.cluster()?, s.harms, report)
+    }),
+    ("backfill", true, |s, report| {
+        backfill::check(&s.cluster()?, report)
+    }),
+    ("ids", true, |s, report| ids::check(&s.cluster()?, report)),
+    ("lease", false, |s, report| lease::check(&s.cluster()?, report)),
+    ("nodes", true, |s, report| nodes::check(&s.cluster()?, report)),
+    ("regions", true, |s, report| regions::check(&s.cluster()?, report)),
+    ("rolling", true, |s, report| rolling::check(&s.cluster()?, report)),
 ];
 
-struct Setting<'a> {
-    binary: &'a Path,
+pub struct Setting<'a> {
+    pub binary: &'a Path,
     /// Where clients are built.
-    clients_out: &'a Path,
+    pub clients_out: &'a Path,
+    /// A real cluster's URL; `None`: the stand-in, a new one for each suite.
+    pub store: Option<&'a str>,
+    /// Commands for a shell, each of which harms the real cluster and mends it again.
+    pub harms: &'a [String],
 }
 
 impl Setting<'_> {
     fn cluster(&self) -> Result<Cluster, String> {
-        Cluster::start(self.binary)
+        match self.store {
+            Some(url) => Ok(Cluster::real(self.binary, url)),
+            None => Cluster::start(self.binary),
+        }
     }
 
     /// A server on a cluster of its own.
@@ -82,23 +99,24 @@ impl Setting<'_> {
     }
 }
 
-/// Runs the suites, or those named, each on a new cluster.
-pub fn check(binary: &Path, clients_out: &Path, names: &[String], report: &mut Report) {
-    if !StandIn::can_run() {
+/// Runs the suites, or those named.
+pub fn check(setting: &Setting, names: &[String], report: &mut Report) {
+    if setting.store.is_none() && !StandIn::can_run() {
         return report.skip("tikv", testkit::NEEDS);
     }
-    let setting = Setting { binary, clients_out };
     for name in names {
-        if !SUITES.iter().any(|(known, _)| known == name) {
+        if !SUITES.iter().any(|(known, ..)| known == name) {
             report.fail(&format!("tikv: {name}"), "there is no such suite");
         }
     }
-    for (name, suite) in SUITES {
+    for (name, on_real, suite) in SUITES {
         if !names.is_empty() && !names.iter().any(|n| n == name) {
             continue;
         }
         report.set_place("tikv");
-        if let Err(why) = suite(&setting, report) {
+        if setting.store.is_some() && !on_real {
+            report.skip(name, "only the stand-in can do that");
+        } else if let Err(why) = suite(setting, report) {
             report.fail(name, &why);
         }
         report.set_place("");
@@ -152,6 +170,19 @@ fn run_demo(binary: &Path, port: u16) -> Result<(), String> {
     if !output.status.success() || has_failures {
         let errors = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{}: {said}{errors}", output.status));
+    }
+    Ok(())
+}
+
+/// A database as on a new cluster.
+fn new_database(conn: &mut Conn, name: &str) -> Result<(), String> {
+    for statement in [
+        format!("DROP DATABASE IF EXISTS {name}"),
+        format!("CREATE DATABASE {name}"),
+        format!("USE {name}"),
+    ] {
+        conn.query_drop(&statement)
+            .map_err(|error| format!("{statement}: {error}"))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
 
 use super::cluster::Cluster;
+use super::new_database;
 use crate::report::Report;
 use crate::server::Server;
 
@@ -69,7 +70,12 @@ fn globals(cluster: &Cluster, one: &Server, two: &Server) -> Result<(), String> 
         "a later node's value",
         &kept,
         &Some((12345, "utf8mb4_general_ci".to_owned())),
-    )
+    )?;
+    // As on a new cluster again.
+    for name in ["wait_timeout", "max_connections", "collation_server"] {
+        run(&mut setter, &format!("SET GLOBAL {name} = DEFAULT"))?;
+    }
+    Ok(())
 }
 
 fn numbers(one: &Server, two: &Server) -> Result<(), String> {
@@ -150,7 +156,8 @@ fn code(answer: mysql::Result<()>) -> Result<Option<u16>, String> {
 
 fn accounts(one: &Server, two: &Server) -> Result<(), String> {
     let mut root = connect(one)?;
-    run(&mut root, "CREATE DATABASE kims")?;
+    new_database(&mut root, "kims")?;
+    run(&mut root, "DROP USER IF EXISTS kim@localhost")?;
     run(&mut root, "CREATE USER kim@localhost")?;
     let as_kim = |server: &Server| Conn::new(server.address.builder().user(Some("kim")));
     soon("kim may connect to the other node", || Ok(as_kim(two).is_ok()))?;
@@ -204,7 +211,7 @@ fn listed(one: &Server, two: &Server) -> Result<(), String> {
 fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
     let mut dying = Server::start(cluster.program(), &[])?;
     let (mut holder, mut watcher) = (connect(two)?, connect(two)?);
-    run(&mut holder, "CREATE DATABASE jobs")?;
+    new_database(&mut holder, "jobs")?;
     run(&mut holder, "CREATE TABLE jobs.t (id INT PRIMARY KEY, v INT)")?;
     for id in 0..100 {
         run(
@@ -245,7 +252,7 @@ fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
 fn ids(one: &Server, two: &Server) -> Result<(), String> {
     const EACH: usize = 300;
     let mut conn = connect(one)?;
-    run(&mut conn, "CREATE DATABASE ids")?;
+    new_database(&mut conn, "ids")?;
     for (table, kind) in [("i", "AUTO_INCREMENT"), ("r", "AUTO_RANDOM")] {
         run(
             &mut conn,

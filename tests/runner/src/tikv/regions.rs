@@ -6,6 +6,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
 
 use super::cluster::Cluster;
+use super::new_database;
 use crate::report::Report;
 use crate::server::Server;
 use crate::text;
@@ -13,8 +14,7 @@ use crate::text;
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let server = Server::start(cluster.program(), &[])?;
     let mut conn = server.address.connect().map_err(text)?;
-    run(&mut conn, "CREATE DATABASE regions")?;
-    run(&mut conn, "USE regions")?;
+    new_database(&mut conn, "regions")?;
     report.check("regions: a table is made as several", made(&mut conn));
     report.check("regions: SPLIT TABLE splits rows and indexes", split(&mut conn));
     report.check("regions: ids spread over what was split", spread(&mut conn));

@@ -13,6 +13,7 @@ use mysql::{Conn, TxOpts};
 
 use self::proxy::{Proxy, State};
 use super::cluster::Cluster;
+use super::new_database;
 use crate::report::Report;
 use crate::server::{Address, Server};
 use crate::text;
@@ -52,8 +53,8 @@ fn start(cluster: &Cluster) -> Result<Server, String> {
 
 fn set_up(server: &Server) -> Result<(), String> {
     let mut conn = server.address.connect().map_err(text)?;
+    new_database(&mut conn, "rolling")?;
     for statement in [
-        "CREATE DATABASE rolling",
         "CREATE TABLE rolling.marks (client INT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (client, n))",
         "CREATE TABLE rolling.counters (client INT PRIMARY KEY, v BIGINT NOT NULL)",
     ] {

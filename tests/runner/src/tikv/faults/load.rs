@@ -16,7 +16,7 @@ use super::{DATABASE, text};
 use crate::code;
 use crate::server::Address;
 
-const ACCOUNTS: u64 = 200;
+pub const ACCOUNTS: u64 = 200;
 const START_BALANCE: i64 = 1_000;
 const COUNTERS: u64 = 5;
 
@@ -222,6 +222,11 @@ impl Load {
         }
     }
 
+    /// Acknowledged so far.
+    pub fn transfers(&self) -> u64 {
+        self.transfers.load(Ordering::Relaxed)
+    }
+
     /// Whether anything happened, in the rounds and to them.
     pub fn was_worth_it(&self, rounds: u64) -> Result<(), String> {
         let counted: u64 = self
@@ -229,7 +234,7 @@ impl Load {
             .iter()
             .map(|c| c.acknowledged.load(Ordering::SeqCst))
             .sum();
-        let transfers = self.transfers.load(Ordering::Relaxed);
+        let transfers = self.transfers();
         if transfers < rounds * 5 || counted < rounds * 5 {
             return Err(format!(
                 "{transfers} transfers and {counted} counts in {rounds} rounds"

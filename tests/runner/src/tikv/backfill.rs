@@ -1,0 +1,149 @@
+//! Servers killed while they fill an index, under a load of changes to the same rows: another server goes on from where
+//! they were, and the index has an entry for each row and no other.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loadgen::random::Random;
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row};
+
+use super::cluster::Cluster;
+use super::new_database;
+use crate::report::Report;
+use crate::server::{Address, Server};
+use crate::{code, text};
+
+const ROUNDS: u64 = 3;
+const DATABASE: &str = "backfill";
+/// Many pages of a backfill.
+const ROWS: u64 = 20_000;
+const ROWS_PER_INSERT: u64 = 1_000;
+/// What lies between unique values, so that each row has some of its own.
+const STRIDE: u64 = 1_000;
+const WRITERS: u64 = 3;
+/// Until another server has done what the dead one had begun, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, u BIGINT NOT NULL, v INT NOT NULL)";
+
+pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
+    let stays = Server::start(cluster.program(), &[])?;
+    let mut conn = stays.address.connect().map_err(text)?;
+    new_database(&mut conn, DATABASE)?;
+    fill(&mut conn).map_err(text)?;
+    for round in 1..=ROUNDS {
+        report.check(
+            &format!("backfill: round {round} of {ROUNDS}"),
+            one_round(cluster, &stays, &mut conn, round),
+        );
+    }
+    Ok(())
+}
+
+fn fill(conn: &mut Conn) -> mysql::Result<()> {
+    conn.query_drop(TABLE)?;
+    for first in (0..ROWS).step_by(ROWS_PER_INSERT as usize) {
+        let rows: Vec<String> = (first..first + ROWS_PER_INSERT)
+            .map(|id| format!("({id}, {}, {})", id * STRIDE, id % 7))
+            .collect();
+        conn.query_drop(format!("INSERT INTO t VALUES {}", rows.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn one_round(cluster: &Cluster, stays: &Server, conn: &mut Conn, round: u64) -> Result<(), String> {
+    let mut dying = Server::start(cluster.program(), &[])?;
+    let mut client = dying.address.connect_to(DATABASE).map_err(text)?;
+    let (stop, changed) = (AtomicBool::new(false), AtomicU64::new(0));
+    let altered = thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let (stop, changed) = (&stop, &changed);
+                scope.spawn(move || change(&stays.address, round * 100 + writer, changed, stop))
+            })
+            .collect();
+        let altering =
+            scope.spawn(move || client.query_drop("ALTER TABLE t ADD UNIQUE INDEX u (u), ADD INDEX v (v)"));
+        let killed = patiently("rows are filled in", || Ok(rows_done(conn)? > 0)).map(|()| dying.kill());
+        let done = killed.and_then(|()| patiently("the job is done", || Ok(jobs(conn)?.is_empty())));
+        stop.store(true, Ordering::SeqCst);
+        let wrote = writers
+            .into_iter()
+            .try_for_each(|writer| writer.join().map_err(|_| "a writer panicked".to_owned())?);
+        let altered = altering.join().map_err(|_| "the client panicked".to_owned())?;
+        done.and(wrote)?;
+        Ok::<_, String>(altered)
+    })?;
+    if let Ok(()) | Err(mysql::Error::MySqlError(_)) = altered {
+        return Err(format!("the server was not killed in the middle: {altered:?}"));
+    }
+    if changed.load(Ordering::SeqCst) == 0 {
+        return Err("nobody changed a row meanwhile".to_owned());
+    }
+    verify(conn)?;
+    conn.query_drop("ALTER TABLE t DROP INDEX u, DROP INDEX v")
+        .map_err(text)
+}
+
+/// Gives rows other values, still unique, until told to stop.
+fn change(address: &Address, seed: u64, changed: &AtomicU64, stop: &AtomicBool) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let mut conn = address.connect_to(DATABASE).map_err(text)?;
+    while !stop.load(Ordering::SeqCst) {
+        let id = random.below(ROWS);
+        let (u, v) = (id * STRIDE + random.below(STRIDE), random.below(7));
+        match conn.exec_drop("UPDATE t SET u = ?, v = ? WHERE id = ?", (u, v, id)) {
+            Ok(()) => changed.fetch_add(1, Ordering::Relaxed),
+            // Lock wait, deadlock; another definition.
+            Err(error) if matches!(code(&error), 1205 | 1213 | 8027 | 8028) => 0,
+            Err(error) => return Err(format!("a change: {error}")),
+        };
+    }
+    Ok(())
+}
+
+fn verify(conn: &mut Conn) -> Result<(), String> {
+    // Another server may have done it, which this one follows.
+    let indexes = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = 'backfill' \
+                   AND index_name IN ('u', 'v')";
+    patiently("the indexes are known", || {
+        let known: Option<u64> = conn.query_first(indexes).map_err(text)?;
+        Ok(known == Some(2))
+    })?;
+    conn.query_drop("ADMIN CHECK TABLE t").map_err(text)?;
+    for index in ["PRIMARY", "u", "v"] {
+        let sql = format!("SELECT COUNT(*) FROM t FORCE INDEX ({index}) WHERE id >= 0 AND u >= 0 AND v >= 0");
+        let count: Option<u64> = conn.query_first(&sql).map_err(text)?;
+        if count != Some(ROWS) {
+            return Err(format!("{sql}: {count:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn jobs(conn: &mut Conn) -> Result<Vec<Row>, String> {
+    conn.query("ADMIN SHOW DDL JOBS 0").map_err(text)
+}
+
+/// By the job that runs.
+fn rows_done(conn: &mut Conn) -> Result<u64, String> {
+    let rows = jobs(conn)?;
+    Ok(rows
+        .iter()
+        .filter_map(|row| row.get("ROW_COUNT"))
+        .max()
+        .unwrap_or(0))
+}
+
+fn patiently(what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+    let start = Instant::now();
+    while !is_so()? {
+        if start.elapsed() > PATIENCE {
+            return Err(format!("{what}: not within {PATIENCE:?}"));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}

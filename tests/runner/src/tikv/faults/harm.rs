@@ -1,0 +1,141 @@
+//! What is done to the cluster while the load runs: through the stand-in's control, or, on a real cluster, by splitting
+//! regions through SQL and by commands of whoever can break it.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use loadgen::random::Random;
+use mysql::prelude::Queryable;
+
+use super::super::cluster::{Cluster, FIRST_ID, row_key, table_key};
+use super::DATABASE;
+use super::load::ACCOUNTS;
+use crate::server::Address;
+use crate::text;
+
+/// The tables have one of these ids, on the stand-in.
+const IDS: u64 = 30;
+/// Faults in one round, with a pause after each.
+const FAULTS: u64 = 12;
+const PAUSE: Duration = Duration::from_millis(150);
+/// Regions that become two, in one round on a real cluster.
+const SPLITS: u64 = 3;
+
+pub struct Harm<'a> {
+    cluster: &'a Cluster,
+    commands: &'a [String],
+    random: Random,
+}
+
+impl<'a> Harm<'a> {
+    pub fn new(cluster: &'a Cluster, commands: &'a [String]) -> Self {
+        let random = Random::new(1);
+        Self {
+            cluster,
+            commands,
+            random,
+        }
+    }
+
+    /// One round of it; everything is mended at its end.
+    pub fn round(&mut self, address: &Address, round: u64) -> Result<(), String> {
+        if self.cluster.is_real() {
+            return self.split_and_run(address, round);
+        }
+        let disturbed = (0..FAULTS).try_for_each(|_| {
+            let done = disturb(self.cluster, &mut self.random);
+            thread::sleep(PAUSE);
+            done
+        });
+        // Ends whatever goes wrong.
+        disturbed.and(self.cluster.tell("/clear").map(drop))
+    }
+
+    /// The commands take turns.
+    fn split_and_run(&mut self, address: &Address, round: u64) -> Result<(), String> {
+        let mut conn = address.connect_to(DATABASE).map_err(text)?;
+        for _ in 0..SPLITS {
+            let (row, name) = (self.random.below(ACCOUNTS), self.random.below(1_000));
+            conn.query_drop(format!("SPLIT TABLE accounts BY ({row})"))
+                .map_err(text)?;
+            conn.query_drop(format!("SPLIT TABLE names INDEX name BY ('name {name:06}')"))
+                .map_err(text)?;
+            thread::sleep(PAUSE);
+        }
+        let turn = round.checked_rem(self.commands.len() as u64);
+        turn.map_or(Ok(()), |turn| shell(&self.commands[turn as usize]))
+    }
+}
+
+/// What it starts may live on, and say nothing.
+fn shell(command: &str) -> Result<(), String> {
+    let status = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| format!("sh: {error}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{command}: {status}")),
+    }
+}
+
+/// Does one harm, small or large.
+fn disturb(cluster: &Cluster, random: &mut Random) -> Result<(), String> {
+    let key = somewhere(random);
+    let store = random.below(3) + 1;
+    let lost = [
+        "Prewrite",
+        "Commit",
+        "PessimisticLock",
+        "Get",
+        "BatchGet",
+        "Scan",
+        "CheckTxnStatus",
+    ];
+    let lost = lost[random.below(lost.len() as u64) as usize];
+    let tell = |path: String| cluster.tell(&path).map(drop);
+    match random.below(10) {
+        0..3 => cluster.split(&key),
+        // There may be no such store now.
+        3..5 => cluster.move_leader(&key, store).or(Ok(())),
+        5 => {
+            tell(format!("/stop?store={store}"))?;
+            thread::sleep(PAUSE);
+            tell(format!("/start?store={store}"))
+        }
+        6 => {
+            // Nobody has noticed for a while.
+            tell(format!("/stop?store={store}&leaders=stay"))?;
+            thread::sleep(PAUSE);
+            tell("/elect".to_owned())?;
+            tell(format!("/start?store={store}"))
+        }
+        7 => tell(format!("/drop-next?rpc={lost}&count={}", random.below(3) + 1)),
+        8 => {
+            let errors = ["not-leader", "epoch-not-match", "server-is-busy", "stale-command"];
+            let error = errors[random.below(errors.len() as u64) as usize];
+            tell(format!("/region-error-next?rpc={lost}&error={error}&count=3"))
+        }
+        _ => {
+            tell("/pd/stop".to_owned())?;
+            thread::sleep(PAUSE);
+            tell("/pd/start".to_owned())
+        }
+    }
+}
+
+/// A key among those of the tables: of a row, or of an entry in one of the first indexes.
+fn somewhere(random: &mut Random) -> Vec<u8> {
+    let table = FIRST_ID + random.below(IDS) as i64;
+    if random.below(2) == 0 {
+        return row_key(table, random.below(300) as i64);
+    }
+    let mut rest = b"_i\x80\0\0\0\0\0\0".to_vec();
+    rest.push(random.below(4) as u8);
+    rest.push(random.below(256) as u8);
+    table_key(table, &rest)
+}
