@@ -27,9 +27,7 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 const fn test(name: &'static str) -> FunctionDef {
-    function(name, 1, 1, resolve_test, run_test)
-        .nullability(Nullability::AnyArgument)
-        .infallible()
+    function(name, 1, 1, resolve_test, run_test).infallible()
 }
 
 fn text<'a>(datum: &Datum<'a>) -> &'a str {

@@ -21,7 +21,7 @@ pub(crate) fn today(ctx: &EvalContext) -> DateTime {
 }
 
 /// The value as a point in time, microseconds rounded to six digits; `None` with a warning (an error in strict DML) if it is
-/// none that `rules` accept, and for NULL. What is a date already is never worth a warning.
+/// none that `rules` accept, and for NULL. A date that is none of `rules` is passed over without a warning: it was stored.
 pub(crate) fn to_datetime(
     datum: Datum<'_>,
     ty: &SqlType,
@@ -31,15 +31,14 @@ pub(crate) fn to_datetime(
     let found = match datum {
         Datum::Null => return Ok(None),
         Datum::UInt(packed) if ty.is_datetime() => {
-            return Ok(Some(DateTime::unpack(packed)).filter(|d| rules.accept_stored(d)));
+            let rules = rules.of_values();
+            return Ok(Some(DateTime::unpack(packed)).filter(|d| rules.accept(d)));
         }
         Datum::Int(us) if ty.kind == TypeKind::Time => Time(us).on_date(&today(ctx)),
         Datum::String(text) => return datetime_of_bytes(text.as_bytes(), ctx, rules),
         Datum::Bytes(text) => return datetime_of_bytes(text, ctx, rules),
         number => match split_number(&number) {
-            // The number 0 is the zero date wherever one with a zero month is.
-            Some((0, 0)) => Some(DateTime::ZERO).filter(|d| rules.accept_stored(d)),
-            Some((whole, nanoseconds)) => number_to_datetime(whole, nanoseconds, rules),
+            Some((whole, nanoseconds)) => number_to_datetime(whole, nanoseconds, rules.of_values()),
             None => None,
         },
     };

@@ -44,15 +44,6 @@ impl DateRules {
         }
     }
 
-    /// Whether a date that some column holds is accepted: the mode has judged it when it was written.
-    pub fn accept_stored(&self, date: &DateTime) -> bool {
-        let rules = Self {
-            zero_date: self.zero_date || self.zero_in_date,
-            ..*self
-        };
-        rules.accept(date)
-    }
-
     /// For functions that take fields out of a date: a zero month or day is no obstacle.
     pub fn of_fields(mode: &crate::SqlMode) -> Self {
         Self {
