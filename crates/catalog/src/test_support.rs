@@ -282,6 +282,9 @@ pub(crate) fn checked(catalog: &Catalog, name: &str) -> u64 {
         .rows
 }
 
+/// Makes a row that a table takes.
+type MakeRow<'a> = &'a dyn Fn(&Table) -> Vec<Value>;
+
 /// What the executor does for `REPLACE` or `DELETE` of one row of a table whose first column is the primary key: in a
 /// transaction of its own, under the table's metadata lock and the node's lease, with every index as its state says.
 /// `new` makes the row that the table as it is then takes. Returns the commit's timestamp.
@@ -292,7 +295,7 @@ pub(crate) fn write_row(
     catalog: &Catalog,
     table_name: &str,
     id: i64,
-    new: Option<&dyn Fn(&Table) -> Vec<Value>>,
+    new: Option<MakeRow<'_>>,
 ) -> Result<kv::Timestamp> {
     let ctx = context();
     let mut locks = TransactionLocks::new(catalog.metadata_locks());

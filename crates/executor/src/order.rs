@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn numbers_too() {
         let values: ArrayRef = Arc::new(Int64Array::from(vec![Some(2), None, Some(-1), Some(2)]));
-        let asked = |descending| places(vec![(SqlType::BIGINT, descending)], &[values.clone()]);
+        let asked = |descending| places(vec![(SqlType::BIGINT, descending)], std::slice::from_ref(&values));
         assert_eq!(asked(false), [(0, 1), (0, 2), (0, 0), (0, 3)]);
         assert_eq!(asked(true), [(0, 0), (0, 3), (0, 2), (0, 1)]);
     }

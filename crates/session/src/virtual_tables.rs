@@ -24,7 +24,7 @@ impl VirtualTables for ServerTables<'_> {
         let schema = catalog.schema();
         let table = schema.require_table(database, table)?;
         let session = self.session;
-        information_schema::batches(catalog, &table, &Around { session, eval })
+        information_schema::batches(catalog, table, &Around { session, eval })
     }
 }
 

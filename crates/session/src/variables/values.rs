@@ -21,7 +21,7 @@ pub struct GlobalVariables {
 impl GlobalVariables {
     /// Defaults, with `overrides` from the server's configuration over them.
     pub fn new(overrides: &[(&str, String)]) -> Self {
-        let mut texts: Texts = all().iter().map(|d| default_text(d)).collect();
+        let mut texts: Texts = all().iter().map(default_text).collect();
         for (name, value) in overrides {
             if let Some(definition) = super::lookup(name) {
                 texts[definition.index] = Some(value.as_str().into());
