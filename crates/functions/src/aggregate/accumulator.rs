@@ -80,8 +80,7 @@ impl GroupedAccumulator {
     }
 
     /// Takes the rows of `args` (the values of the call's arguments) in: row `i` belongs to group `groups[i]`, which is
-    /// below `group_count`. `COUNT(*)` has no arguments: the groups say how many rows there are. A function that
-    /// [`AggregateFunction::is_ordered`] may be given one argument more: an unsigned number that says where a row stands.
+    /// below `group_count`. `COUNT(*)` has no arguments: the groups say how many rows there are.
     pub fn update(
         &mut self,
         args: &[ArrayRef],
@@ -151,31 +150,6 @@ impl GroupedAccumulator {
             }
             State::Collected(collected) => collected.update(args, groups, ctx.group_concat_max_len),
         }
-    }
-
-    /// What a group has become so far, for [`GroupedAccumulator::merge`] elsewhere. Only of functions that
-    /// [`AggregateFunction::joins_states`].
-    pub fn state(&self, group: usize) -> Vec<u8> {
-        let mut out = Vec::new();
-        match &self.state {
-            State::Bits(bits) => out.extend_from_slice(&bits.get(group).to_le_bytes()),
-            State::Variance(variances) => variances.write_state(group, &mut out),
-            State::Collected(collected) => collected.write_state(group, &mut out),
-            _ => {}
-        }
-        out
-    }
-
-    /// Joins a state with a group's.
-    pub fn merge(&mut self, group: usize, state: &[u8], ctx: &EvalContext) -> Result<()> {
-        self.resize(group + 1);
-        let joined = match &mut self.state {
-            State::Bits(bits) => bits.merge(group, state),
-            State::Variance(variances) => variances.merge(group, state),
-            State::Collected(collected) => collected.merge(group, state, ctx.group_concat_max_len),
-            _ => None,
-        };
-        joined.ok_or_else(|| Error::internal(format_args!("no state of {}", self.function.name())))
     }
 
     fn update_distinct(&mut self, seen: &mut Seen, args: &[ArrayRef], groups: &[u32]) -> Result<()> {
@@ -359,16 +333,6 @@ impl Accumulator {
     /// The value so far; see [`GroupedAccumulator::value`].
     pub fn evaluate(&self, ctx: &EvalContext) -> Result<Value> {
         self.inner.value(0, ctx)
-    }
-
-    /// See [`GroupedAccumulator::state`].
-    pub fn state(&self) -> Vec<u8> {
-        self.inner.state(0)
-    }
-
-    /// See [`GroupedAccumulator::merge`].
-    pub fn merge(&mut self, state: &[u8], ctx: &EvalContext) -> Result<()> {
-        self.inner.merge(0, state, ctx)
     }
 
     /// Memory held, in bytes, roughly.

@@ -43,10 +43,4 @@ impl Bits {
     pub fn get(&self, group: usize) -> u64 {
         self.values.get(group).copied().unwrap_or(0)
     }
-
-    /// Joins the state of the same aggregate over other rows: its value's bytes. `None`: the bytes are not one.
-    pub fn merge(&mut self, group: usize, state: &[u8]) -> Option<()> {
-        self.add(group, u64::from_le_bytes(state.try_into().ok()?));
-        Some(())
-    }
 }

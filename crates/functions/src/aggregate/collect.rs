@@ -1,13 +1,9 @@
 //! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG: aggregates that keep their rows until the group is complete.
-//!
-//! Rows may come from several scans of parts of a table; each says where it stands, so that the answer does not depend
-//! on which was faster.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::ArrayRef;
 use arrow::compute::SortOptions;
-use arrow::datatypes::UInt64Type;
 use arrow::row::{RowConverter, SortField};
 use types::{Error, Result, SqlType, Value, errno};
 
@@ -28,6 +24,9 @@ pub struct Concat {
     pub descending: Vec<bool>,
 }
 
+/// What an entry of a set costs beyond its bytes.
+const SET_ENTRY_BYTES: usize = 24;
+
 /// The rows of each group.
 #[derive(Debug)]
 pub(super) struct Collected {
@@ -41,22 +40,19 @@ pub(super) struct Collected {
     sorter: Option<RowConverter>,
     groups: Vec<Group>,
     bytes: usize,
-    next_position: u64,
 }
 
 #[derive(Debug, Default)]
 struct Group {
     rows: Vec<Row>,
-    /// Of DISTINCT: which row has a value.
-    seen: HashMap<Box<[u8]>, usize>,
+    /// Of DISTINCT: the values there are.
+    seen: HashSet<Box<[u8]>>,
     text_bytes: usize,
-    last_position: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Row {
     order: Box<[u8]>,
-    position: u64,
     /// JSON_OBJECTAGG: the member's name. Of DISTINCT: the values compared.
     key: Box<[u8]>,
     text: Box<[u8]>,
@@ -80,7 +76,6 @@ impl Collected {
             sorter,
             groups: Vec::new(),
             bytes: 0,
-            next_position: 0,
         })
     }
 
@@ -92,12 +87,9 @@ impl Collected {
         self.bytes + self.groups.capacity() * size_of::<Group>()
     }
 
-    /// Takes rows in. Behind the call's own arguments there may be one more: where each row stands.
+    /// Takes rows in. `max_bytes`: more than this is not shown of GROUP_CONCAT.
     pub fn update(&mut self, args: &[ArrayRef], groups: &[u32], max_bytes: usize) -> Result<()> {
         let Some(values) = args.first() else { return Ok(()) };
-        let positions = args
-            .get(self.arg_types.len())
-            .and_then(|a| a.as_primitive_opt::<UInt64Type>());
         let orders = match (&self.sorter, &self.concat) {
             (Some(sorter), Some(concat)) => {
                 let from = 1 + concat.distinct_args;
@@ -110,22 +102,12 @@ impl Collected {
             _ => None,
         };
         for (row, group) in groups.iter().enumerate() {
-            let position = match positions {
-                Some(positions) => positions.value(row),
-                None => self.next_position,
-            };
-            self.next_position += 1;
             if let Some((key, text)) = self.texts(args, values, row)? {
                 let order = orders
                     .as_ref()
                     .map(|o| o.row(row).data().into())
                     .unwrap_or_default();
-                let row = Row {
-                    order,
-                    position,
-                    key,
-                    text,
-                };
+                let row = Row { order, key, text };
                 self.take(*group as usize, row, max_bytes);
             }
         }
@@ -172,29 +154,20 @@ impl Collected {
         }
     }
 
-    fn take(&mut self, group: usize, row: Row, max_bytes: usize) {
+    fn take(&mut self, group: usize, mut row: Row, max_bytes: usize) {
         let Some(group) = self.groups.get_mut(group) else {
             return;
         };
         if self.distinct {
-            if let Some(&known) = group.seen.get(&row.key) {
-                if let Some(known) = group.rows.get_mut(known)
-                    && row.position < known.position
-                {
-                    *known = row;
-                }
+            let key_bytes = row.key.len() + SET_ENTRY_BYTES;
+            if !group.seen.insert(std::mem::take(&mut row.key)) {
                 return;
             }
-            group.seen.insert(row.key.clone(), group.rows.len());
-            self.bytes += row.key.len() + 40;
-        } else if self.concat.is_some() && self.sorter.is_none() {
-            // What stands behind more than can be shown is not needed.
-            if group.text_bytes > max_bytes && row.position >= group.last_position {
-                return;
-            }
+            self.bytes += key_bytes;
+        } else if self.concat.is_some() && self.sorter.is_none() && group.text_bytes > max_bytes {
+            return;
         }
         group.text_bytes += row.text.len();
-        group.last_position = group.last_position.max(row.position);
         self.bytes += row.order.len() + row.key.len() + row.text.len() + size_of::<Row>();
         group.rows.push(row);
     }
@@ -206,7 +179,7 @@ impl Collected {
             _ => return Ok(Value::Null),
         };
         let mut sorted: Vec<&Row> = rows.iter().collect();
-        sorted.sort_by(|a, b| a.order.cmp(&b.order).then(a.position.cmp(&b.position)));
+        sorted.sort_by(|a, b| a.order.cmp(&b.order));
         let text = match (&self.concat, self.function) {
             (Some(concat), _) => self.concatenate(&sorted, &concat.separator, ctx)?,
             (None, AggregateFunction::JsonObject) => object(sorted),
@@ -238,48 +211,6 @@ impl Collected {
         }
         Ok(out)
     }
-
-    /// A group's rows, for [`Collected::merge`] elsewhere.
-    pub fn write_state(&self, group: usize, out: &mut Vec<u8>) {
-        let Some(group) = self.groups.get(group) else {
-            return;
-        };
-        for row in &group.rows {
-            out.extend_from_slice(&row.position.to_le_bytes());
-            for part in [&row.order, &row.key, &row.text] {
-                out.extend_from_slice(&(part.len() as u64).to_le_bytes());
-                out.extend_from_slice(part);
-            }
-        }
-    }
-
-    /// Takes in rows of another state. `None`: the bytes are none.
-    pub fn merge(&mut self, group: usize, mut state: &[u8], max_bytes: usize) -> Option<()> {
-        while !state.is_empty() {
-            let position = number(&mut state)?;
-            let row = Row {
-                position,
-                order: part(&mut state)?,
-                key: part(&mut state)?,
-                text: part(&mut state)?,
-            };
-            self.take(group, row, max_bytes);
-        }
-        Some(())
-    }
-}
-
-fn number(state: &mut &[u8]) -> Option<u64> {
-    let (bytes, rest) = state.split_first_chunk::<8>()?;
-    *state = rest;
-    Some(u64::from_le_bytes(*bytes))
-}
-
-fn part(state: &mut &[u8]) -> Option<Box<[u8]>> {
-    let len = usize::try_from(number(state)?).ok()?;
-    let (bytes, rest) = state.split_at_checked(len)?;
-    *state = rest;
-    Some(bytes.into())
 }
 
 fn sorter(concat: &Concat, arg_types: &[SqlType]) -> Result<RowConverter> {

@@ -5,7 +5,7 @@
 //! - [`collect`]: GROUP_CONCAT and the aggregates that make JSON; [`variance`], [`bits`], [`sum`], [`extreme`]: the others.
 //!
 //! `analytics` maps calls to its engine's own aggregates where they mean the same, and makes AVG of SUM and COUNT with
-//! [`average_of`]; for the others it joins the states of accumulators.
+//! [`average_of`]; queries with others are not its.
 
 mod accumulator;
 mod bits;
@@ -96,22 +96,6 @@ impl AggregateFunction {
             Self::JsonArray => "json_arrayagg",
             Self::JsonObject => "json_objectagg",
         }
-    }
-
-    /// Whether the function has an accumulator whose states can be joined, rather than one in each engine.
-    pub fn joins_states(self) -> bool {
-        !matches!(
-            self,
-            Self::Count | Self::Sum | Self::Avg | Self::Min | Self::Max | Self::AnyValue
-        )
-    }
-
-    /// Whether the answer depends on the order of the rows.
-    pub fn is_ordered(self) -> bool {
-        matches!(
-            self,
-            Self::AnyValue | Self::GroupConcat | Self::JsonArray | Self::JsonObject
-        )
     }
 
     /// How many arguments a call has, but for COUNT.

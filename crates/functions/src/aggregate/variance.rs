@@ -1,10 +1,9 @@
 //! STD, VARIANCE and their like of many groups.
 //!
-//! Values are taken in one after the other as MySQL does it, so that rounding gives the same last digits; parts that were
-//! computed apart are joined by Chan's formula. Source: manual 12.19.1 "Aggregate Function Descriptions"; Knuth, TAOCP 2,
-//! 4.2.2.
+//! Values are taken in one after the other as MySQL does it, so that rounding gives the same last digits. Source: manual
+//! 12.19.1 "Aggregate Function Descriptions"; Knuth, TAOCP 2, 4.2.2.
 
-/// Number, mean and sum of squared differences from it, of each group's values.
+/// Of each group's values their number, their mean and the sum of the squared differences from it.
 #[derive(Debug, Default)]
 pub(super) struct Variances(Vec<Moments>);
 
@@ -14,9 +13,6 @@ struct Moments {
     mean: f64,
     squares: f64,
 }
-
-/// Bytes of a group's state.
-const STATE_BYTES: usize = 24;
 
 impl Variances {
     pub fn resize(&mut self, groups: usize) {
@@ -49,36 +45,6 @@ impl Variances {
         let variance = m.squares / divisor;
         Some(if root { variance.sqrt() } else { variance })
     }
-
-    pub fn write_state(&self, group: usize, out: &mut Vec<u8>) {
-        let m = self.0.get(group).copied().unwrap_or_default();
-        for number in [m.count, m.mean, m.squares] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
-    }
-
-    /// Joins a state with the group's. `None`: the bytes are not one.
-    pub fn merge(&mut self, group: usize, state: &[u8]) -> Option<()> {
-        let state: &[u8; STATE_BYTES] = state.try_into().ok()?;
-        let number =
-            |at: usize| -> Option<f64> { Some(f64::from_le_bytes(state.get(at..at + 8)?.try_into().ok()?)) };
-        let other = Moments {
-            count: number(0)?,
-            mean: number(8)?,
-            squares: number(16)?,
-        };
-        let m = self.0.get_mut(group)?;
-        if m.count == 0.0 {
-            *m = other;
-        } else if other.count > 0.0 {
-            let count = m.count + other.count;
-            let difference = other.mean - m.mean;
-            m.squares += other.squares + difference * difference * m.count * other.count / count;
-            m.mean += difference * other.count / count;
-            m.count = count;
-        }
-        Some(())
-    }
 }
 
 #[cfg(test)]
@@ -101,19 +67,5 @@ mod tests {
         assert_eq!(of(&[5.0]).get(0, false, false), Some(0.0));
         assert_eq!(of(&[5.0]).get(0, true, false), None);
         assert_eq!(of(&[]).get(0, false, false), None);
-    }
-
-    #[test]
-    fn parts_join() {
-        let (mut a, b) = (of(&[1.0, 2.0]), of(&[3.0, 4.0, 10.0]));
-        let mut state = Vec::new();
-        b.write_state(0, &mut state);
-        a.merge(0, &state).unwrap();
-        assert_eq!(a.get(0, false, false), Some(10.0));
-        state.clear();
-        of(&[]).write_state(0, &mut state);
-        a.merge(0, &state).unwrap();
-        assert_eq!(a.get(0, true, false), Some(12.5));
-        assert_eq!(a.merge(0, b"short"), None);
     }
 }
