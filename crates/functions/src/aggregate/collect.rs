@@ -1,6 +1,7 @@
 //! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG: aggregates that keep their rows until the group is complete.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::ArrayRef;
 use arrow::compute::SortOptions;
@@ -40,6 +41,8 @@ pub(super) struct Collected {
     sorter: Option<RowConverter>,
     groups: Vec<Group>,
     bytes: usize,
+    /// Rows that went into results so far: warning 1260 counts them over all groups.
+    shown: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +79,7 @@ impl Collected {
             sorter,
             groups: Vec::new(),
             bytes: 0,
+            shown: AtomicUsize::new(0),
         })
     }
 
@@ -197,6 +201,7 @@ impl Collected {
                 out.extend_from_slice(separator.as_bytes());
             }
             out.extend_from_slice(&row.text);
+            let shown = self.shown.fetch_add(1, Ordering::Relaxed) + 1;
             if out.len() <= max {
                 continue;
             }
@@ -205,7 +210,7 @@ impl Collected {
                 end -= 1;
             }
             out.truncate(end);
-            let message = format!("Row {} was cut by GROUP_CONCAT()", number + 1);
+            let message = format!("Row {shown} was cut by GROUP_CONCAT()");
             ctx.warn(errno::ER_CUT_VALUE_GROUP_CONCAT, message)?;
             break;
         }

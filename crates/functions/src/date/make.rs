@@ -89,10 +89,9 @@ fn last_day(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match date.last_day() {
         Some(last) => Ok(Value::UInt(last.pack())),
         None => {
-            let shown = args.first().map(|d| d.to_value().display_text(&call.arg_type(0)));
             call.ctx.conversion_lost(
                 errno::ER_TRUNCATED_WRONG_VALUE,
-                format!("Incorrect datetime value: '{}'", shown.unwrap_or_default()),
+                format!("Incorrect datetime value: '{}'", date.date_text()),
             )?;
             Ok(Value::Null)
         }
