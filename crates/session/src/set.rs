@@ -209,7 +209,6 @@ impl Session {
         let collation = known.unwrap_or_else(|| match id {
             // latin1_*, of which only latin1_swedish_ci is here.
             5 | 15 | 31 | 47 | 48 | 49 | 94 => Collation::Latin1SwedishCi,
-            11 => Collation::AsciiBin,
             _ => self.shared_default_collation(),
         });
         self.put_names(collation);

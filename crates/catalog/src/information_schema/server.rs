@@ -67,7 +67,7 @@ pub(super) fn character_sets() -> Vec<Row> {
         .collect()
 }
 
-fn sorted_collations() -> [Collation; 6] {
+fn sorted_collations() -> [Collation; Collation::ALL.len()] {
     let mut collations = Collation::ALL;
     collations.sort_by_key(|c| c.name());
     collations
@@ -84,7 +84,7 @@ pub(super) fn collations() -> Vec<Row> {
                 number(u64::from(c.id())),
                 text(if is_default { "Yes" } else { "" }),
                 text("Yes"),
-                number(u64::from(c != Collation::Utf8mb40900AiCi)),
+                number(c.sort_length()),
                 text(if c.pads_space() { "PAD SPACE" } else { "NO PAD" }),
             ]
         })

@@ -101,12 +101,13 @@ fn shows_collation(collation: Collation) -> bool {
     collation != primary_collation(collation.charset()) || collation == Collation::Utf8mb40900AiCi
 }
 
-/// The collation MySQL implies. Ours for ascii is `ascii_bin`, MySQL's is one we do not have: ours is always shown.
+/// The collation MySQL implies.
 fn primary_collation(charset: Charset) -> Collation {
     match charset {
         Charset::Utf8mb4 => Collation::Utf8mb40900AiCi,
         Charset::Latin1 => Collation::Latin1SwedishCi,
-        Charset::Ascii | Charset::Binary => Collation::Binary,
+        Charset::Ascii => Collation::AsciiGeneralCi,
+        Charset::Binary => Collation::Binary,
     }
 }
 

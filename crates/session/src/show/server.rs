@@ -189,11 +189,7 @@ pub fn collations() -> Listing {
                 ""
             }),
             text("Yes"),
-            Value::UInt(if collation == Collation::Utf8mb40900AiCi {
-                0
-            } else {
-                1
-            }),
+            Value::UInt(collation.sort_length()),
             text(if collation.pads_space() {
                 "PAD SPACE"
             } else {

@@ -15,10 +15,16 @@ impl Collation {
             .min(MAX_CHARACTERS)
             .saturating_sub(super::character_count(prefix));
         let greatest = match self {
-            Self::Utf8mb40900AiCi | Self::Utf8mb4Bin | Self::Binary => '\u{10ffff}',
+            Self::Utf8mb40900AiCi
+            | Self::Utf8mb4Bin
+            | Self::Binary
+            | Self::Utf8mb40900Bin
+            | Self::Utf8mb4Unicode520Ci => '\u{10ffff}',
+            // What is above U+FFFF weighs most.
+            Self::Utf8mb4UnicodeCi => '\u{10ffff}',
             Self::Utf8mb4GeneralCi => '\u{ffff}',
             Self::Latin1SwedishCi => 'ÿ',
-            Self::AsciiBin => '\u{7f}',
+            Self::AsciiBin | Self::AsciiGeneralCi => '\u{7f}',
         };
         let mut low = prefix.to_owned();
         if self.pads_space() {

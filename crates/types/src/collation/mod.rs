@@ -1,7 +1,7 @@
 //! Character sets and collations: how strings compare, and keys that sort the same way.
 //!
 //! - [`Collation::compare`], [`Collation::sort_key`]: dispatch to one module per collation that is not plain bytes
-//!   (`ducet`, `general_ci`, `latin1`), and to `pad` for PAD SPACE.
+//!   (`ducet`, `uca`, `general_ci`, `latin1`), and to `pad` for PAD SPACE.
 //! - [`latin1_to_utf8`], [`utf8_to_latin1`]: for clients that speak latin1. In memory all text is UTF-8.
 //! - [`first_characters`], [`character_count`]: lengths in characters.
 //!
@@ -13,6 +13,7 @@ mod general_ci;
 mod latin1;
 mod like_range;
 mod pad;
+mod uca;
 
 use std::cmp::Ordering;
 
@@ -39,17 +40,25 @@ pub enum Collation {
     Latin1SwedishCi,
     AsciiBin,
     Binary,
+    Utf8mb4UnicodeCi,
+    Utf8mb4Unicode520Ci,
+    Utf8mb40900Bin,
+    AsciiGeneralCi,
 }
 
 impl Collation {
     pub const DEFAULT: Self = Self::Utf8mb40900AiCi;
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::Utf8mb40900AiCi,
         Self::Utf8mb4GeneralCi,
         Self::Utf8mb4Bin,
         Self::Latin1SwedishCi,
         Self::AsciiBin,
         Self::Binary,
+        Self::Utf8mb4UnicodeCi,
+        Self::Utf8mb4Unicode520Ci,
+        Self::Utf8mb40900Bin,
+        Self::AsciiGeneralCi,
     ];
 
     /// MySQL's number for the collation, as in `information_schema.collations` and the protocol.
@@ -61,6 +70,10 @@ impl Collation {
             Self::Latin1SwedishCi => 8,
             Self::AsciiBin => 65,
             Self::Binary => 63,
+            Self::Utf8mb4UnicodeCi => 224,
+            Self::Utf8mb4Unicode520Ci => 246,
+            Self::Utf8mb40900Bin => 309,
+            Self::AsciiGeneralCi => 11,
         }
     }
 
@@ -72,6 +85,10 @@ impl Collation {
             Self::Latin1SwedishCi => "latin1_swedish_ci",
             Self::AsciiBin => "ascii_bin",
             Self::Binary => "binary",
+            Self::Utf8mb4UnicodeCi => "utf8mb4_unicode_ci",
+            Self::Utf8mb4Unicode520Ci => "utf8mb4_unicode_520_ci",
+            Self::Utf8mb40900Bin => "utf8mb4_0900_bin",
+            Self::AsciiGeneralCi => "ascii_general_ci",
         }
     }
 
@@ -83,27 +100,44 @@ impl Collation {
 
     pub fn charset(self) -> Charset {
         match self {
-            Self::Utf8mb40900AiCi | Self::Utf8mb4GeneralCi | Self::Utf8mb4Bin => Charset::Utf8mb4,
+            Self::Utf8mb40900AiCi
+            | Self::Utf8mb4GeneralCi
+            | Self::Utf8mb4Bin
+            | Self::Utf8mb4UnicodeCi
+            | Self::Utf8mb4Unicode520Ci
+            | Self::Utf8mb40900Bin => Charset::Utf8mb4,
             Self::Latin1SwedishCi => Charset::Latin1,
-            Self::AsciiBin => Charset::Ascii,
+            Self::AsciiBin | Self::AsciiGeneralCi => Charset::Ascii,
             Self::Binary => Charset::Binary,
         }
     }
 
-    /// Whether trailing spaces are ignored by comparison (PAD SPACE). Only `utf8mb4_0900_ai_ci` and `binary` say no.
+    /// Whether trailing spaces are ignored by comparison (PAD SPACE): not under the newer collations and `binary`.
     pub fn pads_space(self) -> bool {
-        !matches!(self, Self::Utf8mb40900AiCi | Self::Binary)
+        !matches!(self, Self::Utf8mb40900AiCi | Self::Utf8mb40900Bin | Self::Binary)
+    }
+
+    /// `Sortlen` of SHOW COLLATION: how much memory MySQL sets aside for sorting.
+    pub fn sort_length(self) -> u64 {
+        match self {
+            Self::Utf8mb40900AiCi => 0,
+            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => 8,
+            _ => 1,
+        }
     }
 
     /// Whether equality under this collation is equality of bytes (after trailing spaces, where it pads).
     pub fn is_bytewise(self) -> bool {
-        matches!(self, Self::Utf8mb4Bin | Self::AsciiBin | Self::Binary)
+        matches!(
+            self,
+            Self::Utf8mb4Bin | Self::Utf8mb40900Bin | Self::AsciiBin | Self::Binary
+        )
     }
 
     /// Compares two strings (UTF-8 for text, any bytes for `binary`). Allocates nothing.
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
-            Self::Binary => a.cmp(b),
+            Self::Binary | Self::Utf8mb40900Bin => a.cmp(b),
             // The order of UTF-8's bytes is that of code points.
             Self::Utf8mb4Bin | Self::AsciiBin => pad::compare_bytes(a, b),
             Self::Utf8mb40900AiCi => {
@@ -118,6 +152,19 @@ impl Collation {
                 let (a, b) = without_common_prefix(a, b);
                 pad::compare(latin1::weights(a), latin1::weights(b), latin1::SPACE)
             }
+            Self::AsciiGeneralCi => {
+                let (a, b) = without_common_prefix(a, b);
+                pad::compare(ascii_weights(a), ascii_weights(b), u16::from(b' '))
+            }
+            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => {
+                let (a, b) = without_common_prefix(a, b);
+                let version = self.uca();
+                pad::compare(
+                    uca::weights(version, a),
+                    uca::weights(version, b),
+                    version.space(),
+                )
+            }
         }
     }
 
@@ -125,11 +172,15 @@ impl Collation {
     /// [`Collation::compare`] has to tell.
     pub fn order_number(self, text: &[u8]) -> u64 {
         match self {
-            Self::Binary => first_bytes(text, 0),
+            Self::Binary | Self::Utf8mb40900Bin => first_bytes(text, 0),
             Self::Utf8mb4Bin | Self::AsciiBin => first_bytes(text, b' '),
             Self::Utf8mb40900AiCi => first_weights(ducet::Weights::of(text), 0),
             Self::Utf8mb4GeneralCi => first_weights(general_ci::weights(text), general_ci::SPACE),
             Self::Latin1SwedishCi => first_weights(latin1::weights(text), latin1::SPACE),
+            Self::AsciiGeneralCi => first_weights(ascii_weights(text), u16::from(b' ')),
+            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => {
+                first_weights(uca::weights(self.uca(), text), self.uca().space())
+            }
         }
     }
 
@@ -142,7 +193,7 @@ impl Collation {
     /// keys can be hashed. Keys stand in indexes: their bytes are part of the stored format.
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
         match self {
-            Self::Binary => out.extend_from_slice(text),
+            Self::Binary | Self::Utf8mb40900Bin => out.extend_from_slice(text),
             Self::Utf8mb4Bin | Self::AsciiBin => pad::sort_key_of_bytes(text, out),
             Self::Utf8mb40900AiCi => ducet::sort_key(text, out),
             Self::Utf8mb4GeneralCi => {
@@ -153,8 +204,28 @@ impl Collation {
                 let weights = latin1::weights(text);
                 pad::sort_key(weights, latin1::SPACE, latin1::write_weight, out);
             }
+            Self::AsciiGeneralCi => {
+                let write = |weight: u16, out: &mut Vec<u8>| out.push(weight as u8);
+                pad::sort_key(ascii_weights(text), u16::from(b' '), write, out);
+            }
+            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => {
+                let weights = uca::weights(self.uca(), text);
+                pad::sort_key(weights, self.uca().space(), uca::write_weight, out);
+            }
         }
     }
+
+    fn uca(self) -> uca::Version {
+        match self {
+            Self::Utf8mb4Unicode520Ci => uca::Version::V5_2,
+            _ => uca::Version::V4_0,
+        }
+    }
+}
+
+/// The weights under `ascii_general_ci`: bytes, small letters as capitals.
+fn ascii_weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    text.iter().map(|byte| u16::from(byte.to_ascii_uppercase()))
 }
 
 /// The first eight bytes, or as many with `pad` for those that are missing, as a number.
@@ -205,7 +276,7 @@ impl Charset {
         match self {
             Self::Utf8mb4 => Collation::Utf8mb40900AiCi,
             Self::Latin1 => Collation::Latin1SwedishCi,
-            Self::Ascii => Collation::AsciiBin,
+            Self::Ascii => Collation::AsciiGeneralCi,
             Self::Binary => Collation::Binary,
         }
     }
@@ -258,6 +329,19 @@ mod tests {
             (AsciiBin, "a", "A", Greater),
             (AsciiBin, "a", "a ", Equal),
             (Binary, "a", "a ", Less),
+            (Utf8mb4UnicodeCi, "a", "Ä ", Equal),
+            (Utf8mb4UnicodeCi, "ss", "ß", Equal),
+            (Utf8mb4UnicodeCi, "e\u{301}", "É", Equal),
+            (Utf8mb4UnicodeCi, "😀", "😁", Equal),
+            (Utf8mb4UnicodeCi, "a\n", "a", Less),
+            (Utf8mb4UnicodeCi, "ł", "l", Greater),
+            (Utf8mb4Unicode520Ci, "ł", "l", Equal),
+            (Utf8mb4Unicode520Ci, "😀", "😁", Less),
+            (Utf8mb4Unicode520Ci, "a", "A  ", Equal),
+            (Utf8mb40900Bin, "a", "A", Greater),
+            (Utf8mb40900Bin, "a", "a ", Less),
+            (AsciiGeneralCi, "a ", "A", Equal),
+            (AsciiGeneralCi, "_", "a", Greater),
         ] {
             assert_eq!(
                 collation.compare(a.as_bytes(), b.as_bytes()),
