@@ -197,6 +197,12 @@ impl<'a> Steps<'a> {
                 let column = self.first(value);
                 self.result(column, call.args[0].ty())
             }
+            other => {
+                return Err(carry(Error::internal(format_args!(
+                    "{} was sent to analytics",
+                    other.name()
+                ))));
+            }
         };
         self.last
             .push(if result.ty().arrow_type() == call.ty.arrow_type() {
