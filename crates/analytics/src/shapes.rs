@@ -241,14 +241,14 @@ fn a_repeated_argument_is_computed_once() {
 }
 
 #[test]
-fn columns_that_are_there_are_not_projected() {
+fn columns_that_are_there_come_from_the_scan() {
     let plan = aggregated(
         &[column(0)],
         &[(AggregateFunction::Max, column(1), SqlType::BIGINT)],
     );
     let lines = shape(&plan);
     assert_eq!(lines[0], "FinalPartitioned by 1: greatest");
-    assert_eq!(lines[3], "ProjectionExec: expr=[c0@0 as c0, c1@1 as c1]");
+    assert_eq!(lines[3], "StreamingTableExec: partition_sizes=2, projection=[c0, c1]");
 }
 
 #[test]
