@@ -136,7 +136,7 @@ impl Collected {
             AggregateFunction::JsonObject => {
                 if value.is_null() {
                     let message = "JSON documents may not contain NULL member names.";
-                    return Err(Error::new(3158, message));
+                    return Err(Error::new(errno::ER_JSON_DOCUMENT_NULL_KEY, message));
                 }
                 let member = match args.get(1) {
                     Some(array) => json(&Datum::at(array.as_ref(), row)?, 1),

@@ -23,10 +23,10 @@ pub(crate) static FAMILY: Family = Family {
 static FUNCTIONS: &[FunctionDef] = &[
     function("json_array", 0, MANY, resolve_json, array)
         .sees_null()
-        .nullability(Nullability::Never),
+        .nullability(Nullability::Always),
     function("json_object", 0, MANY, resolve_object, object)
         .sees_null()
-        .nullability(Nullability::Never),
+        .nullability(Nullability::Always),
     function("json_set", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, true, true)
     })
@@ -91,7 +91,7 @@ fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             Some(Datum::Bytes(key)) => String::from_utf8_lossy(key).into_owned(),
             _ => {
                 let message = "JSON documents may not contain NULL member names.";
-                return Err(Error::new(3158, message));
+                return Err(Error::new(errno::ER_JSON_DOCUMENT_NULL_KEY, message));
             }
         };
         members.push((key, value_at(call, args, i + 1)));
