@@ -248,7 +248,10 @@ fn columns_that_are_there_come_from_the_scan() {
     );
     let lines = shape(&plan);
     assert_eq!(lines[0], "FinalPartitioned by 1: greatest");
-    assert_eq!(lines[3], "StreamingTableExec: partition_sizes=2, projection=[c0, c1]");
+    assert_eq!(
+        lines[3],
+        "StreamingTableExec: partition_sizes=2, projection=[c0, c1]"
+    );
 }
 
 #[test]
