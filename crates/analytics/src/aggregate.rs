@@ -13,7 +13,7 @@ use functions::aggregate::{AggregateCall, AggregateFunction};
 use functions::comparable;
 use functions::{EvalContext, Expr};
 use planner::plan::Rel;
-use types::{SqlType, TypeKind};
+use types::{Error, SqlType, TypeKind};
 
 use crate::accumulators::{Function, is_number};
 use crate::call::columns;
@@ -27,6 +27,12 @@ const DIGITS_SUMMED_IN_128_BITS: u32 = DIGITS_IN_128_BITS - 10;
 
 /// Most digits of a DECIMAL held in 128 bits.
 const DIGITS_IN_128_BITS: u32 = 38;
+
+/// Whether there is an accumulator for a function.
+pub fn knows(function: AggregateFunction) -> bool {
+    use AggregateFunction::{AnyValue, Avg, Count, Max, Min, Sum};
+    matches!(function, Count | Sum | Avg | Min | Max | AnyValue)
+}
 
 pub fn aggregate(
     translator: &Translator,

@@ -47,9 +47,12 @@ pub fn supports(plan: &QueryPlan) -> bool {
         match rel {
             Rel::OneRow | Rel::Virtual(_) => false,
             Rel::Scan(scan) => scan.as_of.is_none() && matches!(scan.access, Access::Full { .. }),
+            // The others have their accumulators in `executor`.
+            Rel::Aggregate {
+                input, aggregates, ..
+            } => aggregates.iter().all(|call| aggregate::knows(call.function)) && walk(input),
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
-            | Rel::Aggregate { input, .. }
             | Rel::Sort { input, .. }
             | Rel::Limit { input, .. }
             | Rel::Distinct { input } => walk(input),

@@ -47,8 +47,8 @@ const ARITY: &[(&str, usize, usize)] = &[
     ("year", 1, 1),
 ];
 
-/// Names that are functions only when the parenthesis follows at once, but with IGNORE_SPACE. Source: manual 9.2.5 "Function Name Parsing and
-/// Resolution".
+/// Names that are functions only when the parenthesis follows at once, but with IGNORE_SPACE. Source: manual 9.2.5
+/// "Function Name Parsing and Resolution".
 const GLUED: &[&str] = &[
     "adddate",
     "bit_and",
@@ -161,7 +161,7 @@ impl Parser<'_> {
         if let Some(expr) = self.special_form(&word, is_call)? {
             return Ok(expr);
         }
-        if is_call && GLUED.contains(&word.as_str()) && !self.is_glued(word.len()) {
+        if is_call && !self.is_glued(&word) {
             return self.not_glued(&word);
         }
         if is_call {
@@ -181,11 +181,6 @@ impl Parser<'_> {
         self.column_or_stored_function()
     }
 
-    /// Whether the parenthesis follows the name at once, or need not.
-    fn is_glued(&self, name_bytes: usize) -> bool {
-        self.mode.ignore_space || self.peek().start == self.start() + name_bytes
-    }
-
     fn column_or_stored_function(&mut self) -> Result<Expr> {
         let column = self.column()?;
         if self.kind() == Kind::LeftParen
@@ -202,7 +197,7 @@ impl Parser<'_> {
 
     /// Whether the parenthesis behind a function's name stands where it must.
     fn is_glued(&self, word: &str) -> bool {
-        !GLUED.contains(&word) || self.peek().start == self.start() + word.len()
+        self.mode.ignore_space || !GLUED.contains(&word) || self.peek().start == self.start() + word.len()
     }
 
     /// `COUNT (*)`: with a blank, the name is not the built-in function.
@@ -337,7 +332,7 @@ impl Parser<'_> {
     /// Takes the name and the parenthesis behind it, which must follow at once.
     fn open(&mut self, word: &str) -> Result<()> {
         self.advance();
-        if GLUED.contains(&word) && self.start() != self.previous_end() {
+        if !self.mode.ignore_space && GLUED.contains(&word) && self.start() != self.previous_end() {
             return self.fail();
         }
         self.expect_kind(Kind::LeftParen)
@@ -417,16 +412,9 @@ impl Parser<'_> {
         Ok(call(name, args))
     }
 
-    fn aggregate(&mut self, word: &str) -> Result<Expr> {
-        let name = match word {
-            "count" => "count",
-            "sum" => "sum",
-            "avg" => "avg",
-            "min" => "min",
-            _ => "max",
-        };
-        if word != "avg" && !self.is_glued(word.len()) {
-            return self.not_glued(word);
+    fn aggregate(&mut self, name: &'static str, arguments: usize) -> Result<Expr> {
+        if !self.is_glued(name) {
+            return self.not_glued(name);
         }
         self.advance();
         self.expect_kind(Kind::LeftParen)?;
