@@ -14,6 +14,7 @@ pub(crate) const DATETIME_OPERAND: &str = "datetime operand";
 pub(crate) const DATETIME_CONSTANT: &str = "datetime constant";
 pub(crate) const DATETIME_LIST_ITEM: &str = "datetime list item";
 pub(crate) const DATETIME_PARAMETER: &str = "datetime parameter";
+pub(crate) const DATETIME_LIST_PARAMETER: &str = "datetime list parameter";
 pub(crate) const DATETIME_NUMBER: &str = "datetime number";
 pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
@@ -103,7 +104,11 @@ fn date_side(expr: Expr, other: &Expr, place: Place, env: &TypeEnv) -> Result<Ex
     let function = match place {
         _ if !expr.is_constant() => return internal(DATETIME_OPERAND, expr, moment, &other_ty),
         _ if matches!(expr, Expr::Param { .. }) && !env.literal_params => {
-            return internal(DATETIME_PARAMETER, expr, moment, &other_ty);
+            let function = match place {
+                Place::Operator => DATETIME_PARAMETER,
+                Place::Range | Place::List => DATETIME_LIST_PARAMETER,
+            };
+            return internal(function, expr, moment, &other_ty);
         }
         Place::Operator => DATETIME_CONSTANT,
         Place::Range | Place::List => DATETIME_LIST_ITEM,

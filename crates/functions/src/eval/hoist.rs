@@ -40,6 +40,13 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
         Expr::Call { function, args, .. } => {
             let once = is_condition(function.0.name);
             args.iter_mut().for_each(|arg| compute(arg, once, ctx));
+            if function.0.name == "in"
+                && let Some((_, list)) = args.split_first_mut()
+                && list.iter().all(Expr::is_constant)
+            {
+                // MySQL computes all of them first: one that fails does so though an item before it may be equal.
+                list.sort_by_key(is_leaf);
+            }
         }
         Expr::Cast { input, .. } => compute(input, false, ctx),
         Expr::Case {

@@ -8,8 +8,8 @@ use types::{Decimal, Error, Result, TypeKind, Value, errno};
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
 use crate::bind::compare::{
-    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_NUMBER, DATETIME_OPERAND, DATETIME_PARAMETER,
-    TIME_CONSTANT, YEAR_CONSTANT,
+    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER, DATETIME_OPERAND,
+    DATETIME_PARAMETER, TIME_CONSTANT, YEAR_CONSTANT,
 };
 use crate::cast::number::full_year;
 use crate::context::Strictness;
@@ -27,7 +27,12 @@ pub(crate) static FAMILY: Family = Family {
 static FUNCTIONS: &[FunctionDef] = &[
     function(DATETIME_CONSTANT, 2, 3, resolve_converted, datetime_constant),
     function(DATETIME_LIST_ITEM, 2, 3, resolve_converted, datetime_list_item),
-    function(DATETIME_PARAMETER, 2, 2, resolve_converted, datetime_parameter),
+    function(DATETIME_PARAMETER, 2, 2, resolve_converted, |c, a| {
+        datetime_parameter(c, a, DateRules::IMPOSSIBLE)
+    }),
+    function(DATETIME_LIST_PARAMETER, 2, 2, resolve_converted, |c, a| {
+        datetime_parameter(c, a, DateRules::ANY)
+    }),
     function(DATETIME_NUMBER, 2, 2, resolve_converted, datetime_number),
     function(DATETIME_OPERAND, 2, 2, resolve_converted, datetime_operand),
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
@@ -96,8 +101,9 @@ fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 /// A prepared statement's parameter beside a date: it has the date's type, so that it is NULL, with 1292, if it is none.
-fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    match read_datetime(call, args)? {
+/// `rules`: whether days that its month has not are good enough to be compared.
+fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> Result<Value> {
+    match read_datetime(call, args, rules)? {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
             let text = first_shown(call, args);
@@ -112,7 +118,7 @@ fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 /// A text that varies, beside a date: a warning, and the zero date, if it is none.
 fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    match read_datetime(call, args)? {
+    match read_datetime(call, args, DateRules::ANY)? {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
             let text = first_shown(call, args);
@@ -151,8 +157,8 @@ fn first_shown(call: &Call<'_>, args: &[Datum<'_>]) -> String {
     args.first().map_or_else(String::new, |d| shown(call, d))
 }
 
-fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
-    read(call, args, |parsed| {
+fn read_datetime(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> Result<Option<u64>> {
+    read(call, args, rules, |parsed| {
         let kind = if parsed.has_time { "datetime" } else { "date" };
         let message = format!("Truncated incorrect {kind} value: '{}'", first_shown(call, args));
         call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)
@@ -160,7 +166,7 @@ fn read_datetime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
 }
 
 fn read_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
-    read(call, args, |_| no_date(call, args))
+    read(call, args, DateRules::ANY, |_| no_date(call, args))
 }
 
 /// Comparisons take any date that could be stored, whatever the mode says of new ones. `cut`: what to do about something
@@ -168,10 +174,11 @@ fn read_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
 fn read(
     call: &Call<'_>,
     args: &[Datum<'_>],
+    rules: DateRules,
     cut: impl Fn(&ParsedDateTime) -> Result<()>,
 ) -> Result<Option<u64>> {
     let text = args.first().map_or(&b""[..], |d| d.bytes());
-    let Some(parsed) = parse::datetime(text, DateRules::ANY) else {
+    let Some(parsed) = parse::datetime(text, rules) else {
         return Ok(None);
     };
     if parsed.truncated {
