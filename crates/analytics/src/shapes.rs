@@ -106,6 +106,7 @@ fn aggregated(keys: &[Expr], calls: &[(AggregateFunction, Expr, SqlType)]) -> Pl
             function: *function,
             args: vec![arg.clone()],
             distinct: false,
+            concat: None,
             ty: *ty,
             shown: *ty,
         })
