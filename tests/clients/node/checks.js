@@ -3,10 +3,16 @@
 
 const assert = require('node:assert/strict');
 const { setTimeout: sleep } = require('node:timers/promises');
+const seqQueue = require('seq-queue');
 const mysql = require('mysql2/promise');
 
+// mysql2 compresses packets in a queue that starts the next one after 3 seconds even if the last is not done, and then sends
+// them in the wrong order: on a busy machine, 16 MiB take longer.
+const { createQueue } = seqQueue;
+seqQueue.createQueue = () => createQueue(600000);
+
 const database = 'client_node';
-const where = { host: process.env.STEMDB_HOST, port: Number(process.env.STEMDB_PORT), connectTimeout: 10000 };
+const where = { host: process.env.STEMDB_HOST, port: Number(process.env.STEMDB_PORT), connectTimeout: 60000 };
 
 const connect = (options = {}) => mysql.createConnection({ ...where, user: 'root', database, ...options });
 

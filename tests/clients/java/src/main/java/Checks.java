@@ -71,7 +71,7 @@ public class Checks {
         properties.setProperty("user", user);
         properties.setProperty("password", password);
         // No answer must not hang the tests.
-        String common = "connectTimeout=10000&socketTimeout=60000&connectionTimeZone=UTC";
+        String common = "connectTimeout=60000&socketTimeout=60000&connectionTimeZone=UTC";
         return DriverManager.getConnection(
                 "jdbc:mysql://" + ADDRESS + "/" + database + "?" + common + "&" + options, properties);
     }
