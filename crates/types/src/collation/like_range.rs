@@ -19,16 +19,21 @@ impl Collation {
             | Self::Utf8mb4Bin
             | Self::Binary
             | Self::Utf8mb40900Bin
-            | Self::Utf8mb4Unicode520Ci => '\u{10ffff}',
             // What is above U+FFFF weighs most.
-            Self::Utf8mb4UnicodeCi => '\u{10ffff}',
+            | Self::Utf8mb4UnicodeCi
+            | Self::Utf8mb4Unicode520Ci => '\u{10ffff}',
             Self::Utf8mb4GeneralCi => '\u{ffff}',
             Self::Latin1SwedishCi => 'ÿ',
             Self::AsciiBin | Self::AsciiGeneralCi => '\u{7f}',
         };
+        let least = match self {
+            // The characters before it do not count at all.
+            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => '\t',
+            _ => '\0',
+        };
         let mut low = prefix.to_owned();
         if self.pads_space() {
-            low.extend(std::iter::repeat_n('\0', room));
+            low.extend(std::iter::repeat_n(least, room));
         }
         let mut high = prefix.to_owned();
         high.extend(std::iter::repeat_n(greatest, room));
