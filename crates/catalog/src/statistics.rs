@@ -1,7 +1,8 @@
 //! About how many rows a table has: for the planner, and for information_schema.
 //!
 //! Small tables are counted. Of others the store says about how many bytes they take, and a sample of rows at both ends
-//! says how many bytes a row takes. An estimate is kept for some time: it costs a short scan to make.
+//! says how many bytes a row takes. An estimate is kept for some time, since it costs scans to make: on a cluster, of up to
+//! 8 MiB. Of those who need a first one at the same time, one makes it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,24 +10,58 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kv::{Interrupt, KeyRange, Reader};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::Catalog;
 
 /// Rows looked at from each end.
 const SAMPLE_ROWS: usize = 128;
-/// How long an estimate is good.
+/// How long an estimate is good: so many times as long as it took to make, within limits.
+const FRESH_TIMES: u32 = 100;
 const FRESH: Duration = Duration::from_secs(3);
+const FRESH_MAX: Duration = Duration::from_secs(60);
+/// So often who waits for another's estimate looks whether he is interrupted.
+const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy)]
 struct Estimate {
     rows: u64,
-    made: Instant,
+    good_until: Instant,
+}
+
+/// What is known of one table.
+#[derive(Default)]
+struct Known {
+    estimate: Mutex<Option<Estimate>>,
+    /// Held by whoever makes one.
+    making: Mutex<()>,
+}
+
+impl Known {
+    fn rows(&self) -> u64 {
+        self.estimate.lock().map_or(0, |estimate| estimate.rows)
+    }
+
+    fn is_fresh(&self) -> bool {
+        let estimate = *self.estimate.lock();
+        estimate.is_some_and(|estimate| Instant::now() < estimate.good_until)
+    }
+
+    /// Leave to make an estimate. `None` where somebody else does: meanwhile the old one is used, and the end of a first one
+    /// is waited for.
+    fn begin(&self, interrupt: &Interrupt) -> Option<MutexGuard<'_, ()>> {
+        let making = self.making.try_lock();
+        if making.is_none() && self.estimate.lock().is_none() {
+            while self.making.try_lock_for(LOOK).is_none() && interrupt.check().is_ok() {}
+        }
+        // Whoever had it before may have made one just now.
+        making.filter(|_| !self.is_fresh())
+    }
 }
 
 #[derive(Default)]
 pub(crate) struct Statistics {
-    tables: RwLock<HashMap<i64, Estimate>>,
+    tables: RwLock<HashMap<i64, Arc<Known>>>,
 }
 
 impl Statistics {
@@ -34,9 +69,28 @@ impl Statistics {
         self.tables.write().remove(&table);
     }
 
-    fn put(&self, table: i64, rows: u64) {
-        let made = Instant::now();
-        self.tables.write().insert(table, Estimate { rows, made });
+    fn known(&self, table: i64) -> Arc<Known> {
+        if let Some(known) = self.tables.read().get(&table) {
+            return Arc::clone(known);
+        }
+        Arc::clone(self.tables.write().entry(table).or_default())
+    }
+
+    /// A table's estimate; `make` makes a new one where it is due and nobody else does.
+    fn rows(&self, table: i64, interrupt: &Interrupt, make: impl FnOnce() -> kv::Result<u64>) -> u64 {
+        let known = self.known(table);
+        if !known.is_fresh()
+            && let Some(_making) = known.begin(interrupt)
+        {
+            let start = Instant::now();
+            // A store that cannot answer now fails the statement soon enough; planning goes on with what was known.
+            if let Ok(rows) = make() {
+                let good_for = (start.elapsed() * FRESH_TIMES).clamp(FRESH, FRESH_MAX);
+                let good_until = Instant::now() + good_for;
+                *known.estimate.lock() = Some(Estimate { rows, good_until });
+            }
+        }
+        known.rows()
     }
 }
 
@@ -44,23 +98,8 @@ impl Catalog {
     /// About how many rows a table has, within a factor of a few. Exact for fewer than 128, as of some seconds ago.
     /// `interrupt` ends the wait for a store that does not answer, and what was known has to do.
     pub fn row_estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> u64 {
-        let known = self.statistics.tables.read().get(&table).copied();
-        if let Some(estimate) = known
-            && estimate.made.elapsed() < FRESH
-        {
-            return estimate.rows;
-        }
-        let old = known.map_or(0, |e| e.rows);
-        if known.is_some() {
-            // While this makes a new one, others use the old one.
-            self.statistics.put(table, old);
-        }
-        // A store that cannot answer now fails the statement soon enough; planning goes on with what was known.
-        let Ok(rows) = self.estimate(table, interrupt) else {
-            return old;
-        };
-        self.statistics.put(table, rows);
-        rows
+        self.statistics
+            .rows(table, interrupt, || self.estimate(table, interrupt))
     }
 
     fn estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> kv::Result<u64> {
@@ -101,10 +140,66 @@ impl Catalog {
 
 #[cfg(test)]
 mod tests {
-    use kv::Interrupt;
     use types::Value;
 
+    use super::*;
     use crate::test_support::*;
+
+    /// On a cluster each costs scans, and a node that has just started is asked by all its clients at the same time.
+    #[test]
+    fn one_of_many_makes_an_estimate() {
+        let statistics = Statistics::default();
+        let (patient, killed) = (Interrupt::new(), Interrupt::new());
+        killed.raise();
+        let nobody = || -> kv::Result<u64> { panic!("a second estimate at the same time") };
+        std::thread::scope(|scope| {
+            let mut waiting = None;
+            let rows = statistics.rows(7, &patient, || {
+                waiting = Some(scope.spawn(|| statistics.rows(7, &patient, nobody)));
+                // As if there were none yet.
+                let other = scope.spawn(|| statistics.rows(7, &killed, nobody));
+                assert_eq!(other.join().unwrap(), 0);
+                Ok(1_000)
+            });
+            assert_eq!(rows, 1_000);
+            assert_eq!(waiting.unwrap().join().unwrap(), 1_000);
+        });
+        assert_eq!(statistics.rows(7, &patient, nobody), 1_000, "it is fresh");
+        assert_eq!(
+            statistics.rows(8, &patient, || Ok(5)),
+            5,
+            "each table has its own"
+        );
+        statistics.forget(7);
+        assert_eq!(statistics.rows(7, &patient, || Ok(2_000)), 2_000);
+    }
+
+    #[test]
+    fn meanwhile_the_old_one_is_used_and_a_failure_leaves_it() {
+        let statistics = Statistics::default();
+        let interrupt = Interrupt::new();
+        let old = || {
+            *statistics.known(7).estimate.lock() = Some(Estimate {
+                rows: 10,
+                good_until: Instant::now(),
+            });
+        };
+        old();
+        let rows = statistics.rows(7, &interrupt, || {
+            let nobody = || -> kv::Result<u64> { panic!("a second estimate at the same time") };
+            assert_eq!(statistics.rows(7, &interrupt, nobody), 10);
+            Ok(20)
+        });
+        assert_eq!(rows, 20);
+        old();
+        let failed = || Err(kv::Error::Interrupted);
+        assert_eq!(statistics.rows(7, &interrupt, failed), 10);
+        assert_eq!(
+            statistics.rows(7, &interrupt, || Ok(30)),
+            30,
+            "the next one tries again"
+        );
+    }
 
     #[test]
     fn small_tables_are_counted_and_large_ones_estimated() {
