@@ -9,6 +9,7 @@ use crate::fan_out::{Batch, Group};
 use crate::pd::client::RegionInfo;
 use crate::proto::kvrpcpb::{Context, SplitRegionRequest, SplitRegionResponse};
 use crate::region::Region;
+use bytes::Bytes;
 use kv::{Error, Interrupt, KeyRange, Result, SplitReport};
 use std::time::{Duration, Instant};
 
@@ -134,13 +135,8 @@ impl Cluster {
         let mut moving = regions.to_vec();
         loop {
             interrupt.map_or(Ok(()), Interrupt::check)?;
-            let mut still = Vec::with_capacity(moving.len());
-            for region in moving {
-                if self.is_scattering(region, interrupt)? {
-                    still.push(region);
-                }
-            }
-            moving = still;
+            let mut still = self.are_scattering(&moving, interrupt)?.into_iter();
+            moving.retain(|_| still.next().unwrap_or(false));
             if moving.is_empty() || Instant::now() + SCATTER_POLL >= end {
                 return Ok(moving.len());
             }
@@ -148,9 +144,12 @@ impl Cluster {
         }
     }
 
-    fn is_scattering(&self, region: u64, interrupt: Option<&Interrupt>) -> Result<bool> {
+    /// Of each region.
+    fn are_scattering(&self, regions: &[u64], interrupt: Option<&Interrupt>) -> Result<Vec<bool>> {
         let until = self.backoff(interrupt).until();
-        Ok(self.pd.running_operator(region, until)?.as_deref() == Some(SCATTER))
+        let operators = self.pd.running_operators(regions, until)?;
+        let is_scatter = |operator: Option<Bytes>| operator.as_deref() == Some(SCATTER);
+        Ok(operators.into_iter().map(is_scatter).collect())
     }
 
     /// See [`kv::Store::regions`].
@@ -160,24 +159,26 @@ impl Cluster {
         interrupt: Option<&Interrupt>,
     ) -> Result<Vec<kv::Region>> {
         let found = self.regions_of(&self.keyspace.range(range), interrupt)?;
-        found
-            .into_iter()
-            .map(|info| self.describe(info, interrupt))
-            .collect()
+        let ids: Vec<u64> = found.iter().map(|info| info.region.id).collect();
+        let moving = self.are_scattering(&ids, interrupt)?;
+        let described = found.into_iter().zip(moving);
+        Ok(described
+            .map(|(info, is_moving)| self.describe(&info, is_moving))
+            .collect())
     }
 
-    fn describe(&self, info: RegionInfo, interrupt: Option<&Interrupt>) -> Result<kv::Region> {
+    fn describe(&self, info: &RegionInfo, is_moving: bool) -> kv::Region {
         let bound = |key: &[u8]| self.keyspace.strip(key).unwrap_or_default().to_vec();
         let leader = info.leader.unwrap_or_default();
-        Ok(kv::Region {
+        kv::Region {
             id: info.region.id,
             start: bound(&info.region.start_key),
             end: bound(&info.region.end_key),
             leader: leader.id,
             leader_store: leader.store_id,
             replicas: info.region.peers.iter().map(|peer| peer.id).collect(),
-            is_moving: self.is_scattering(info.region.id, interrupt)?,
+            is_moving,
             approximate_bytes: None,
-        })
+        }
     }
 }

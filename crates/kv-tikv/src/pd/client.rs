@@ -13,9 +13,12 @@ use prost::Message;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(100);
+/// Asked at the same time.
+const QUESTIONS_MAX: usize = 256;
 
 /// How a refusal begins that asking again does not change.
 const GC_REFUSAL: &str = "[PD:gc:";
@@ -135,14 +138,20 @@ impl PdClient {
         self.ask(question, deadline.into()).map(drop)
     }
 
-    /// What PD is doing with a region, by its own name for it; `None` if nothing.
-    pub fn running_operator(&self, region: u64, until: Until) -> Result<Option<Bytes>> {
-        let question = GetOperatorRequest {
-            region_id: region,
+    /// What PD is doing with each region, by its own name for it; `None` if nothing. It tells of one at a time only.
+    pub fn running_operators(&self, regions: &[u64], until: Until) -> Result<Vec<Option<Bytes>>> {
+        let question = |region: &u64| GetOperatorRequest {
+            region_id: *region,
             ..Default::default()
         };
-        let answer = self.ask(question, until)?;
-        Ok((answer.status == OPERATOR_RUNNING).then_some(answer.desc))
+        let mut operators = Vec::with_capacity(regions.len());
+        for regions in regions.chunks(QUESTIONS_MAX) {
+            let answers = self.ask_all(regions.iter().map(question).collect(), until)?;
+            operators.extend(answers.into_iter().map(|answer: GetOperatorResponse| {
+                (answer.status == OPERATOR_RUNNING).then_some(answer.desc)
+            }));
+        }
+        Ok(operators)
     }
 
     /// `None`: no such store, or gone for good.
@@ -227,6 +236,12 @@ impl PdClient {
     }
 
     fn ask<Q: Question>(&self, question: Q, until: Until) -> Result<Q::Answer> {
+        let answer = self.ask_all(vec![question], until)?.pop();
+        answer.ok_or_else(|| Error::Internal("a question without an answer".into()))
+    }
+
+    /// All of them at once; the answers in their order.
+    fn ask_all<Q: Question>(&self, questions: Vec<Q>, until: Until) -> Result<Vec<Q::Answer>> {
         let failed = |text: &dyn std::fmt::Display| Error::ClusterTimeout {
             part: Part::Oracle,
             reason: format!("{}: {text}", Q::PATH),
@@ -236,23 +251,22 @@ impl PdClient {
                 deadline: until.deadline.min(Instant::now() + REQUEST_TIMEOUT),
                 ..until
             };
-            let (members, mut question) = (Arc::clone(&self.members), question.clone());
-            let asked = self.io.run(once, "PD", async move {
-                let leader = members.leader().await?;
-                question.set_header(members.header());
-                unary(leader, Q::PATH, question).await.map_err(Error::Unavailable)
-            });
+            let asked = self.ask_once(questions.clone(), once);
             let error = match asked {
-                Ok(mut answer) => match Q::header(&mut answer).and_then(|header| header.error) {
-                    Some(error) if error.r#type == ENTRY_NOT_FOUND => {
-                        return Err(Error::Unavailable(format!("PD {}: {}", Q::PATH, error.message)));
+                // REGION_NOT_FOUND: the answer says so by being empty.
+                Ok(mut answers) => {
+                    let refusal = answers.iter_mut().find_map(|answer| {
+                        let error = Q::header(answer)?.error?;
+                        (error.r#type != 0 && error.r#type != REGION_NOT_FOUND).then_some(error)
+                    });
+                    match refusal {
+                        Some(error) if error.r#type == ENTRY_NOT_FOUND => {
+                            return Err(Error::Unavailable(format!("PD {}: {}", Q::PATH, error.message)));
+                        }
+                        Some(error) => failed(&error.message),
+                        None => return Ok(answers),
                     }
-                    // REGION_NOT_FOUND: the answer says so by being empty.
-                    Some(error) if error.r#type != 0 && error.r#type != REGION_NOT_FOUND => {
-                        failed(&error.message)
-                    }
-                    _ => return Ok(answer),
-                },
+                }
                 Err(Error::Unavailable(reason)) if reason.contains(GC_REFUSAL) => {
                     return Err(Error::Unavailable(format!("PD {}: {reason}", Q::PATH)));
                 }
@@ -266,7 +280,28 @@ impl PdClient {
             thread::sleep(PAUSE);
         }
     }
+
+    fn ask_once<Q: Question>(&self, questions: Vec<Q>, until: Until) -> Result<Vec<Q::Answer>> {
+        let members = Arc::clone(&self.members);
+        self.io.run(until, "PD", async move {
+            let leader = members.leader().await?;
+            let ask = |mut question: Q| -> Asked<Q::Answer> {
+                question.set_header(members.header());
+                tokio::spawn(unary(leader.clone(), Q::PATH, question))
+            };
+            let asked: Vec<Asked<Q::Answer>> = questions.into_iter().map(ask).collect();
+            let mut answers = Vec::with_capacity(asked.len());
+            for answer in asked {
+                let answer = answer.await.unwrap_or_else(|error| Err(error.to_string()));
+                answers.push(answer.map_err(Error::Unavailable)?);
+            }
+            Ok(answers)
+        })
+    }
 }
+
+/// One question on its way, answered wherever it is waited for.
+type Asked<A> = JoinHandle<Result<A, String>>;
 
 fn region_info(mut region: metapb::Region, leader: Option<metapb::Peer>) -> Result<RegionInfo> {
     keys::decode_bounds(&mut region)?;
