@@ -75,9 +75,6 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         .status
         .or(configuration.status.clone())
         .unwrap_or_else(|| DEFAULT_STATUS.to_owned());
-    let catalog = open_catalog(&store, &listen, &status, &configuration)
-        .map_err(|e| format!("{place}: {}", e.message))?;
-    catalog.start_background().map_err(|e| e.message)?;
     let socket = arguments.socket.or(configuration.socket.clone());
     let variables = global_variables(
         &configuration,
@@ -89,11 +86,9 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         .as_ref()
         .map_or_else(std::env::temp_dir, |dir| dir.join("spill"));
     std::fs::create_dir_all(&spill).map_err(|e| format!("{}: {e}", spill.display()))?;
-    let shared = Shared::new(store.clone(), catalog.clone(), variables, spill);
-
     let config = ServerConfig {
         listen: addresses(&listen)?,
-        socket: socket.clone(),
+        socket,
         status: if status == "off" {
             None
         } else {
@@ -104,6 +99,37 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         proxy_protocol_networks: networks(&configuration)?,
         ..ServerConfig::default()
     };
+    // Last: from here on other servers on the store reckon with this one.
+    let catalog = open_catalog(&store, &listen, &status, &configuration)
+        .map_err(|e| format!("{place}: {}", e.message))?;
+    let shared = Shared::new(store.clone(), catalog.clone(), variables, spill);
+    let server = match start(config, &shared, &configuration) {
+        Ok(server) => server,
+        Err(reason) => {
+            return Err(match catalog.close() {
+                Ok(()) => reason,
+                Err(error) => format!(
+                    "{reason}; others wait for it until its lease ends: {}",
+                    error.message
+                ),
+            });
+        }
+    };
+    announce(&server, &place, started);
+
+    signals.forever().next();
+    stop(&server, &configuration.shutdown, &mut signals);
+    catalog.close().map_err(|e| e.message)?;
+    store.flush().map_err(|e| e.to_string())
+}
+
+/// Opens the doors.
+fn start(
+    config: ServerConfig,
+    shared: &Arc<Shared>,
+    configuration: &Configuration,
+) -> Result<ServerHandle, String> {
+    shared.catalog.start_background().map_err(|e| e.message)?;
     let sessions = Arc::new(Adapter {
         shared: shared.clone(),
         require_tls: configuration.tls.required,
@@ -115,13 +141,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         })],
         ..Figures::default()
     };
-    let server = Server::start(config, sessions, figures).map_err(|e| e.to_string())?;
-    announce(&server, &place, started);
-
-    signals.forever().next();
-    stop(&server, &configuration.shutdown, &mut signals);
-    catalog.close().map_err(|e| e.message)?;
-    store.flush().map_err(|e| e.to_string())
+    Server::start(config, sessions, figures).map_err(|e| e.to_string())
 }
 
 /// The catalog: as one of several servers, where others may use the store.

@@ -112,6 +112,17 @@ impl Catalog {
         bootstrap(&store)?;
         let started_us = now_us();
         let node = register::enrol(&store, &options, started_us, None)?;
+        let id = node.id;
+        Self::begin_as(node, store.clone(), options, started_us).inspect_err(|_| {
+            // It has done nothing that others would have to wait for.
+            if let Err(error) = register::remove(&store, id) {
+                tracing::warn!(%error, "others wait for the end of the lease");
+            }
+        })
+    }
+
+    /// The rest of [`Catalog::join`], for a node that is in the store.
+    fn begin_as(node: Node, store: Store, options: NodeOptions, started_us: i64) -> Result<Arc<Self>> {
         let loaded = Loaded::read(&store.snapshot_now()?)?;
         let membership = Membership {
             options,

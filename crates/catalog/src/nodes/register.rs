@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kv::{Durability, Store, TxnOptions};
+use kv::{Durability, Store};
 use types::{Error, Result, errno};
 
 use super::lease::{NUMBER_MAX, Node, ticks};
@@ -20,7 +20,7 @@ pub(super) fn enrol(
     before: Option<&Node>,
 ) -> Result<Node> {
     let asked = Instant::now();
-    let mut txn = store.begin(TxnOptions::default())?;
+    let mut txn = Meta::begin(store)?;
     let mut meta = Meta::new(&mut txn);
     let version = meta.lock_schema_version()?;
     let seen = store.snapshot_now()?;
@@ -122,7 +122,7 @@ impl Catalog {
         let node = membership.node();
         let lease = membership.options.lease;
         let asked = Instant::now();
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
         let Some(mut record) = meta.lock_node(node.id)? else {
             return Ok(false);
@@ -152,11 +152,16 @@ impl Catalog {
         if Arc::strong_count(&node) > 2 {
             return Ok(());
         }
-        let mut txn = self.store().begin(TxnOptions::default())?;
-        Meta::new(&mut txn).delete_node(node.id)?;
-        txn.commit(Durability::Sync)?;
-        Ok(())
+        remove(self.store(), node.id)
     }
+}
+
+/// Takes a node's record away: nobody waits for it any more.
+pub(super) fn remove(store: &Store, id: i64) -> Result<()> {
+    let mut txn = Meta::begin(store)?;
+    Meta::new(&mut txn).delete_node(id)?;
+    txn.commit(Durability::Sync)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Two servers on one cluster: what one does for all, what it asks the other, and what it does in its place.
 
 use std::collections::HashSet;
+use std::fs;
+use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,6 +40,10 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     report.check(
         "nodes: an index that a killed node was adding is finished",
         takeover(cluster, &two),
+    );
+    report.check(
+        "nodes: a server that cannot start is not waited for",
+        false_start(cluster, &one),
     );
     Ok(())
 }
@@ -247,6 +253,23 @@ fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
         .map_err(text)?;
     same("rows by the index", &found, &Some(14))?;
     run(&mut holder, "ADMIN CHECK TABLE jobs.t")
+}
+
+/// It has joined the others by the time that it finds its port taken, for an hour.
+fn false_start(cluster: &Cluster, one: &Server) -> Result<(), String> {
+    let mut server = Server::prepare(cluster.program(), &[])?;
+    let file = server.path("long.toml");
+    fs::write(&file, "[cluster]\nlease_seconds = 3600\n").map_err(text)?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    let _taken = TcpListener::bind(("127.0.0.1", server.address.port)).map_err(text)?;
+    let ended = server.command()?.status().map_err(text)?;
+    if ended.success() {
+        return Err("it has served on a port that was taken".to_owned());
+    }
+    let mut conn = connect(one)?;
+    run(&mut conn, "SET lock_wait_timeout = 60")?;
+    new_database(&mut conn, "false_start")?;
+    run(&mut conn, "CREATE TABLE false_start.t (id INT PRIMARY KEY)")
 }
 
 fn ids(one: &Server, two: &Server) -> Result<(), String> {

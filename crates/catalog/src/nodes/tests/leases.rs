@@ -31,6 +31,20 @@ fn nodes_come_and_go() {
     assert_eq!(numbers(&two), [2]);
 }
 
+#[test]
+fn who_cannot_join_is_not_waited_for() {
+    let cluster = Cluster::new();
+    let one = cluster.still_node();
+    create_database(&one, "d").unwrap();
+    let database = one.schema().database("d").unwrap().id;
+    let mut txn = cluster.store.begin(TxnOptions::default()).unwrap();
+    txn.put(keys::table(database, 1), b"damaged".to_vec()).unwrap();
+    txn.commit(kv::Durability::Sync).unwrap();
+    assert!(Catalog::join(cluster.store.clone(), NodeOptions::default()).is_err());
+    let nodes = read_nodes(&cluster.store.latest()).unwrap();
+    assert_eq!(nodes.len(), 1, "{nodes:?}");
+}
+
 /// However late its commit comes: the definitions that it was made for may be others.
 #[test]
 fn a_node_that_does_not_renew_cannot_commit() {
