@@ -64,6 +64,34 @@ impl State {
         Ok(())
     }
 
+    /// Has PD told (`tell`) what is read. Of what it answers, all that is below may have been collected.
+    fn hold(
+        &self,
+        oldest: impl Fn() -> Timestamp,
+        tell: impl Fn(Timestamp) -> Result<Timestamp>,
+    ) -> Result<Timestamp> {
+        let _one_at_a_time = self.telling.lock();
+        loop {
+            let told = self.choose(&oldest);
+            let answer = tell(told)?;
+            if answer <= told {
+                return Ok(answer);
+            }
+            // It was, before this node came or while it was cut off: whoever reads it here is refused.
+            self.told.fetch_max(answer, Ordering::SeqCst);
+        }
+    }
+
+    /// What to tell PD of: the oldest moment that is read. Whoever pins an older one from here on is refused.
+    fn choose(&self, oldest: impl Fn() -> Timestamp) -> Timestamp {
+        // What was told before may have been collected: there is no way back.
+        let before = self.told.fetch_max(oldest(), Ordering::SeqCst);
+        // Somebody may have pinned between the look and the word; now everybody who has is seen.
+        let told = oldest().max(before);
+        self.told.store(told, Ordering::SeqCst);
+        told
+    }
+
     /// Fails while PD does not know what this node still reads.
     pub fn check_hold(&self) -> Result<()> {
         match *self.held_until.lock() {
@@ -87,44 +115,28 @@ fn wanted(shared: &Shared, now: Timestamp) -> Timestamp {
     }
 }
 
-/// The oldest moment this node reads, within the limit. Whoever pins an older one from here on is refused.
-fn oldest_read(shared: &Shared, now: Timestamp) -> Timestamp {
-    let hold_max_ms = milliseconds(shared.cluster.options.gc_hold_max);
-    let longest = timestamp_from_ms(timestamp_to_ms(now).saturating_sub(hold_max_ms));
+/// Tells PD what this node still reads, within the limit. The answer is what nobody reads below.
+fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
+    let options = &shared.cluster.options;
+    let longest = timestamp_from_ms(timestamp_to_ms(now).saturating_sub(milliseconds(options.gc_hold_max)));
     let wanted = wanted(shared, now);
     let oldest = || {
         let (_, oldest_pin) = shared.pins.live();
         oldest_pin.map_or(now, |pin| pin.max(longest)).min(wanted)
     };
-    // What was told before may have been collected: there is no way back.
-    let before = shared.gc.told.fetch_max(oldest(), Ordering::SeqCst);
-    // Somebody may have pinned between the look and the word; now everybody who has is seen.
-    let told = oldest().max(before);
-    shared.gc.told.store(told, Ordering::SeqCst);
-    told
-}
-
-/// Tells PD what this node still reads. The answer is what nobody reads below.
-fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
-    let _one_at_a_time = shared.gc.telling.lock();
-    let ttl_s = i64::try_from(shared.gc.hold_ttl.as_secs().max(1)).unwrap_or(i64::MAX);
-    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
-    loop {
+    let State {
+        service, hold_ttl, ..
+    } = &shared.gc;
+    let ttl_s = i64::try_from(hold_ttl.as_secs().max(1)).unwrap_or(i64::MAX);
+    let deadline = Instant::now() + options.operation_timeout;
+    shared.gc.hold(oldest, |oldest| {
         let told_at = Instant::now();
-        let oldest = oldest_read(shared, now);
-        let answer = shared
-            .cluster
-            .pd
-            .hold_gc(&shared.gc.service, ttl_s, oldest, deadline)?;
-        if answer <= oldest {
-            if shared.cluster.options.background {
-                *shared.gc.held_until.lock() = Some(told_at + shared.gc.hold_ttl);
-            }
-            return Ok(answer);
+        let answer = shared.cluster.pd.hold_gc(service, ttl_s, oldest, deadline)?;
+        if answer <= oldest && options.background {
+            *shared.gc.held_until.lock() = Some(told_at + *hold_ttl);
         }
-        // It may have been collected, before this node came or while it was cut off: whoever reads it here is refused.
-        shared.gc.told.fetch_max(answer, Ordering::SeqCst);
-    }
+        Ok(answer)
+    })
 }
 
 /// Tells PD that this node reads nothing any more.
@@ -237,4 +249,48 @@ fn report_and_collect(shared: &Shared, interval: Duration) -> Result<()> {
         collect(shared)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::sync::mpsc::channel;
+
+    /// What one report is about to tell, and takes back, is not what was told before to the other.
+    #[test]
+    fn reports_come_one_after_the_other() {
+        let gc = State::new(&TikvOptions::new(vec!["pd:2379".into()]));
+        let (pinned, now) = (50, 100);
+        thread::scope(|scope| {
+            let (other, told_by_other) = channel();
+            let looks = Cell::new(0);
+            let oldest = || {
+                looks.set(looks.get() + 1);
+                if looks.get() == 1 {
+                    return now;
+                }
+                // Somebody has pinned since; and a second report begins.
+                let other = other.clone();
+                let gc = &gc;
+                scope.spawn(move || {
+                    let told = |oldest: Timestamp| {
+                        other.send(oldest).unwrap();
+                        Ok(0)
+                    };
+                    gc.hold(|| pinned, told).unwrap();
+                });
+                let too_soon = told_by_other.recv_timeout(Duration::from_millis(200));
+                assert!(too_soon.is_err(), "{too_soon:?}");
+                pinned
+            };
+            let told = |oldest: Timestamp| {
+                assert_eq!(oldest, pinned);
+                Ok(0)
+            };
+            gc.hold(oldest, told).unwrap();
+            assert_eq!(told_by_other.recv(), Ok(pinned));
+        });
+        assert_eq!(gc.check_told(pinned), Ok(()));
+    }
 }
