@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kv::{Durability, TxnOptions};
+use kv::Durability;
 use parking_lot::{Mutex, RwLock};
 use types::{Error, Result, SqlType, TypeKind};
 
@@ -206,7 +206,7 @@ impl Catalog {
             Some(taken) if now - taken < QUICK => (lease.step * 2).min(STEP_MAX),
             _ => STEP_MIN,
         };
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
         let stored = meta.lock_counter(&counter.key)?.unwrap_or(start).max(1);
         // Nobody else has leased since: what is left of this lease and the new one are one range.
@@ -227,7 +227,7 @@ impl Catalog {
     /// Stores how far ids have really been given, for a clean shutdown.
     pub(crate) fn return_leased_ids(&self) -> Result<()> {
         let counters: Vec<_> = self.counters.counters.write().drain().map(|(_, c)| c).collect();
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
         for counter in counters {
             let mut lease = counter.lease.lock();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use kv::{Durability, Reader, Store, TxnOptions};
+use kv::{Durability, Reader, Store};
 use parking_lot::{Mutex, MutexGuard};
 use types::{Error, Result};
 
@@ -155,7 +155,7 @@ impl Catalog {
 
 /// Makes what an empty store needs.
 pub(crate) fn bootstrap(store: &Store) -> Result<()> {
-    let mut txn = store.begin(TxnOptions::default())?;
+    let mut txn = Meta::begin(store)?;
     let mut meta = Meta::new(&mut txn);
     if meta.lock_schema_version()? > 0 {
         return Ok(());

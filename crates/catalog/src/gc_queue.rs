@@ -4,7 +4,7 @@
 //! waits until all snapshots of before have ended, and no longer: one of the past that is opened later (`AS OF`) finds
 //! tables by their definitions of now, which name nothing that has been dropped.
 
-use kv::{Durability, KeyRange, Timestamp, TxnOptions};
+use kv::{Durability, KeyRange, Timestamp};
 use serde::{Deserialize, Serialize};
 use types::Result;
 
@@ -53,7 +53,7 @@ impl Catalog {
             self.store()
                 .destroy_range(&KeyRange::new(start.clone(), end.clone()))?;
         }
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         Meta::new(&mut txn).delete_garbage(garbage.id)?;
         txn.commit(Durability::Os)?;
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! What the variables are, and what their values mean, is `session`'s business.
 
-use kv::{Durability, TxnOptions};
+use kv::Durability;
 use types::Result;
 
 use crate::Catalog;
@@ -19,7 +19,7 @@ impl Catalog {
     /// # Errors
     /// Those of the store: then the values may be stored or not.
     pub fn store_global_variables(&self, values: &[GlobalValue]) -> Result<()> {
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
         for (name, value) in values {
             meta.put_global(&GlobalRecord {

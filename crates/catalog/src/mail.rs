@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kv::{Durability, Interrupt, Reader, TxnOptions};
+use kv::{Durability, Interrupt, Reader};
 use parking_lot::{Condvar, Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
@@ -118,7 +118,7 @@ impl Catalog {
         let (Some(own), false) = (self.node(), nodes.is_empty()) else {
             return Ok(Vec::new());
         };
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let number = txn.start_ts();
         let letter = |to: i64| Letter {
             to,
@@ -174,7 +174,7 @@ impl Catalog {
     /// Throws away questions that nobody has answered in time.
     fn take_back(&self, letters: impl Iterator<Item = Letter>) {
         let taken = || -> Result<()> {
-            let mut txn = self.store().begin(TxnOptions::default())?;
+            let mut txn = Meta::begin(self.store())?;
             for letter in letters {
                 txn.delete(letter.key())?;
             }
@@ -206,7 +206,7 @@ impl Catalog {
             .iter()
             .filter_map(|(_, letter)| self.take(own, letter.as_ref()?))
             .collect();
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         for (key, _) in found {
             txn.delete(key)?;
         }

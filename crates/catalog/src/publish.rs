@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kv::{Durability, KeyRange, Timestamp, TxnOptions};
+use kv::{Durability, KeyRange, Timestamp};
 use types::{Error, Result, errno};
 
 use crate::Catalog;
@@ -81,7 +81,7 @@ impl Catalog {
         let _one_at_a_time = self.membership.is_none().then(|| self.lock_publishing());
         let deadline = Deadline::new(limit);
         loop {
-            let mut txn = self.store().begin(TxnOptions::default())?;
+            let mut txn = Meta::begin(self.store())?;
             let mut meta = Meta::new(&mut txn);
             let stored = meta.lock_schema_version()?;
             if needs == Needs::AllNodes && !self.have_all_nodes(stored, &mut meta)? {

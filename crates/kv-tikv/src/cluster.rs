@@ -75,6 +75,19 @@ pub enum Outcome<A> {
     Failed(CallError),
 }
 
+impl<A: Answer> Outcome<A> {
+    fn of(mut answer: A) -> Self {
+        match answer.take_region_error() {
+            None => Self::Answered(answer),
+            Some(mut error) => match error.undetermined_result.take() {
+                // The store does not know itself.
+                Some(undetermined) => Self::Failed(CallError::Lost(undetermined.message)),
+                None => Self::Refused(Box::new(error)),
+            },
+        }
+    }
+}
+
 impl<C: Command> Sent<C> {
     /// # Errors
     /// [`Error::Interrupted`]: the answer may still be waited for. [`Error::Unavailable`]: it cannot be read.
@@ -86,11 +99,7 @@ impl<C: Command> Sent<C> {
                 Err(error) => return Ok(Outcome::Failed(error)),
             },
         };
-        let mut answer = decode::<C>(element)?;
-        Ok(match answer.take_region_error() {
-            Some(error) => Outcome::Refused(Box::new(error)),
-            None => Outcome::Answered(answer),
-        })
+        Ok(Outcome::of(decode::<C>(element)?))
     }
 }
 
@@ -237,12 +246,22 @@ impl Cluster {
         command: &C,
         backoff: &mut Backoff,
     ) -> Result<C::Answer> {
+        Ok(self.call_region(key, command, backoff)?.0)
+    }
+
+    /// [`Cluster::call`]; also the region that has answered.
+    pub fn call_region<C: Command + Clone>(
+        &self,
+        key: &[u8],
+        command: &C,
+        backoff: &mut Backoff,
+    ) -> Result<(C::Answer, Arc<Region>)> {
         loop {
             let region = self.region(key, backoff)?;
             let until = backoff.request(self.options.request_timeout);
             let mut sent = self.send(region, command.clone(), until)?;
             match sent.wait(backoff.interrupt)? {
-                Outcome::Answered(answer) => return Ok(answer),
+                Outcome::Answered(answer) => return Ok((answer, sent.region)),
                 Outcome::Refused(error) => self.refused(&sent.region, &error, backoff)?,
                 Outcome::Failed(error) => self.failed(&sent.region, &error, backoff)?,
             }
@@ -291,9 +310,6 @@ impl Cluster {
                 full.store_id, full.reason
             )));
         }
-        if let Some(undetermined) = &error.undetermined_result {
-            return Err(Error::Undetermined(undetermined.message.clone()));
-        }
         if error.store_not_match.is_some() {
             self.stores.forget(region.leader.store_id);
         }
@@ -319,5 +335,28 @@ impl Cluster {
             self.regions.forget(region);
         }
         backoff.pause(Part::Store, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::kvrpcpb::CommitResponse;
+
+    #[test]
+    fn what_a_store_does_not_know_may_have_run() {
+        let of = |region_error| {
+            Outcome::of(CommitResponse {
+                region_error,
+                ..Default::default()
+            })
+        };
+        assert!(matches!(of(None), Outcome::Answered(_)));
+        assert!(matches!(of(Some(errorpb::Error::default())), Outcome::Refused(_)));
+        let unknown = errorpb::Error {
+            undetermined_result: Some(errorpb::UndeterminedResult::default()),
+            ..Default::default()
+        };
+        assert!(matches!(of(Some(unknown)), Outcome::Failed(error) if error.may_have_run()));
     }
 }

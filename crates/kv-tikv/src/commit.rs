@@ -64,6 +64,8 @@ pub struct Commit<'a> {
     pub keeper: &'a Keeper,
     pub start_ts: Timestamp,
     pub primary: Vec<u8>,
+    /// How long its locks outlive a node that dies.
+    pub lock_ttl: Duration,
     /// In key order.
     pub writes: Vec<Write>,
     /// 0: no pessimistic locks are held.
@@ -130,7 +132,7 @@ impl Commit<'_> {
             mutations: writes.iter().map(mutation).collect(),
             primary_lock: self.primary.clone(),
             start_version: self.start_ts,
-            lock_ttl: lock_ttl_ms(self.start_ts, now, self.cluster.options.lock_ttl),
+            lock_ttl: lock_ttl_ms(self.start_ts, now, self.lock_ttl),
             pessimistic_actions: if is_pessimistic {
                 writes.iter().map(action).collect()
             } else {
@@ -273,7 +275,9 @@ impl Commit<'_> {
     }
 
     fn two_phases(self) -> Result<Ended> {
-        let _alive = self.keeper.keep(self.start_ts, self.primary.clone());
+        let _alive = self
+            .keeper
+            .keep(self.start_ts, self.primary.clone(), self.lock_ttl);
         let ended = RefCell::new(None);
         let mut backoff = self.cluster.backoff(Some(self.interrupt));
         let prewritten = self.cluster.fan_out(

@@ -301,11 +301,6 @@ impl Engine for TikvEngine {
         self.shared.cluster.destroy_range(range)
     }
 
-    fn end_abandoned(&self, key: &[u8], began_before: Timestamp) -> Result<()> {
-        let cluster = &self.shared.cluster;
-        cluster.end_lock(cluster.keyspace.key(key), began_before)
-    }
-
     fn safe_point(&self) -> Timestamp {
         self.shared.pins.safe_point()
     }

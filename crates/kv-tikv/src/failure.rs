@@ -27,10 +27,12 @@ pub fn of_key(error: &KeyError, start_ts: Timestamp) -> Error {
     if error.deadlock.is_some() {
         return Error::Deadlock;
     }
+    // What has no field of its own is named in Rust's words: TxnLockNotFound, PessimisticLockNotFound, PessimisticLockRolledBack.
+    let names = |what: &str| error.abort.contains(what) || error.retryable.contains(what);
     let is_lost = error.txn_not_found.is_some()
         || error.txn_lock_not_found.is_some()
-        || error.abort.contains("LockNotFound")
-        || error.retryable.contains("LockNotFound");
+        || names("LockNotFound")
+        || names("LockRolledBack");
     if is_lost {
         return locks_lost();
     }
@@ -70,10 +72,12 @@ mod tests {
             conflict.reason = SELF_ROLLED_BACK;
         }
         assert!(of_key(&error, 5).is_retryable());
-        let abort = KeyError {
-            abort: "Error(Txn(Error(Mvcc(Error(PessimisticLockNotFound { start_ts: 5 })))))".into(),
-            ..Default::default()
-        };
-        assert!(of_key(&abort, 5).is_retryable());
+        for name in ["PessimisticLockNotFound", "PessimisticLockRolledBack"] {
+            let abort = KeyError {
+                abort: format!("Error(Txn(Error(Mvcc(Error({name} {{ start_ts: 5 }})))))"),
+                ..Default::default()
+            };
+            assert!(of_key(&abort, 5).is_retryable(), "{name}");
+        }
     }
 }

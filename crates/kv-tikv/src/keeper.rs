@@ -12,9 +12,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+/// How often to look whose time has to be renewed.
+const TICK: Duration = Duration::from_millis(500);
+/// How long a round waits for the stores: others' time runs on.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 struct Kept {
     primary: Vec<u8>,
+    /// How long the locks live without a renewal.
+    ttl: Duration,
     since: Instant,
+    renewed: Instant,
+    lost: Arc<AtomicBool>,
+}
+
+/// One renewal.
+struct Due {
+    start_ts: Timestamp,
+    primary: Vec<u8>,
+    ttl: Duration,
     lost: Arc<AtomicBool>,
 }
 
@@ -72,11 +88,15 @@ impl Keeper {
         Self { shared, thread }
     }
 
-    pub fn keep(&self, start_ts: Timestamp, primary: Vec<u8>) -> Alive {
+    /// Its primary has been locked just now, or is about to be, to live for `ttl`.
+    pub fn keep(&self, start_ts: Timestamp, primary: Vec<u8>, ttl: Duration) -> Alive {
         let lost = Arc::new(AtomicBool::new(false));
+        let now = Instant::now();
         let kept = Kept {
             primary,
-            since: Instant::now(),
+            ttl,
+            since: now,
+            renewed: now,
             lost: Arc::clone(&lost),
         };
         self.shared.state.lock().kept.insert(start_ts, kept);
@@ -105,38 +125,50 @@ pub fn lock_ttl_ms(start_ts: Timestamp, now: Timestamp, ttl: Duration) -> u64 {
 }
 
 fn run(cluster: &Cluster, shared: &Shared) {
-    let interval = cluster.options.lock_ttl / 3;
+    let tick = TICK.min(cluster.options.lock_ttl / 6);
     loop {
-        let due: Vec<(Timestamp, Vec<u8>, Arc<AtomicBool>)> = {
+        let due: Vec<Due> = {
             let mut state = shared.state.lock();
             if !state.stop {
-                shared.changed.wait_for(&mut state, interval);
+                shared.changed.wait_for(&mut state, tick);
             }
             if state.stop {
                 return;
             }
-            // A transaction that has been forgotten open holds its locks to a limit.
-            state
-                .kept
-                .iter()
-                .filter(|(_, kept)| {
-                    kept.since.elapsed() >= interval / 2 && kept.since.elapsed() < cluster.options.gc_hold_max
+            let due = |(start_ts, kept): (&Timestamp, &mut Kept)| {
+                let is_due = kept.renewed.elapsed() >= kept.ttl / 3
+                    // A transaction that has been forgotten open holds its locks to a limit.
+                    && kept.since.elapsed() < cluster.options.gc_hold_max;
+                is_due.then(|| {
+                    kept.renewed = Instant::now();
+                    Due {
+                        start_ts: *start_ts,
+                        primary: kept.primary.clone(),
+                        ttl: kept.ttl,
+                        lost: Arc::clone(&kept.lost),
+                    }
                 })
-                .map(|(start_ts, kept)| (*start_ts, kept.primary.clone(), Arc::clone(&kept.lost)))
-                .collect()
+            };
+            state.kept.iter_mut().filter_map(due).collect()
         };
-        renew(cluster, due, interval);
+        renew(cluster, due);
     }
 }
 
-fn renew(cluster: &Cluster, due: Vec<(Timestamp, Vec<u8>, Arc<AtomicBool>)>, patience: Duration) {
-    let mut backoff = Backoff::new(patience, None);
+fn renew(cluster: &Cluster, due: Vec<Due>) {
+    let mut backoff = Backoff::new(PATIENCE, None);
     let now = cluster.oracle.estimate();
     let mut on_the_way = Vec::new();
-    for (start_ts, primary, lost) in due {
+    for Due {
+        start_ts,
+        primary,
+        ttl,
+        lost,
+    } in due
+    {
         let command = TxnHeartBeatRequest {
             start_version: start_ts,
-            advise_lock_ttl: lock_ttl_ms(start_ts, now, cluster.options.lock_ttl),
+            advise_lock_ttl: lock_ttl_ms(start_ts, now, ttl),
             primary_lock: primary.clone(),
             ..Default::default()
         };

@@ -50,6 +50,8 @@ pub struct Request<'a> {
 pub struct ClusterLocks {
     pub start_ts: Timestamp,
     pub primary: Vec<u8>,
+    /// How long they outlive a node that dies.
+    pub ttl: Duration,
     /// The newest state that locks were taken at.
     pub for_update_ts: Timestamp,
     /// Its heartbeat, once the primary is locked.
@@ -93,10 +95,11 @@ impl Drop for WaitGuard {
 }
 
 impl ClusterLocks {
-    pub fn new(start_ts: Timestamp) -> Self {
+    pub fn new(start_ts: Timestamp, ttl: Duration) -> Self {
         Self {
             start_ts,
             primary: Vec::new(),
+            ttl,
             for_update_ts: start_ts,
             alive: None,
             keys: Vec::new(),
@@ -221,7 +224,7 @@ impl ClusterLocks {
             }
             let again = self.lock_groups(cluster, groups, request, deadline, &mut backoff, got)?;
             if self.alive.is_none() && !self.keys.is_empty() {
-                self.alive = Some(keeper.keep(self.start_ts, self.primary.clone()));
+                self.alive = Some(keeper.keep(self.start_ts, self.primary.clone(), self.ttl));
             }
             // Those refused first, so that the primary stays the first.
             todo.splice(0..0, again);
@@ -251,7 +254,7 @@ impl ClusterLocks {
             mutations: keys.iter().map(mutation).collect(),
             primary_lock: self.primary.clone(),
             start_version: self.start_ts,
-            lock_ttl: lock_ttl_ms(self.start_ts, now, cluster.options.lock_ttl),
+            lock_ttl: lock_ttl_ms(self.start_ts, now, self.ttl),
             for_update_ts,
             is_first_lock: self.keys.is_empty(),
             wait_timeout: match request.wait {
@@ -415,14 +418,22 @@ pub fn release(
     for_update_ts: Timestamp,
     keys: Vec<Vec<u8>>,
 ) -> Result<()> {
-    if keys.is_empty() {
-        return Ok(());
-    }
     let mut backoff = cluster.backoff(None);
+    remove_locks(cluster, (start_ts, for_update_ts), keys, LOCK_BATCH, &mut backoff)
+}
+
+/// Removes the pessimistic locks of a transaction that were taken at `for_update_ts` or before.
+pub fn remove_locks(
+    cluster: &Cluster,
+    (start_ts, for_update_ts): (Timestamp, Timestamp),
+    keys: Vec<Vec<u8>>,
+    batch: Batch,
+    backoff: &mut Backoff,
+) -> Result<()> {
     cluster.fan_out(
         keys,
-        LOCK_BATCH,
-        &mut backoff,
+        batch,
+        backoff,
         |keys| PessimisticRollbackRequest {
             context: None,
             start_version: start_ts,

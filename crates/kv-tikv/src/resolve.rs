@@ -6,13 +6,24 @@
 use crate::backoff::Backoff;
 use crate::cluster::Cluster;
 use crate::failure;
+use crate::fan_out::Batch;
+use crate::locks::remove_locks;
 use crate::proto::kvrpcpb::*;
+use crate::region::Region;
 use kv::{Error, LATEST, Part, Result, Timestamp, timestamp_to_ms};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Transactions of more keys have all their locks of a region resolved at once.
 const SMALL_TXN_KEYS: u64 = 16;
+
+/// Of one transaction and region.
+const CLEANING: Batch = Batch {
+    items_max: 1_024,
+    bytes_max: 256 << 10,
+    interruptible: true,
+};
 
 /// Finished transactions remembered, so that each is asked about once.
 const FINISHED_MAX: usize = 4_096;
@@ -61,12 +72,13 @@ impl Cluster {
         backoff: &mut Backoff,
     ) -> Result<()> {
         let mut must_wait = false;
+        let mut ended = Vec::new();
         for lock in locks {
             match self.fate(lock, read_ts, backoff)? {
                 Fate::Alive => must_wait = true,
                 Fate::Pushed => ignored.push(lock.lock_version),
                 fate => {
-                    self.clean_up(lock, fate, backoff)?;
+                    ended.push((lock, fate));
                     if read_ts != LATEST
                         && !matches!(fate, Fate::Committed(commit_ts) if commit_ts <= read_ts)
                     {
@@ -75,6 +87,7 @@ impl Cluster {
                 }
             }
         }
+        self.clean_up(ended, backoff)?;
         if must_wait {
             backoff.pause(Part::Lock, &"a row is being committed")
         } else {
@@ -85,12 +98,14 @@ impl Cluster {
     /// For a write that met these locks: cleans up after the dead; whether any transaction lives.
     pub fn resolve_for_write(&self, locks: &[LockInfo], backoff: &mut Backoff) -> Result<bool> {
         let mut alive = false;
+        let mut ended = Vec::new();
         for lock in locks {
             match self.fate(lock, 0, backoff)? {
                 Fate::Alive | Fate::Pushed => alive = true,
-                fate => self.clean_up(lock, fate, backoff)?,
+                fate => ended.push((lock, fate)),
             }
         }
+        self.clean_up(ended, backoff)?;
         Ok(alive)
     }
 
@@ -99,28 +114,28 @@ impl Cluster {
         if let Some(fate) = self.finished.get(lock.lock_version) {
             return Ok(fate);
         }
-        // Nobody is to lose his locks because of our clock.
-        let now = self.oracle.timestamp(backoff.until())?;
-        self.fate_at(lock, read_ts, now, backoff)
-    }
-
-    /// [`Cluster::fate`], with [`LATEST`] for a time at which every lock's time is over.
-    fn fate_at(
-        &self,
-        lock: &LockInfo,
-        read_ts: Timestamp,
-        current_ts: Timestamp,
-        backoff: &mut Backoff,
-    ) -> Result<Fate> {
-        let is_over = current_ts == LATEST || has_expired(lock, current_ts);
+        let current_ts = match lock.lock_ttl {
+            // What a prewrite says of a lock on a key that is guarded by a row which the prewrite's transaction holds: whoever
+            // has it has lost that row, and can only fail. No need to wait until he does.
+            0 => LATEST,
+            // Nobody is to lose his locks because of our clock.
+            _ if has_expired(lock, self.oracle.estimate()) => self.oracle.timestamp(backoff.until())?,
+            // It is young by any clock.
+            _ => self.oracle.last(),
+        };
+        let is_over = has_expired(lock, current_ts);
         let is_pessimistic = lock.lock_type == op::PESSIMISTIC_LOCK;
         let mut question = CheckTxnStatusRequest {
             primary_key: lock.primary_lock.to_vec(),
             lock_ts: lock.lock_version,
-            caller_start_ts: if read_ts == LATEST { 0 } else { read_ts },
+            // LATEST: of one key. Its transaction is not committed when the store is asked, so the read may go before it.
+            caller_start_ts: read_ts,
             current_ts,
             // Only the lock, since the transaction may have others that live; or all of it.
-            resolving_pessimistic_lock: is_pessimistic && current_ts != LATEST,
+            resolving_pessimistic_lock: is_pessimistic,
+            // It may be the lock of an attempt that chose another primary. What is found at that key by now is not to be
+            // rolled back as if the transaction hung on it.
+            verify_is_primary: true,
             ..Default::default()
         };
         let mut answer = self.call(&lock.primary_lock, &question, backoff)?;
@@ -137,9 +152,11 @@ impl Cluster {
             answer = self.call(&lock.primary_lock, &question, backoff)?;
         }
         if let Some(error) = &answer.error {
-            return match error.locked {
-                Some(_) => Ok(Fate::Alive),
-                None => Err(failure::of_key(error, lock.lock_version)),
+            return match (&error.locked, &error.primary_mismatch) {
+                (Some(_), _) => Ok(Fate::Alive),
+                // A lock that its transaction has forgotten; nothing follows for the others.
+                (None, Some(_)) if is_pessimistic => Ok(Fate::RolledBack),
+                _ => Err(failure::of_key(error, lock.lock_version)),
             };
         }
         let fate = match answer {
@@ -157,24 +174,6 @@ impl Cluster {
             _ => {}
         }
         Ok(fate)
-    }
-
-    /// Rolls back the transaction that has locked a key (with its prefix), if it began before a moment, whatever is left of
-    /// its time. What else it has locked is then free as soon as it is met, for its primary says so.
-    pub fn end_lock(&self, key: Vec<u8>, began_before: Timestamp) -> Result<()> {
-        let mut backoff = self.backoff(None);
-        let command = ScanLockRequest {
-            max_version: began_before,
-            end_key: [&key[..], &[0]].concat(),
-            start_key: key,
-            limit: 1,
-            ..Default::default()
-        };
-        for lock in &self.scan_locks(&command, &mut backoff)? {
-            let fate = self.fate_at(lock, 0, LATEST, &mut backoff)?;
-            self.clean_up(lock, fate, &mut backoff)?;
-        }
-        Ok(())
     }
 
     /// How one of our own transactions ended, when the answer to its commit was lost. A transaction of which nothing
@@ -198,13 +197,17 @@ impl Cluster {
         })
     }
 
-    /// The locks that a command asks for. A commit in one phase has its locks in the store's memory only, for as long as it
-    /// takes; the store names one of them instead of an answer.
-    fn scan_locks(&self, command: &ScanLockRequest, backoff: &mut Backoff) -> Result<Vec<LockInfo>> {
+    /// The locks that a command asks for, and the region that has answered. A commit in one phase has its locks in the store's
+    /// memory only, for as long as it takes; the store names one of them instead of an answer.
+    fn scan_locks(
+        &self,
+        command: &ScanLockRequest,
+        backoff: &mut Backoff,
+    ) -> Result<(Vec<LockInfo>, Arc<Region>)> {
         loop {
-            let answer = self.call(&command.start_key, command, backoff)?;
+            let (answer, region) = self.call_region(&command.start_key, command, backoff)?;
             match &answer.error {
-                None => return Ok(answer.locks),
+                None => return Ok((answer.locks, region)),
                 Some(error) if error.locked.is_some() => {
                     backoff.pause(Part::Lock, &"a row is being committed")?;
                 }
@@ -213,41 +216,54 @@ impl Cluster {
         }
     }
 
-    fn clean_up(&self, lock: &LockInfo, fate: Fate, backoff: &mut Backoff) -> Result<()> {
-        if lock.lock_type == op::PESSIMISTIC_LOCK {
-            let command = PessimisticRollbackRequest {
-                start_version: lock.lock_version,
-                for_update_ts: match lock.lock_for_update_ts {
-                    0 => Timestamp::MAX,
-                    ts => ts,
-                },
-                keys: vec![lock.key.to_vec()],
-                ..Default::default()
+    /// Cleans up after transactions that have ended: one request for all the locks of one in a region.
+    fn clean_up(&self, mut ended: Vec<(&LockInfo, Fate)>, backoff: &mut Backoff) -> Result<()> {
+        let kind = |lock: &LockInfo| {
+            // 0: not said.
+            let for_update_ts = match lock.lock_for_update_ts {
+                0 => Timestamp::MAX,
+                ts => ts,
             };
-            let answer = self.call(&lock.key, &command, backoff)?;
-            return match answer.errors.first() {
-                Some(error) => Err(failure::of_key(error, lock.lock_version)),
-                None => Ok(()),
-            };
-        }
-        let keys = if lock.txn_size < SMALL_TXN_KEYS {
-            vec![lock.key.to_vec()]
-        } else {
-            Vec::new()
+            let is_pessimistic = lock.lock_type == op::PESSIMISTIC_LOCK;
+            (lock.lock_version, is_pessimistic.then_some(for_update_ts))
         };
-        let command = ResolveLockRequest {
-            start_version: lock.lock_version,
-            commit_version: match fate {
-                Fate::Committed(commit_ts) => commit_ts,
-                _ => 0,
-            },
+        ended.sort_by_key(|(lock, _)| kind(lock));
+        for alike in ended.chunk_by(|(a, _), (b, _)| kind(a) == kind(b)) {
+            let Some((lock, fate)) = alike.first() else {
+                continue;
+            };
+            let keys = alike.iter().map(|(lock, _)| lock.key.to_vec()).collect();
+            match kind(lock) {
+                (start_ts, Some(for_update_ts)) => {
+                    remove_locks(self, (start_ts, for_update_ts), keys, CLEANING, backoff)?;
+                }
+                _ => self.resolve(lock, *fate, keys, backoff)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the locks of a transaction versions, or removes them.
+    fn resolve(&self, lock: &LockInfo, fate: Fate, keys: Vec<Vec<u8>>, backoff: &mut Backoff) -> Result<()> {
+        let is_small = lock.txn_size < SMALL_TXN_KEYS;
+        self.fan_out(
             keys,
-            ..Default::default()
-        };
-        match self.call(&lock.key, &command, backoff)?.error {
-            Some(error) => Err(failure::of_key(&error, lock.lock_version)),
-            None => Ok(()),
-        }
+            CLEANING,
+            backoff,
+            |keys| ResolveLockRequest {
+                start_version: lock.lock_version,
+                commit_version: match fate {
+                    Fate::Committed(commit_ts) => commit_ts,
+                    _ => 0,
+                },
+                keys: if is_small { keys.to_vec() } else { Vec::new() },
+                ..Default::default()
+            },
+            |_, answer, _| match answer.error {
+                Some(error) => Err(failure::of_key(&error, lock.lock_version)),
+                None => Ok(Vec::new()),
+            },
+        )
     }
 
     /// Resolves every lock older than `safe_point`, in the whole of our keyspace: before garbage is collected, since
@@ -259,19 +275,17 @@ impl Cluster {
         let mut resolved = 0;
         loop {
             let mut backoff = self.backoff(None);
-            let region = self.region(&start, &mut backoff)?;
-            let end = match region.end.is_empty() || region.end > range.end {
-                true => range.end.clone(),
-                false => region.end.clone(),
-            };
+            let asked = self.region(&start, &mut backoff)?;
             let command = ScanLockRequest {
                 max_version: safe_point,
                 start_key: start.clone(),
-                end_key: end.clone(),
+                end_key: end_within(&asked, &range.end),
                 limit: PAGE,
                 ..Default::default()
             };
-            let locks = self.scan_locks(&command, &mut backoff)?;
+            let (locks, region) = self.scan_locks(&command, &mut backoff)?;
+            // It may have split since: then what it had last is another's by now.
+            let end = end_within(&region, &command.end_key);
             let is_last = locks.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
             let after = locks.last().map(|lock| [&lock.key[..], &[0]].concat());
             while self.resolve_for_write(&locks, &mut backoff)? {
@@ -289,6 +303,14 @@ impl Cluster {
                 _ => start = end,
             }
         }
+    }
+}
+
+/// Where a region ends, or what is of interest in it.
+fn end_within(region: &Region, end: &[u8]) -> Vec<u8> {
+    match region.end.is_empty() || region.end.as_slice() > end {
+        true => end.to_vec(),
+        false => region.end.clone(),
     }
 }
 

@@ -158,7 +158,8 @@ impl SharedLocks<'_> {
 }
 
 fn lock(cluster: &Cluster, keeper: &Keeper, key: &[u8], request: Request) -> Result<(ClusterLocks, Got)> {
-    let mut locks = ClusterLocks::new(cluster.timestamp(Some(request.interrupt))?);
+    let start_ts = cluster.timestamp(Some(request.interrupt))?;
+    let mut locks = ClusterLocks::new(start_ts, cluster.options.lock_ttl);
     let mut got = HashMap::new();
     let locked = locks.lock(cluster, keeper, vec![key.to_vec()], request, &mut got);
     if locked.is_err() {

@@ -42,6 +42,7 @@ pub struct TikvTransaction {
     optimistic: bool,
     /// May commit at any moment since its start; see [`TxnOptions::single_statement`].
     single_statement: bool,
+    lock_ttl: Duration,
     held: HashMap<Arc<[u8]>, Held>,
     /// Once there is a lock in the cluster.
     cluster: Option<ClusterLocks>,
@@ -56,12 +57,14 @@ impl TikvTransaction {
     /// `start_ts` has been pinned by the caller; it stays pinned until the end, whatever the caller reads by then.
     pub fn new(shared: Arc<Shared>, start_ts: Timestamp, options: &TxnOptions) -> Result<Self> {
         shared.pins.pin(start_ts)?;
+        let lock_ttl = options.lock_ttl.unwrap_or(shared.cluster.options.lock_ttl);
         Ok(Self {
             owner: shared.new_owner(),
             shared,
             start_ts,
             optimistic: options.optimistic,
             single_statement: options.single_statement,
+            lock_ttl,
             held: HashMap::new(),
             cluster: None,
             changed: HashMap::new(),
@@ -233,7 +236,7 @@ impl TikvTransaction {
         let prefixed = keys.iter().map(|key| keyspace.key(key)).collect();
         let locks = self
             .cluster
-            .get_or_insert_with(|| ClusterLocks::new(self.start_ts));
+            .get_or_insert_with(|| ClusterLocks::new(self.start_ts, self.lock_ttl));
         let had_none = locks.is_empty();
         let mut answers = HashMap::new();
         let locked = locks.lock(&shared.cluster, &shared.keeper, prefixed, request, &mut answers);
@@ -428,6 +431,7 @@ impl TikvTransaction {
                 keeper: &self.shared.keeper,
                 start_ts,
                 primary: primary.clone(),
+                lock_ttl: self.lock_ttl,
                 writes: writes.clone(),
                 for_update_ts: 0,
                 // Ours alone, so PD gives nobody else the timestamp of the commit.
@@ -512,6 +516,7 @@ impl TikvTransaction {
             keeper: &shared.keeper,
             start_ts,
             primary,
+            lock_ttl: self.lock_ttl,
             writes,
             for_update_ts,
             // Later than what anyone has begun to read before the commit was asked for, or, where nobody can tell, since

@@ -184,6 +184,37 @@ fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
     assert_no_locks(&stand_in);
 }
 
+/// Nor is he waited for should he never do so.
+#[test]
+fn a_guarded_key_is_taken_from_a_loser_who_does_not_leave() {
+    let stand_in = cluster();
+    let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
+    write(&living, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
+    let mut loser = begin(&dead);
+    for key in ["g", "a"] {
+        lock(&mut loser, key, &exclusive()).unwrap();
+        loser.put(key.as_bytes().to_vec(), b"never".to_vec()).unwrap();
+    }
+    loser.put_guarded(b"d".to_vec(), b"never".to_vec()).unwrap();
+    lose_lock(&stand_in, "a");
+    let mut winner = living
+        .begin(TxnOptions {
+            commit_lock_wait: Duration::ZERO,
+            ..TxnOptions::default()
+        })
+        .unwrap();
+    assert_eq!(lock(&mut winner, "a", &exclusive()), Ok(Some("0".into())));
+    stand_in.tell("/drop-next?rpc=BatchRollback&when=before&count=1000");
+    assert_eq!(commit(loser).unwrap_err(), Error::Deadlock);
+    stand_in.tell("/clear");
+    assert!(stand_in.tell("/locks").contains("\"key\": \"64\""));
+    winner.put(b"a".to_vec(), b"1".to_vec()).unwrap();
+    winner.put_guarded(b"d".to_vec(), b"1".to_vec()).unwrap();
+    commit(winner).unwrap();
+    let values = ["a", "d", "g"].map(|key| get(&living.latest(), key));
+    assert_eq!(values, [Some("1".into()), Some("1".into()), Some("0".into())]);
+}
+
 /// Rows and entries are in regions of their own, their leaders move, and locks get lost.
 #[test]
 fn entries_follow_their_rows_on_two_nodes() {

@@ -6,7 +6,7 @@
 mod support;
 
 use kv::{Error, Reader, Store};
-use kv_tests::support::{get, wait_until, write};
+use kv_tests::support::{begin, commit, get, wait_until, write};
 use kv_tikv::TikvOptions;
 use std::time::Duration;
 use support::StandIn;
@@ -145,4 +145,27 @@ fn what_was_collected_while_a_node_was_not_believed_is_not_read() {
         refused(&old);
         assert_eq!(get(&forgotten.latest(), "a").as_deref(), Some("2"));
     });
+}
+
+/// What it knows of regions is of another time. Behind the safe point nobody could tell what became of a lock.
+#[test]
+fn no_lock_is_left_behind_in_a_region_that_has_split() {
+    let stand_in = StandIn::start(&["-stores", "1"]);
+    let store = open(&stand_in, NO_AGE);
+    write(&store, &[("a", Some("0")), ("x", Some("0"))]);
+    stand_in.tell("/split?key=m");
+    let dead = stand_in.impatient(Duration::from_secs(1));
+    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    let mut txn = begin(&dead);
+    for key in ["a", "x"] {
+        txn.put(key.into(), b"never".to_vec()).unwrap();
+    }
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    drop(dead);
+    stand_in.tell("/clear");
+    stand_in.tell("/advance?ms=600000");
+    store.run_gc().unwrap();
+    let status = stand_in.tell("/status");
+    assert!(status.contains("\"locks\": 0"), "{}", stand_in.tell("/locks"));
+    assert_eq!(get(&store.latest(), "x").as_deref(), Some("0"));
 }

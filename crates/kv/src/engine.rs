@@ -116,13 +116,6 @@ pub trait Engine: Send + Sync {
     /// Removes every version in `range` for good. The caller guarantees that nobody reads or writes it any more.
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;
 
-    /// Rolls back the transaction that has locked a key, if it began before `began_before` in another process: the caller
-    /// knows that the process is gone, and others need not wait until the lock's time is over. One that is committed by
-    /// then stays committed.
-    fn end_abandoned(&self, _key: &[u8], _began_before: Timestamp) -> Result<()> {
-        Ok(())
-    }
-
     fn safe_point(&self) -> Timestamp;
 
     /// No snapshot below it lives, in any process. One of the past may still be opened, down to the safe point.

@@ -114,13 +114,6 @@ impl Store {
         self.engine.destroy_range(range)
     }
 
-    /// Rolls back the transaction of another process that has locked a key, if it began before `began_before`. The caller
-    /// knows that this process is gone; without this, its locks last until their time is over (20 s on TiKV). Should it live
-    /// all the same, its commit fails, as if its locks' time were over. Does nothing where no other process can be.
-    pub fn end_abandoned(&self, key: &[u8], began_before: Timestamp) -> Result<()> {
-        self.engine.end_abandoned(key, began_before)
-    }
-
     /// Snapshots below it are refused.
     pub fn safe_point(&self) -> Timestamp {
         self.engine.safe_point()

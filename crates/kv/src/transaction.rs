@@ -31,6 +31,9 @@ pub struct TxnOptions {
     /// [`Transaction::expect_absent`] may say yes: the caller can run its work again without, should the commit fail with
     /// [`Error::KeyExists`].
     pub check_late: bool,
+    /// On a store that others use: how long its locks are in their way should this process die; while it lives, it renews
+    /// them. Short is for work of a moment on what others wait for. `None`: as the engine is configured.
+    pub lock_ttl: Option<Duration>,
     /// How long `commit` waits for each key that was written without being locked before.
     pub commit_lock_wait: Duration,
     /// Ends lock waits of `commit`, and reads, once raised.
@@ -46,6 +49,7 @@ impl Default for TxnOptions {
             read_only: false,
             single_statement: false,
             check_late: false,
+            lock_ttl: None,
             commit_lock_wait: Duration::from_secs(50),
             interrupt: None,
             max_bytes: None,

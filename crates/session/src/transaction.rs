@@ -136,6 +136,7 @@ impl TransactionState {
                 read_only,
                 single_statement: !lasting,
                 check_late: self.check_late && !lasting,
+                lock_ttl: None,
                 commit_lock_wait: settings.innodb_lock_wait,
                 interrupt: Some(interrupt.clone()),
                 max_bytes: None,

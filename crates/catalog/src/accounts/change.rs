@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kv::{Durability, TxnOptions};
+use kv::Durability;
 use types::{Error, Result, Warning, errno};
 
 use super::{Account, Accounts, Privileges, quoted_name};
@@ -257,7 +257,7 @@ impl Catalog {
         change: impl FnOnce(&mut Draft) -> Result<()>,
     ) -> Result<Vec<Warning>> {
         let _one_at_a_time = self.lock_accounts();
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
         // Other nodes may have changed them: the store knows.
         let version = meta.lock_accounts_version()?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use functions::TimeZone;
-use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader, TxnOptions};
+use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader};
 use types::{Result, Value};
 
 use super::job::{Job, Progress, check_not_cancelled};
@@ -104,7 +104,7 @@ impl Catalog {
             wait: LockWait::Timeout(LOCK_WAIT),
             interrupt: Arc::clone(interrupt),
         };
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         match Meta::new(&mut txn).lock_job(job.id)? {
             Some(stored) if stored.owner == job.owner => check_not_cancelled(&stored)?,
             _ => return Err(lease_is_over().into()),

@@ -1,6 +1,6 @@
 //! What ADMIN SHOW DDL JOBS shows: definition statements that run, and the last that are done.
 
-use kv::{Durability, TxnOptions};
+use kv::Durability;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result};
 
@@ -181,7 +181,7 @@ impl Catalog {
     /// # Errors
     /// 8224 when there is no such job, or it is done; those of the store.
     pub fn cancel_ddl_job(&self, id: i64) -> Result<()> {
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
         let mut job = meta.lock_job(id)?.ok_or_else(|| no_such_job(id))?;
         job.cancelled = true;

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kv::{Durability, Interrupt, Reader, TxnOptions};
+use kv::{Durability, Interrupt, Reader};
 use parking_lot::Mutex;
 use types::{Error, Result};
 
@@ -478,16 +478,8 @@ impl Catalog {
                 continue;
             }
             let id = job.id;
-            let ended = match live.contains(&job.owner) {
-                true => Ok(()),
-                // It died within a step, most likely, and each locks the job.
-                false => self.store().end_abandoned(&keys::job(id), seen.ts()),
-            };
             let failed = local == Some(Local::Failed);
-            let resumed = ended
-                .map_err(Error::from)
-                .and_then(|()| self.resume_shared(job, own, failed, interrupt));
-            if let Err(error) = resumed {
+            if let Err(error) = self.resume_shared(job, own, failed, interrupt) {
                 tracing::warn!(%error, job = id, "a schema change could not be ended; it is tried again");
             }
         }
@@ -518,13 +510,13 @@ impl Catalog {
 
     /// Makes this node the owner of a job, unless another was faster.
     fn take_over(&self, job: &Job, own: i64) -> Result<Option<Job>> {
-        let mut txn = self.store().begin(TxnOptions::default())?;
+        let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
         match meta.lock_job(job.id)? {
             Some(mut stored) if stored.owner == job.owner => {
                 stored.owner = own;
                 meta.put_job(&stored)?;
-                txn.commit(Durability::Sync).map_err(Error::from)?;
+                txn.commit(Durability::Sync)?;
                 Ok(Some(stored))
             }
             _ => Ok(None),

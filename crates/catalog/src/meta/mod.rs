@@ -9,7 +9,7 @@ pub(crate) mod record;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use kv::{LockOptions, Reader, Transaction};
+use kv::{LockOptions, Reader, Store, Transaction, TxnOptions};
 use types::{Error, Result};
 
 use crate::accounts::Account;
@@ -26,6 +26,10 @@ const FIRST_ID: i64 = 100;
 /// How long to wait for another node's change of the same key.
 const LOCK_WAIT: Duration = Duration::from_secs(50);
 
+/// A server that is killed within a change keeps the others from theirs for so long, where they share the store. It is shorter
+/// than a lease, so that whoever takes over its work finds nothing locked.
+const LOCK_TTL: Duration = Duration::from_secs(6);
+
 /// Changes of what is stored, within one transaction.
 pub(crate) struct Meta<'a> {
     txn: &'a mut Transaction,
@@ -34,6 +38,15 @@ pub(crate) struct Meta<'a> {
 impl<'a> Meta<'a> {
     pub(crate) fn new(txn: &'a mut Transaction) -> Self {
         Self { txn }
+    }
+
+    /// A transaction for changes.
+    pub(crate) fn begin(store: &Store) -> Result<Transaction> {
+        let options = TxnOptions {
+            lock_ttl: Some(LOCK_TTL),
+            ..TxnOptions::default()
+        };
+        Ok(store.begin(options)?)
     }
 
     /// Locks a key until the end of the transaction and reads its newest value.

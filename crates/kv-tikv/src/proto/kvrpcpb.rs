@@ -361,7 +361,8 @@ pub struct CheckTxnStatusRequest {
     pub primary_key: Vec<u8>,
     #[prost(uint64, tag = "3")]
     pub lock_ts: u64,
-    /// The reader's timestamp: the transaction is asked to commit after it. 0 asks for nothing.
+    /// The reader's timestamp: the transaction is asked to commit after it. 0 asks for nothing; the largest neither, but is
+    /// told that a transaction which lives will commit later.
     #[prost(uint64, tag = "4")]
     pub caller_start_ts: u64,
     /// For judging whether the lock has outlived its time.
@@ -373,6 +374,9 @@ pub struct CheckTxnStatusRequest {
     pub force_sync_commit: bool,
     #[prost(bool, tag = "8")]
     pub resolving_pessimistic_lock: bool,
+    /// Fail with `primary_mismatch` where the lock that is found points elsewhere.
+    #[prost(bool, tag = "9")]
+    pub verify_is_primary: bool,
 }
 
 /// What a look at a transaction's primary lock led to.
