@@ -75,6 +75,8 @@ pub struct Keyspace {
     prefix: Vec<u8>,
     /// Above every key of ours.
     end: Vec<u8>,
+    /// What shares the cluster's safe point with us: all keyspaces.
+    pub collected: KeyRange,
     pub id: u32,
     /// For the requests' context.
     pub api_version: i32,
@@ -83,9 +85,11 @@ pub struct Keyspace {
 impl Keyspace {
     /// All of it.
     pub fn whole(longest_key: usize) -> Self {
+        let end = vec![0xFF; longest_key + 1];
         Self {
             prefix: Vec::new(),
-            end: vec![0xFF; longest_key + 1],
+            collected: KeyRange::new(Vec::new(), end.clone()),
+            end,
             id: 0,
             api_version: 0,
         }
@@ -98,6 +102,7 @@ impl Keyspace {
         Self {
             end: kv::successor_of_prefix(&prefix),
             prefix,
+            collected: KeyRange::new([b'x'], [b'y']),
             id,
             api_version: API_V2,
         }

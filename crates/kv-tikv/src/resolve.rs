@@ -266,12 +266,12 @@ impl Cluster {
         )
     }
 
-    /// Resolves every lock older than `safe_point`, in the whole of our keyspace: before garbage is collected, since
-    /// what they commit or leave must be known by then.
+    /// Resolves every lock older than `safe_point`, in all keyspaces, since they have one safe point: before garbage is
+    /// collected, since what they commit or leave must be known by then.
     pub fn resolve_old_locks(&self, safe_point: Timestamp) -> Result<u64> {
         const PAGE: u32 = 1_024;
-        let range = self.keyspace.range(&kv::KeyRange::all());
-        let mut start = range.start;
+        let range = &self.keyspace.collected;
+        let mut start = range.start.clone();
         let mut resolved = 0;
         loop {
             let mut backoff = self.backoff(None);

@@ -6,7 +6,9 @@
 mod support;
 
 use kv::{Error, KeyRange};
-use kv_tests::support::{scan, scan_all, write};
+use kv_tests::support::{begin, commit, keys, scan, scan_all, write};
+use kv_tikv::TikvOptions;
+use std::time::Duration;
 use support::StandIn;
 
 #[test]
@@ -31,4 +33,38 @@ fn databases_do_not_mix() {
     assert!(scan_all(&shop.latest()).is_empty());
     assert_eq!(scan_all(&blog.latest()), ["a=2"]);
     assert!(matches!(open("none"), Err(Error::Unavailable(_))));
+}
+
+/// There is one safe point for all: who moves it has to know what became of the others' transactions, too.
+#[test]
+fn locks_of_all_are_resolved_before_garbage_is_collected() {
+    let stand_in = StandIn::start(&["-stores", "1", "-keyspaces", "shop,blog"]);
+    let open = |name: &str, operation_timeout| {
+        kv_tikv::open(TikvOptions {
+            keyspace: Some(name.into()),
+            operation_timeout,
+            ..stand_in.options()
+        })
+        .unwrap()
+    };
+    let dead = open("shop", Duration::from_secs(1));
+    write(&dead, &[("a", Some("0")), ("x", Some("0"))]);
+    dead.split_at(&keys(&["m"]), Duration::from_secs(20), None)
+        .unwrap();
+    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    let mut txn = begin(&dead);
+    for key in ["a", "x"] {
+        txn.put(key.into(), b"never".to_vec()).unwrap();
+    }
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    drop(dead);
+    stand_in.tell("/clear");
+    stand_in.tell("/advance?ms=600000");
+    let blog = open("blog", Duration::from_secs(20));
+    blog.set_gc_age(Duration::ZERO);
+    blog.run_gc().unwrap();
+    let status = stand_in.tell("/status");
+    assert!(status.contains("\"locks\": 0"), "{}", stand_in.tell("/locks"));
+    let shop = open("shop", Duration::from_secs(20));
+    assert_eq!(scan_all(&shop.latest()), ["a=0", "x=0"]);
 }
