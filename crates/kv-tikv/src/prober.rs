@@ -12,8 +12,8 @@ use crate::keeper::lock_ttl_ms;
 use crate::locks::release;
 use crate::proto::kvrpcpb::{Mutation, PessimisticLockRequest, op};
 use bytes::Bytes;
+use kv::Timestamp;
 use kv::lock_table::Owner;
-use kv::{Result, Timestamp};
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -108,9 +108,7 @@ fn run(stop: &Stop, shared: &Weak<Shared>) {
             };
             waits.into_iter().filter_map(probe).collect()
         };
-        if let Err(error) = probe_all(&shared, probes) {
-            tracing::debug!(%error, "probing for deadlocks");
-        }
+        probe_all(&shared, probes);
     }
 }
 
@@ -133,7 +131,7 @@ fn request(cluster: &Cluster, txn: &Txn, key: Vec<u8>) -> PessimisticLockRequest
     }
 }
 
-fn probe_all(shared: &Shared, probes: Vec<(Owner, PessimisticLockRequest)>) -> Result<()> {
+fn probe_all(shared: &Shared, probes: Vec<(Owner, PessimisticLockRequest)>) {
     let cluster = &shared.cluster;
     let mut backoff = Backoff::new(PROBE_WAIT * 5, None);
     let mut on_the_way = Vec::new();
@@ -142,31 +140,37 @@ fn probe_all(shared: &Shared, probes: Vec<(Owner, PessimisticLockRequest)>) -> R
             continue;
         };
         let start_ts = probe.start_version;
-        let region = cluster.region(&key, &mut backoff)?;
-        on_the_way.push((
-            owner,
-            start_ts,
-            key,
-            cluster.send(region, probe, backoff.deadline)?,
-        ));
-    }
-    for (owner, start_ts, key, mut sent) in on_the_way {
-        match sent.wait(None)? {
-            Outcome::Answered(answer) if answer.errors.iter().any(|error| error.deadlock.is_some()) => {
-                shared.locks.give_way(owner);
-            }
-            // Nobody was there to wait for.
-            Outcome::Answered(answer) if answer.errors.is_empty() => {
-                release(cluster, start_ts, start_ts, vec![key])?
-            }
-            Outcome::Answered(_) => {}
-            // Asked again soon; a lock that was taken all the same is given back.
-            Outcome::Refused(error) => cluster.refused(&sent.region, &error, &mut backoff)?,
-            Outcome::Failed(error) => {
-                cluster.failed(&sent.region, &error, &mut backoff)?;
-                release(cluster, start_ts, start_ts, vec![key])?;
-            }
+        let sent = cluster
+            .region(&key, &mut backoff)
+            .and_then(|region| cluster.send(region, probe, backoff.deadline));
+        match sent {
+            Ok(sent) => on_the_way.push((owner, start_ts, key, sent)),
+            // Asked again soon.
+            Err(error) => tracing::debug!(%error, "probing for deadlocks"),
         }
     }
-    Ok(())
+    for (owner, start_ts, key, mut sent) in on_the_way {
+        let may_be_taken = match sent.wait(None) {
+            Ok(Outcome::Answered(answer)) => {
+                if answer.errors.iter().any(|error| error.deadlock.is_some()) {
+                    shared.locks.give_way(owner);
+                }
+                // Nobody was there to wait for.
+                answer.errors.is_empty()
+            }
+            Ok(Outcome::Refused(error)) => {
+                let _ = cluster.refused(&sent.region, &error, &mut backoff);
+                false
+            }
+            Ok(Outcome::Failed(error)) => {
+                let _ = cluster.failed(&sent.region, &error, &mut backoff);
+                error.may_have_run()
+            }
+            Err(_) => true,
+        };
+        // One after the other, whatever has become of those before: left behind, it is in everybody's way.
+        if may_be_taken && let Err(error) = release(cluster, start_ts, start_ts, vec![key]) {
+            tracing::warn!(%error, "a probe's lock is left to run out");
+        }
+    }
 }
