@@ -1,4 +1,4 @@
-//! About how many rows a table has: for the planner, and for information_schema.
+//! About how large a table is: for the planner, and for information_schema.
 //!
 //! Small tables are counted. Of others the store says about how many bytes they take, and a sample of rows at both ends
 //! says how many bytes a row takes. An estimate is kept for some time, since it costs scans to make: on a cluster, of up to
@@ -23,28 +23,41 @@ const FRESH_MAX: Duration = Duration::from_secs(60);
 /// So often who waits for another's estimate looks whether he is interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
-#[derive(Clone, Copy)]
-struct Estimate {
-    rows: u64,
+struct Estimate<T> {
+    value: T,
     good_until: Instant,
 }
 
 /// What is known of one table.
-#[derive(Default)]
-struct Known {
-    estimate: Mutex<Option<Estimate>>,
+struct Known<T> {
+    estimate: Mutex<Option<Estimate<T>>>,
     /// Held by whoever makes one.
     making: Mutex<()>,
 }
 
-impl Known {
-    fn rows(&self) -> u64 {
-        self.estimate.lock().map_or(0, |estimate| estimate.rows)
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self {
+            estimate: Mutex::new(None),
+            making: Mutex::new(()),
+        }
+    }
+}
+
+impl<T: Copy + Default> Known<T> {
+    fn value(&self) -> T {
+        let estimate = self.estimate.lock();
+        estimate
+            .as_ref()
+            .map(|estimate| estimate.value)
+            .unwrap_or_default()
     }
 
     fn is_fresh(&self) -> bool {
-        let estimate = *self.estimate.lock();
-        estimate.is_some_and(|estimate| Instant::now() < estimate.good_until)
+        let estimate = self.estimate.lock();
+        estimate
+            .as_ref()
+            .is_some_and(|estimate| Instant::now() < estimate.good_until)
     }
 
     /// Leave to make an estimate. `None` where somebody else does: meanwhile the old one is used, and the end of a first one
@@ -59,38 +72,55 @@ impl Known {
     }
 }
 
+/// Estimates of one kind, by table.
 #[derive(Default)]
-pub(crate) struct Statistics {
-    tables: RwLock<HashMap<i64, Arc<Known>>>,
+struct Estimates<T> {
+    tables: RwLock<HashMap<i64, Arc<Known<T>>>>,
 }
 
-impl Statistics {
-    pub(crate) fn forget(&self, table: i64) {
-        self.tables.write().remove(&table);
-    }
-
-    fn known(&self, table: i64) -> Arc<Known> {
+impl<T: Copy + Default> Estimates<T> {
+    fn known(&self, table: i64) -> Arc<Known<T>> {
         if let Some(known) = self.tables.read().get(&table) {
             return Arc::clone(known);
         }
         Arc::clone(self.tables.write().entry(table).or_default())
     }
 
-    /// A table's estimate; `make` makes a new one where it is due and nobody else does.
-    fn rows(&self, table: i64, interrupt: &Interrupt, make: impl FnOnce() -> kv::Result<u64>) -> u64 {
+    /// A table's; `make` makes a new one where it is due and nobody else does. Where nothing is known, nothing is there.
+    fn get(&self, table: i64, interrupt: &Interrupt, make: impl FnOnce() -> kv::Result<T>) -> T {
         let known = self.known(table);
         if !known.is_fresh()
             && let Some(_making) = known.begin(interrupt)
         {
             let start = Instant::now();
-            // A store that cannot answer now fails the statement soon enough; planning goes on with what was known.
-            if let Ok(rows) = make() {
+            // A store that cannot answer now fails the statement soon enough; it goes on with what was known.
+            if let Ok(value) = make() {
                 let good_for = (start.elapsed() * FRESH_TIMES).clamp(FRESH, FRESH_MAX);
                 let good_until = Instant::now() + good_for;
-                *known.estimate.lock() = Some(Estimate { rows, good_until });
+                *known.estimate.lock() = Some(Estimate { value, good_until });
             }
         }
-        known.rows()
+        known.value()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Statistics {
+    rows: Estimates<u64>,
+    /// Of rows, and of indexes.
+    bytes: Estimates<(u64, u64)>,
+}
+
+impl Statistics {
+    pub(crate) fn forget(&self, table: i64) {
+        self.rows.tables.write().remove(&table);
+        self.bytes.tables.write().remove(&table);
+    }
+
+    /// Of how many tables something is known.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.rows.tables.read().len() + self.bytes.tables.read().len()
     }
 }
 
@@ -98,8 +128,8 @@ impl Catalog {
     /// About how many rows a table has, within a factor of a few. Exact for fewer than 128, as of some seconds ago.
     /// `interrupt` ends the wait for a store that does not answer, and what was known has to do.
     pub fn row_estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> u64 {
-        self.statistics
-            .rows(table, interrupt, || self.estimate(table, interrupt))
+        let make = || self.estimate(table, interrupt);
+        self.statistics.rows.get(table, interrupt, make)
     }
 
     fn estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> kv::Result<u64> {
@@ -128,13 +158,15 @@ impl Catalog {
         Ok((total / row_bytes).max(SAMPLE_ROWS as u64))
     }
 
-    /// About how many bytes a table's rows, and its indexes, take; 0 where the store does not answer.
+    /// About how many bytes a table's rows, and its indexes, take, as of some seconds ago; 0 where the store does not answer.
     pub fn size_estimate(&self, table: i64, interrupt: &Arc<Interrupt>) -> (u64, u64) {
-        let reader = self.store().latest().interruptible(Arc::clone(interrupt));
-        let bytes = |prefix: Vec<u8>| reader.approximate_bytes(&KeyRange::prefix(prefix)).unwrap_or(0);
-        let data = bytes(codec::key::row_prefix(table));
-        let all = bytes(codec::key::table_prefix(table));
-        (data, all.saturating_sub(data))
+        self.statistics.bytes.get(table, interrupt, || {
+            let reader = self.store().latest().interruptible(Arc::clone(interrupt));
+            let bytes = |prefix: Vec<u8>| reader.approximate_bytes(&KeyRange::prefix(prefix));
+            let data = bytes(codec::key::row_prefix(table))?;
+            let all = bytes(codec::key::table_prefix(table))?;
+            Ok((data, all.saturating_sub(data)))
+        })
     }
 }
 
@@ -148,54 +180,48 @@ mod tests {
     /// On a cluster each costs scans, and a node that has just started is asked by all its clients at the same time.
     #[test]
     fn one_of_many_makes_an_estimate() {
-        let statistics = Statistics::default();
+        let statistics = Estimates::<u64>::default();
         let (patient, killed) = (Interrupt::new(), Interrupt::new());
         killed.raise();
         let nobody = || -> kv::Result<u64> { panic!("a second estimate at the same time") };
         std::thread::scope(|scope| {
             let mut waiting = None;
-            let rows = statistics.rows(7, &patient, || {
-                waiting = Some(scope.spawn(|| statistics.rows(7, &patient, nobody)));
+            let rows = statistics.get(7, &patient, || {
+                waiting = Some(scope.spawn(|| statistics.get(7, &patient, nobody)));
                 // As if there were none yet.
-                let other = scope.spawn(|| statistics.rows(7, &killed, nobody));
+                let other = scope.spawn(|| statistics.get(7, &killed, nobody));
                 assert_eq!(other.join().unwrap(), 0);
                 Ok(1_000)
             });
             assert_eq!(rows, 1_000);
             assert_eq!(waiting.unwrap().join().unwrap(), 1_000);
         });
-        assert_eq!(statistics.rows(7, &patient, nobody), 1_000, "it is fresh");
-        assert_eq!(
-            statistics.rows(8, &patient, || Ok(5)),
-            5,
-            "each table has its own"
-        );
-        statistics.forget(7);
-        assert_eq!(statistics.rows(7, &patient, || Ok(2_000)), 2_000);
+        assert_eq!(statistics.get(7, &patient, nobody), 1_000, "it is fresh");
+        assert_eq!(statistics.get(8, &patient, || Ok(5)), 5, "each table has its own");
     }
 
     #[test]
     fn meanwhile_the_old_one_is_used_and_a_failure_leaves_it() {
-        let statistics = Statistics::default();
+        let statistics = Estimates::<u64>::default();
         let interrupt = Interrupt::new();
         let old = || {
             *statistics.known(7).estimate.lock() = Some(Estimate {
-                rows: 10,
+                value: 10,
                 good_until: Instant::now(),
             });
         };
         old();
-        let rows = statistics.rows(7, &interrupt, || {
+        let rows = statistics.get(7, &interrupt, || {
             let nobody = || -> kv::Result<u64> { panic!("a second estimate at the same time") };
-            assert_eq!(statistics.rows(7, &interrupt, nobody), 10);
+            assert_eq!(statistics.get(7, &interrupt, nobody), 10);
             Ok(20)
         });
         assert_eq!(rows, 20);
         old();
         let failed = || Err(kv::Error::Interrupted);
-        assert_eq!(statistics.rows(7, &interrupt, failed), 10);
+        assert_eq!(statistics.get(7, &interrupt, failed), 10);
         assert_eq!(
-            statistics.rows(7, &interrupt, || Ok(30)),
+            statistics.get(7, &interrupt, || Ok(30)),
             30,
             "the next one tries again"
         );

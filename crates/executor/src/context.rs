@@ -27,9 +27,17 @@ pub struct ExecContext<'a> {
     pub explicit_auto_random: bool,
 }
 
-/// The tables that the server makes up. `rows` answers with batches that hold *all* columns of the table.
+/// The tables that the server makes up.
 pub trait VirtualTables: Send + Sync {
-    fn rows(&self, database: &str, table: &str, eval: &EvalContext) -> Result<Vec<RecordBatch>>;
+    /// Batches that hold *all* columns of the table. What is dear to find out may be NULL in a column whose offset is not
+    /// `wanted`.
+    fn rows(
+        &self,
+        database: &str,
+        table: &str,
+        wanted: &[usize],
+        eval: &EvalContext,
+    ) -> Result<Vec<RecordBatch>>;
 }
 
 /// Takes a query's rows as they are made; the client's connection, a cursor, or the source of INSERT ... SELECT.

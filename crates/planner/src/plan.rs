@@ -133,6 +133,8 @@ pub struct SortKey {
 pub struct VirtualScan {
     pub database: String,
     pub table: Arc<Table>,
+    /// Offsets of the columns that the query looks at. The output has all, and in the others any value.
+    pub wanted: Vec<usize>,
 }
 
 /// Rows of one stored table. Output: the columns named by `columns`, in that order.

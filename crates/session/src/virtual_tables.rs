@@ -19,12 +19,18 @@ pub struct ServerTables<'a> {
 }
 
 impl VirtualTables for ServerTables<'_> {
-    fn rows(&self, database: &str, table: &str, eval: &EvalContext) -> Result<Vec<RecordBatch>> {
+    fn rows(
+        &self,
+        database: &str,
+        table: &str,
+        wanted: &[usize],
+        eval: &EvalContext,
+    ) -> Result<Vec<RecordBatch>> {
         let catalog = &self.session.shared.catalog;
         let schema = catalog.schema();
         let table = schema.require_table(database, table)?;
         let session = self.session;
-        information_schema::batches(catalog, table, &Around { session, eval })
+        information_schema::batches(catalog, table, wanted, &Around { session, eval })
     }
 }
 

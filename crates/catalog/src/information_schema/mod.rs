@@ -16,6 +16,7 @@ mod privileges;
 pub mod server;
 mod tables;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
@@ -72,9 +73,17 @@ pub(crate) struct Context<'a> {
     pub catalog: &'a Catalog,
     pub schema: &'a crate::model::Schema,
     pub surroundings: &'a dyn Surroundings,
+    /// Offsets of the columns that are looked at.
+    wanted: &'a [usize],
 }
 
 impl Context<'_> {
+    /// Whether any of these columns is looked at. What is dear to find out can be left out otherwise: on a cluster, a table's
+    /// size is an estimate that takes reading some of its rows.
+    fn wants(&self, mut offsets: Range<usize>) -> bool {
+        offsets.any(|offset| self.wanted.contains(&offset))
+    }
+
     /// Microseconds since 1970 as a TIMESTAMP in the session's zone.
     fn timestamp(&self, us: i64) -> Value {
         let at = self.surroundings.time_zone().from_unix_us(us);
@@ -102,16 +111,23 @@ impl Context<'_> {
 
 type Row = Vec<Value>;
 
-/// The rows of a virtual table: a value for each of its columns.
+/// The rows of a virtual table: a value for each of its columns. What is dear to find out is NULL in columns whose offsets
+/// are not `wanted`.
 ///
 /// # Errors
 /// Those of the store.
-pub fn rows(catalog: &Catalog, table: &Table, surroundings: &dyn Surroundings) -> Result<Vec<Row>> {
+pub fn rows(
+    catalog: &Catalog,
+    table: &Table,
+    wanted: &[usize],
+    surroundings: &dyn Surroundings,
+) -> Result<Vec<Row>> {
     let schema = catalog.schema();
     let ctx = Context {
         catalog,
         schema: &schema,
         surroundings,
+        wanted,
     };
     let rows = match (table.database.as_str(), table.name.as_str()) {
         ("information_schema", "SCHEMATA") => tables::schemata(&ctx),
@@ -150,9 +166,10 @@ pub fn rows(catalog: &Catalog, table: &Table, surroundings: &dyn Surroundings) -
 pub fn batches(
     catalog: &Catalog,
     table: &Table,
+    wanted: &[usize],
     surroundings: &dyn Surroundings,
 ) -> Result<Vec<RecordBatch>> {
-    rows(catalog, table, surroundings)?
+    rows(catalog, table, wanted, surroundings)?
         .chunks(BATCH_ROWS)
         .map(|rows| batch(table, rows))
         .collect()

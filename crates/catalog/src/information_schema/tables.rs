@@ -78,12 +78,11 @@ fn virtual_table(ctx: &Context, table: &Table) -> Row {
 }
 
 fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {
-    let sizes = Sizes::of(ctx, table);
     let next = match table.auto_increment_column() {
-        Some(_) => number(ctx.catalog.next_auto_increment(table)?),
-        None => Value::Null,
+        Some(_) if ctx.wants(13..14) => number(ctx.catalog.next_auto_increment(table)?),
+        _ => Value::Null,
     };
-    Ok(vec![
+    let mut row = vec![
         text(CATALOG),
         text(&table.database),
         text(&table.name),
@@ -91,12 +90,9 @@ fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {
         text("InnoDB"),
         signed(10),
         text("Dynamic"),
-        number(sizes.rows),
-        number(sizes.row_bytes()),
-        number(sizes.data_bytes),
-        number(0),
-        number(sizes.index_bytes),
-        number(0),
+    ];
+    row.extend(sizes(ctx, table, row.len()));
+    row.extend([
         next,
         ctx.timestamp(table.created_us),
         Value::Null,
@@ -105,30 +101,22 @@ fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {
         Value::Null,
         text(""),
         text(&table.comment),
-    ])
+    ]);
+    Ok(row)
 }
 
-/// About how large a table is.
-struct Sizes {
-    rows: u64,
-    data_bytes: u64,
-    index_bytes: u64,
-}
-
-impl Sizes {
-    fn of(ctx: &Context, table: &Table) -> Self {
-        let interrupt = ctx.surroundings.interrupt();
-        let (data_bytes, index_bytes) = ctx.catalog.size_estimate(table.id, interrupt);
-        Self {
-            rows: ctx.catalog.row_estimate(table.id, interrupt),
-            data_bytes,
-            index_bytes,
-        }
-    }
-
-    fn row_bytes(&self) -> u64 {
-        self.data_bytes.checked_div(self.rows).unwrap_or(0)
-    }
+/// About how large a table is: TABLE_ROWS, whose offset is `at`, to DATA_FREE.
+fn sizes(ctx: &Context, table: &Table, at: usize) -> [Value; 6] {
+    let interrupt = ctx.surroundings.interrupt();
+    let has_bytes = ctx.wants(at + 1..at + 6);
+    let rows = (has_bytes || ctx.wants(at..at + 1)).then(|| ctx.catalog.row_estimate(table.id, interrupt));
+    let bytes = has_bytes.then(|| ctx.catalog.size_estimate(table.id, interrupt));
+    let number = |value: Option<u64>| value.map_or(Value::Null, number);
+    let (data, index) = bytes.unzip();
+    let row_bytes = data
+        .zip(rows)
+        .map(|(data, rows)| data.checked_div(rows).unwrap_or(0));
+    [rows, row_bytes, data, Some(0), index, Some(0)].map(number)
 }
 
 /// A table that is not partitioned has one row, without names.
@@ -136,16 +124,10 @@ pub(super) fn partitions(ctx: &Context) -> Vec<Row> {
     ctx.tables()
         .filter(|(_, table)| !table.is_virtual())
         .map(|(_, table)| {
-            let sizes = Sizes::of(ctx, table);
             let mut row = vec![text(CATALOG), text(&table.database), text(&table.name)];
             row.extend(std::iter::repeat_n(Value::Null, 9));
+            row.extend(sizes(ctx, table, row.len()));
             row.extend([
-                number(sizes.rows),
-                number(sizes.row_bytes()),
-                number(sizes.data_bytes),
-                number(0),
-                number(sizes.index_bytes),
-                number(0),
                 ctx.timestamp(table.created_us),
                 Value::Null,
                 Value::Null,

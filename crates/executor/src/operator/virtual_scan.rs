@@ -28,10 +28,13 @@ impl Operator for VirtualScan<'_> {
         let batches = match &mut self.batches {
             Some(batches) => batches,
             None => {
-                let rows =
-                    env.ctx
-                        .virtual_tables
-                        .rows(&self.scan.database, &self.scan.table.name, env.eval())?;
+                let plan::VirtualScan {
+                    database,
+                    table,
+                    wanted,
+                } = self.scan;
+                let tables = env.ctx.virtual_tables;
+                let rows = tables.rows(database, &table.name, wanted, env.eval())?;
                 self.batches.insert(rows.into())
             }
         };

@@ -47,7 +47,7 @@ pub enum Answer {
 pub struct NoTables;
 
 impl VirtualTables for NoTables {
-    fn rows(&self, _: &str, _: &str, _: &EvalContext) -> Result<Vec<RecordBatch>> {
+    fn rows(&self, _: &str, _: &str, _: &[usize], _: &EvalContext) -> Result<Vec<RecordBatch>> {
         Ok(Vec::new())
     }
 }

@@ -28,7 +28,7 @@ impl Binder<'_> {
     pub(super) fn source(&self, select: &BoundSelect<'_>, upper: &Upper, free: bool) -> Result<Source> {
         match &select.table {
             None => self.one_row(select),
-            Some(table) if table.table.is_virtual() => self.virtual_table(select, table),
+            Some(table) if table.table.is_virtual() => self.virtual_table(select, upper, table),
             Some(table) => self.stored_table(select, upper, table, free),
         }
     }
@@ -44,11 +44,14 @@ impl Binder<'_> {
     }
 
     /// Its rows are made whole, and filtered afterwards.
-    fn virtual_table(&self, select: &BoundSelect<'_>, table: &TableBinding) -> Result<Source> {
+    fn virtual_table(&self, select: &BoundSelect<'_>, upper: &Upper, table: &TableBinding) -> Result<Source> {
         let width = table.table.columns.len();
+        let mut wanted = Columns::of(select, upper, true);
+        select.filter.iter().for_each(|filter| wanted.add_all(filter));
         let rel = Rel::Virtual(VirtualScan {
             database: table.table.database.clone(),
             table: Arc::clone(&table.table),
+            wanted: wanted.offsets,
         });
         Ok(Source {
             rel: filtered(rel, select.filter.clone()),
