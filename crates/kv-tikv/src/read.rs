@@ -5,6 +5,7 @@ use crate::command::Command;
 use crate::failure;
 use crate::fan_out::{Batch, Group, Item};
 use crate::proto::kvrpcpb::*;
+use crate::resolve::Passed;
 use bytes::Bytes;
 use kv::{Interrupt, LATEST, ReadAt, Result, Timestamp, VisitBatch};
 use std::collections::HashMap;
@@ -38,6 +39,7 @@ impl Cluster {
             ..Default::default()
         };
         let key = command.key.clone();
+        let mut passed = Passed::default();
         loop {
             let answer = self.call(&key, &command, &mut backoff)?;
             let Some(error) = answer.error else {
@@ -46,8 +48,8 @@ impl Cluster {
             let Some(lock) = error.locked else {
                 return Err(failure::of_key(&error, ts));
             };
-            let ignored = &mut command.context_mut().resolved_locks;
-            self.resolve_for_read(&[lock], ts, ignored, &mut backoff)?;
+            self.resolve_for_read(&[lock], ts, &mut passed, &mut backoff)?;
+            passed.fill(command.context_mut());
         }
     }
 
@@ -90,7 +92,7 @@ impl Cluster {
         };
         let until = backoff.request(self.options.request_timeout);
         let outcome = self
-            .send(region, request(&items, LATEST, &[]), until)?
+            .send(region, request(&items, LATEST, &Passed::default()), until)?
             .wait(interrupt)?;
         let Outcome::Answered(answer) = outcome else {
             return Ok(false);
@@ -107,13 +109,13 @@ impl Cluster {
 
     fn batch_get_at(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
         let ts = at.ts;
-        let ignored = std::cell::RefCell::new(Vec::new());
+        let passed = std::cell::RefCell::new(Passed::default());
         let mut backoff = self.backoff(at.interrupt);
         self.fan_out(
             self.wanted(keys),
             READ_BATCH,
             &mut backoff,
-            |items| request(items, ts, &ignored.borrow()),
+            |items| request(items, ts, &passed.borrow()),
             |items, answer: BatchGetResponse, backoff| {
                 let errors = answer
                     .pairs
@@ -138,7 +140,7 @@ impl Cluster {
                     }
                 }
                 if !locks.is_empty() {
-                    self.resolve_for_read(&locks, ts, &mut ignored.borrow_mut(), backoff)?;
+                    self.resolve_for_read(&locks, ts, &mut passed.borrow_mut(), backoff)?;
                 }
                 Ok(again)
             },
@@ -146,12 +148,11 @@ impl Cluster {
     }
 }
 
-fn request(items: &[Wanted], ts: Timestamp, ignored: &[Timestamp]) -> BatchGetRequest {
+fn request(items: &[Wanted], ts: Timestamp, passed: &Passed) -> BatchGetRequest {
+    let mut context = Context::default();
+    passed.fill(&mut context);
     BatchGetRequest {
-        context: Some(Context {
-            resolved_locks: ignored.to_vec(),
-            ..Default::default()
-        }),
+        context: Some(context),
         keys: items.iter().map(|item| item.key.clone()).collect(),
         version: ts,
     }

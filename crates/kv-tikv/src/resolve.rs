@@ -38,6 +38,22 @@ pub enum Fate {
     Alive,
 }
 
+/// Transactions whose locks a read passes by.
+#[derive(Default)]
+pub struct Passed {
+    /// It does not see them.
+    ignored: Vec<Timestamp>,
+    /// It sees them: the locks are as good as versions.
+    committed: Vec<Timestamp>,
+}
+
+impl Passed {
+    pub fn fill(&self, context: &mut Context) {
+        context.resolved_locks.clone_from(&self.ignored);
+        context.committed_locks.clone_from(&self.committed);
+    }
+}
+
 /// What became of finished transactions: the commit timestamp, or 0.
 #[derive(Default)]
 pub struct Finished {
@@ -62,29 +78,33 @@ impl Finished {
 }
 
 impl Cluster {
-    /// For a read at `read_ts` that met these locks: after it, the read may be sent again, ignoring the locks of
-    /// `ignored`. Waits if a transaction lives.
+    /// For a read at `read_ts` that met these locks: after it, the read may be sent again, passing by those of `passed`.
+    /// Waits if a transaction lives. Locks that have outlived their time are cleaned up; of others their own transaction is
+    /// about to do so.
     pub fn resolve_for_read(
         &self,
         locks: &[LockInfo],
         read_ts: Timestamp,
-        ignored: &mut Vec<Timestamp>,
+        passed: &mut Passed,
         backoff: &mut Backoff,
     ) -> Result<()> {
         let mut must_wait = false;
         let mut ended = Vec::new();
         for lock in locks {
-            match self.fate(lock, read_ts, backoff)? {
-                Fate::Alive => must_wait = true,
-                Fate::Pushed => ignored.push(lock.lock_version),
-                fate => {
-                    ended.push((lock, fate));
-                    if read_ts != LATEST
-                        && !matches!(fate, Fate::Committed(commit_ts) if commit_ts <= read_ts)
-                    {
-                        ignored.push(lock.lock_version);
-                    }
+            let fate = self.fate(lock, read_ts, backoff)?;
+            let to_pass = match fate {
+                Fate::Alive => {
+                    must_wait = true;
+                    continue;
                 }
+                Fate::Committed(commit_ts) if commit_ts <= read_ts => &mut passed.committed,
+                _ => &mut passed.ignored,
+            };
+            if !to_pass.contains(&lock.lock_version) {
+                to_pass.push(lock.lock_version);
+            }
+            if fate != Fate::Pushed && has_expired(lock, self.oracle.estimate()) {
+                ended.push((lock, fate));
             }
         }
         self.clean_up(ended, backoff)?;

@@ -4,6 +4,7 @@ use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome, Sent};
 use crate::failure;
 use crate::proto::kvrpcpb::*;
+use crate::resolve::Passed;
 use kv::{KeyRange, ReadAt, Result, Timestamp, Visit};
 use std::ops::ControlFlow;
 
@@ -20,7 +21,7 @@ struct Cursor {
     key_only: bool,
     ts: Timestamp,
     rows: u32,
-    ignored: Vec<Timestamp>,
+    passed: Passed,
 }
 
 /// A page on its way.
@@ -53,7 +54,7 @@ impl Cluster {
             key_only,
             ts,
             rows: if key_only { PAGE_ROWS_MAX } else { FIRST_PAGE_ROWS },
-            ignored: Vec::new(),
+            passed: Passed::default(),
         };
         let mut backoff = self.backoff(interrupt);
         let mut next = None;
@@ -106,11 +107,10 @@ impl Cluster {
         } else {
             (start.clone(), region.end.clone())
         };
+        let mut context = Context::default();
+        cursor.passed.fill(&mut context);
         let command = ScanRequest {
-            context: Some(Context {
-                resolved_locks: cursor.ignored.clone(),
-                ..Default::default()
-            }),
+            context: Some(context),
             start_key,
             end_key,
             limit: cursor.rows,
@@ -153,7 +153,7 @@ impl Cluster {
             // What comes before the lock is good.
             pairs.truncate(locked_at.unwrap_or(0));
             cursor.move_behind(&pairs);
-            self.resolve_for_read(&[lock], cursor.ts, &mut cursor.ignored, backoff)?;
+            self.resolve_for_read(&[lock], cursor.ts, &mut cursor.passed, backoff)?;
             return Ok(pairs);
         }
         let is_full = pairs.len() >= usize::try_from(page.rows).unwrap_or(usize::MAX);

@@ -328,6 +328,37 @@ fn a_point_read_passes_by_what_is_not_committed() {
     );
 }
 
+/// It is seen as soon as it is committed; making a version of it is its own node's work, unless that is gone.
+#[test]
+fn a_read_takes_the_lock_of_a_committed_transaction_for_a_version() {
+    let stand_in = cluster();
+    let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
+    stand_in.tell("/drop-next?rpc=Commit&when=after&count=1000");
+    let mut txn = dead.begin(lasting(600)).unwrap();
+    for key in ["a", "d", "g"] {
+        txn.put(key.into(), b"1".to_vec()).unwrap();
+    }
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    stand_in.tell("/clear");
+    stand_in.tell("/counters?reset=1");
+    let asked = || ["CheckTxnStatus", "ResolveLock"].map(|call| stand_in.count(call));
+    for _ in 0..2 {
+        assert_eq!(get(&living.latest(), "d").as_deref(), Some("1"));
+        let snapshot = living.snapshot_now().unwrap();
+        assert_eq!(
+            snapshot.batch_get(&keys(&["a", "d", "g"])).unwrap(),
+            [Some(b"1".to_vec()), Some(b"1".to_vec()), Some(b"1".to_vec())]
+        );
+        assert_eq!(scan_all(&snapshot), ["a=1", "d=1", "g=1"]);
+        assert_eq!(asked(), [1, 0]);
+    }
+    stand_in.tell("/advance?ms=1000000");
+    let snapshot = living.snapshot_now().unwrap();
+    snapshot.batch_get(&keys(&["d", "g"])).unwrap();
+    assert_eq!(asked(), [1, 2]);
+    assert!(stand_in.tell("/status").contains("\"locks\": 0"));
+}
+
 /// One that a large transaction has left, and its neighbours with it.
 #[test]
 fn locks_of_one_transaction_are_cleaned_up_together() {

@@ -26,6 +26,9 @@ pub struct Context {
     /// See [`API_V2`].
     #[prost(int32, tag = "21")]
     pub api_version: i32,
+    /// Transactions whose locks a read may take for versions: they are committed, at or before its moment.
+    #[prost(uint64, repeated, tag = "22")]
+    pub committed_locks: Vec<u64>,
     #[prost(string, tag = "24")]
     pub request_source: String,
     #[prost(uint32, tag = "32")]
