@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use kv::Store;
+use kv::{Store, TxnOptions};
 
 use super::*;
 use crate::nodes::NodeOptions;
