@@ -30,20 +30,27 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("json_set", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, true, true)
     })
-    .sees_null(),
+    .sees_null()
+    .nullability(Nullability::Always),
     function("json_insert", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, true, false)
     })
-    .sees_null(),
+    .sees_null()
+    .nullability(Nullability::Always),
     function("json_replace", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, false, true)
     })
-    .sees_null(),
-    function("json_remove", 2, MANY, resolve_json, remove),
-    function("json_array_append", 3, MANY, resolve_pairs, array_append).sees_null(),
-    function("json_array_insert", 3, MANY, resolve_pairs, array_insert).sees_null(),
-    function("json_merge_patch", 2, MANY, resolve_json, merge_patch),
-    function("json_merge_preserve", 2, MANY, resolve_json, merge_preserve),
+    .sees_null()
+    .nullability(Nullability::Always),
+    function("json_remove", 2, MANY, resolve_json, remove).nullability(Nullability::Always),
+    function("json_array_append", 3, MANY, resolve_pairs, array_append)
+        .sees_null()
+        .nullability(Nullability::Always),
+    function("json_array_insert", 3, MANY, resolve_pairs, array_insert)
+        .sees_null()
+        .nullability(Nullability::Always),
+    function("json_merge_patch", 2, MANY, resolve_json, merge_patch).nullability(Nullability::Always),
+    function("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
 ];
 
 fn wrong_count(name: &str) -> Error {
