@@ -24,6 +24,8 @@ pub enum Expr {
     Param {
         index: usize,
         ty: SqlType,
+        /// A client's parameter is told to be nullable, whatever its value; one that stands for a literal is not.
+        nullable: bool,
     },
     Literal {
         value: Value,
@@ -111,15 +113,16 @@ impl Expr {
         }
     }
 
-    /// Whether a result's column made of this is told to be nullable. Parameters are, since a plan is made for types and
-    /// not for values.
+    /// Whether a result's column made of this is told to be nullable.
     pub fn nullable(&self) -> bool {
         match self {
-            Self::Column { nullable, .. } => *nullable,
-            Self::Param { ty, .. } => ty.kind == types::TypeKind::Null,
+            Self::Column { nullable, .. } | Self::Param { nullable, .. } => *nullable,
             Self::Literal { value, .. } => value.is_null(),
-            Self::Call { function, args, .. } => function.0.nullability.of(args),
-            Self::Cast { input, ty, .. } => input.nullable() || crate::cast::may_be_null(&input.ty(), ty),
+            Self::Call { function, args, ty } => function.0.nullability.of(args, ty),
+            Self::Cast { input, ty, implicit } => {
+                let made_other = !implicit && !ty.is_numeric();
+                made_other || input.nullable() || crate::cast::may_be_null(&input.ty(), ty)
+            }
             Self::Case {
                 branches, otherwise, ..
             } => {

@@ -75,7 +75,9 @@ static FUNCTIONS: &[FunctionDef] = &[
         .sees_null()
         .nullability(Nullability::Never)
         .volatile(),
-    lazy("benchmark", 2, 2, resolve_benchmark, benchmark).volatile(),
+    lazy("benchmark", 2, 2, resolve_benchmark, benchmark)
+        .nullability(Nullability::Always)
+        .volatile(),
     function(
         "name_const",
         2,

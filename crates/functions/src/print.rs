@@ -11,7 +11,7 @@ pub(crate) fn expr(expr: &Expr, ctx: Option<&EvalContext>) -> String {
             Some(label) => label.to_owned(),
             None => format!("`column {index}`"),
         },
-        Expr::Param { index, ty } => match ctx.and_then(|c| c.params.get(*index)) {
+        Expr::Param { index, ty, .. } => match ctx.and_then(|c| c.params.get(*index)) {
             Some(value) => literal(value, ty),
             None => "?".to_owned(),
         },

@@ -38,6 +38,8 @@ pub enum Eval {
 /// When a call's result may be NULL, as result metadata tells it.
 #[derive(Clone, Copy)]
 pub enum Nullability {
+    /// If any argument may, and if it is text: in strict mode, MySQL's default, text that is not well formed becomes NULL.
+    Usual,
     /// If any argument may.
     AnyArgument,
     /// If all arguments may.
@@ -49,8 +51,9 @@ pub enum Nullability {
 }
 
 impl Nullability {
-    pub(crate) fn of(self, args: &[Expr]) -> bool {
+    pub(crate) fn of(self, args: &[Expr], ty: &SqlType) -> bool {
         match self {
+            Self::Usual => ty.is_string() || args.iter().any(Expr::nullable),
             Self::AnyArgument => args.iter().any(Expr::nullable),
             Self::AllArguments => args.iter().all(Expr::nullable),
             Self::Always => true,
@@ -97,7 +100,7 @@ pub(crate) const fn function(
         resolve,
         eval: Eval::Scalar(eval),
         vector: None,
-        nullability: Nullability::AnyArgument,
+        nullability: Nullability::Usual,
         null_in_null_out: true,
         reads_session: false,
         volatile: false,
@@ -120,7 +123,7 @@ pub(crate) const fn lazy(
         resolve,
         eval: Eval::Lazy(eval),
         vector: None,
-        nullability: Nullability::AnyArgument,
+        nullability: Nullability::Usual,
         null_in_null_out: false,
         reads_session: false,
         volatile: false,

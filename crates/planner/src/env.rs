@@ -1,5 +1,6 @@
 //! What planning a statement depends on besides its text.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +23,9 @@ pub struct BindEnv<'a> {
     /// False for PREPARE, which must say what columns a result has before anything is known of the parameters: types are then
     /// guessed from where the parameters stand.
     pub params_known: bool,
+    /// Takes, for PREPARE, the types that parameters have by where they stand (one for each; `None` where a result's type
+    /// does not depend on it).
+    pub places: Option<&'a RefCell<Vec<Option<SqlType>>>>,
     /// They stand for literals of the text: a plan that depends on a literal's value is not cacheable then.
     pub literal_params: bool,
     pub sql_mode: SqlMode,

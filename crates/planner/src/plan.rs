@@ -63,6 +63,7 @@ pub struct ResultColumn {
     pub primary_key: bool,
     pub unique_key: bool,
     pub multiple_key: bool,
+    pub part_key: bool,
     pub auto_increment: bool,
     pub no_default: bool,
     pub on_update_now: bool,

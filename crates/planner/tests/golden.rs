@@ -157,6 +157,7 @@ impl Runner {
             database: self.database.as_deref(),
             params: &params,
             params_known: !self.guess,
+            places: None,
             literal_params: false,
             sql_mode: self.mode,
             collation_connection: Collation::DEFAULT,

@@ -1,5 +1,6 @@
 //! From text to something that can be run: by the plan cache, or by `planner`.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -17,6 +18,17 @@ pub enum Compiled {
     Plan(Arc<CachedPlan>),
     Ddl(Ddl),
     Command(Command),
+}
+
+/// What is known of a statement's parameters when it is compiled.
+#[derive(Clone, Copy)]
+pub(crate) enum Parameters<'a> {
+    /// Their types.
+    Known(&'a [SqlType]),
+    /// The types of literals that were taken out of the text.
+    Literals(&'a [SqlType]),
+    /// Nothing. Takes their types where they follow from where they stand.
+    Unknown(Option<&'a RefCell<Vec<Option<SqlType>>>>),
 }
 
 impl Compiled {
@@ -56,7 +68,7 @@ impl Session {
             return Ok(None);
         };
         let schema = self.visible_schema();
-        match self.bind(&schema, parsed, Some(&normalized.types), true) {
+        match self.bind(&schema, parsed, Parameters::Literals(&normalized.types)) {
             Ok(Bound::Plan {
                 plan,
                 cacheable: true,
@@ -73,10 +85,10 @@ impl Session {
         }
     }
 
-    /// Compiles a statement as it stands. `params` are the types of its parameters, `None` where they are not known.
-    pub(crate) fn compile(&self, parsed: &Parsed, params: Option<&[SqlType]>) -> Result<Compiled> {
+    /// Compiles a statement as it stands.
+    pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
         let schema = self.visible_schema();
-        Ok(match self.bind(&schema, parsed, params, false)? {
+        Ok(match self.bind(&schema, parsed, params)? {
             Bound::Plan { plan, cacheable } => {
                 Compiled::Plan(Arc::new(planned(plan, cacheable, &schema, parsed)))
             }
@@ -97,7 +109,7 @@ impl Session {
             return Ok(Compiled::Plan(found));
         }
         let schema = self.visible_schema();
-        match self.bind(&schema, parsed, Some(params), false)? {
+        match self.bind(&schema, parsed, Parameters::Known(params))? {
             Bound::Plan { plan, cacheable } => {
                 let plan = Arc::new(planned(plan, cacheable, &schema, parsed));
                 if cacheable {
@@ -114,7 +126,7 @@ impl Session {
     pub(crate) fn compile_one(&self, text: &str) -> Result<Compiled> {
         let parsed = planner::parse(text, &self.settings.sql_mode)?;
         match parsed.as_slice() {
-            [parsed] => self.compile(parsed, None),
+            [parsed] => self.compile(parsed, Parameters::Unknown(None)),
             _ => Err(types::Error::internal("one statement was expected")),
         }
     }
@@ -178,22 +190,13 @@ impl Session {
         self.account.check_database(name).err().unwrap_or(error)
     }
 
-    fn bind(
-        &self,
-        schema: &Arc<Schema>,
-        parsed: &Parsed,
-        params: Option<&[SqlType]>,
-        literal_params: bool,
-    ) -> Result<Bound> {
+    fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
         let row_estimate = |table: i64| self.row_estimate(table);
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
         let bound = planner::bind(
             parsed,
-            &BindEnv {
-                literal_params,
-                ..self.bind_env(schema, params, &row_estimate, &system_variable)
-            },
+            &self.bind_env(schema, params, &row_estimate, &system_variable),
         )
         .map_err(|error| self.hide_database(error))?;
         // Nobody keeps a plan whose estimates were cut short.
@@ -209,16 +212,23 @@ impl Session {
     fn bind_env<'a>(
         &'a self,
         schema: &Arc<Schema>,
-        params: Option<&'a [SqlType]>,
+        params: Parameters<'a>,
         row_estimate: &'a dyn Fn(i64) -> u64,
         system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     ) -> BindEnv<'a> {
         BindEnv {
             schema: schema.clone(),
             database: self.database.as_deref(),
-            params: params.unwrap_or_default(),
-            params_known: params.is_some(),
-            literal_params: false,
+            params: match params {
+                Parameters::Known(types) | Parameters::Literals(types) => types,
+                Parameters::Unknown(_) => &[],
+            },
+            params_known: !matches!(params, Parameters::Unknown(_)),
+            literal_params: matches!(params, Parameters::Literals(_)),
+            places: match params {
+                Parameters::Unknown(places) => places,
+                Parameters::Known(_) | Parameters::Literals(_) => None,
+            },
             sql_mode: self.settings.sql_mode,
             collation_connection: self.settings.collation_connection,
             collation_server: self.settings.collation_server,
@@ -246,7 +256,7 @@ impl Session {
             columns,
             &self.bind_env(
                 &self.shared.catalog.schema(),
-                None,
+                Parameters::Unknown(None),
                 &row_estimate,
                 &system_variable,
             ),

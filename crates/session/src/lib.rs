@@ -19,6 +19,7 @@ mod errors;
 mod late_check;
 mod listing;
 mod lock_tables;
+mod placed;
 mod point;
 mod prepared;
 mod process;

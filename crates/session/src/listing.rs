@@ -54,6 +54,7 @@ impl Listing {
             primary_key: false,
             unique_key: false,
             multiple_key: false,
+            part_key: false,
             auto_increment: false,
             no_default: false,
             on_update_now: false,

@@ -1,5 +1,6 @@
 //! Prepared statements: of the binary protocol (COM_STMT_*), with cursors and long data, and of SQL (PREPARE, EXECUTE).
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +16,7 @@ use wire::connection::PacketSink;
 use wire::row::Format;
 use wire::status;
 
-use crate::compile::Compiled;
+use crate::compile::{Compiled, Parameters};
 use crate::errors;
 use crate::reply::Done;
 use crate::run::{Collected, Outcome};
@@ -28,6 +29,7 @@ pub struct Prepared {
     parsed: Arc<Parsed>,
     /// The database that names without one are looked up in: the one of the moment of preparing.
     database: Option<Arc<str>>,
+    places: Places,
     /// The plan of the last execution.
     plan: Option<KeptPlan>,
     /// Types of the parameters, which a client sends once.
@@ -59,6 +61,18 @@ pub struct NamedStatement {
     text: Arc<str>,
     parsed: Arc<Parsed>,
     database: Option<Arc<str>>,
+    places: Places,
+}
+
+/// The types that parameters have by where they stand (see [`crate::placed`]); empty where none has one.
+type Places = Arc<[Option<SqlType>]>;
+
+/// A statement that was found to be right.
+struct Checked {
+    text: Arc<str>,
+    parsed: Parsed,
+    columns: Vec<ResultColumn>,
+    places: Vec<Option<SqlType>>,
 }
 
 /// What one execution of a prepared statement is made of.
@@ -84,7 +98,12 @@ impl Session {
         self.begin_statement();
         let prepared = self.decode_statement(text).and_then(|text| self.prepare(&text));
         self.count(Kind::Prepare, started, prepared.is_err());
-        let (text, parsed, columns) = match prepared {
+        let Checked {
+            text,
+            parsed,
+            columns,
+            places,
+        } = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Err(error)),
         };
@@ -100,6 +119,7 @@ impl Session {
                 text,
                 parsed: Arc::new(parsed),
                 database: self.database.clone(),
+                places: kept(&places),
                 plan: None,
                 bound: Vec::new(),
                 long_data: LongData::new(),
@@ -115,7 +135,12 @@ impl Session {
         };
         out.send_with(&mut |packet| ok.encode(packet))?;
         if parameters > 0 {
-            self.send_definitions(&vec![parameter_column(); parameters], out)?;
+            let collation = self.settings.collation_connection;
+            let columns: Vec<ResultColumn> = places
+                .iter()
+                .map(|place| parameter_column(*place, collation))
+                .collect();
+            self.send_definitions(&columns, out)?;
             self.send_metadata_end(0, out)?;
         }
         if !columns.is_empty() {
@@ -126,7 +151,7 @@ impl Session {
     }
 
     /// Checks a statement and finds its result's columns.
-    fn prepare(&mut self, text: &str) -> Result<(Arc<str>, Parsed, Vec<ResultColumn>)> {
+    fn prepare(&mut self, text: &str) -> Result<Checked> {
         let (text, parsed) = self.parse_single(text)?;
         if parsed.parameters > usize::from(u16::MAX) {
             return Err(Error::new(
@@ -134,7 +159,8 @@ impl Session {
                 "Prepared statement contains too many placeholders",
             ));
         }
-        let columns = match self.compile(&parsed, None)? {
+        let places = RefCell::new(vec![None; parsed.parameters]);
+        let columns = match self.compile(&parsed, Parameters::Unknown(Some(&places)))? {
             Compiled::Plan(plan) => {
                 self.check_plan(&plan.plan)?;
                 Self::plan_columns(&plan.plan).to_vec()
@@ -145,7 +171,12 @@ impl Session {
                 self.command_columns(&command)
             }
         };
-        Ok((text, parsed, columns))
+        Ok(Checked {
+            text,
+            parsed,
+            columns,
+            places: places.into_inner(),
+        })
     }
 
     /// Result columns of a SHOW or EXPLAIN, found by running it: they do not depend on its rows.
@@ -161,6 +192,14 @@ impl Session {
         listing
             .map(|listing| listing.result_columns())
             .unwrap_or_default()
+    }
+
+    /// Converts parameters to the types of their places.
+    fn settle(&self, places: &Places, values: &mut [Value], types: &mut [SqlType]) {
+        if !places.is_empty() {
+            let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
+            crate::placed::settle(places, values, types, &eval);
+        }
     }
 
     fn parse_single(&self, text: &str) -> Result<(Arc<str>, Parsed)> {
@@ -339,14 +378,20 @@ impl Session {
     fn read_execution(&mut self, execute: &StmtExecute, context: &ParameterContext) -> Result<Execution> {
         let id = execute.statement_id;
         let prepared = self.prepared.get_mut(&id);
-        let prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
+        let mut prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
         prepared.cursor = None;
         if let Some(error) = prepared.long_data_error.take() {
             prepared.long_data.clear();
             return Err(error);
         }
         let count = prepared.parsed.parameters;
-        let bound = execute.parameters(count, &mut prepared.bound, &mut prepared.long_data, context)?;
+        let mut bound = execute.parameters(count, &mut prepared.bound, &mut prepared.long_data, context)?;
+        if !prepared.places.is_empty() {
+            let places = prepared.places.clone();
+            self.settle(&places, &mut bound.values, &mut bound.types);
+            let again = self.prepared.get_mut(&id);
+            prepared = again.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
+        }
         let environment = self.settings.plan_environment;
         let kept = prepared.plan.as_ref();
         let kept = kept.filter(|kept| kept.environment == environment && kept.types == bound.types);
@@ -456,7 +501,9 @@ impl Session {
             },
         };
         self.named.remove(&name.to_lowercase());
-        let (text, parsed, _) = self.prepare(&text)?;
+        let Checked {
+            text, parsed, places, ..
+        } = self.prepare(&text)?;
         self.reserve_prepared()?;
         self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
         self.named.insert(
@@ -465,6 +512,7 @@ impl Session {
                 text,
                 parsed: Arc::new(parsed),
                 database: self.database.clone(),
+                places: kept(&places),
             },
         );
         Ok(())
@@ -490,12 +538,13 @@ impl Session {
                 .cloned()
                 .unwrap_or(Value::Null)
         };
-        let values: Vec<Value> = using.iter().map(value).collect();
+        let mut values: Vec<Value> = using.iter().map(value).collect();
         let collation = self.settings.collation_connection;
-        let types: Vec<SqlType> = values
+        let mut types: Vec<SqlType> = values
             .iter()
             .map(|v| functions::bind::type_of_value(v, collation))
             .collect();
+        self.settle(&statement.places, &mut values, &mut types);
         let current = std::mem::replace(&mut self.database, statement.database.clone());
         let replan =
             |session: &mut Self| session.compile_prepared(&statement.parsed, &statement.text, &types);
@@ -533,24 +582,35 @@ impl Cursor {
     }
 }
 
-/// What a client is told of a parameter: MySQL gives every `?` this definition.
-fn parameter_column() -> ResultColumn {
+fn kept(places: &[Option<SqlType>]) -> Places {
+    match places.iter().any(Option::is_some) {
+        true => places.into(),
+        false => Places::default(),
+    }
+}
+
+/// What a client is told of a parameter.
+fn parameter_column(place: Option<SqlType>, collation: Collation) -> ResultColumn {
     ResultColumn {
         database: String::new(),
         table: String::new(),
         original_table: String::new(),
         name: "?".to_owned(),
         original_name: String::new(),
-        ty: SqlType::varchar(0, Collation::Binary),
+        ty: place.unwrap_or_else(|| SqlType::varchar(UNPLACED_CHARS, collation)),
         nullable: true,
         primary_key: false,
         unique_key: false,
         multiple_key: false,
+        part_key: false,
         auto_increment: false,
         no_default: false,
         on_update_now: false,
     }
 }
+
+/// What MySQL says of a parameter that could be anything: it is a VARCHAR of this length.
+const UNPLACED_CHARS: u32 = 16_383;
 
 /// Statements that MySQL does not prepare either (manual 13.5 "SQL Syntax Permitted in Prepared Statements").
 fn refuse_unpreparable(command: &planner::command::Command) -> Result<()> {

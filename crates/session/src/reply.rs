@@ -193,6 +193,7 @@ fn definition(column: &ResultColumn, results: Option<types::Collation>) -> Colum
     set(column.primary_key, flag::PRI_KEY);
     set(column.unique_key, flag::UNIQUE_KEY);
     set(column.multiple_key, flag::MULTIPLE_KEY);
+    set(column.part_key, flag::PART_KEY);
     set(column.auto_increment, flag::AUTO_INCREMENT);
     set(column.no_default, flag::NO_DEFAULT_VALUE);
     set(column.on_update_now, flag::ON_UPDATE_NOW);

@@ -11,7 +11,7 @@ use wire::capability;
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
-use crate::compile::Compiled;
+use crate::compile::{Compiled, Parameters};
 use crate::run::Outcome;
 use crate::session::Session;
 use crate::statistics::Kind;
@@ -93,11 +93,11 @@ impl Session {
         if parsed.parameters > 0 {
             return Ok((Kind::Other, Err(planner::syntax_error_at_parameter(text, parsed))));
         }
-        let compiled = match self.compile(parsed, None) {
+        let compiled = match self.compile(parsed, Parameters::Unknown(None)) {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
-        let replan = |session: &mut Self| session.compile(parsed, None);
+        let replan = |session: &mut Self| session.compile(parsed, Parameters::Unknown(None));
         self.run_compiled(compiled, Vec::new(), Format::Text, &replan, out)
     }
 

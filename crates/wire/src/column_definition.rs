@@ -3,7 +3,8 @@
 use types::{Collation, SqlType};
 
 use crate::column_type::{
-    ColumnType, announced_collation, announced_decimals, announced_length, flag, type_flags,
+    ColumnType, announced_collation, announced_decimals, announced_length, computed_text_length, flag,
+    type_flags,
 };
 use crate::writer::Writer;
 
@@ -57,6 +58,12 @@ impl<'a> ColumnDefinition<'a> {
         let mut definition = Self::of_type(name, ty, nullable, results);
         if ty.is_numeric() || ty.kind == types::TypeKind::Null {
             definition.flags |= flag::BINARY;
+            definition.flags &= !flag::ZEROFILL;
+        }
+        if ty.is_blob_or_text() {
+            definition.flags &= !flag::BLOB;
+            definition.column_type = ColumnType::of_computed_text(ty);
+            definition.length = computed_text_length(ty, results);
         }
         if ty.is_string() || ty.kind == types::TypeKind::Json {
             definition.decimals = SqlType::NOT_FIXED;

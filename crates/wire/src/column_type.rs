@@ -97,6 +97,15 @@ impl ColumnType {
             TypeKind::Json => Self::Json,
         }
     }
+
+    /// The type of a TEXT or BLOB that is no column: there MySQL tells the larger sizes apart.
+    pub fn of_computed_text(ty: &SqlType) -> Self {
+        match ty.kind {
+            TypeKind::MediumText => Self::MediumBlob,
+            TypeKind::LongText => Self::LongBlob,
+            _ => Self::Blob,
+        }
+    }
 }
 
 /// Column definition flags.
@@ -191,6 +200,20 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
         TypeKind::MediumText => 0xff_ffff * bytes_per_char,
         TypeKind::LongText | TypeKind::Json => u32::MAX,
     }
+}
+
+/// `column_length` of a TEXT or BLOB that is no column. MySQL takes the bytes of text for characters.
+pub fn computed_text_length(ty: &SqlType, results: Option<Collation>) -> u32 {
+    if ty.is_binary() {
+        return ty.length;
+    }
+    let own = ty.collation.charset().max_bytes_per_char();
+    let sent = results.map_or(own, |collation| collation.charset().max_bytes_per_char());
+    let bytes = match ty.kind {
+        TypeKind::TinyText | TypeKind::Text => ty.length.saturating_mul(own),
+        _ => ty.length,
+    };
+    bytes.saturating_mul(sent)
 }
 
 fn default_display_width(ty: &SqlType) -> u32 {

@@ -149,6 +149,7 @@ impl Conn<'_> {
             database: Some("d"),
             params: &types,
             params_known: true,
+            places: None,
             literal_params: false,
             sql_mode: self.sql_mode,
             collation_connection: Collation::DEFAULT,

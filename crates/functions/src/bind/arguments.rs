@@ -50,15 +50,17 @@ pub(crate) fn text_length(ty: &SqlType) -> u32 {
         TinyInt | SmallInt | MediumInt | Int | BigInt | Year => ty.length.max(1),
         Decimal => ty.length + 1 + u32::from(ty.decimals > 0),
         Float => 12,
-        Double => 23,
+        Double => 22,
         Date => 10,
         DateTime | Timestamp => 19 + fraction(ty.decimals),
         Time => 10 + fraction(ty.decimals),
         Json => u32::MAX,
         Char | VarChar => ty.length,
         TinyText | Text | MediumText | LongText if ty.is_binary() => ty.length,
+        // Columns: MySQL takes their bytes for characters.
+        TinyText | Text => ty.length,
         // Their length counts bytes.
-        TinyText | Text | MediumText | LongText => ty.length / ty.collation.charset().max_bytes_per_char(),
+        MediumText | LongText => ty.length / ty.collation.charset().max_bytes_per_char(),
     }
 }
 
@@ -123,6 +125,58 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     }
 }
 
+/// The expression as text of type `ty`, which is a string's. IF and CASE hand on the text of the branch that is taken, in
+/// that branch's own type: `IF(1, 5, 1.25)` is a DECIMAL with two decimals, and its text is `5`.
+pub(crate) fn as_text(expr: Expr, ty: SqlType) -> Expr {
+    let from = expr.ty();
+    match expr {
+        Expr::Call { function, args, .. } if from.is_decimal() && function.0.name == "if" => Expr::Call {
+            function,
+            args: args
+                .into_iter()
+                .enumerate()
+                .map(|(position, arg)| if position == 0 { arg } else { branch_text(arg, ty) })
+                .collect(),
+            ty,
+        },
+        Expr::Case {
+            branches, otherwise, ..
+        } if from.is_decimal() => Expr::Case {
+            branches: branches
+                .into_iter()
+                .map(|(condition, value)| (condition, branch_text(value, ty)))
+                .collect(),
+            otherwise: otherwise.map(|value| Box::new(branch_text(*value, ty))),
+            ty,
+        },
+        expr => implicit_cast(expr, ty),
+    }
+}
+
+/// A branch's text: without the conversion to the type that all branches share.
+fn branch_text(value: Expr, ty: SqlType) -> Expr {
+    match value {
+        Expr::Cast {
+            input,
+            implicit: true,
+            ..
+        } if input.ty().is_integer() || input.ty().is_decimal() => as_text(*input, ty),
+        value => as_text(value, ty),
+    }
+}
+
+/// A query's own output of DECIMALs as text, where that is not the text of their common type (see [`as_text`]); `None` for
+/// all other expressions.
+pub fn output_text(expr: &Expr) -> Option<Expr> {
+    let chooses = match expr {
+        Expr::Call { function, .. } => function.0.name == "if",
+        Expr::Case { .. } => true,
+        _ => false,
+    };
+    let ty = expr.ty();
+    (chooses && ty.is_decimal()).then(|| as_text(expr.clone(), text_type(&ty, Collation::DEFAULT)))
+}
+
 /// A hexadecimal or bit literal (the only binary literals there are) is a number where a number is wanted.
 pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
     if !target.is_numeric() {
@@ -183,7 +237,11 @@ impl Binding<'_> {
     pub fn cast(&mut self, index: usize, ty: SqlType) {
         if let Some(arg) = self.args.get_mut(index) {
             let expr = std::mem::replace(arg, Expr::null());
-            *arg = implicit_cast(expr, ty);
+            *arg = if ty.is_string() {
+                as_text(expr, ty)
+            } else {
+                implicit_cast(expr, ty)
+            };
         }
     }
 

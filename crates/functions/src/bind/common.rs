@@ -5,7 +5,7 @@
 use types::{Collation, Result, SqlType, TypeKind};
 
 use super::TypeEnv;
-use super::arguments::{implicit_cast, integer_digits, text_length};
+use super::arguments::{as_text, implicit_cast, integer_digits, text_length};
 use super::collation;
 use crate::Expr;
 
@@ -41,7 +41,11 @@ pub(crate) fn unify(values: &mut [Expr], operation: &str, env: &TypeEnv) -> Resu
     }
     for value in values {
         let expr = std::mem::replace(value, Expr::null());
-        *value = implicit_cast(expr, ty);
+        *value = if ty.is_string() {
+            as_text(expr, ty)
+        } else {
+            implicit_cast(expr, ty)
+        };
     }
     Ok(ty)
 }

@@ -25,6 +25,7 @@ use crate::context::SqlMode;
 use crate::registry;
 use crate::{Expr, cast as conversion};
 
+pub use arguments::output_text;
 pub use common::common_type;
 pub use key::{KeyRounding, key_cast};
 
@@ -123,6 +124,10 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     conversion::check_explicit(&ty)?;
     let input = arguments::hex_as_number(input, &ty);
     let from = input.ty();
+    let input = match arguments::output_text(&input) {
+        Some(text) if ty.is_string() => text,
+        _ => input,
+    };
     let explicit = |ty| Expr::Cast {
         input: Box::new(input),
         ty,

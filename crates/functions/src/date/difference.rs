@@ -102,7 +102,7 @@ fn resolve_addtime(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(match ty.kind {
         _ if ty.is_datetime() => SqlType::datetime(fsp),
         TypeKind::Time => SqlType::time(fsp),
-        _ => SqlType::varchar(29, binding.env.collation),
+        _ => super::text_type(binding.env.collation),
     })
 }
 

@@ -28,19 +28,45 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     format_type(binding, 1)
 }
 
-/// The type of a text made by the format in argument `index`: each specifier may make up to this many characters.
+/// The type of a text made by the format in argument `index`.
 pub(super) fn format_type(binding: &Binding<'_>, index: usize) -> Result<SqlType> {
-    const LONGEST: u32 = 32;
+    /// What MySQL reckons with for each character of a format that it does not know.
+    const GROWTH: u32 = 10;
     let length = match binding.args.get(index) {
         Some(Expr::Literal {
             value: Value::String(format),
             ..
-        }) => format
-            .chars()
-            .fold(0, |n, c| n + if c == '%' { LONGEST - 1 } else { 1 }),
-        _ => binding.total_length(index..index + 1).saturating_mul(LONGEST / 2),
+        }) => written_length(format),
+        _ => binding.total_length(index..index + 1).saturating_mul(GROWTH),
     };
     Ok(binding.text_result(length, binding.env.collation))
+}
+
+/// The most characters that a format makes, as MySQL counts them.
+fn written_length(format: &str) -> u32 {
+    let mut length = 0;
+    let mut chars = format.chars();
+    while let Some(c) = chars.next() {
+        length += match (c, if c == '%' { chars.next() } else { None }) {
+            ('%', Some('M' | 'W')) => 64,
+            ('%', Some('a' | 'b')) => 32,
+            ('%', Some('D' | 'Y' | 'x' | 'X')) => 4,
+            ('%', Some('j')) => 3,
+            ('%', Some('k' | 'H')) => 7,
+            ('%', Some('r')) => 11,
+            ('%', Some('T')) => 8,
+            ('%', Some('f')) => 6,
+            (
+                '%',
+                Some(
+                    'u' | 'U' | 'v' | 'V' | 'y' | 'm' | 'd' | 'h' | 'i' | 'I' | 'l' | 'p' | 's' | 'S' | 'c'
+                    | 'e',
+                ),
+            ) => 2,
+            _ => 1,
+        };
+    }
+    length
 }
 
 fn date_format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

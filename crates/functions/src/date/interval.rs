@@ -169,7 +169,7 @@ fn bind_interval(binding: &mut Binding<'_>, date: usize, amount: usize, unit: us
         TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(ty.decimals.max(fsp)),
         TypeKind::Time if !unit.is_of_date() => SqlType::time(ty.decimals.max(fsp)),
         TypeKind::Time => SqlType::datetime(ty.decimals.max(fsp)),
-        _ => SqlType::varchar(29, binding.env.collation),
+        _ => super::text_type(binding.env.collation),
     })
 }
 

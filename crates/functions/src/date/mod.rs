@@ -19,7 +19,7 @@ pub(crate) mod unix;
 pub(crate) mod week;
 
 use types::temporal::{DateTime, Time};
-use types::{Result, SqlType, TypeKind, Value, errno};
+use types::{Collation, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
 use crate::bind::Binding;
@@ -51,6 +51,14 @@ pub(crate) const DAYS: [&str; 7] = [
     "Saturday",
     "Sunday",
 ];
+
+/// The type of a date or time that is answered as text, since it was given as such: a CHAR.
+pub(crate) fn text_type(collation: Collation) -> SqlType {
+    SqlType {
+        kind: TypeKind::Char,
+        ..SqlType::varchar(29, collation)
+    }
+}
 
 /// Argument `index` as a point in time that `rules` accept.
 pub(crate) fn datetime_at(

@@ -23,14 +23,16 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("json_value", 2, 2, resolve_value, value).nullability(Nullability::Always),
     function("json_unquote", 1, 1, resolve_unquote, unquote),
     function("json_quote", 1, 1, resolve_unquote, quote),
-    function("json_valid", 1, 1, |_| Ok(SqlType::BOOL), valid).infallible(),
+    function("json_valid", 1, 1, resolve_integer, valid)
+        .nullability(Nullability::Always)
+        .infallible(),
     function("json_type", 1, 1, resolve_type, type_of),
     function("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
-    function("json_depth", 1, 1, resolve_integer, depth),
+    function("json_depth", 1, 1, resolve_integer, depth).nullability(Nullability::Always),
     function("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
     function("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
-    function("json_contains_path", 3, MANY, resolve_integer, contains_path),
-    function("json_overlaps", 2, 2, resolve_integer, overlaps),
+    function("json_contains_path", 3, MANY, resolve_integer, contains_path).nullability(Nullability::Always),
+    function("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
     function("json_pretty", 1, 1, resolve_text, pretty),
     function("json_search", 3, MANY, resolve_json, search)
         .sees_null()
@@ -60,11 +62,11 @@ fn resolve_text(_: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 fn resolve_value(_: &mut Binding<'_>) -> Result<SqlType> {
-    Ok(SqlType::varchar(512, Collation::DEFAULT))
+    Ok(SqlType::varchar(512, Collation::Utf8mb4Bin))
 }
 
-fn resolve_type(binding: &mut Binding<'_>) -> Result<SqlType> {
-    Ok(SqlType::varchar(51, binding.env.collation))
+fn resolve_type(_: &mut Binding<'_>) -> Result<SqlType> {
+    Ok(SqlType::varchar(17, Collation::Utf8mb4Bin))
 }
 
 fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -76,7 +78,15 @@ fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
             format!("Incorrect type for argument 1 in function {}.", binding.name),
         ));
     }
-    Ok(long_text())
+    let length = binding.total_length(0..1);
+    Ok(match (ty.is_string(), binding.name) {
+        (true, "json_quote") => {
+            let escaped = length.saturating_mul(6).saturating_add(2);
+            binding.text_result(escaped, Collation::Utf8mb4Bin)
+        }
+        (true, _) => binding.text_result(length, Collation::Utf8mb4Bin),
+        _ => long_text(),
+    })
 }
 
 /// The document in argument `index`. Errors 3141 and 3146.

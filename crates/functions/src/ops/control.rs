@@ -30,10 +30,12 @@ static FUNCTIONS: &[FunctionDef] = &[
     lazy("nullif", 2, 2, resolve_nullif, nullif).nullability(Nullability::Always),
     function("greatest", 2, MANY, resolve_extreme, |c, a| {
         extreme(c, a, Ordering::Greater)
-    }),
+    })
+    .nullability(Nullability::AnyArgument),
     function("least", 2, MANY, resolve_extreme, |c, a| {
         extreme(c, a, Ordering::Less)
-    }),
+    })
+    .nullability(Nullability::AnyArgument),
     function("interval", 2, MANY, resolve_interval, interval)
         .sees_null()
         .nullability(Nullability::Never)

@@ -6,6 +6,7 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 use types::{Charset, Result, SqlType, Value, errno};
 
 use super::encode::hex_digits;
+use crate::Expr;
 use crate::bind::Binding;
 use crate::charset;
 use crate::datum::Datum;
@@ -37,7 +38,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         |c, a| Ok(hex(&Sha1::digest(bytes(c, a)))),
     )
     .infallible(),
-    function("sha2", 2, 2, |b| resolve(b, 128), sha2).nullability(Nullability::Always),
+    function("sha2", 2, 2, resolve_sha2, sha2).nullability(Nullability::Always),
     function("crc32", 1, 1, resolve_crc32, |c, a| {
         Ok(Value::UInt(u64::from(crc32fast::hash(&bytes(c, a)))))
     })
@@ -77,6 +78,14 @@ fn bytes(call: &Call<'_>, args: &[Datum<'_>]) -> Vec<u8> {
 
 fn hex(digest: &[u8]) -> Value {
     Value::String(hex_digits(digest).to_ascii_lowercase())
+}
+
+fn resolve_sha2(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let bits = match binding.args.get(1) {
+        Some(Expr::Literal { value, .. }) => value.as_u64().unwrap_or(512),
+        _ => 512,
+    };
+    resolve(binding, if bits == 0 { 64 } else { bits.min(512) as u32 / 4 })
 }
 
 fn sha2(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

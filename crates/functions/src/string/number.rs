@@ -158,7 +158,8 @@ fn resolve_make_set(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(0);
     let all = 1..binding.args.len();
     let collation = binding.texts(all.clone())?;
-    let length = binding.total_length(all.clone()).saturating_add(all.len() as u32);
+    let commas = all.len().saturating_sub(1) as u32;
+    let length = binding.total_length(all).saturating_add(commas);
     Ok(binding.text_result(length, collation))
 }
 
@@ -191,7 +192,8 @@ fn resolve_export_set(binding: &mut Binding<'_>) -> Result<SqlType> {
     } else {
         1
     };
-    let length = each.saturating_add(separator).saturating_mul(64);
+    let separators = separator.saturating_mul(63);
+    let length = each.saturating_mul(64).saturating_add(separators);
     Ok(binding.text_result(length, collation))
 }
 

@@ -41,7 +41,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     .volatile(),
     function("uuid_to_bin", 1, 2, resolve_to_bin, to_bin).nullability(Nullability::Always),
     function("bin_to_uuid", 1, 2, resolve_to_text, to_text).nullability(Nullability::Always),
-    function("is_uuid", 1, 1, resolve_is_uuid, is_uuid).infallible(),
+    function("is_uuid", 1, 1, resolve_is_uuid, is_uuid)
+        .nullability(Nullability::Always)
+        .infallible(),
 ];
 
 fn text() -> SqlType {

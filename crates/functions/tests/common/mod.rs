@@ -107,6 +107,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         database: Some("shop"),
         params: &[],
         params_known: true,
+        places: None,
         literal_params: false,
         sql_mode,
         collation_connection: Collation::DEFAULT,

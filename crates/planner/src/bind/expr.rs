@@ -170,15 +170,8 @@ impl Binder<'_> {
         list.iter().map(|item| self.scalar(item, context)).collect()
     }
 
-    fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
-        let ty = if self.env.params_known {
-            let known = self.env.params.get(index).copied();
-            known.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
-        } else {
-            let guessed = hint.filter(|ty| ty.kind != TypeKind::Null);
-            guessed.unwrap_or_else(|| SqlType::varchar(GUESSED_CHARS, self.types.collation))
-        };
-        Ok(Expr::Param { index, ty })
+    fn arguments(&self, function: &str, list: &[ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
+        self.operands(function, &list.iter().collect::<Vec<_>>(), context)
     }
 
     fn system_variable(&self, scope: Option<crate::command::VariableScope>, name: &str) -> Result<Expr> {
@@ -189,9 +182,14 @@ impl Binder<'_> {
     }
 
     fn unary(&self, op: UnaryOp, operand: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        if op == UnaryOp::Minus {
+            let bound = self.operands("unary -", &[operand], context)?;
+            let numbers = bound.into_iter().map(|bound| as_number(operand, bound));
+            return self.call("unary -", numbers.collect());
+        }
         let bound = self.hinted(operand, Some(SqlType::BIGINT), context)?;
         match op {
-            UnaryOp::Minus => self.call("unary -", vec![as_number(operand, bound)]),
+            UnaryOp::Minus => Err(Error::internal("a minus that was not bound")),
             UnaryOp::BitNot => self.call("~", vec![as_number(operand, bound)]),
             UnaryOp::Not => self.call("not", vec![bound]),
         }
@@ -208,7 +206,11 @@ impl Binder<'_> {
         if op.is_comparison() && rows {
             return self.row_comparison(op, left, right, context);
         }
-        let args = self.comparands(&[left, right], context)?;
+        let args = if op.is_arithmetic() {
+            self.operands(op.function(), &[left, right], context)?
+        } else {
+            self.comparands(&[left, right], context)?
+        };
         if op.is_comparison() || matches!(op, BinaryOp::Xor | BinaryOp::JsonExtract | BinaryOp::JsonUnquote) {
             return self.call(op.function(), args);
         }
@@ -305,12 +307,17 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let operand = operand.map(|e| self.scalar(e, context)).transpose()?;
         let hint = operand.as_ref().map(Expr::ty);
-        let mut bound = Vec::with_capacity(branches.len());
+        let mut conditions = Vec::with_capacity(branches.len());
+        let mut values = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
-            bound.push((self.hinted(when, hint, context)?, self.scalar(then, context)?));
+            conditions.push(self.hinted(when, hint, context)?);
+            values.push(then);
         }
-        let otherwise = otherwise.map(|e| self.scalar(e, context)).transpose()?;
-        bind::case(operand, bound, otherwise, &self.types)
+        values.extend(otherwise);
+        let mut values = self.operands("case", &values, context)?;
+        let otherwise = values.split_off(conditions.len()).pop();
+        let branches = conditions.into_iter().zip(values).collect();
+        bind::case(operand, branches, otherwise, &self.types)
     }
 
     fn cast(&self, operand: &ast::Expr, ty: &CastType, context: &Context<'_>) -> Result<Expr> {
@@ -369,7 +376,7 @@ impl Binder<'_> {
         if let ("any_value", [arg]) = (lower.as_str(), args) {
             return self.any_value(arg, context);
         }
-        let args = self.list(args, context)?;
+        let args = self.arguments(&lower, args, context)?;
         self.call(&lower, args)
             .map_err(|error| respelled(error, &lower, name))
     }
@@ -395,7 +402,7 @@ impl Binder<'_> {
             return Err(invalid_group_function());
         }
         let inside = Context::of(context.argument_names);
-        let bound = self.list(args, &inside)?;
+        let bound = self.arguments(name, args, &inside)?;
         self.collect(name, bound, distinct, context)
     }
 
@@ -466,7 +473,7 @@ fn unknown_position(position: &str) -> Error {
 }
 
 /// What a text parameter is taken to hold before anything is known of it.
-const GUESSED_CHARS: u32 = 16_383;
+pub(super) const GUESSED_CHARS: u32 = 16_383;
 
 fn truth_test(test: TruthTest, negated: bool) -> &'static str {
     match (test, negated) {

@@ -21,6 +21,7 @@ mod limit;
 mod literal;
 mod name_lookup;
 mod output;
+mod parameter;
 mod result_column;
 mod row_compare;
 mod scope;
@@ -43,7 +44,7 @@ pub(crate) use expr::AGGREGATE_BASE;
 pub(crate) use limit::{BoundLimit, literal_count, unsigned};
 pub(crate) use result_column::result_column;
 pub(crate) use scope::TableBinding;
-pub(crate) use select::BoundSelect;
+pub(crate) use select::{BoundSelect, refers_to_aggregate};
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///

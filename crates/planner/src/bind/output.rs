@@ -6,7 +6,7 @@ use functions::bind::implicit_cast;
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
-use super::expr::Context;
+use super::expr::{Context, GUESSED_CHARS};
 use super::scope::TableBinding;
 use crate::ast::{self, ObjectName, SelectItem};
 
@@ -63,12 +63,12 @@ impl Binder<'_> {
         table: Option<&TableBinding>,
         context: &Context<'_>,
     ) -> Result<Item> {
-        let mut bound = self.scalar(expr, context)?;
+        let mut bound = self.shown(self.scalar(expr, context)?);
         if let Expr::Param { ty, .. } = &bound
             && ty.kind == TypeKind::Null
         {
             // A parameter's column is of a type that other values could have, whatever its value is.
-            bound = implicit_cast(bound, SqlType::varchar(0, self.types.collation));
+            bound = implicit_cast(bound, SqlType::varchar(GUESSED_CHARS, self.types.collation));
         }
         let column = match (expr, table) {
             (ast::Expr::Column(name), Some(table)) => table.find(name),

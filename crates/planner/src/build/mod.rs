@@ -19,7 +19,7 @@ use types::{Error, Result};
 
 use crate::bind::Binder;
 use crate::bind::grouping::Groups;
-use crate::bind::{BoundSelect, result_column};
+use crate::bind::{BoundSelect, refers_to_aggregate, result_column};
 use crate::plan::{OutputLimit, QueryPlan, Rel, Route, SortKey};
 
 pub(crate) use source::Source;
@@ -46,13 +46,16 @@ impl Binder<'_> {
         } else {
             None
         };
-        let upper = self.upper(&select)?;
+        let mut upper = self.upper(&select)?;
         let columns = select
             .items
             .iter()
             .zip(&upper.items)
             .map(|(item, expr)| result_column(item, expr, select.table.as_ref()))
             .collect();
+        if free {
+            show_branches(&select, &mut upper.items);
+        }
         let source = self.source(&select, &upper, free)?;
         let route = source.route;
         let root = self.operators(&select, upper, source)?;
@@ -208,6 +211,17 @@ impl Binder<'_> {
             Ok(rel)
         } else {
             self.sort(rel, keys, select)
+        }
+    }
+}
+
+/// What the client sees of a DECIMAL made by IF or CASE is the branch's own text; but where MySQL keeps rows before it sends
+/// them, for DISTINCT and for what groups have besides aggregates, they have their common type.
+fn show_branches(select: &BoundSelect<'_>, items: &mut [Expr]) {
+    for (item, shown) in select.items.iter().zip(items) {
+        let kept = select.distinct || !select.keys.is_empty() && !refers_to_aggregate(&item.expr);
+        if let Some(text) = functions::bind::output_text(shown).filter(|_| !kept) {
+            *shown = text;
         }
     }
 }

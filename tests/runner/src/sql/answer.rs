@@ -39,6 +39,7 @@ pub fn meta(column: &Column) -> String {
         (ColumnFlags::PRI_KEY_FLAG, "primary_key"),
         (ColumnFlags::UNIQUE_KEY_FLAG, "unique_key"),
         (ColumnFlags::MULTIPLE_KEY_FLAG, "multiple_key"),
+        (ColumnFlags::PART_KEY_FLAG, "part_key"),
         (ColumnFlags::BLOB_FLAG, "blob"),
         (ColumnFlags::UNSIGNED_FLAG, "unsigned"),
         (ColumnFlags::ZEROFILL_FLAG, "zerofill"),

@@ -198,6 +198,11 @@ impl BinaryOp {
         }
     }
 
+    pub fn is_arithmetic(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Plus | Minus | Multiply | Divide | IntegerDivide | Modulo)
+    }
+
     pub fn is_comparison(self) -> bool {
         use BinaryOp::*;
         matches!(

@@ -1,0 +1,130 @@
+//! The types that parameters have by where they stand.
+//!
+//! MySQL decides them when a statement is prepared, before any value is known (since 8.0.22, its work log 9384). A value that
+//! comes later is converted to its place's type; one of another kind has the statement prepared again, with the types that
+//! the values have themselves. Only those places are looked at here whose type shows in a result's: a parameter that is
+//! compared is as good with its own. Whoever executes the statement converts the values: `session`.
+
+use functions::{Expr, bind};
+use types::{Error, Result, SqlType, TypeKind};
+
+use super::Binder;
+use super::expr::{Context, GUESSED_CHARS};
+use crate::ast;
+
+/// Units of intervals that leave a date a date.
+const DAYS: &[&str] = &["day", "week", "month", "quarter", "year", "year_month"];
+
+impl Binder<'_> {
+    /// A parameter; `hint` is what its type might be where nothing is known of it yet.
+    pub fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
+        let ty = if self.env.params_known {
+            let known = self.env.params.get(index).copied();
+            known.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
+        } else {
+            let guessed = hint.filter(|ty| ty.kind != TypeKind::Null);
+            guessed.unwrap_or_else(|| SqlType::varchar(GUESSED_CHARS, self.types.collation))
+        };
+        Ok(Expr::Param {
+            index,
+            ty,
+            nullable: !self.env.literal_params || ty.kind == TypeKind::Null,
+        })
+    }
+
+    /// A parameter whose type shows in a result's: it has the width of its kind's widest number.
+    pub fn shown(&self, expr: Expr) -> Expr {
+        match expr {
+            Expr::Param { index, ty, nullable } if !self.env.literal_params => Expr::Param {
+                index,
+                ty: widest(ty),
+                nullable,
+            },
+            other => other,
+        }
+    }
+
+    /// The arguments of a function or operator. Parameters of which nothing is known yet get the types of their places, which
+    /// are kept for whoever executes the statement.
+    pub fn operands(&self, function: &str, args: &[&ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
+        let waits = |arg: &ast::Expr| !self.env.params_known && matches!(arg, ast::Expr::Parameter(_));
+        let mut bound = Vec::with_capacity(args.len());
+        for arg in args {
+            bound.push(match waits(arg) {
+                true => None,
+                false => Some(self.scalar(arg, context)?),
+            });
+        }
+        let mut all = Vec::with_capacity(args.len());
+        for (position, arg) in args.iter().enumerate() {
+            all.push(match (&bound[position], arg) {
+                (None, ast::Expr::Parameter(index)) => {
+                    let place = place(function, position, args, &bound);
+                    self.keep_place(*index, place);
+                    self.parameter(*index, place)?
+                }
+                (Some(expr), _) => expr.clone(),
+                (None, arg) => self.scalar(arg, context)?,
+            });
+        }
+        Ok(all.into_iter().map(|expr| self.shown(expr)).collect())
+    }
+
+    fn keep_place(&self, index: usize, place: Option<SqlType>) {
+        if let Some(places) = self.env.places
+            && let Some(kept) = places.borrow_mut().get_mut(index)
+        {
+            *kept = place;
+        }
+    }
+}
+
+fn widest(ty: SqlType) -> SqlType {
+    match ty.kind {
+        TypeKind::BigInt => SqlType { length: 21, ..ty },
+        TypeKind::Double => SqlType::COMPUTED_DOUBLE,
+        _ => ty,
+    }
+}
+
+/// The type of an argument's place in a call; `None` where the result's type does not depend on it.
+fn place(function: &str, position: usize, args: &[&ast::Expr], bound: &[Option<Expr>]) -> Option<SqlType> {
+    match function {
+        "+" | "-" | "*" | "/" | "%" | "mod" | "div" => match beside(bound.iter()) {
+            None => Some(SqlType::COMPUTED_DOUBLE),
+            Some(ty) => Some(ty).filter(SqlType::is_numeric),
+        },
+        "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "case" => beside(bound.iter()),
+        "if" if position > 0 => beside(bound.iter().skip(1)),
+        "unary -" | "abs" | "ceil" | "ceiling" | "floor" | "sum" | "avg" => Some(SqlType::COMPUTED_DOUBLE),
+        "round" | "truncate" if position == 0 => Some(WIDEST_DECIMAL),
+        "date_add" | "date_sub" if position == 0 => match args.get(2) {
+            Some(ast::Expr::Text(unit)) if DAYS.contains(&unit.as_str()) => Some(SqlType::DATE),
+            _ => Some(SqlType::datetime(6)),
+        },
+        _ => None,
+    }
+}
+
+const WIDEST_DECIMAL: SqlType = SqlType::decimal(65, 30);
+
+/// What a parameter among these is taken for: the widest of the others' kind.
+fn beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType> {
+    let types: Vec<SqlType> = others.flatten().map(Expr::ty).collect();
+    let common = bind::common_type(&types);
+    Some(match common.kind {
+        TypeKind::Null => return None,
+        TypeKind::Decimal => WIDEST_DECIMAL,
+        TypeKind::Float | TypeKind::Double => SqlType::COMPUTED_DOUBLE,
+        TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(6),
+        TypeKind::Time => SqlType::time(6),
+        TypeKind::Date => SqlType::DATE,
+        _ if common.is_integer() => SqlType {
+            unsigned: common.unsigned && common.kind != TypeKind::Year,
+            length: 21,
+            ..SqlType::BIGINT
+        },
+        _ if common.is_string() => SqlType::varchar(GUESSED_CHARS, common.collation),
+        _ => return None,
+    })
+}
