@@ -28,7 +28,7 @@ mod syntax;
 #[cfg(test)]
 mod testing;
 
-pub use bind::{bind, bind_filter};
+pub use bind::{bind, bind_filter, collation_named};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use env::{BindEnv, Bound};
 pub use normalize::{Normalized, normalize};

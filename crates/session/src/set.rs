@@ -163,12 +163,7 @@ impl Session {
         let charset = self.charset_or_default(charset)?;
         let collation = match collation {
             None => charset.default_collation(),
-            Some(name) => Collation::from_name(name).ok_or_else(|| {
-                Error::new(
-                    errno::ER_UNKNOWN_COLLATION,
-                    format!("Unknown collation: '{name}'"),
-                )
-            })?,
+            Some(name) => planner::collation_named(name)?,
         };
         if collation.charset() != charset {
             return Err(Error::new(

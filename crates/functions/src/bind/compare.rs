@@ -375,9 +375,21 @@ fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
 
 /// AND, OR, XOR, NOT: truth values in, a truth value out.
 pub(crate) fn resolve_logic(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let env = binding.env;
     for arg in &mut binding.args {
         let expr = std::mem::replace(arg, Expr::null());
-        *arg = condition(expr);
+        *arg = if expr.ty().kind == TypeKind::Json {
+            json_truth(expr, env)?
+        } else {
+            condition(expr)
+        };
     }
     Ok(SqlType::BOOL)
+}
+
+/// A JSON value is true where it is not the JSON integer 0; IF and CASE, for which it is a number, do otherwise.
+fn json_truth(value: Expr, env: &TypeEnv) -> Result<Expr> {
+    env.notes.json_truths.set(env.notes.json_truths.get() + 1);
+    let zero = Expr::literal(Value::Int(0), SqlType::BIGINT);
+    call("<>", vec![value, zero], env)
 }

@@ -53,6 +53,8 @@ pub struct BindNotes {
     pub needs_literals: Cell<bool>,
     /// Constants that are not of the type they are compared with: warnings 1292, errors in strict writes.
     pub incorrect: RefCell<Vec<String>>,
+    /// How often a JSON value stands where a truth value is wanted: warnings 3986.
+    pub json_truths: Cell<u32>,
 }
 
 /// The arguments of a call while it is being bound.

@@ -8,9 +8,9 @@ use types::{Result, SqlType, TypeKind, Value};
 
 use super::comparison::{compare_same, to_decimal, to_double};
 use super::logic::truth;
-use crate::bind::arguments::{condition, implicit_cast, text_type};
+use crate::bind::arguments::{condition, implicit_cast, text_length, text_type};
 use crate::bind::compare::{Place, pair};
-use crate::bind::{Binding, common};
+use crate::bind::{Binding, collation, common};
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
 use crate::eval::{Call, Row};
@@ -116,33 +116,83 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
     if !common.is_string() || !dates {
         return common::unify(&mut binding.args, binding.name, binding.env);
     }
-    // Dates with other values: compared as points in time, answered as text. Numbers are read as dates first.
-    for i in 0..binding.args.len() {
-        if binding.ty(i).is_numeric() {
-            binding.cast(i, SqlType::DATE);
+    // Dates with other values: compared as points in time, answered as text of `moment`, which is kept as a last argument.
+    let moment = moment_of(&binding.args);
+    let length = types.iter().map(text_length).max().unwrap_or(0);
+    let collation = collation::of_result(
+        &binding.args.iter().collect::<Vec<_>>(),
+        binding.env.collation,
+        binding.name,
+    )?;
+    binding.args.push(implicit_cast(
+        Expr::literal(Value::UInt(0), SqlType::DATE),
+        moment,
+    ));
+    Ok(SqlType::varchar(length.max(text_length(&moment)), collation))
+}
+
+/// What dates and other values are compared as: DATETIME if there is one, else DATE.
+fn moment_of(args: &[Expr]) -> SqlType {
+    let types = || args.iter().map(Expr::ty);
+    if types()
+        .filter(SqlType::is_datetime)
+        .all(|ty| ty.kind == TypeKind::Date)
+    {
+        return SqlType::DATE;
+    }
+    let fraction = |arg: &Expr| match arg {
+        Expr::Literal {
+            value: Value::String(text),
+            ..
+        } => match temporal::parse::datetime(text.as_bytes(), DateRules::ANY) {
+            Some(_) => text
+                .rsplit_once('.')
+                .map_or(0, |(_, digits)| digits.len().min(6) as u8),
+            None => 6,
+        },
+        arg if arg.ty().is_string() => 6,
+        arg if arg.ty().is_temporal() => arg.ty().decimals,
+        _ => 0,
+    };
+    SqlType::datetime(args.iter().map(fraction).max().unwrap_or(0))
+}
+
+/// The greatest or least date; what is no date is passed over with a warning.
+fn extreme_moment(call: &Call<'_>, args: &[Datum<'_>], moment: SqlType, wanted: Ordering) -> Result<Value> {
+    let mut best = None;
+    for (position, datum) in args.iter().enumerate() {
+        let Some(found) = temporal::to_datetime(*datum, &call.arg_type(position), call.ctx, DateRules::ANY)?
+        else {
+            continue;
+        };
+        let found = if moment.kind == TypeKind::Date {
+            found.date()
+        } else {
+            found
+        };
+        let better =
+            best.is_none_or(|best: types::temporal::DateTime| found.pack().cmp(&best.pack()) == wanted);
+        if better {
+            best = Some(found);
         }
     }
-    let all = 0..binding.args.len();
-    let length = all
-        .clone()
-        .map(|i| crate::bind::arguments::text_length(&binding.ty(i)))
-        .max();
-    binding.texts(all)?;
-    Ok(SqlType::varchar(length.unwrap_or(0), binding.ty(0).collation))
+    Ok(best.map_or(Value::Null, |best| {
+        Value::String(Value::UInt(best.pack()).display_text(&moment))
+    }))
 }
 
 fn extreme(call: &Call<'_>, args: &[Datum<'_>], wanted: Ordering) -> Result<Value> {
-    let as_dates = call.ty.is_string() && call.args.iter().any(was_date);
+    if call.ty.is_string()
+        && let (Some(moment), Some((_, args))) = (call.args.last().map(Expr::ty), args.split_last())
+        && moment.is_datetime()
+    {
+        return extreme_moment(call, args, moment, wanted);
+    }
     let collation = call.arg_type(0).collation;
     let mut best: Option<Datum<'_>> = None;
     for datum in args {
         let better = match best {
             None => true,
-            Some(current) if as_dates => {
-                let now = temporal::to_datetime(*datum, &call.ty, call.ctx, DateRules::ANY)?;
-                let then = temporal::to_datetime(current, &call.ty, call.ctx, DateRules::ANY)?;
-                now.map(|d| d.pack()).cmp(&then.map(|d| d.pack())) == wanted
-            }
             Some(current) => compare_same(datum, &current, collation) == Some(wanted),
         };
         if better {
@@ -150,11 +200,6 @@ fn extreme(call: &Call<'_>, args: &[Datum<'_>], wanted: Ordering) -> Result<Valu
         }
     }
     Ok(best.map_or(Value::Null, |d| d.to_value()))
-}
-
-/// Whether an argument was a date before it was made text.
-fn was_date(expr: &Expr) -> bool {
-    matches!(expr, Expr::Cast { input, implicit: true, .. } if input.ty().is_datetime())
 }
 
 fn resolve_interval(binding: &mut Binding<'_>) -> Result<SqlType> {

@@ -133,6 +133,7 @@ impl Binder<'_> {
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
+            ast::Expr::Exists(_) => Err(Error::not_supported("subqueries", "run the inner query first")),
             ast::Expr::Default(None) => Err(Error::not_supported(
                 "DEFAULT inside an expression",
                 "name the column: DEFAULT(c)",

@@ -16,8 +16,17 @@ impl Binder<'_> {
             clause: WHERE_CLAUSE,
         };
         filter
-            .map(|filter| self.with_zero_dates(self.scalar(filter, &Context::of(&names))?))
+            .map(|filter| self.with_zero_dates(self.condition(filter, &Context::of(&names))?))
             .transpose()
+    }
+
+    /// The condition of WHERE or HAVING: a JSON value is tested as AND and NOT do.
+    pub fn condition(&self, condition: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        let bound = self.scalar(condition, context)?;
+        match bound.ty().kind {
+            TypeKind::Json => self.call("is true", vec![bound]),
+            _ => Ok(bound),
+        }
     }
 
     /// `date IS NULL` of a column that is NOT NULL finds the zero date, as MySQL has it for ODBC's sake; among the conditions

@@ -12,6 +12,7 @@ mod column;
 mod command;
 mod default_value;
 mod definition;
+mod existence;
 mod expr;
 mod filter;
 mod full_group_by;
@@ -40,6 +41,7 @@ use crate::env::{BindEnv, Bound};
 use crate::plan::Plan;
 use crate::syntax::Parsed;
 
+pub use collation::collation_named;
 pub(crate) use expr::AGGREGATE_BASE;
 pub(crate) use limit::{BoundLimit, literal_count, unsigned};
 pub(crate) use result_column::result_column;
@@ -113,6 +115,10 @@ impl<'a> Binder<'a> {
         if self.types.notes.needs_literals.get() {
             self.not_cacheable();
         }
+        for _ in 0..self.types.notes.json_truths.take() {
+            self.not_cacheable();
+            self.warn(Warning::warning(ER_JSON_AS_TRUTH, JSON_AS_TRUTH));
+        }
         let incorrect = self.types.notes.incorrect.take();
         if incorrect.is_empty() {
             return Ok(());
@@ -170,6 +176,10 @@ impl<'a> Binder<'a> {
         names.iter().map(|name| self.table_name(name)).collect()
     }
 }
+
+const ER_JSON_AS_TRUTH: u16 = 3986;
+const JSON_AS_TRUTH: &str = "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; \
+     if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
 
 /// Databases made by the server are found in any case, as those of MySQL are.
 fn system_database(name: &str) -> Option<&'static str> {

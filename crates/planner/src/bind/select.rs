@@ -39,6 +39,9 @@ pub struct BoundSelect<'a> {
 
 impl Binder<'_> {
     pub fn select(&self, select: &Select) -> Result<QueryPlan> {
+        if let Some((item, inner)) = whether_any(select) {
+            return self.existence(item, inner);
+        }
         let bound = self.bind_select(select)?;
         self.check_grouping(&bound)?;
         self.query_plan(bound)
@@ -83,7 +86,7 @@ impl Binder<'_> {
                     aggregates: Some(&aggregates),
                     grouped,
                 };
-                Some(self.scalar(having, &context)?)
+                Some(self.condition(having, &context)?)
             }
             None => None,
         };
@@ -219,6 +222,25 @@ impl Binder<'_> {
             exclusive: clause.exclusive,
             wait: clause.wait,
         }))
+    }
+}
+
+/// `SELECT EXISTS (SELECT ...)`, and nothing else.
+fn whether_any(select: &Select) -> Option<(&str, &Select)> {
+    let alone = select.from.is_none()
+        && select.filter.is_none()
+        && select.group_by.is_empty()
+        && select.having.is_none()
+        && select.limit.is_none();
+    match select.items.as_slice() {
+        [
+            ast::SelectItem::Expr {
+                expr: ast::Expr::Exists(inner),
+                name,
+                ..
+            },
+        ] if alone => Some((name, inner)),
+        _ => None,
     }
 }
 

@@ -237,7 +237,10 @@ impl Parser<'_> {
             "utc_timestamp" => self.clock("utc_timestamp", true)?,
             "current_user" => self.clock("current_user", false)?,
             "interval" => self.interval_operand()?,
-            "exists" if is_call => return Err(Self::no_subqueries()),
+            "exists" if is_call => {
+                self.advance();
+                self.exists()?
+            }
             "match" => {
                 return Err(Error::not_supported("full-text search (MATCH)", "use LIKE"));
             }

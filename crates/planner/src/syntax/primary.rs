@@ -3,7 +3,7 @@
 
 use types::{Charset, Error, Result};
 
-use super::ast::{BinaryOp, ColumnName, Expr, NumberText, TemporalKind, UnaryOp};
+use super::ast::{BinaryOp, ColumnName, Expr, NumberText, Select, SelectItem, TemporalKind, UnaryOp};
 use super::literal::{bit_bytes, hex_bytes, text_or_bytes, unquote, unquote_name};
 use super::parser::Parser;
 use super::raw_bytes::bytes_of;
@@ -218,7 +218,9 @@ impl Parser<'_> {
     fn parenthesised(&mut self) -> Result<Expr> {
         self.advance();
         if self.at_query() {
-            return Err(Self::no_subqueries());
+            let value = self.nested(Self::query_of_value)?;
+            self.expect_kind(Kind::RightParen)?;
+            return Ok(value);
         }
         let first = self.expression()?;
         if self.kind() != Kind::Comma {
@@ -232,6 +234,38 @@ impl Parser<'_> {
         self.expect_kind(Kind::RightParen)?;
         self.grow()?;
         Ok(Expr::Row(list))
+    }
+
+    /// `SELECT x` in parentheses, without a table: x.
+    fn query_of_value(&mut self) -> Result<Expr> {
+        match self.select()? {
+            Select {
+                distinct: _,
+                max_execution_ms: _,
+                counts_all_rows: false,
+                mut items,
+                from: None,
+                filter: None,
+                group_by,
+                having: None,
+                order_by,
+                limit: None,
+                locking: None,
+            } if items.len() == 1 && group_by.is_empty() && order_by.is_empty() => match items.pop() {
+                Some(SelectItem::Expr { expr, .. }) if !expr.has_aggregate() => Ok(expr),
+                _ => Err(Self::no_subqueries()),
+            },
+            _ => Err(Self::no_subqueries()),
+        }
+    }
+
+    /// `EXISTS (SELECT ...)`, the cursor at the parenthesis.
+    pub fn exists(&mut self) -> Result<Expr> {
+        self.expect_kind(Kind::LeftParen)?;
+        let select = self.nested(Self::select)?;
+        self.expect_kind(Kind::RightParen)?;
+        self.grow()?;
+        Ok(Expr::Exists(Box::new(select)))
     }
 
     /// `{d '2024-01-01'}`, ODBC's way to write temporal literals; any other word is ignored.

@@ -24,7 +24,7 @@ impl Parser<'_> {
             return Err(Error::not_supported("VALUES statements", "use SELECT"));
         }
         if self.is("TABLE") {
-            return Err(Error::not_supported("TABLE statements", "use SELECT * FROM"));
+            return self.table_statement();
         }
         if self.kind() == Kind::LeftParen {
             return self.nested(Self::parenthesised_select);
@@ -147,6 +147,35 @@ impl Parser<'_> {
                 return Ok(items);
             }
         }
+    }
+
+    /// `TABLE t [ORDER BY ...] [LIMIT ...]`: `SELECT * FROM t`.
+    fn table_statement(&mut self) -> Result<Select> {
+        self.advance();
+        let name = self.object_name()?;
+        self.refuse_combination()?;
+        let order_by = self.order_by()?;
+        let limit = self.limit()?;
+        self.refuse_into()?;
+        self.refuse_combination()?;
+        Ok(Select {
+            max_execution_ms: None,
+            distinct: false,
+            counts_all_rows: false,
+            items: vec![SelectItem::All],
+            from: Some(TableRef {
+                name,
+                alias: None,
+                as_of: None,
+                hints: Vec::new(),
+            }),
+            filter: None,
+            group_by: Vec::new(),
+            having: None,
+            order_by,
+            limit,
+            locking: None,
+        })
     }
 
     fn select_item(&mut self) -> Result<SelectItem> {

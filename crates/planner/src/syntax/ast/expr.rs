@@ -1,6 +1,6 @@
 //! Expressions as written.
 
-use super::query::OrderItem;
+use super::query::{OrderItem, Select};
 
 /// `[[database.]table.]column`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +121,8 @@ pub enum Expr {
     Default(Option<ColumnName>),
     /// `VALUES(column)` of ON DUPLICATE KEY UPDATE.
     Values(ColumnName),
+    /// `EXISTS (SELECT ...)`
+    Exists(Box<Select>),
 }
 
 /// A number as written; which of MySQL's types it has depends on its form.
@@ -316,7 +318,8 @@ impl Expr {
             | Self::SystemVariable { .. }
             | Self::UserVariable(_)
             | Self::Default(_)
-            | Self::Values(_) => {}
+            | Self::Values(_)
+            | Self::Exists(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{ColumnName, Expr, ObjectName};
 use crate::plan::LockingWait;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Select {
     /// The hint MAX_EXECUTION_TIME, in milliseconds.
     pub max_execution_ms: Option<u64>,
@@ -21,7 +21,7 @@ pub struct Select {
     pub locking: Option<LockingClause>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SelectItem {
     /// `*`
     All,
@@ -36,7 +36,7 @@ pub enum SelectItem {
 }
 
 /// A table of FROM.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TableRef {
     pub name: ObjectName,
     pub alias: Option<String>,
@@ -63,7 +63,7 @@ pub enum IndexHintKind {
 }
 
 /// An expression and its text, for error messages.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NamedExpr {
     pub expr: Expr,
     pub text: String,
@@ -76,13 +76,13 @@ pub struct OrderItem {
 }
 
 /// LIMIT: literals and parameters only.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
     pub offset: Option<Expr>,
     pub count: Expr,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LockingClause {
     pub exclusive: bool,
     pub wait: LockingWait,

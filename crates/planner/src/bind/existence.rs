@@ -1,0 +1,47 @@
+//! `SELECT EXISTS (SELECT ...)`: whether a query has a row. The one place where a query in a query is had, since it needs no
+//! more than a LIMIT and a count.
+
+use functions::{Expr, bind};
+use types::{Result, SqlType, Value};
+
+use super::output::Item;
+use super::{Binder, BoundLimit, result_column, unsigned};
+use crate::ast::Select;
+use crate::plan::{QueryPlan, Rel};
+
+impl Binder<'_> {
+    /// The plan of `SELECT EXISTS (inner)`; its column is called `name`.
+    pub fn existence(&self, name: &str, inner: &Select) -> Result<QueryPlan> {
+        let mut bound = self.bind_select(inner)?;
+        self.check_grouping(&bound)?;
+        bound.order_by.clear();
+        bound.counts_all_rows = false;
+        if bound.limit.count.is_none() {
+            bound.limit = BoundLimit {
+                count: Some(unsigned(1)),
+                ..BoundLimit::default()
+            };
+        }
+        let plan = self.plan_query(bound, false)?;
+        let rows = bind::aggregate("count", Vec::new(), false, &self.types)?;
+        let counted = Expr::column(0, rows.ty, rows.nullable());
+        let any = self.call(">", vec![counted, Expr::literal(Value::Int(0), SqlType::BIGINT)])?;
+        let item = Item {
+            expr: any.clone(),
+            name: name.to_owned(),
+            column: None,
+        };
+        Ok(QueryPlan {
+            columns: vec![result_column(&item, &any, None)],
+            root: Rel::Project {
+                input: Box::new(Rel::Aggregate {
+                    input: Box::new(plan.root),
+                    keys: Vec::new(),
+                    aggregates: vec![rows],
+                }),
+                exprs: vec![any],
+            },
+            ..plan
+        })
+    }
+}
