@@ -45,7 +45,7 @@ pub struct Source {
 pub fn supports(plan: &QueryPlan) -> bool {
     fn walk(rel: &Rel) -> bool {
         match rel {
-            Rel::OneRow | Rel::Virtual(_) => false,
+            Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => false,
             Rel::Scan(scan) => scan.as_of.is_none() && matches!(scan.access, Access::Full { .. }),
             // The others have their accumulators in `executor`.
             Rel::Aggregate {

@@ -98,7 +98,7 @@ impl Translator<'_> {
                 let input = self.rel(input, false)?;
                 Ok(unordered(operators::limit(input.plan, skip, fetch)?))
             }
-            Rel::OneRow | Rel::Virtual(_) => Err(without_rows()),
+            Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => Err(not_here()),
         }
     }
 
@@ -179,12 +179,12 @@ fn types_of(rel: &Rel) -> Result<Vec<SqlType>> {
         | Rel::Distinct { input }
         | Rel::Sort { input, .. }
         | Rel::Limit { input, .. } => types_of(input)?,
-        Rel::OneRow | Rel::Virtual(_) => return Err(without_rows()),
+        Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => return Err(not_here()),
     })
 }
 
-fn without_rows() -> datafusion_common::DataFusionError {
+fn not_here() -> datafusion_common::DataFusionError {
     carry(Error::internal(
-        "a relation without stored rows was sent to analytics",
+        "an operator that only the executor has was sent to analytics",
     ))
 }

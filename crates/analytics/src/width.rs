@@ -21,6 +21,7 @@ pub fn row_bytes(rel: &Rel, source: &Source) -> Result<usize> {
         | Rel::Aggregate { input, .. }
         | Rel::Sort { input, .. }
         | Rel::Limit { input, .. }
+        | Rel::Repeat { input, .. }
         | Rel::Distinct { input } => row_bytes(input, source),
     }
 }

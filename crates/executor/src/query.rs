@@ -62,6 +62,7 @@ pub fn reads_one_moment(plan: &QueryPlan) -> bool {
             | Rel::Project { input, .. }
             | Rel::Aggregate { input, .. }
             | Rel::Sort { input, .. }
+            | Rel::Repeat { input, .. }
             | Rel::Distinct { input } => input,
         };
     }

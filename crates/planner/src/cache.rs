@@ -211,6 +211,7 @@ fn depends_below(rel: &Rel, weighed: &dyn Fn(&Access) -> bool) -> bool {
         | Rel::Aggregate { input, .. }
         | Rel::Sort { input, .. }
         | Rel::Limit { input, .. }
+        | Rel::Repeat { input, .. }
         | Rel::Distinct { input } => depends_below(input, weighed),
     }
 }

@@ -128,6 +128,13 @@ impl Dump {
                 }
                 (line, names.to_vec())
             }),
+            Rel::Repeat { input, times } => self.above(input, |names| {
+                let copy = std::iter::once("copy".to_owned());
+                (
+                    format!("Repeat {times}"),
+                    copy.chain(names.iter().cloned()).collect(),
+                )
+            }),
             Rel::Distinct { input } => self.above(input, |names| ("Distinct".to_owned(), names.to_vec())),
         }
     }

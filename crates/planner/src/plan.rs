@@ -118,6 +118,11 @@ pub enum Rel {
         offset: Option<Expr>,
         count: Option<Expr>,
     },
+    /// Each row `times` times. Output: the number of the copy (BIGINT, from 0), then the input's columns.
+    Repeat {
+        input: Box<Rel>,
+        times: u32,
+    },
     /// Rows that are different under the collations of their columns; the first of equal rows stays.
     Distinct {
         input: Box<Rel>,

@@ -538,6 +538,7 @@ fn has_rows_to_look_at(rel: &Rel) -> bool {
         | Rel::Aggregate { input, .. }
         | Rel::Sort { input, .. }
         | Rel::Limit { input, .. }
+        | Rel::Repeat { input, .. }
         | Rel::Distinct { input } => has_rows_to_look_at(input),
     }
 }
@@ -572,6 +573,7 @@ pub(crate) fn plan_uses(plan: &Plan) -> Vec<PlanUse<'_>> {
                 | Rel::Aggregate { input, .. }
                 | Rel::Sort { input, .. }
                 | Rel::Limit { input, .. }
+                | Rel::Repeat { input, .. }
                 | Rel::Distinct { input } => input,
             };
         }

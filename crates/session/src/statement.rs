@@ -179,6 +179,7 @@ impl Session {
         self.check_ddl(ddl)?;
         self.check_locked_ddl(ddl)?;
         self.commit_transaction()?;
+        self.transaction.next = crate::transaction::Characteristics::default();
         self.shared.check_writable()?;
         let context = DdlContext {
             interrupt: self.process.interrupt.clone(),

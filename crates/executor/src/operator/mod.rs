@@ -9,6 +9,7 @@ mod filter;
 pub(crate) mod limit;
 mod one_row;
 mod project;
+mod repeat;
 pub(crate) mod scan;
 pub(crate) mod sort;
 mod virtual_scan;
@@ -71,6 +72,10 @@ pub(crate) fn build<'p>(
                 count,
             ))
         }
+        Rel::Repeat { input, times } => {
+            let types = output_types(input);
+            Box::new(repeat::Repeat::new(build(input, locking, env)?, *times, types))
+        }
         Rel::Distinct { input } => {
             let types = output_types(input);
             Box::new(distinct::Distinct::new(build(input, locking, env)?, types)?)
@@ -94,6 +99,9 @@ pub(crate) fn output_types(rel: &Rel) -> Vec<SqlType> {
             .iter()
             .map(|e| e.ty())
             .chain(aggregates.iter().map(|a| a.ty))
+            .collect(),
+        Rel::Repeat { input, .. } => std::iter::once(SqlType::BIGINT)
+            .chain(output_types(input))
             .collect(),
         Rel::Filter { input, .. }
         | Rel::Sort { input, .. }

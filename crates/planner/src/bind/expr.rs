@@ -377,6 +377,9 @@ impl Binder<'_> {
         if let ("any_value", [arg]) = (lower.as_str(), args) {
             return self.any_value(arg, context);
         }
+        if lower == "grouping" && !context.grouped {
+            return Err(invalid_group_function());
+        }
         let args = self.arguments(&lower, args, context)?;
         self.call(&lower, args)
             .map_err(|error| respelled(error, &lower, name))

@@ -26,6 +26,8 @@ pub struct BoundSelect<'a> {
     /// Whether rows are gathered in groups, be it one of all.
     pub grouped: bool,
     pub keys: Vec<Expr>,
+    /// WITH ROLLUP: groups of fewer and fewer keys as well.
+    pub rollup: bool,
     pub aggregates: Vec<AggregateCall>,
     pub having: Option<Expr>,
     pub order_by: Vec<SortKey>,
@@ -101,7 +103,8 @@ impl Binder<'_> {
             aggregates: aggregates.into_inner(),
             having,
             order_by,
-            distinct: select.distinct && !groups_are_distinct(grouped, &keys, &items),
+            distinct: select.distinct && (select.rollup || !groups_are_distinct(grouped, &keys, &items)),
+            rollup: select.rollup,
             limit: self.limit(select.limit.as_ref())?,
             locking,
             items,

@@ -15,10 +15,10 @@ mod target;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
-use types::{Error, Result};
+use types::{Error, Result, SqlType};
 
 use crate::bind::Binder;
-use crate::bind::grouping::Groups;
+use crate::bind::grouping::{Groups, rolled_keys, rollup_order};
 use crate::bind::{BoundSelect, refers_to_aggregate, result_column};
 use crate::plan::{OutputLimit, QueryPlan, Rel, Route, SortKey};
 
@@ -51,7 +51,8 @@ impl Binder<'_> {
             .items
             .iter()
             .zip(&upper.items)
-            .map(|(item, expr)| result_column(item, expr, select.table.as_ref()))
+            // What may be a sum of groups is no column.
+            .map(|(item, expr)| result_column(item, expr, select.table.as_ref().filter(|_| !select.rollup)))
             .collect();
         if free {
             show_branches(&select, &mut upper.items);
@@ -92,6 +93,7 @@ impl Binder<'_> {
         let mut groups = Groups {
             binder: self,
             keys: &select.keys,
+            rollup: select.rollup,
             aggregates: select.aggregates.clone(),
         };
         let mut items = Vec::with_capacity(select.items.len());
@@ -136,17 +138,31 @@ impl Binder<'_> {
             aggregates,
         } = upper;
         if select.grouped {
-            width = select.keys.len() + aggregates.len();
+            let mut keys: Vec<Expr> = select.keys.iter().cloned().map(mapped).collect();
+            let mut aggregates: Vec<AggregateCall> = aggregates
+                .into_iter()
+                .map(|call| AggregateCall {
+                    args: call.args.into_iter().map(mapped).collect(),
+                    ..call
+                })
+                .collect();
+            if select.rollup {
+                rel = Rel::Repeat {
+                    input: Box::new(rel),
+                    times: keys.len() as u32 + 1,
+                };
+                let behind_copy = |expr: &mut Expr| expr.map_columns(&|column| column + 1);
+                keys.iter_mut().for_each(behind_copy);
+                let args = aggregates.iter_mut().flat_map(|call| &mut call.args);
+                args.for_each(behind_copy);
+                keys = rolled_keys(self, keys, &Expr::column(0, SqlType::BIGINT, false))?;
+                order_by.extend(rollup_order(self, &select.keys)?);
+            }
+            width = keys.len() + aggregates.len();
             rel = Rel::Aggregate {
                 input: Box::new(rel),
-                keys: select.keys.iter().cloned().map(mapped).collect(),
-                aggregates: aggregates
-                    .into_iter()
-                    .map(|call| AggregateCall {
-                        args: call.args.into_iter().map(mapped).collect(),
-                        ..call
-                    })
-                    .collect(),
+                keys,
+                aggregates,
             };
         } else {
             items = items.into_iter().map(mapped).collect();
@@ -161,7 +177,7 @@ impl Binder<'_> {
                 predicate,
             };
         }
-        let sorted = order_by.is_empty() || source.ordered;
+        let sorted = order_by.is_empty() || source.ordered && !select.rollup;
         if select.distinct {
             rel = self.distinct(rel, items, order_by, select, width)?;
         } else {

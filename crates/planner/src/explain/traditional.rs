@@ -137,7 +137,7 @@ impl Row {
                     temporary = true;
                     input
                 }
-                Rel::Filter { input, .. } | Rel::Project { input, .. } => input,
+                Rel::Filter { input, .. } | Rel::Project { input, .. } | Rel::Repeat { input, .. } => input,
             };
         }
         if temporary {

@@ -307,7 +307,6 @@ impl Parser<'_> {
             "substring" | "substr" | "mid" => self.substring(word)?,
             "char" => self.char_function()?,
             "weight_string" => return Err(Error::not_supported("WEIGHT_STRING()", "")),
-            "grouping" => return Err(Error::not_supported("GROUPING()", "")),
             "json_table" => return Err(Error::not_supported("JSON_TABLE()", "")),
             "group_concat" => self.group_concat()?,
             "st_collect" => return Err(Error::not_supported("ST_COLLECT()", "")),

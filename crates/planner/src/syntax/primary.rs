@@ -247,6 +247,7 @@ impl Parser<'_> {
                 from: None,
                 filter: None,
                 group_by,
+                rollup: false,
                 having: None,
                 order_by,
                 limit: None,

@@ -42,6 +42,7 @@ impl Parser<'_> {
             from: None,
             filter: None,
             group_by: Vec::new(),
+            rollup: false,
             having: None,
             order_by: Vec::new(),
             limit: None,
@@ -171,6 +172,7 @@ impl Parser<'_> {
             }),
             filter: None,
             group_by: Vec::new(),
+            rollup: false,
             having: None,
             order_by,
             limit,
@@ -258,10 +260,9 @@ impl Parser<'_> {
             self.advance();
             select.group_by = self.comma_separated(Self::named_expression)?;
             if self.are(&["WITH", "ROLLUP"]) {
-                return Err(Error::not_supported(
-                    "GROUP BY ... WITH ROLLUP",
-                    "run a second query for the totals",
-                ));
+                self.advance();
+                self.advance();
+                select.rollup = true;
             }
         }
         if self.eat("HAVING") {

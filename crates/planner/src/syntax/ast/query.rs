@@ -15,6 +15,8 @@ pub struct Select {
     pub from: Option<TableRef>,
     pub filter: Option<Expr>,
     pub group_by: Vec<NamedExpr>,
+    /// GROUP BY ... WITH ROLLUP
+    pub rollup: bool,
     pub having: Option<Expr>,
     pub order_by: Vec<OrderItem>,
     pub limit: Option<Limit>,
