@@ -33,6 +33,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
     function("json_contains_path", 3, MANY, resolve_integer, contains_path).nullability(Nullability::Always),
     function("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
+    function("member of", 2, 2, |_| Ok(SqlType::BOOL), member_of),
     function("json_pretty", 1, 1, resolve_text, pretty),
     function("json_search", 3, MANY, resolve_json, search)
         .sees_null()
@@ -310,6 +311,19 @@ fn overlaps(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         (Json::Array(x), Json::Array(y)) => x.iter().any(|v| y.iter().any(|w| equal(v, w))),
         (Json::Array(items), single) | (single, Json::Array(items)) => items.iter().any(|v| equal(v, single)),
         (x, y) => equal(x, y),
+    };
+    Ok(Value::Int(i64::from(found)))
+}
+
+/// Whether a value is one of an array's, or the document itself.
+fn member_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let (Some(value), Some(written)) = (args.first(), call.args.first()) else {
+        return Ok(Value::Null);
+    };
+    let value = super::of_value(value, &call.arg_type(0), super::is_boolean(written));
+    let found = match document(call, args, 1)? {
+        Json::Array(items) => items.iter().any(|item| item.compare(&value).is_eq()),
+        single => single.compare(&value).is_eq(),
     };
     Ok(Value::Int(i64::from(found)))
 }

@@ -130,7 +130,7 @@ impl Parser<'_> {
     fn predicate(&mut self) -> Result<Expr> {
         let operand = self.arithmetic(0)?;
         if self.are(&["MEMBER", "OF"]) || (self.is("MEMBER") && self.peek().kind == Kind::LeftParen) {
-            return Err(Error::not_supported("MEMBER OF", "use JSON functions"));
+            return self.member_of(operand);
         }
         if self.are(&["SOUNDS", "LIKE"]) {
             self.advance();
@@ -169,6 +169,20 @@ impl Parser<'_> {
             });
         }
         Ok(operand)
+    }
+
+    /// `value MEMBER [OF] (document)`
+    fn member_of(&mut self, operand: Expr) -> Result<Expr> {
+        self.advance();
+        self.eat("OF");
+        self.expect_kind(Kind::LeftParen)?;
+        let document = self.arithmetic(0)?;
+        self.expect_kind(Kind::RightParen)?;
+        self.grow()?;
+        Ok(Expr::Function {
+            name: "member of".into(),
+            args: vec![operand, document],
+        })
     }
 
     fn in_list(&mut self, operand: Expr, negated: bool) -> Result<Expr> {
