@@ -4,7 +4,8 @@
 
 use std::cmp::Ordering;
 
-use types::{Result, SqlType, TypeKind, Value};
+use types::temporal::DateTime;
+use types::{Result, SqlType, TypeKind, Value, errno};
 
 use super::comparison::{compare_same, to_decimal, to_double};
 use super::logic::truth;
@@ -13,6 +14,7 @@ use crate::bind::compare::{Place, pair};
 use crate::bind::{Binding, collation, common};
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
+use crate::eval::speculate;
 use crate::eval::{Call, Row};
 use crate::registry::{Family, FunctionDef, MANY, Nullability, function, lazy};
 use crate::temporal::{self, DateRules};
@@ -159,10 +161,12 @@ fn moment_of(args: &[Expr]) -> SqlType {
 
 /// The greatest or least date; what is no date is passed over with a warning.
 fn extreme_moment(call: &Call<'_>, args: &[Datum<'_>], moment: SqlType, wanted: Ordering) -> Result<Value> {
-    let mut best = None;
+    let mut best: Option<DateTime> = None;
     for (position, datum) in args.iter().enumerate() {
-        let Some(found) = temporal::to_datetime(*datum, &call.arg_type(position), call.ctx, DateRules::ANY)?
-        else {
+        let ty = call.arg_type(position);
+        let found = speculate::attempt(|| temporal::to_datetime(*datum, &ty, call.ctx, DateRules::ANY));
+        let Some(found) = found.ok().flatten() else {
+            no_date(call, datum, &ty, &moment)?;
             continue;
         };
         let found = if moment.kind == TypeKind::Date {
@@ -170,15 +174,32 @@ fn extreme_moment(call: &Call<'_>, args: &[Datum<'_>], moment: SqlType, wanted: 
         } else {
             found
         };
-        let better =
-            best.is_none_or(|best: types::temporal::DateTime| found.pack().cmp(&best.pack()) == wanted);
-        if better {
+        if best.is_none_or(|best| found.pack().cmp(&best.pack()) == wanted) {
             best = Some(found);
         }
     }
     Ok(best.map_or(Value::Null, |best| {
         Value::String(Value::UInt(best.pack()).display_text(&moment))
     }))
+}
+
+fn no_date(call: &Call<'_>, datum: &Datum<'_>, ty: &SqlType, moment: &SqlType) -> Result<()> {
+    let kind = if moment.kind == TypeKind::Date {
+        "date"
+    } else {
+        "datetime"
+    };
+    let beside = call.args.iter().find(|arg| arg.ty().is_datetime());
+    let column = match beside {
+        Some(Expr::Column { label, .. }) => label.name().unwrap_or_default().to_owned(),
+        Some(other) => crate::print::expr(other, Some(call.ctx)),
+        None => String::new(),
+    };
+    let text = datum.to_value().display_text(ty);
+    call.ctx.conversion_lost(
+        errno::ER_TRUNCATED_WRONG_VALUE,
+        format!("Incorrect {kind} value: '{text}' for column '{column}' at row 1"),
+    )
 }
 
 fn extreme(call: &Call<'_>, args: &[Datum<'_>], wanted: Ordering) -> Result<Value> {
