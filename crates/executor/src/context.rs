@@ -7,6 +7,8 @@ use arrow::record_batch::RecordBatch;
 use functions::EvalContext;
 use types::Result;
 
+use crate::direct::PacketRows;
+
 /// Everything a statement may use. Made by `session` for each statement.
 pub struct ExecContext<'a> {
     pub eval: &'a EvalContext,
@@ -44,6 +46,12 @@ pub trait VirtualTables: Send + Sync {
 /// Batches have the plan's result columns, in the Arrow types of their SQL types.
 pub trait RowSink {
     fn batch(&mut self, batch: &RecordBatch) -> Result<()>;
+
+    /// Where rows may go as packets too, for those whose bytes are those of the store. A sink that counts or keeps rows
+    /// has none.
+    fn packets(&mut self) -> Option<&mut dyn PacketRows> {
+        None
+    }
 }
 
 /// What DML tells the client.

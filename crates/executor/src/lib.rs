@@ -4,25 +4,26 @@
 //! - [`query()`] runs a query: `operator` has its operators, one per file, of which `operator::scan` is where rows are
 //!   read and locked.
 //! - [`insert`], [`update`] and [`delete`] change rows (`dml`).
-//! - [`point`] is the short way of single rows.
+//! - [`direct`] has the short ways of rows that are sent as they are stored.
 //! - [`ExecContext`] is what a statement needs of its surroundings, [`ReadSource`] where it reads.
 //!
 //! Not here: plans (`planner`), expressions (`functions`), plans that touch much data (`analytics`).
 
 mod batch;
 pub mod context;
+pub mod direct;
 mod dml;
 mod env;
 mod memory;
 mod operator;
 mod order;
-pub mod point;
 pub mod query;
 mod ranges;
 mod sort_key;
 pub mod source;
 
 pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};
+pub use direct::PacketRows;
 pub use dml::{delete, insert, update};
 pub use query::{query, reads_one_moment};
 pub use source::ReadSource;

@@ -5,6 +5,7 @@ use types::Result;
 
 use crate::batch::BATCH_ROWS;
 use crate::context::{ExecContext, RowSink};
+use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
 use crate::operator::{self, scan};
@@ -28,6 +29,11 @@ pub fn query(
         source: &mut source,
         memory: &memory,
     };
+    if let Some(rows) = sink.packets()
+        && let Some(range) = RangeSelect::of(plan)
+    {
+        return range.run(&mut env, rows);
+    }
     let mut root = operator::build(&plan.root, plan.locking, &mut env)?;
     while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
         sink.batch(&batch)?;

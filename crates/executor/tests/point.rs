@@ -4,7 +4,7 @@
 
 mod support;
 
-use executor::point::PointSelect;
+use executor::direct::point::PointSelect;
 use executor::{ReadSource, RowSink};
 use planner::plan::{Plan, QueryPlan};
 use support::{Conn, Db};

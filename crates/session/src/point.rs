@@ -3,7 +3,7 @@
 
 use std::io;
 
-use executor::point::PointSelect;
+use executor::direct::point::PointSelect;
 use functions::Strictness;
 use planner::CachedPlan;
 use planner::plan::{Plan, Route};

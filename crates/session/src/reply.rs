@@ -3,7 +3,7 @@
 use std::io;
 
 use arrow::record_batch::RecordBatch;
-use executor::RowSink;
+use executor::{PacketRows, RowSink};
 use planner::plan::ResultColumn;
 use types::{Error, Result, SqlType, errno};
 use wire::capability;
@@ -280,6 +280,22 @@ impl<'a> ClientRows<'a> {
 impl RowSink for ClientRows<'_> {
     fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
         let sent = self.send(batch);
+        self.note(sent)
+    }
+
+    fn packets(&mut self) -> Option<&mut dyn PacketRows> {
+        Some(self)
+    }
+}
+
+impl PacketRows for ClientRows<'_> {
+    fn encoder(&self) -> &RowEncoder {
+        &self.encoder
+    }
+
+    fn packet(&mut self, payload: &[u8]) -> Result<()> {
+        let sent = self.start().and_then(|()| self.out.send(payload));
+        self.rows += 1;
         self.note(sent)
     }
 }

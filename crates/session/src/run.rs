@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use arrow::record_batch::RecordBatch;
 use catalog::metadata_lock::{TransactionLocks, Use, WaitLimit};
 use catalog::model::Table;
-use executor::{DmlResult, ExecContext, ReadSource, RowSink};
+use executor::{DmlResult, ExecContext, PacketRows, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::plan::{Access, InsertSource, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan};
 use types::{Error, Result, Value, Warning, errno};
@@ -633,6 +633,13 @@ impl RowSink for Limited<'_> {
             errno::ER_QUERY_INTERRUPTED,
             "sql_select_limit is reached",
         ))
+    }
+
+    fn packets(&mut self) -> Option<&mut dyn PacketRows> {
+        match self.left {
+            u64::MAX => self.sink.packets(),
+            _ => None,
+        }
     }
 }
 

@@ -60,7 +60,7 @@ struct Held {
 }
 
 /// Whether rows of `input` that are equal under `keys` are equal altogether.
-pub(super) fn tells_all(keys: &[SortKey], input: &Rel) -> bool {
+pub(crate) fn tells_all(keys: &[SortKey], input: &Rel) -> bool {
     output_types(input).iter().enumerate().all(|(position, ty)| {
         // JSON is equal by its value and ordered by less.
         ty.kind != TypeKind::Json

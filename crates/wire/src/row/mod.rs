@@ -26,6 +26,8 @@ mod cell;
 mod raw;
 mod text;
 
+use std::convert::Infallible;
+
 use arrow::record_batch::RecordBatch;
 use types::array::ColumnView;
 use types::{Charset, Error, Result, SqlType, Value};
@@ -90,25 +92,34 @@ impl RowEncoder {
 
     /// Appends one row of values.
     pub fn values(&self, values: &[Value], out: &mut Vec<u8>) {
-        self.row(values.iter().map(RawValue::from), out);
+        let Ok(()) = self.raw(
+            values
+                .iter()
+                .map(|value| Ok::<_, Infallible>(RawValue::from(value))),
+            out,
+        );
     }
 
-    /// Appends one row of values that are borrowed.
-    pub fn raw(&self, values: &[RawValue<'_>], out: &mut Vec<u8>) {
-        self.row(values.iter().copied(), out);
-    }
-
-    fn row<'a>(&self, values: impl Iterator<Item = RawValue<'a>>, out: &mut Vec<u8>) {
+    /// Appends one row of values that are borrowed, and found one by one.
+    ///
+    /// # Errors
+    /// That of the value that is not to be had. `out` then holds part of a row.
+    pub fn raw<'a, E>(
+        &self,
+        values: impl Iterator<Item = std::result::Result<RawValue<'a>, E>>,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<(), E> {
         let cells = self.columns.iter().zip(values);
         match self.format {
             Format::Text => {
                 for ((ty, cell), value) in cells {
-                    text::value(*cell, ty, value, self.transcoder, out);
+                    text::value(*cell, ty, value?, self.transcoder, out);
                 }
             }
             Format::Binary => {
                 let bitmap = binary::start_row(self.columns.len(), out);
                 for (position, ((ty, cell), value)) in cells.enumerate() {
+                    let value = value?;
                     if value == RawValue::Null {
                         binary::set_null(bitmap, position, out);
                     } else {
@@ -117,6 +128,7 @@ impl RowEncoder {
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -19,8 +19,8 @@ use crate::ranges;
 pub(crate) const LOOKUP_ROWS: usize = 64;
 
 /// Where rows come from. Answers stay in key order.
-pub(super) struct Access {
-    pub path: Path,
+pub(crate) struct Access {
+    pub(super) path: Path,
     /// How many rows to look up in one call.
     lookup_rows: usize,
 }

@@ -10,11 +10,12 @@ mod pages;
 mod rows;
 
 use arrow::record_batch::RecordBatch;
+use functions::EvalContext;
 use kv::{Reader, Snapshot};
 use planner::plan::{Locking, TableScan};
 use types::{Error, Result, errno};
 
-use self::access::Access;
+pub(crate) use self::access::Access;
 pub(crate) use self::access::LOOKUP_ROWS;
 use self::rows::Rows;
 use super::filter::split;
@@ -56,6 +57,11 @@ pub(crate) fn open<'p>(
             rest: None,
         }),
     })
+}
+
+/// A scan's access path, for who takes rows as they are stored: entries of an index lead to their rows always.
+pub(crate) fn open_rows(scan: &TableScan, eval: &EvalContext) -> Result<Access> {
+    access::open(scan, true, eval).map(|opened| opened.access)
 }
 
 /// A plain read: takes no locks.

@@ -1,0 +1,261 @@
+//! Rows of one access path that are sent as they are stored: in key order or sorted by one column.
+
+use functions::Expr;
+use planner::plan::{Access, QueryPlan, Rel, SortKey, TableScan};
+use types::{Error, Result};
+use wire::row::RowEncoder;
+
+use super::PacketRows;
+use super::columns::RowColumns;
+use super::order::{Order, Packets};
+use super::point::column_positions;
+use crate::batch::BATCH_ROWS;
+use crate::env::Env;
+use crate::operator::limit::count_of;
+use crate::operator::scan::{self, Access as Path};
+use crate::operator::sort;
+
+/// `SELECT [DISTINCT] columns FROM t WHERE key BETWEEN ? AND ? [ORDER BY column] [LIMIT ?]`, by whichever access path.
+pub(crate) struct RangeSelect<'p> {
+    scan: &'p TableScan,
+    /// Those of the result; behind them the one that rows are ordered by.
+    columns: RowColumns,
+    sort: Option<Sort<'p>>,
+    limit: Limit<'p>,
+}
+
+struct Sort<'p> {
+    order: Order,
+    /// The place of the column among those that are read.
+    column: usize,
+    /// More rows than that are never wanted.
+    limit: Option<&'p Expr>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Limit<'p> {
+    offset: Option<&'p Expr>,
+    count: Option<&'p Expr>,
+}
+
+/// What the operators of a plan come to.
+struct Shape<'p> {
+    scan: &'p TableScan,
+    /// Offsets of the output's columns in the table.
+    columns: Vec<usize>,
+    sorted: Option<Sorted<'p>>,
+    limit: Option<Limit<'p>>,
+}
+
+struct Sorted<'p> {
+    /// The column's offset in the table.
+    column: usize,
+    descending: bool,
+    distinct: bool,
+    limit: Option<&'p Expr>,
+}
+
+impl<'p> RangeSelect<'p> {
+    /// `None`: not such a query.
+    pub fn of(plan: &'p QueryPlan) -> Option<Self> {
+        if plan.locking.is_some() {
+            return None;
+        }
+        let mut shape = Shape::of(&plan.root)?;
+        let sort = match shape.sorted {
+            None => None,
+            Some(sorted) => {
+                let ty = &shape.scan.table.columns.get(sorted.column)?.ty;
+                let sort = Sort {
+                    order: Order::by(ty, sorted.descending, sorted.distinct)?,
+                    column: shape.columns.len(),
+                    limit: sorted.limit,
+                };
+                shape.columns.push(sorted.column);
+                Some(sort)
+            }
+        };
+        Some(Self {
+            scan: shape.scan,
+            columns: RowColumns::new(&shape.scan.table, &shape.columns)?,
+            sort,
+            limit: shape.limit.unwrap_or_default(),
+        })
+    }
+
+    /// # Errors
+    /// As [`crate::query()`].
+    pub fn run(&self, env: &mut Env<'_, '_>, rows: &mut dyn PacketRows) -> Result<()> {
+        let skip = count_of(self.limit.offset, env)?.unwrap_or(0);
+        let left = count_of(self.limit.count, env)?.unwrap_or(u64::MAX);
+        let sink = Part { skip, left, rows };
+        self.scan.table.check_readable_at(env.source.ts())?;
+        let access = scan::open_rows(self.scan, env.eval())?;
+        match &self.sort {
+            None => self.run_in_key_order(access, env, sink),
+            Some(sort) => self.run_sorted(sort, access, env, sink),
+        }
+    }
+
+    fn run_in_key_order(&self, mut access: Path, env: &mut Env<'_, '_>, mut sink: Part<'_>) -> Result<()> {
+        let mut packets = Packets::default();
+        while sink.left > 0 {
+            let wanted = sink.skip.saturating_add(sink.left).min(BATCH_ROWS as u64);
+            if !self.read(
+                &mut access,
+                env,
+                wanted as usize,
+                sink.rows.encoder(),
+                &mut packets,
+            )? {
+                break;
+            }
+            (0..packets.len()).try_for_each(|at| sink.send(&packets, at))?;
+            packets.clear();
+        }
+        Ok(())
+    }
+
+    fn run_sorted(
+        &self,
+        sort: &Sort<'_>,
+        mut access: Path,
+        env: &mut Env<'_, '_>,
+        mut sink: Part<'_>,
+    ) -> Result<()> {
+        let limit =
+            count_of(sort.limit, env)?.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
+        let (mut packets, mut counted, mut stay) = (Packets::default(), 0, limit);
+        if sort.order.distinct {
+            stay = stay.min(BATCH_ROWS);
+        }
+        while limit > 0 && self.read(&mut access, env, BATCH_ROWS, sink.rows.encoder(), &mut packets)? {
+            if packets.is_worth_cutting(stay) {
+                packets.cut(&sort.order, limit);
+                if sort.order.distinct {
+                    // As many as there are different ones so far.
+                    stay = limit.min(packets.len().max(BATCH_ROWS));
+                }
+            }
+            let size = packets.size_bytes();
+            env.memory.shrink(counted);
+            env.memory.grow(size)?;
+            counted = size;
+        }
+        let places = packets.places(&sort.order);
+        places
+            .into_iter()
+            .take(limit)
+            .try_for_each(|at| sink.send(&packets, at))
+    }
+
+    /// Reads up to `wanted` rows; false: there are no more.
+    fn read(
+        &self,
+        access: &mut Path,
+        env: &Env<'_, '_>,
+        wanted: usize,
+        encoder: &RowEncoder,
+        packets: &mut Packets,
+    ) -> Result<bool> {
+        env.check_interrupted()?;
+        let (reader, zone) = (env.source.reader(), env.eval().time_zone);
+        let read = access.next(reader, wanted, env.source.is_consistent(), &mut |key, value| {
+            let row = self.columns.open(key, Some(value), zone)?;
+            packets.push(|out| self.columns.write(&row, encoder, out))?;
+            if let Some(sort) = &self.sort {
+                packets.order_last(&sort.order, self.columns.value(&row, sort.column)?);
+            }
+            Ok(())
+        })?;
+        Ok(read > 0)
+    }
+}
+
+/// The part of the rows that LIMIT leaves.
+struct Part<'a> {
+    skip: u64,
+    left: u64,
+    rows: &'a mut dyn PacketRows,
+}
+
+impl Part<'_> {
+    fn send(&mut self, packets: &Packets, at: usize) -> Result<()> {
+        if self.skip > 0 {
+            self.skip -= 1;
+        } else if self.left > 0 {
+            self.left -= 1;
+            let payload = packets.payload(at);
+            self.rows
+                .packet(payload.ok_or_else(|| Error::internal("a packet that was not kept"))?)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'p> Shape<'p> {
+    fn of(rel: &'p Rel) -> Option<Self> {
+        match rel {
+            Rel::Scan(scan) => is_plain(scan).then(|| Self {
+                scan,
+                columns: scan.columns.clone(),
+                sorted: None,
+                limit: None,
+            }),
+            Rel::Project { input, exprs } => {
+                let shape = Self::of(input)?;
+                let positions = column_positions(exprs)?.into_iter();
+                let columns = positions.map(|at| shape.columns.get(at).copied());
+                Some(Self {
+                    columns: columns.collect::<Option<_>>()?,
+                    ..shape
+                })
+            }
+            Rel::Sort { input, keys, limit } => match input.as_ref() {
+                Rel::Distinct { input } if sort::tells_all(keys, input) => {
+                    Self::sorted(input, keys, true, limit.as_ref())
+                }
+                input => Self::sorted(input, keys, false, limit.as_ref()),
+            },
+            Rel::Limit { input, offset, count } => {
+                let shape = Self::of(input)?;
+                let (offset, count) = (offset.as_ref(), count.as_ref());
+                shape.limit.is_none().then_some(Self {
+                    limit: Some(Limit { offset, count }),
+                    ..shape
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn sorted(input: &'p Rel, keys: &[SortKey], distinct: bool, limit: Option<&'p Expr>) -> Option<Self> {
+        let shape = Self::of(input)?;
+        let [key] = keys else {
+            return None;
+        };
+        let Expr::Column { index, .. } = &key.expr else {
+            return None;
+        };
+        let column = *shape.columns.get(*index)?;
+        (shape.sorted.is_none() && shape.limit.is_none()).then_some(Self {
+            sorted: Some(Sorted {
+                column,
+                descending: key.descending,
+                distinct,
+                limit,
+            }),
+            ..shape
+        })
+    }
+}
+
+/// Whether all that the access path finds are rows of the result.
+fn is_plain(scan: &TableScan) -> bool {
+    let by_rows = match &scan.access {
+        Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => true,
+        Access::IndexRanges { covering, .. } => !covering,
+        Access::UniquePoints { .. } => false,
+    };
+    by_rows && scan.filter.is_none() && scan.as_of.is_none() && !scan.table.is_virtual()
+}

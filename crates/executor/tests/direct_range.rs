@@ -1,0 +1,295 @@
+//! The short way of rows that are sent as they are stored gives the same bytes as operators do.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use executor::direct::PacketRows;
+use executor::{ReadSource, RowSink};
+use planner::plan::{Plan, QueryPlan};
+use support::{Conn, Db};
+use types::{SqlType, Value, errno};
+use wire::row::{Format, RowEncoder};
+
+struct Sink<'e> {
+    encoder: &'e RowEncoder,
+    takes_packets: bool,
+    packets: Vec<Vec<u8>>,
+    /// Whether some came as a batch.
+    batches: bool,
+}
+
+impl RowSink for Sink<'_> {
+    fn batch(&mut self, batch: &arrow::record_batch::RecordBatch) -> types::Result<()> {
+        self.batches = true;
+        let rows = self.encoder.batch(batch)?;
+        for row in 0..rows.len() {
+            let mut packet = Vec::new();
+            rows.encode(row, &mut packet);
+            self.packets.push(packet);
+        }
+        Ok(())
+    }
+
+    fn packets(&mut self) -> Option<&mut dyn PacketRows> {
+        if self.takes_packets { Some(self) } else { None }
+    }
+}
+
+impl PacketRows for Sink<'_> {
+    fn encoder(&self) -> &RowEncoder {
+        self.encoder
+    }
+
+    fn packet(&mut self, payload: &[u8]) -> types::Result<()> {
+        self.packets.push(payload.to_vec());
+        Ok(())
+    }
+}
+
+fn query(c: &Conn<'_>, sql: &str, params: &[Value]) -> QueryPlan {
+    match c.plan(sql, params).unwrap() {
+        Plan::Query(plan) => plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn run(
+    c: &mut Conn<'_>,
+    sql: &str,
+    params: &[Value],
+    format: Format,
+    takes_packets: bool,
+) -> types::Result<(Vec<Vec<u8>>, bool)> {
+    let plan = query(c, sql, params);
+    let types: Vec<SqlType> = plan.columns.iter().map(|c| c.ty).collect();
+    let eval = c.eval(params, false);
+    let encoder = RowEncoder::new(format, &types, None);
+    let mut sink = Sink {
+        encoder: &encoder,
+        takes_packets,
+        packets: Vec::new(),
+        batches: false,
+    };
+    let snapshot = c.db.store.snapshot_now().unwrap();
+    let mut txn = c.txn.take();
+    let source = match &mut txn {
+        Some(txn) => ReadSource::Transaction(txn),
+        None => ReadSource::Snapshot(&snapshot),
+    };
+    let result = executor::query(&plan, source, &c.context(&eval), &mut sink);
+    let (packets, batches) = (sink.packets, sink.batches);
+    c.txn = txn;
+    result.map(|()| (packets, batches))
+}
+
+/// Runs `sql` both ways in both formats; answers how many rows there were.
+fn same(c: &mut Conn<'_>, sql: &str, params: &[Value]) -> usize {
+    let mut rows = 0;
+    for format in [Format::Text, Format::Binary] {
+        let (general, _) = run(c, sql, params, format, false).unwrap();
+        let (direct, batches) = run(c, sql, params, format, true).unwrap();
+        assert!(!batches, "{sql} is not taken");
+        assert_eq!(direct, general, "{sql}");
+        rows = direct.len();
+    }
+    rows
+}
+
+#[test]
+fn every_type_and_access_path() {
+    let db = Db::with(
+        "create table e (id int primary key, t tinyint, bu bigint unsigned, d decimal(10, 3), f float, g double, dt date, dtm datetime(6),
+         ts timestamp(3) null, tm time(2), y year, v varchar(20), b varchar(20) collate utf8mb4_bin, l varchar(20) character set latin1,
+         vb varbinary(9), j json, key (t), key (v), key (t, v), unique (bu));
+         insert into e values
+         (1, -1, 18446744073709551615, -1.5, 0.1, -1e300, '2024-02-29', '1000-01-01 00:00:00.000001', '2024-07-01 12:00:00.5', '-838:59:58.99',
+          1901, 'äöü', 'Z', 'é', x'00ff', '{\"a\": [1, null]}'),
+         (2, 5, 0, 7.25, -2.5, 0, '2023-02-28', '2000-01-01', '2020-07-01 12:00:00', '00:00:01', 2000, 'AOU', 'a', 'E', x'', '1'),
+         (3, 5, 9223372036854775808, null, null, -0.0, '0000-00-00', null, null, '10:00:00', 1999, 'b', '', 'f', x'00', 'null'),
+         (-4, null, 3, 0, 2.5, null, null, '2000-01-01 00:00:01', '2020-07-01 12:00:00.001', null, null, null, null, null, null, null),
+         (9, 127, 7, 7.25, 1e10, 1e300, '2024-03-01', '9999-12-31 23:59:59.999999', '1971-01-01', '838:59:58', 2155, 'aou', 'A', 'ê', x'ff', '[]')"
+            .replace("'0000-00-00'", "'0001-01-01'")
+            .as_str(),
+    );
+    let mut c = db.conn();
+    c.exec("alter table e add column late varchar(9) not null default 'x'");
+    c.exec("insert into e (id, t, late) values (20, 5, 'y'), (21, null, 'X')");
+    for zone in ["UTC", "+05:30"] {
+        c.time_zone = functions::TimeZone::parse(zone).unwrap();
+        assert_eq!(same(&mut c, "select * from e", &[]), 7);
+        for condition in [
+            "id between 1 and 3",
+            "id > 1",
+            "id in (9, 2, 77, -4)",
+            "t = 5",
+            "t >= 5 and t < 200",
+            "t is null",
+            "v > 'a'",
+            "t = 5 and v >= 'aou'",
+        ] {
+            assert!(same(&mut c, &format!("select * from e where {condition}"), &[]) > 0);
+            for column in [
+                "id", "t", "bu", "f", "g", "dt", "dtm", "ts", "tm", "y", "v", "b", "l", "vb", "late",
+            ] {
+                for direction in ["", " desc"] {
+                    for what in ["*", column, "late, id, id"] {
+                        let sql =
+                            format!("select {what} from e where {condition} order by {column}{direction}");
+                        same(&mut c, &sql, &[]);
+                        same(&mut c, &format!("{sql} limit 2"), &[]);
+                        same(&mut c, &format!("{sql} limit 1, 1"), &[]);
+                    }
+                    let sql = format!(
+                        "select distinct {column} from e where {condition} order by {column}{direction}"
+                    );
+                    same(&mut c, &sql, &[]);
+                    same(&mut c, &format!("{sql} limit 1, 2"), &[]);
+                }
+            }
+        }
+        assert_eq!(same(&mut c, "select v from e order by id desc", &[]), 7);
+        assert_eq!(
+            same(&mut c, "select v, id from e order by id desc limit 2, 3", &[]),
+            3
+        );
+        assert_eq!(
+            same(
+                &mut c,
+                "select v, id from e limit ?, ?",
+                &[Value::UInt(6), Value::UInt(9)]
+            ),
+            1
+        );
+        assert_eq!(same(&mut c, "select v from e where id > 1 limit 0", &[]), 0);
+        assert_eq!(
+            same(&mut c, "select v from e where id > ? order by v", &[Value::Null]),
+            0
+        );
+    }
+}
+
+#[test]
+fn a_transaction_sees_what_it_wrote() {
+    let db = Db::with(
+        "create table t (a int, b varchar(9), c int, primary key (b, a), key (c));
+         insert into t values (1, 'b', 1), (2, 'b', 2), (1, 'A', 3)",
+    );
+    let mut c = db.conn();
+    c.begin();
+    c.exec("insert into t values (3, 'B', 1), (0, 'c', 2)");
+    c.exec("delete from t where a = 2");
+    c.exec("update t set c = 9 where b = 'a'");
+    assert_eq!(same(&mut c, "select * from t", &[]), 4);
+    assert_eq!(
+        same(&mut c, "select a, b from t where b = 'B' order by c desc", &[]),
+        2
+    );
+    assert_eq!(same(&mut c, "select b, a from t where c > 1 order by b", &[]), 2);
+    assert_eq!(
+        same(&mut c, "select b, a from t where c > 1 order by b limit 1", &[]),
+        1
+    );
+}
+
+/// More rows than are read or held at once, most of them equal to many others.
+#[test]
+fn many_rows() {
+    let db = Db::with("create table t (id int primary key, a int, s varchar(300), key (a))");
+    let mut c = db.conn();
+    for block in 0..10 {
+        let rows: Vec<String> = (block * 700..(block + 1) * 700)
+            .map(|id| {
+                format!(
+                    "({id}, {}, '{}{}')",
+                    id * 7919 % 1000,
+                    "x".repeat(id % 300),
+                    id % 11
+                )
+            })
+            .collect();
+        c.exec(&format!("insert into t values {}", rows.join(",")));
+    }
+    assert_eq!(same(&mut c, "select * from t", &[]), 7_000);
+    assert_eq!(same(&mut c, "select s from t limit 3000, 2000", &[]), 2_000);
+    assert_eq!(
+        same(&mut c, "select id from t where a < 900 order by a desc", &[]),
+        6_300
+    );
+    assert_eq!(
+        same(&mut c, "select id from t where id > 3 order by a limit 10", &[]),
+        10
+    );
+    assert_eq!(
+        same(
+            &mut c,
+            "select id from t where id > 3 order by a limit 2000, 500",
+            &[]
+        ),
+        500
+    );
+    assert_eq!(
+        same(
+            &mut c,
+            "select id, s from t where id > 3 order by s desc limit 5",
+            &[]
+        ),
+        5
+    );
+    assert_eq!(
+        same(
+            &mut c,
+            "select distinct a from t where id >= 0 order by a desc",
+            &[]
+        ),
+        1_000
+    );
+    assert_eq!(
+        same(
+            &mut c,
+            "select distinct a from t where id >= 0 order by a limit 7, 3",
+            &[]
+        ),
+        3
+    );
+    assert!(same(&mut c, "select distinct s from t where id >= 0 order by s", &[]) > 1_024);
+    c.memory_limit_bytes = 100_000;
+    for takes_packets in [false, true] {
+        let sorted = run(
+            &mut c,
+            "select s from t order by s",
+            &[],
+            Format::Text,
+            takes_packets,
+        );
+        assert_eq!(sorted.unwrap_err().code, errno::ER_MEMORY_EXCEEDED);
+    }
+    c.interrupt.raise();
+    let stopped = run(&mut c, "select s from t", &[], Format::Text, true);
+    assert_eq!(stopped.unwrap_err().code, errno::ER_QUERY_INTERRUPTED);
+}
+
+#[test]
+fn other_queries_go_the_general_way() {
+    let db = Db::with(
+        "create table t (id int primary key, a int, b int, d decimal(5, 1), j json, unique (a), key (b), key (d));
+         insert into t values (1, 1, 1, 1, '1'), (2, 2, 2, 2, '2')",
+    );
+    let mut c = db.conn();
+    for sql in [
+        "select id + 1 from t",
+        "select * from t where id > 0 and b > 0",
+        "select b from t where b > 0",
+        "select id from t order by d",
+        "select id from t order by j",
+        "select id from t order by b, d",
+        "select id from t order by b + 1",
+        "select distinct b from t where id > 0",
+        "select distinct id, d from t where id > 0 order by id",
+        "select count(*) from t",
+        "select b from t group by b",
+    ] {
+        let (_, batches) = run(&mut c, sql, &[], Format::Text, true).unwrap();
+        assert!(batches, "{sql}");
+    }
+}
