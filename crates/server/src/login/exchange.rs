@@ -42,7 +42,10 @@ impl Exchange<'_, '_> {
         let can_switch = self.capabilities & capability::PLUGIN_AUTH != 0;
         let client_plugin = client_plugin.unwrap_or(MYSQL_NATIVE_PASSWORD);
         let mut auth = auth.to_vec();
-        if client_plugin != plugin || always_switch {
+        // A client that was told to begin with a plugin other than the one of our greeting (`default-auth`, and libraries
+        // older than MySQL 8) cannot use the greeting's nonce: it sends nothing, and waits to be asked.
+        let waits = plugin == MYSQL_NATIVE_PASSWORD && auth.is_empty() && can_switch;
+        if client_plugin != plugin || always_switch || waits {
             if !can_switch {
                 return Err(Refusal::error(old_client(), self.capabilities));
             }

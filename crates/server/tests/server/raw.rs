@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
+use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce, native};
+
 use crate::support::{TestServer, mysql_error};
 
 fn connect(server: &TestServer) -> TcpStream {
@@ -23,20 +25,44 @@ pub fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
     payload
 }
 
-/// root without a password: capabilities PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH.
-fn send_login(stream: &mut TcpStream) {
+/// A response to the greeting without any scramble: capabilities PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH.
+fn send_login(stream: &mut TcpStream, user: &str, plugin: &str) {
     let mut login = vec![0x00, 0x82, 0x08, 0x00, 0, 0, 0, 1, 45];
     login.resize(32, 0);
-    login.extend(b"root\0\0caching_sha2_password\0");
-    let mut packet = vec![login.len() as u8, 0, 0, 1];
-    packet.extend(&login);
+    login.extend(format!("{user}\0\0{plugin}\0").as_bytes());
+    send_packet(stream, 1, &login);
+}
+
+fn send_packet(stream: &mut TcpStream, sequence: u8, payload: &[u8]) {
+    let mut packet = vec![payload.len() as u8, 0, 0, sequence];
+    packet.extend(payload);
     stream.write_all(&packet).unwrap();
 }
 
 pub fn log_in_as_root(stream: &mut TcpStream) {
     assert_eq!(read_packet(stream)[0], 10);
-    send_login(stream);
+    send_login(stream, "root", CACHING_SHA2_PASSWORD);
     assert_eq!(read_packet(stream)[0], 0);
+}
+
+/// As MySQL's own library does it with `default-auth=mysql_native_password`, and before version 8 without: the greeting's
+/// nonce was made for the other plugin, so it asks for another one by sending nothing.
+#[test]
+fn a_client_that_begins_with_the_other_plugin() {
+    let server = TestServer::start();
+    for (password, answer) in [("secret", 0), ("wrong", 0xff), ("", 0xff)] {
+        let mut stream = connect(&server);
+        assert_eq!(read_packet(&mut stream)[0], 10);
+        send_login(&mut stream, "native", MYSQL_NATIVE_PASSWORD);
+        let switch = read_packet(&mut stream);
+        let nonce = switch
+            .strip_prefix(b"\xfemysql_native_password\0")
+            .and_then(|rest| rest.strip_suffix(&[0]))
+            .unwrap_or_else(|| panic!("{switch:?}"));
+        let nonce = Nonce::from_bytes(nonce.try_into().unwrap());
+        send_packet(&mut stream, 3, &native::scramble(password.as_bytes(), &nonce));
+        assert_eq!(read_packet(&mut stream)[0], answer, "{password}");
+    }
 }
 
 /// Reads the greeting, sends `bytes`, and answers the number of the error that comes back.
@@ -188,7 +214,7 @@ fn a_balancer_speaks_for_others() {
     stream.write_all(&proxy_header([192, 0, 2, 7])).unwrap();
     assert_eq!(read_packet(&mut stream)[0], 10);
     // `far` may come from 192.0.2.% only, and root from localhost only.
-    send_login(&mut stream);
+    send_login(&mut stream, "root", CACHING_SHA2_PASSWORD);
     let mut answer = read_packet(&mut stream);
     if answer[..2] == [1, 4] {
         answer = read_packet(&mut stream);
