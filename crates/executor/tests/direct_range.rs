@@ -89,7 +89,10 @@ fn same(c: &mut Conn<'_>, sql: &str, params: &[Value]) -> usize {
     for format in [Format::Text, Format::Binary] {
         let (general, _) = run(c, sql, params, format, false).unwrap();
         let (direct, batches) = run(c, sql, params, format, true).unwrap();
-        assert!(!batches, "{sql} is not taken");
+        // An index may be read for its order, and the rest of the condition is then a filter; or its entries may do.
+        let root = format!("{:?}", query(c, sql, params).root);
+        let is_other = root.contains("filter: Some") || root.contains("covering: true");
+        assert_eq!(batches, is_other && !direct.is_empty(), "{sql}");
         assert_eq!(direct, general, "{sql}");
         rows = direct.len();
     }
@@ -195,7 +198,7 @@ fn a_transaction_sees_what_it_wrote() {
 /// More rows than are read or held at once, most of them equal to many others.
 #[test]
 fn many_rows() {
-    let db = Db::with("create table t (id int primary key, a int, s varchar(300), key (a))");
+    let db = Db::with("create table t (id int primary key, a int, s varchar(310), key (a))");
     let mut c = db.conn();
     for block in 0..10 {
         let rows: Vec<String> = (block * 700..(block + 1) * 700)
