@@ -13,6 +13,7 @@ mod options;
 mod ranges;
 mod read;
 mod scan;
+mod sizes;
 mod space;
 mod stats;
 mod storage;

@@ -1,12 +1,12 @@
-//! Ranges as a whole: how large they are, where to split them, and removing them.
+//! Ranges as a whole: where to split them, and removing them. How large they are: [`crate::sizes`].
 
 use crate::failure::from_rocksdb;
 use crate::layout::{HISTORY, LATEST, push_escaped};
 use crate::storage::RocksStorage;
 use kv::{KeyRange, Result, Storage};
-use rocksdb::{CompactOptions, Range, ReadOptions, WriteBatch};
+use rocksdb::{CompactOptions, DBRawIterator, ReadOptions, WriteBatch};
 
-/// Ranges smaller than that on disk are not worth splitting.
+/// Ranges smaller than that are not worth splitting.
 const SPLIT_BYTES_MIN: u64 = 1 << 20;
 
 /// Candidate keys measured in a range before its large pieces are looked at more closely.
@@ -25,34 +25,25 @@ struct Piece {
 }
 
 impl RocksStorage {
-    /// The first and the last key stored in a range of a family.
-    fn ends(&self, family: &str, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    /// What is stored in a range of a family.
+    pub(crate) fn iterate(&self, family: &str, range: &KeyRange) -> Result<DBRawIterator<'_>> {
         let mut options = ReadOptions::default();
         options.set_iterate_lower_bound(range.start.as_slice());
         if !range.end.is_empty() {
             options.set_iterate_upper_bound(range.end.as_slice());
         }
-        let mut iterator = self.db.raw_iterator_cf_opt(self.family(family)?, options);
+        Ok(self.db.raw_iterator_cf_opt(self.family(family)?, options))
+    }
+
+    /// The first and the last key stored in a range of a family.
+    pub(crate) fn ends(&self, family: &str, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut iterator = self.iterate(family, range)?;
         iterator.seek_to_first();
         let first = iterator.key().map(<[u8]>::to_vec);
         iterator.seek_to_last();
         let last = iterator.key().map(<[u8]>::to_vec);
         iterator.status().map_err(|error| from_rocksdb(&error))?;
         Ok(first.zip(last))
-    }
-
-    fn sizes(&self, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
-        let ranges: Vec<_> = ranges.iter().map(|(start, end)| Range::new(start, end)).collect();
-        Ok(self.db.get_approximate_sizes_cf(self.family(LATEST)?, &ranges))
-    }
-
-    /// On disk; what is still in memory does not count.
-    pub(crate) fn range_bytes(&self, range: &KeyRange) -> Result<u64> {
-        let Some((first, mut last)) = self.ends(LATEST, range)? else {
-            return Ok(0);
-        };
-        last.push(0);
-        Ok(self.sizes(&[(&first, &last)])?.into_iter().sum())
     }
 
     /// Measures pieces of the range and cuts between them where the sum says so.
@@ -67,7 +58,8 @@ impl RocksStorage {
             .max(1);
         let mut pieces = Vec::new();
         // Pieces a good deal smaller than a part, so that it matters little on which side of a cut one falls.
-        self.measure(range, total / wanted / 8, 0, &mut pieces)?;
+        let target_bytes = self.measured_bytes(range)? / wanted / 8;
+        self.measure(range, target_bytes, 0, &mut pieces)?;
         let total = pieces.iter().map(|piece| piece.bytes).sum::<u64>().max(1);
         let mut ranges = Vec::with_capacity(parts);
         let mut start = range.start.clone();

@@ -1,7 +1,7 @@
 //! Versions in RocksDB: opening the store, and who does what.
 //!
 //! Reads: [`crate::read`], [`crate::scan`], from memory where it can be: [`crate::cache`]. Writes: [`crate::write`].
-//! Removal: [`crate::collect`]. Ranges as a whole: [`crate::ranges`].
+//! Removal: [`crate::collect`]. Ranges as a whole: [`crate::ranges`], [`crate::sizes`].
 
 use crate::cache::RowCache;
 use crate::collect::DeletionsCursor;
