@@ -56,13 +56,18 @@ impl Directory {
     /// The range that has `key`.
     #[inline]
     pub fn at(&self, key: &[u8]) -> Option<(&[u8], &Leaf)> {
+        let found = self.find(key)?;
+        found.1.mark_used();
+        Some(found)
+    }
+
+    /// The same, not for reading.
+    #[inline]
+    pub fn find(&self, key: &[u8]) -> Option<(&[u8], &Leaf)> {
         let up_to_key = (Bound::Unbounded, Bound::Included(key));
         let (start, leaf) = self.leaves.range::<[u8], _>(up_to_key).next_back()?;
-        if !leaf.end.is_empty() && *leaf.end <= *key {
-            return None;
-        }
-        leaf.mark_used();
-        Some((start, leaf))
+        let is_behind = !leaf.end.is_empty() && *leaf.end <= *key;
+        (!is_behind).then_some((start, leaf))
     }
 
     /// The range that has the keys just before `end`; an empty `end` is none.

@@ -32,6 +32,9 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// A range of more pages is not added up: it is large.
+const PAGES_COUNTED_MAX: usize = 1_024;
+
 /// Entries of a commit put into pages before others may change the directory.
 const UPDATE_ENTRIES: usize = 256;
 
@@ -107,6 +110,28 @@ impl RowCache {
     pub fn size(&self) -> (usize, usize) {
         let directory = self.directory.read();
         (directory.bytes(), directory.len())
+    }
+
+    /// Bytes of a range's keys, and what is stored there, without deletions. `None`: not all of it is in memory, or it is
+    /// large.
+    pub fn bytes_of(&self, range: &KeyRange) -> Option<u64> {
+        let directory = self.directory.read();
+        let mut start = range.start.as_slice();
+        let mut bytes = 0;
+        for _ in 0..PAGES_COUNTED_MAX {
+            let (_, leaf) = directory.find(start)?;
+            let page = leaf.page.read();
+            if !page.is_complete_at(Timestamp::MAX) {
+                return None;
+            }
+            bytes += page.bytes_of(start, &range.end) as u64;
+            let is_last = leaf.end.is_empty() || (!range.end.is_empty() && *leaf.end >= *range.end);
+            if is_last {
+                return Some(bytes);
+            }
+            start = &leaf.end;
+        }
+        None
     }
 
     /// The page that a key is in, or would be.

@@ -111,6 +111,13 @@ impl Page {
         first..last.max(first)
     }
 
+    /// Of the entries from `start` up to `end`, without deletions; an empty `end` is none.
+    pub fn bytes_of(&self, start: &[u8], end: &[u8]) -> usize {
+        let slots = self.slots.get(self.positions(start, end)).unwrap_or_default();
+        let values = slots.iter().filter(|slot| !slot.is_deletion);
+        values.map(|slot| slot.bytes()).sum()
+    }
+
     /// Appends to the heap. `None`: an entry that no page can hold.
     fn store(&mut self, key: &[u8], stored: &[u8]) -> Option<Slot> {
         if key.len() + stored.len() > BYTES_MAX {

@@ -116,7 +116,18 @@ impl Both {
             assert!(part.start < key && (part.end.is_empty() || part.end >= key));
             self.check_part(&part);
         }
+        let end = self.random.key();
+        self.check_bytes(&KeyRange::new(key, end));
         found
+    }
+
+    fn check_bytes(&self, range: &KeyRange) {
+        if let Some(bytes) = self.cache.bytes_of(range) {
+            let there = self.latest.iter().filter(|(key, _)| range.contains(key));
+            let values = there.filter(|(_, stored)| Version::parse(stored).unwrap().value.is_some());
+            let expected: usize = values.map(|(key, stored)| key.len() + stored.len()).sum();
+            assert_eq!(bytes, expected as u64, "{range:?}");
+        }
     }
 }
 
@@ -150,6 +161,29 @@ fn pages_hold_what_latest_does() {
     assert!(found > 1_000, "{found}");
     both.cache.forget(&KeyRange::all());
     assert_eq!(both.cache.size(), (0, 0));
+}
+
+#[test]
+fn a_range_is_added_up_if_all_of_it_is_there() {
+    let cache = RowCache::new(1 << 20);
+    for (start, end) in [(b"b", b"f"), (b"f", b"k")] {
+        let loading = cache.begin_load(start, end);
+        let mut page = Page::default();
+        for key in 0..60 {
+            assert!(page.push(&[start[0], key], b"12345678\x01value"));
+        }
+        cache.end_load(&loading, &Arc::new(page), end);
+    }
+    let bytes = |start: &str, end: &str| cache.bytes_of(&KeyRange::new(start, end));
+    assert_eq!(bytes("b", "k"), Some(2 * 60 * 16));
+    assert_eq!(bytes("c", "k"), Some(60 * 16));
+    assert_eq!(bytes("f", "f\x0a"), Some(10 * 16));
+    assert_eq!(bytes("f", "b"), Some(0));
+    for (start, end) in [("a", "k"), ("b", "l"), ("b", ""), ("k", "l")] {
+        assert_eq!(bytes(start, end), None, "{start} {end}");
+    }
+    cache.update([(&b"b\x05"[..], &b"12345679\x00"[..])].into_iter());
+    assert_eq!(bytes("b", "c"), Some(59 * 16));
 }
 
 #[test]
