@@ -14,7 +14,7 @@ use crate::text;
 type Check = fn(Program) -> Result<(), String>;
 
 pub fn check(program: &Program, report: &mut Report) {
-    let checks: [(&str, Check); 9] = [
+    let checks: [(&str, Check); 10] = [
         ("one line when ready", one_line),
         ("data outlives a stop", data_stays),
         ("SIGTERM lets transactions finish", drains),
@@ -24,6 +24,10 @@ pub fn check(program: &Program, report: &mut Report) {
         ("unknown configuration keys", unknown_keys),
         ("an open account is not shown to the world", open_account),
         ("status and metrics", status),
+        (
+            "rows that were written just now are seen by the planner",
+            fresh_rows,
+        ),
     ];
     for (name, check) in checks {
         report.check(&format!("lifecycle: {name}"), check(program.clone()));
@@ -274,5 +278,40 @@ fn status(program: Program) -> Result<(), String> {
     match server.get("/nothing_here").map_err(|e| e.to_string())? {
         (404, _) => Ok(()),
         other => Err(format!("an unknown path: {other:?}")),
+    }
+}
+
+/// Nothing of them is in a file of the store yet.
+fn fresh_rows(program: Program) -> Result<(), String> {
+    const ROWS: u64 = 30_000;
+    let server = Server::start(program, &[])?;
+    let mut conn = server.address.connect().map_err(text)?;
+    for statement in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY, a INT, b INT, pad VARCHAR(200), KEY a (a), KEY b (b))",
+    ] {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    let pad = "x".repeat(200);
+    let rows: Vec<String> = (0..ROWS)
+        .map(|id| format!("({id}, {id}, {id}, '{pad}')"))
+        .collect();
+    for rows in rows.chunks(1_000) {
+        conn.query_drop(format!("INSERT INTO d.t VALUES {}", rows.join(", ")))
+            .map_err(text)?;
+    }
+    let estimate: Option<u64> = conn
+        .query_first("SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'd'")
+        .map_err(text)?;
+    if !estimate.is_some_and(|estimate| estimate > ROWS / 3 && estimate < ROWS * 3) {
+        return Err(format!("{ROWS} rows are taken for {estimate:?}"));
+    }
+    let plan: Option<mysql::Row> = conn
+        .query_first("EXPLAIN SELECT a % 7, COUNT(*) FROM d.t GROUP BY a % 7")
+        .map_err(text)?;
+    let extra: Option<String> = plan.and_then(|row| row.get("Extra"));
+    match extra {
+        Some(extra) if extra.contains("Analytical executor") => Ok(()),
+        other => Err(format!("EXPLAIN says {other:?}")),
     }
 }
