@@ -294,8 +294,11 @@ impl PacketRows for ClientRows<'_> {
     }
 
     fn packet(&mut self, payload: &[u8]) -> Result<()> {
-        let sent = self.start().and_then(|()| self.out.send(payload));
+        let sent = match self.started {
+            true => self.out.send(payload),
+            false => self.start().and_then(|()| self.out.send(payload)),
+        };
         self.rows += 1;
-        self.note(sent)
+        if sent.is_ok() { Ok(()) } else { self.note(sent) }
     }
 }

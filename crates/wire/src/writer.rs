@@ -38,6 +38,7 @@ impl Writer for Vec<u8> {
         self.extend_from_slice(&value.to_le_bytes());
     }
 
+    #[inline]
     fn put_zeros(&mut self, count: usize) {
         self.resize(self.len() + count, 0);
     }

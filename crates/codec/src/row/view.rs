@@ -68,6 +68,7 @@ impl<'a> RowView<'a> {
     }
 
     /// What the row holds of a column. A row whose values' ends are out of order or beyond the row is an error.
+    #[inline]
     pub fn get(&self, id: i64) -> Result<Cell<'a>> {
         if let Some(position) = self.search(self.ids, id) {
             return self.value(position).map(Cell::Bytes);
@@ -131,7 +132,7 @@ impl<'a> RowView<'a> {
         Some((start, end(position)?))
     }
 
-    /// Binary search.
+    #[inline]
     fn search(&self, ids: &[u8], id: i64) -> Option<usize> {
         if self.large {
             let (ids, _) = ids.as_chunks::<4>();
@@ -139,7 +140,8 @@ impl<'a> RowView<'a> {
             ids.binary_search_by_key(&id, |bytes| u32::from_le_bytes(*bytes))
                 .ok()
         } else {
-            ids.binary_search(&u8::try_from(id).ok()?).ok()
+            let mut at = 0;
+            seek(ids, &mut at, u8::try_from(id).ok()?).then_some(at)
         }
     }
 }

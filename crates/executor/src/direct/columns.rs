@@ -61,6 +61,7 @@ impl RowColumns {
     }
 
     /// `value`: the row's, where it has been read.
+    #[inline]
     pub fn open<'a>(&self, key: &'a [u8], value: Option<&'a [u8]>, zone: TimeZone) -> Result<Row<'a>> {
         let mut key_values = Vec::new();
         if !self.key_columns.is_empty() {
@@ -113,6 +114,7 @@ impl Source {
         })
     }
 
+    #[inline]
     fn read<'a>(&'a self, row: &'a Row<'a>) -> Result<RawValue<'a>> {
         match self {
             Self::Handle { unsigned } => {
@@ -136,6 +138,7 @@ impl Source {
     }
 }
 
+#[inline]
 fn raw(value: CellValue<'_>) -> RawValue<'_> {
     match value {
         CellValue::Null => RawValue::Null,

@@ -127,18 +127,16 @@ impl Packets {
         self.rows.len()
     }
 
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.rows.clear();
-    }
-
     /// Memory they take.
     pub fn size_bytes(&self) -> usize {
         self.bytes.capacity() + self.rows.capacity() * size_of::<Packet>()
     }
 
-    pub fn payload(&self, at: usize) -> Option<&[u8]> {
-        self.bytes.get(self.rows.get(at)?.payload.clone())
+    /// The payload at one of [`Packets::places`].
+    pub fn payload(&self, at: usize) -> &[u8] {
+        let row = self.rows.get(at);
+        row.and_then(|row| self.bytes.get(row.payload.clone()))
+            .unwrap_or_default()
     }
 
     /// The places of the rows that are wanted, in order; equal ones in the order they came.

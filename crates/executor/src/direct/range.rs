@@ -2,7 +2,7 @@
 
 use functions::Expr;
 use planner::plan::{Access, QueryPlan, Rel, SortKey, TableScan};
-use types::{Error, Result};
+use types::Result;
 use wire::row::RowEncoder;
 
 use super::PacketRows;
@@ -12,7 +12,7 @@ use super::point::column_positions;
 use crate::batch::BATCH_ROWS;
 use crate::env::Env;
 use crate::operator::limit::count_of;
-use crate::operator::scan::{self, Access as Path};
+use crate::operator::scan::{self, Access as Path, Visit};
 use crate::operator::sort;
 
 /// `SELECT [DISTINCT] columns FROM t WHERE key BETWEEN ? AND ? [ORDER BY column] [LIMIT ?]`, by whichever access path.
@@ -97,23 +97,26 @@ impl<'p> RangeSelect<'p> {
         }
     }
 
-    fn run_in_key_order(&self, mut access: Path, env: &mut Env<'_, '_>, mut sink: Part<'_>) -> Result<()> {
-        let mut packets = Packets::default();
-        while sink.left > 0 {
+    fn run_in_key_order(&self, mut access: Path, env: &Env<'_, '_>, mut sink: Part<'_>) -> Result<()> {
+        let (zone, mut payload) = (env.eval().time_zone, Vec::new());
+        loop {
             let wanted = sink.skip.saturating_add(sink.left).min(BATCH_ROWS as u64);
-            if !self.read(
-                &mut access,
-                env,
-                wanted as usize,
-                sink.rows.encoder(),
-                &mut packets,
-            )? {
-                break;
+            if sink.left == 0 {
+                return Ok(());
             }
-            (0..packets.len()).try_for_each(|at| sink.send(&packets, at))?;
-            packets.clear();
+            let read = read(&mut access, env, wanted as usize, &mut |key, value| {
+                if !sink.takes_next() {
+                    return Ok(());
+                }
+                payload.clear();
+                let row = self.columns.open(key, Some(value), zone)?;
+                self.columns.write(&row, sink.rows.encoder(), &mut payload)?;
+                sink.rows.packet(&payload)
+            })?;
+            if read == 0 {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     fn run_sorted(
@@ -123,13 +126,13 @@ impl<'p> RangeSelect<'p> {
         env: &mut Env<'_, '_>,
         mut sink: Part<'_>,
     ) -> Result<()> {
-        let limit =
-            count_of(sort.limit, env)?.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
+        let limit = count_of(sort.limit, env)?;
+        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let (mut packets, mut counted, mut stay) = (Packets::default(), 0, limit);
         if sort.order.distinct {
             stay = stay.min(BATCH_ROWS);
         }
-        while limit > 0 && self.read(&mut access, env, BATCH_ROWS, sink.rows.encoder(), &mut packets)? {
+        while limit > 0 && self.collect(sort, &mut access, env, sink.rows.encoder(), &mut packets)? {
             if packets.is_worth_cutting(stay) {
                 packets.cut(&sort.order, limit);
                 if sort.order.distinct {
@@ -142,34 +145,38 @@ impl<'p> RangeSelect<'p> {
             env.memory.grow(size)?;
             counted = size;
         }
-        let places = packets.places(&sort.order);
-        places
-            .into_iter()
-            .take(limit)
-            .try_for_each(|at| sink.send(&packets, at))
+        for at in packets.places(&sort.order).into_iter().take(limit) {
+            if sink.takes_next() {
+                sink.rows.packet(packets.payload(at))?;
+            }
+        }
+        Ok(())
     }
 
-    /// Reads up to `wanted` rows; false: there are no more.
-    fn read(
+    /// Reads a batch of rows; false: there are no more.
+    fn collect(
         &self,
+        sort: &Sort<'_>,
         access: &mut Path,
         env: &Env<'_, '_>,
-        wanted: usize,
         encoder: &RowEncoder,
         packets: &mut Packets,
     ) -> Result<bool> {
-        env.check_interrupted()?;
-        let (reader, zone) = (env.source.reader(), env.eval().time_zone);
-        let read = access.next(reader, wanted, env.source.is_consistent(), &mut |key, value| {
+        let zone = env.eval().time_zone;
+        let rows = read(access, env, BATCH_ROWS, &mut |key, value| {
             let row = self.columns.open(key, Some(value), zone)?;
             packets.push(|out| self.columns.write(&row, encoder, out))?;
-            if let Some(sort) = &self.sort {
-                packets.order_last(&sort.order, self.columns.value(&row, sort.column)?);
-            }
+            packets.order_last(&sort.order, self.columns.value(&row, sort.column)?);
             Ok(())
         })?;
-        Ok(read > 0)
+        Ok(rows > 0)
     }
+}
+
+/// Visits up to `wanted` rows; answers how many keys were looked at, of which some may have no row.
+fn read(access: &mut Path, env: &Env<'_, '_>, wanted: usize, visit: &mut Visit<'_>) -> Result<usize> {
+    env.check_interrupted()?;
+    access.next(env.source.reader(), wanted, env.source.is_consistent(), visit)
 }
 
 /// The part of the rows that LIMIT leaves.
@@ -180,16 +187,14 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn send(&mut self, packets: &Packets, at: usize) -> Result<()> {
+    fn takes_next(&mut self) -> bool {
         if self.skip > 0 {
             self.skip -= 1;
-        } else if self.left > 0 {
-            self.left -= 1;
-            let payload = packets.payload(at);
-            self.rows
-                .packet(payload.ok_or_else(|| Error::internal("a packet that was not kept"))?)?;
+            return false;
         }
-        Ok(())
+        let takes = self.left > 0;
+        self.left -= u64::from(takes);
+        takes
     }
 }
 

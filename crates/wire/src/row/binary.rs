@@ -14,6 +14,7 @@ use crate::writer::Writer;
 const BITMAP_OFFSET: usize = 2;
 
 /// Appends the header and an empty bitmap of NULLs; answers where that bitmap is.
+#[inline]
 pub(super) fn start_row(columns: usize, out: &mut Vec<u8>) -> usize {
     out.push(0);
     let bitmap = out.len();
@@ -21,6 +22,7 @@ pub(super) fn start_row(columns: usize, out: &mut Vec<u8>) -> usize {
     bitmap
 }
 
+#[inline]
 pub(super) fn set_null(bitmap: usize, position: usize, out: &mut [u8]) {
     let bit = position + BITMAP_OFFSET;
     if let Some(byte) = out.get_mut(bitmap + bit / 8) {
@@ -50,6 +52,7 @@ pub(super) fn cell(
 }
 
 /// Appends a value that is not NULL.
+#[inline]
 pub(super) fn value(
     cell: Cell,
     ty: &SqlType,
@@ -71,6 +74,7 @@ pub(super) fn value(
 }
 
 /// Appends what the 64 bits of an integer, a packed point in time or a TIME stand for.
+#[inline]
 fn bits(cell: Cell, bits: u64, out: &mut Vec<u8>) {
     match cell {
         Cell::Integer { bytes: 1, .. } => out.push(bits as u8),

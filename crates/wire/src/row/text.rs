@@ -34,6 +34,7 @@ pub(super) fn cell(
     }
 }
 
+#[inline]
 pub(super) fn value(
     cell: Cell,
     ty: &SqlType,
@@ -50,6 +51,7 @@ pub(super) fn value(
     }
 }
 
+#[inline]
 fn integer(bits: u64, unsigned: bool, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     let text = if unsigned {
@@ -62,6 +64,7 @@ fn integer(bits: u64, unsigned: bool, out: &mut Vec<u8>) {
 }
 
 /// Appends a string as `string<lenenc>`.
+#[inline]
 pub(super) fn string(cell: Cell, bytes: &[u8], transcoder: Option<Transcoder>, out: &mut Vec<u8>) {
     match transcoder {
         Some(transcoder) if cell != Cell::Bytes => out.put_lenenc_bytes(&transcoder.encode(bytes)),

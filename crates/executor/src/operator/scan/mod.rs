@@ -17,6 +17,7 @@ use types::{Error, Result, errno};
 
 pub(crate) use self::access::Access;
 pub(crate) use self::access::LOOKUP_ROWS;
+pub(crate) use self::pages::Visit;
 use self::rows::Rows;
 use super::filter::split;
 use super::{BoxOperator, Operator};
