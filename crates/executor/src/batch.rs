@@ -25,10 +25,8 @@ pub(crate) fn schema_of(types: &[SqlType]) -> SchemaRef {
 }
 
 pub(crate) fn arrow_schema(types: impl Iterator<Item = DataType>) -> SchemaRef {
-    let fields: Vec<Field> = types
-        .enumerate()
-        .map(|(i, ty)| Field::new(format!("c{i}"), ty, true))
-        .collect();
+    // Columns are known by their positions; nobody asks for names.
+    let fields: Vec<Field> = types.map(|ty| Field::new("", ty, true)).collect();
     Arc::new(Schema::new(fields))
 }
 

@@ -183,6 +183,15 @@ impl Iterator for Weights<'_> {
     }
 }
 
+/// The weights of four ASCII characters as one number, if these are what the text begins with and each has one.
+pub(super) fn four_of_ascii(text: &[u8]) -> Option<u64> {
+    let first: &[u8; 4] = text.first_chunk()?;
+    first.iter().try_fold(0, |number, byte| {
+        let weight = *ASCII.get(usize::from(*byte))?;
+        (weight != 0).then_some((number << 16) | u64::from(weight))
+    })
+}
+
 /// Appends each weight as two bytes, the high one first.
 pub(super) fn sort_key(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len() * 2);

@@ -174,7 +174,9 @@ impl Collation {
         match self {
             Self::Binary | Self::Utf8mb40900Bin => first_bytes(text, 0),
             Self::Utf8mb4Bin | Self::AsciiBin => first_bytes(text, b' '),
-            Self::Utf8mb40900AiCi => first_weights(ducet::Weights::of(text), 0),
+            Self::Utf8mb40900AiCi => {
+                ducet::four_of_ascii(text).unwrap_or_else(|| first_weights(ducet::Weights::of(text), 0))
+            }
             Self::Utf8mb4GeneralCi => first_weights(general_ci::weights(text), general_ci::SPACE),
             Self::Latin1SwedishCi => first_weights(latin1::weights(text), latin1::SPACE),
             Self::AsciiGeneralCi => first_weights(ascii_weights(text), u16::from(b' ')),
