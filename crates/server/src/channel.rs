@@ -246,18 +246,16 @@ impl Channel {
 
 /// Error 1159, as MySQL words it.
 fn read_timeout() -> Error {
-    const ER_NET_READ_INTERRUPTED: u16 = 1159;
     Error::new(
-        ER_NET_READ_INTERRUPTED,
+        errno::ER_NET_READ_INTERRUPTED,
         "Got timeout reading communication packets",
     )
 }
 
 /// Error 4031: what MySQL tells a client that was idle for too long.
 pub fn inactivity() -> Error {
-    const ER_CLIENT_INTERACTION_TIMEOUT: u16 = 4031;
     Error::new(
-        ER_CLIENT_INTERACTION_TIMEOUT,
+        errno::ER_CLIENT_INTERACTION_TIMEOUT,
         "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout \
          for configuring this behavior.",
     )

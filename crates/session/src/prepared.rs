@@ -218,7 +218,7 @@ impl Session {
         if self.shared.prepared_count.fetch_add(1, Ordering::Relaxed) >= most {
             self.shared.prepared_count.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::new(
-                1461,
+                errno::ER_MAX_PREPARED_STMT_COUNT_REACHED,
                 format!("Can't create more than max_prepared_stmt_count statements (current value: {most})"),
             ));
         }

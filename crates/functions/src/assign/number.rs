@@ -1,7 +1,7 @@
 //! Values for integer, DECIMAL, FLOAT, DOUBLE and YEAR columns.
 
 use types::temporal::DateTime;
-use types::{Decimal, Result, SqlType, TypeKind, Value};
+use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
 
 use super::Target;
 use crate::cast::number::{full_year, is_space, parse_double, round_even};
@@ -88,7 +88,7 @@ fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
                 "Invalid JSON value for CAST to {kind} from column {} at row {}",
                 target.column, target.row_number
             );
-            target.lost(3156, message)?;
+            target.lost(errno::ER_INVALID_JSON_VALUE_FOR_CAST, message)?;
             (Value::Int(0), SqlType::BIGINT)
         }
     };

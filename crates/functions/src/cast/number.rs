@@ -373,7 +373,7 @@ fn json_number(
                 _ => "cast_as_json",
             };
             conversion.ctx.conversion_lost(
-                3156,
+                errno::ER_INVALID_JSON_VALUE_FOR_CAST,
                 format!("Invalid JSON value for CAST to {kind} from column {column} at row 1"),
             )?;
             (Value::Int(0), SqlType::BIGINT)

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::Json;
 
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Path> {
     };
     parser.path().ok_or_else(|| {
         Error::new(
-            3143,
+            errno::ER_INVALID_JSON_PATH,
             format!(
                 "Invalid JSON path expression. The error is around character position {}.",
                 parser.at.max(1)

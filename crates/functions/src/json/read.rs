@@ -2,7 +2,7 @@
 //!
 //! Source: manual 12.18 "JSON Functions".
 
-use types::{Collation, Error, Result, SqlType, TypeKind, Value};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::path::{self, Path};
 use super::{Json, parse_argument, write_quoted};
@@ -99,7 +99,7 @@ pub(super) fn document(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Res
     match args.get(index) {
         Some(Datum::String(text)) => parse_argument(text.as_bytes(), index + 1, name),
         _ => Err(Error::new(
-            3146,
+            errno::ER_INVALID_TYPE_FOR_JSON,
             format!(
                 "Invalid data type for JSON data in argument {} to function {name}; a JSON string or JSON type is required.",
                 index + 1
@@ -124,7 +124,7 @@ pub(super) fn single_path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
     let path = path_at(args, index)?;
     if path.is_multiple() {
         return Err(Error::new(
-            3149,
+            errno::ER_INVALID_JSON_PATH_WILDCARD,
             "In this situation, path expressions may not contain the * and ** tokens or an array range.",
         ));
     }
@@ -284,7 +284,7 @@ fn one_or_all(args: &[Datum<'_>], function: &str) -> Result<bool> {
         return Ok(true);
     }
     Err(Error::new(
-        3154,
+        errno::ER_JSON_BAD_ONE_OR_ALL_ARG,
         format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'."),
     ))
 }

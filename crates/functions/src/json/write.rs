@@ -192,7 +192,7 @@ fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         let path = single_path_at(args, i)?;
         let Some((last, parents)) = path.0.split_last() else {
             let message = "The path expression '$' is not allowed in this context.";
-            return Err(Error::new(3153, message));
+            return Err(Error::new(errno::ER_JSON_VACUOUS_PATH, message));
         };
         match (last, seek_mut(&mut document, parents)) {
             (Leg::Member(key), Some(Json::Object(members))) => members.retain(|(k, _)| k != key),
@@ -236,7 +236,7 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         let path = single_path_at(args, i)?;
         let Some((Leg::Cell(index), parents)) = path.0.split_last() else {
             let message = "A path expression is not a path to a cell in an array.";
-            return Err(Error::new(3165, message));
+            return Err(Error::new(errno::ER_INVALID_JSON_PATH_ARRAY_CELL, message));
         };
         let value = value_at(call, args, i + 1);
         if let Some(Json::Array(items)) = seek_mut(&mut document, parents) {

@@ -1,6 +1,6 @@
 //! Roots, powers, logarithms and trigonometry: DOUBLE in, DOUBLE out.
 
-use types::{Result, SqlType, Value};
+use types::{Result, SqlType, Value, errno};
 
 use crate::bind::Binding;
 use crate::datum::Datum;
@@ -95,7 +95,10 @@ fn partial(call: &Call<'_>, args: &[Datum<'_>], compute: fn(f64) -> Option<f64>)
 
 /// Warning 3020, an error in strict DML.
 fn invalid_logarithm(call: &Call<'_>) -> Result<Value> {
-    call.ctx.conversion_lost(3020, "Invalid argument for logarithm")?;
+    call.ctx.conversion_lost(
+        errno::ER_INVALID_ARGUMENT_FOR_LOGARITHM,
+        "Invalid argument for logarithm",
+    )?;
     Ok(Value::Null)
 }
 
