@@ -515,6 +515,7 @@ impl Session {
                 places: kept(&places),
             },
         );
+        self.state_changed();
         Ok(())
     }
 
@@ -558,10 +559,11 @@ impl Session {
 
     /// DEALLOCATE PREPARE
     pub(crate) fn deallocate_named(&mut self, name: &str) -> Result<()> {
-        match self.named.remove(&name.to_lowercase()) {
-            Some(_) => Ok(()),
-            None => Err(unknown_name(name, "DEALLOCATE PREPARE")),
+        if self.named.remove(&name.to_lowercase()).is_none() {
+            return Err(unknown_name(name, "DEALLOCATE PREPARE"));
         }
+        self.state_changed();
+        Ok(())
     }
 }
 

@@ -219,6 +219,7 @@ impl Session {
         if self.settings.track_schema {
             self.changes.schema(&database.name);
         }
+        self.state_changed();
         Ok(())
     }
 

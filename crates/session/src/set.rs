@@ -72,6 +72,7 @@ impl Session {
             SetItem::User { name, .. } => {
                 let value = value.unwrap_or(Value::Null);
                 Arc::make_mut(&mut self.user_variables).insert(name.to_lowercase(), value);
+                self.state_changed();
                 Ok(())
             }
             SetItem::Names { charset, collation } => self.set_names(charset.as_deref(), collation.as_deref()),
@@ -233,6 +234,13 @@ impl Session {
                 .unwrap_or_else(|| "".into());
             self.changes.system_variable(name, &value);
         }
+        if name != "session_track_state_change" {
+            self.state_changed();
+        }
+    }
+
+    /// Tells the client with the next OK, if it asked, that something about its session is not as it was.
+    pub(crate) fn state_changed(&mut self) {
         if self.settings.track_state {
             self.changes.state_change();
         }

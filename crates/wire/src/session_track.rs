@@ -10,6 +10,7 @@ use crate::writer::Writer;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionTrack {
     bytes: Vec<u8>,
+    state_changed: bool,
 }
 
 impl SessionTrack {
@@ -25,6 +26,7 @@ impl SessionTrack {
 
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.state_changed = false;
     }
 
     pub fn as_bytes(&self) -> &[u8] {
@@ -45,9 +47,12 @@ impl SessionTrack {
         self.entry(Self::SCHEMA, database);
     }
 
-    /// Anything changed (`@@session_track_state_change`).
+    /// Anything changed (`@@session_track_state_change`): told once, however much did. No string in an entry, as the
+    /// manual has it, but a single character, as MySQL 8.0.33 sends it and its library reads it.
     pub fn state_change(&mut self) {
-        self.entry(Self::STATE_CHANGE, "1");
+        if !std::mem::replace(&mut self.state_changed, true) {
+            self.bytes.extend_from_slice(&[Self::STATE_CHANGE, 1, b'1']);
+        }
     }
 
     /// The statements that would start the transaction again (`@@session_track_transaction_info = CHARACTERISTICS`).
@@ -92,8 +97,19 @@ mod tests {
         track.clear();
         track.schema("test");
         assert_eq!(track.as_bytes(), b"\x01\x05\x04test");
+    }
+
+    /// What MySQL 8.0.33 answers to `USE mysql`, and to the next statement that changes something.
+    #[test]
+    fn a_changed_state_is_told_once() {
+        let mut track = SessionTrack::default();
+        track.schema("mysql");
         track.state_change();
-        assert_eq!(&track.as_bytes()[7..], b"\x02\x02\x011");
+        track.state_change();
+        assert_eq!(track.as_bytes(), b"\x01\x06\x05mysql\x02\x011");
+        track.clear();
+        track.state_change();
+        assert_eq!(track.as_bytes(), b"\x02\x011");
     }
 
     #[test]

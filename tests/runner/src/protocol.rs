@@ -28,6 +28,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("max_allowed_packet", max_allowed_packet),
         ("max_connections", max_connections),
         ("what is told of a transaction", tracking::steps),
+        ("that a session changed is told", tracking::changes),
         ("random packets", random_packets),
     ];
     for (name, check) in checks {

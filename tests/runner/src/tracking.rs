@@ -99,6 +99,37 @@ pub(crate) fn steps(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
+/// With `session_track_state_change = ON`: a statement, and whether its answer tells that the session changed.
+const CHANGES: &[(&str, bool)] = &[
+    ("SET session_track_state_change = 1", false),
+    ("DO 1", false),
+    ("SET @x = 1", true),
+    ("SET @x = 1, wait_timeout = 500", true),
+    ("PREPARE s FROM 'SELECT 1'", true),
+    ("DEALLOCATE PREPARE s", true),
+    ("SET session_track_schema = 0", true),
+    ("USE tracking", true),
+    ("SET GLOBAL net_retry_count = 10", false),
+];
+
+/// The entry is no string, unlike the others.
+const STATE_CHANGED: &[u8] = b"\x02\x011";
+
+pub(crate) fn changes(address: &Address) -> Result<(), String> {
+    let text = |e: io::Error| e.to_string();
+    let mut raw = Raw::login_with(address, CLIENT_SESSION_TRACK | CLIENT_DEPRECATE_EOF).map_err(text)?;
+    told(&mut raw, "CREATE DATABASE IF NOT EXISTS tracking")?;
+    for (statement, expected) in CHANGES {
+        let last = last_packet(&mut raw, statement)
+            .map_err(|e| format!("{statement}: {e}"))?
+            .ok_or_else(|| format!("{statement} failed"))?;
+        if last.ends_with(STATE_CHANGED) != *expected {
+            return Err(format!("{statement}: told {last:?}"));
+        }
+    }
+    Ok(())
+}
+
 /// Runs a statement; the state and the characteristics that its answer's last packet tells.
 fn told(raw: &mut Raw, statement: &str) -> Result<(Option<String>, Option<String>), String> {
     let last = last_packet(raw, statement)
