@@ -173,6 +173,11 @@ impl Session {
         self.client = client;
         self.accounts = Arc::default();
         self.refresh_account();
+        if self.has(capability::INTERACTIVE) {
+            // From here on wait_timeout is what counts, and can be set.
+            let timeout = self.settings.interactive_timeout.as_secs().to_string();
+            self.variables.put("wait_timeout", &timeout);
+        }
         self.set_connection_collation(self.client.collation);
         if let Some(database) = database.filter(|d| !d.is_empty()) {
             self.use_database(&database)?;
@@ -288,11 +293,7 @@ impl Session {
 
     /// How long the client may be silent.
     pub fn wait_timeout(&self) -> Duration {
-        if self.has(capability::INTERACTIVE) {
-            self.settings.interactive_timeout
-        } else {
-            self.settings.wait_timeout
-        }
+        self.settings.wait_timeout
     }
 
     /// How long the rest of a command that has begun may take to arrive.
