@@ -16,7 +16,7 @@ use crate::tracking;
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 12] = [
+    let checks: [(&str, Check); 13] = [
         ("simple commands", simple_commands),
         ("retired and unknown commands", unknown_commands),
         ("statements that are not there", unknown_statements),
