@@ -183,7 +183,7 @@ impl Session {
         Ok(())
     }
 
-    /// COM_FIELD_LIST: definitions of a table's columns whose names are LIKE the wildcard.
+    /// COM_FIELD_LIST: definitions, with defaults, of a table's columns whose names are LIKE the wildcard.
     fn field_list(
         &mut self,
         table: &[u8],
@@ -196,7 +196,7 @@ impl Session {
         });
         match columns {
             Ok(columns) => {
-                self.send_definitions(&columns, out)?;
+                self.send_field_list(&columns, out)?;
                 self.send_rows_end(0, out)?;
                 Ok(Ok(()))
             }

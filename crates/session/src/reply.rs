@@ -3,6 +3,7 @@
 use std::io;
 
 use arrow::record_batch::RecordBatch;
+use catalog::information_schema::columns::initial;
 use executor::{PacketRows, RowSink};
 use planner::plan::ResultColumn;
 use types::{Error, Result, SqlType, errno};
@@ -148,6 +149,26 @@ impl Session {
         let results = self.settings.charset_results.map(|c| c.default_collation());
         for column in columns {
             out.send_with(&mut |packet| definition(column, results).encode(packet))?;
+        }
+        Ok(())
+    }
+
+    /// The definitions of a table's columns, each with its default.
+    pub(crate) fn send_field_list(
+        &self,
+        columns: &[ResultColumn],
+        out: &mut dyn PacketSink,
+    ) -> io::Result<()> {
+        let results = self.settings.charset_results.map(|c| c.default_collation());
+        let schema = self.shared.catalog.schema();
+        for column in columns {
+            let table = schema.table(&column.database, &column.original_table);
+            let default = table
+                .and_then(|t| t.columns.iter().find(|c| c.name == column.original_name))
+                .and_then(|c| initial(c, &self.settings.time_zone));
+            out.send_with(&mut |packet| {
+                definition(column, results).encode_for_field_list(default.as_deref(), packet);
+            })?;
         }
         Ok(())
     }

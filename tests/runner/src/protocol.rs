@@ -16,8 +16,9 @@ use crate::tracking;
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 13] = [
+    let checks: [(&str, Check); 14] = [
         ("simple commands", simple_commands),
+        ("COM_FIELD_LIST", field_list),
         ("retired and unknown commands", unknown_commands),
         ("statements that are not there", unknown_statements),
         ("garbage instead of a login", garbage_at_login),
@@ -110,6 +111,45 @@ fn simple_commands(address: &Address) -> Result<(), String> {
         Ok(Answer::Closed) => Ok(()),
         other => Err(format!("COM_QUIT: {other:?}")),
     }
+}
+
+/// Each definition ends with the column's default: a client's library refuses an answer without.
+fn field_list(address: &Address) -> Result<(), String> {
+    let text = |e: std::io::Error| e.to_string();
+    let mut raw = login(address)?;
+    for statement in [
+        "CREATE DATABASE IF NOT EXISTS field_list",
+        "USE field_list",
+        "DROP TABLE IF EXISTS t",
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT, b VARCHAR(5) DEFAULT 'x', c VARCHAR(5) NOT NULL, \
+         d DECIMAL(5,2) DEFAULT 1.5, e VARBINARY(3) DEFAULT 'yz', f DATETIME NOT NULL)",
+    ] {
+        let query = [b"\x03", statement.as_bytes()].concat();
+        expect(&mut raw, statement, &query, &Answer::Ok)?;
+    }
+    let defaults: [&[u8]; 7] = [
+        b"\x010",
+        b"\xfb",
+        b"\x01x",
+        b"\0",
+        b"\x041.50",
+        b"\x02yz",
+        b"\x130000-00-00 00:00:00",
+    ];
+    raw.sequence = 0;
+    raw.write(b"\x04t\0").map_err(text)?;
+    for default in defaults {
+        let definition = raw.read().map_err(text)?;
+        // Behind the number of decimals and two bytes that are always 0.
+        if !definition.ends_with(&[b"\0\0", default].concat()) {
+            return Err(format!("{definition:?} does not end with {default:?}"));
+        }
+    }
+    let end = raw.read().map_err(text)?;
+    if end.first() != Some(&0xfe) {
+        return Err(format!("ends with {end:?}"));
+    }
+    expect(&mut raw, "no such table", b"\x04no_such\0", &error(1146, "42S02"))
 }
 
 fn unknown_commands(address: &Address) -> Result<(), String> {

@@ -4,6 +4,7 @@ use functions::TimeZone;
 use types::{SqlType, TypeKind, Value};
 
 use super::{CATALOG, Context, Row, number, optional, signed, text};
+use crate::default_value::implicit;
 use crate::model::{Column, Default, Handle, Table};
 use crate::show_create::{default_text, hex_bytes};
 
@@ -105,6 +106,19 @@ pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
         }
         Default::Literal(literal) => Some(default_text(column, literal, zone)),
     }
+}
+
+/// What a new row has in the column before anything is put there, as COM_FIELD_LIST tells it: text, or the bytes of a
+/// binary column. `None` is NULL.
+pub fn initial(column: &Column, zone: &TimeZone) -> Option<Vec<u8>> {
+    let text = match &column.default {
+        Default::Literal(literal) if column.ty.is_binary() => literal.clone(),
+        Default::Literal(literal) => default_text(column, literal, zone),
+        _ if column.nullable => return None,
+        _ => implicit(&column.ty),
+    };
+    let bytes = hex_bytes(&text).filter(|_| column.ty.is_binary());
+    Some(bytes.unwrap_or_else(|| text.into_bytes()))
 }
 
 /// EXTRA.
