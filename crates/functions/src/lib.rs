@@ -37,7 +37,7 @@ pub use eval::{
     is_deterministic, is_silent,
 };
 pub use expr::Expr;
-pub use pattern::operators::like_any_case as like;
+pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;

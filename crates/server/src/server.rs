@@ -30,8 +30,9 @@ pub enum StartError {
     Listen { address: String, source: io::Error },
     #[error(
         "will not listen on {address}, which other machines can reach, while {accounts} may log in without a password. \
-         Start on 127.0.0.1 or the socket, give every such account a password (ALTER USER 'root'@'localhost' IDENTIFIED \
-         BY '...') or lock it (ALTER USER ... ACCOUNT LOCK) or drop it, and start again"
+         Start on 127.0.0.1 or the socket, give every such account a password (ALTER USER {first} IDENTIFIED BY '...') \
+         or lock it (ALTER USER ... ACCOUNT LOCK) or drop it, and start again",
+        first = .accounts.split(", ").next().unwrap_or_default()
     )]
     Exposed { address: SocketAddr, accounts: String },
     #[error(transparent)]

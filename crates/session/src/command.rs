@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use types::{Charset, Error, Result, Value, errno};
+use types::{Charset, Collation, Error, Result, Value, errno};
 use wire::capability;
 use wire::command::Command;
 use wire::connection::{Flow, PacketSink};
@@ -213,7 +213,7 @@ impl Session {
         self.check_plan(&plan.plan)?;
         let columns = Self::plan_columns(&plan.plan).iter();
         Ok(columns
-            .filter(|c| wildcard.is_empty() || functions::like(wildcard, &c.name))
+            .filter(|c| wildcard.is_empty() || functions::like(wildcard, &c.name, Collation::DEFAULT))
             .cloned()
             .collect())
     }

@@ -1,5 +1,8 @@
 //! Opens the store that `--store` names.
 
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,8 +55,16 @@ pub fn open(
     })
 }
 
+/// A new directory is for the server's user alone: tables, hashes of passwords and a key will be in it.
 fn make(directory: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))
+    let failed = |e: io::Error| format!("{}: {e}", directory.display());
+    if directory.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    DirBuilder::new().mode(0o700).create(directory).map_err(failed)
 }
 
 fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {

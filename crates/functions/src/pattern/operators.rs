@@ -100,7 +100,7 @@ fn like_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<
     Ok(Some(ColumnarValue::Array(Arc::new(found))))
 }
 
-/// `text LIKE pattern` in any case: the filter of SHOW statements.
-pub fn like_any_case(pattern: &str, text: &str) -> bool {
-    Like::new(pattern, '\\', Collation::Utf8mb4GeneralCi).matches(text)
+/// `text LIKE pattern`: the filter of SHOW statements.
+pub fn show_like(pattern: &str, text: &str, collation: Collation) -> bool {
+    Like::new(pattern, '\\', collation).matches(text)
 }

@@ -64,8 +64,10 @@ impl Session {
         let keep = match filter {
             ShowFilter::None => return Ok(listing),
             ShowFilter::Like(pattern) => {
+                // Of names of tables and databases case matters, of others not.
+                let collation = listing.columns[0].1.collation;
                 let matches = |row: &Vec<Value>| match &row[0] {
-                    Value::String(name) => functions::like(pattern, name),
+                    Value::String(name) => functions::like(pattern, name, collation),
                     _ => false,
                 };
                 listing.rows.iter().map(matches).collect::<Vec<bool>>()

@@ -77,7 +77,7 @@ impl Session {
         let database = self.database(name)?;
         let number = SqlType::BIGINT_UNSIGNED;
         let mut listing = Listing::new(&[
-            ("Name", text_type(64)),
+            ("Name", name_type()),
             ("Engine", text_type(64)),
             ("Version", SqlType::BIGINT),
             ("Row_format", text_type(10)),
