@@ -261,7 +261,7 @@ pub enum Show {
     CreateUser {
         user: (String, String),
     },
-    /// SHOW PRIVILEGES, PLUGINS, OPEN TABLES, TRIGGERS, EVENTS, PROCEDURE STATUS ...: known and empty here, by name.
+    /// SHOW PLUGINS, OPEN TABLES, TRIGGERS, EVENTS, PROCEDURE STATUS ...: known and empty here, by name.
     Empty {
         what: String,
         filter: ShowFilter,

@@ -109,13 +109,23 @@ impl Diagnostics {
     }
 }
 
+/// Where a client is, as SHOW PROCESSLIST has it: with its port, if it came by TCP.
+fn host_and_port(client: &ClientInfo) -> String {
+    match client.peer {
+        Some(peer) => format!("{}:{}", client.host, peer.port()),
+        None => client.host.clone(),
+    }
+}
+
 impl Session {
     /// Opens a session for a client that has authenticated itself.
     ///
     /// # Errors
     /// 1049 if the database it asks for is not there.
     pub fn open(shared: Arc<Shared>, connection_id: u64, client: ClientInfo) -> Result<Self> {
-        let process = shared.processes.add(connection_id, &client.user, &client.host);
+        let process = shared
+            .processes
+            .add(connection_id, &client.user, &host_and_port(&client));
         let variables = SessionVariables::new(&shared.variables);
         let settings = Arc::new(Settings::read(&variables));
         let table_locks = TransactionLocks::new(shared.catalog.metadata_locks());
@@ -161,7 +171,7 @@ impl Session {
     /// 1049 if the database it asks for is not there.
     pub fn change_user(&mut self, client: ClientInfo) -> Result<()> {
         self.reset();
-        self.process.set_user(&client.user, &client.host);
+        self.process.set_user(&client.user, &host_and_port(&client));
         self.database = None;
         self.start(client)
     }

@@ -35,7 +35,7 @@ pub enum Flow {
 #[derive(Debug, Clone, Default)]
 pub struct ClientInfo {
     pub user: String,
-    /// Host name part of the peer, as in SHOW PROCESSLIST and `USER()`: `localhost` for the socket.
+    /// Host name part of the peer, as in `USER()`: `localhost` for the socket.
     pub host: String,
     /// The account that matched: `user@host` for `CURRENT_USER()`.
     pub account: String,

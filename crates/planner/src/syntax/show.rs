@@ -9,7 +9,6 @@ use crate::command::{Show, ShowFilter};
 
 /// SHOW statements whose answer is always the same or empty here, by their words.
 const EMPTY: &[&[&str]] = &[
-    &["PRIVILEGES"],
     &["PLUGINS"],
     &["PROCEDURE", "STATUS"],
     &["FUNCTION", "STATUS"],
@@ -102,7 +101,7 @@ impl Parser<'_> {
                 });
             }
         }
-        if self.is_any(&["ENGINE", "PROFILE", "BINLOG", "RELAYLOG", "OPEN"]) {
+        if self.is_any(&["ENGINE", "PROFILE", "BINLOG", "RELAYLOG", "OPEN", "PRIVILEGES"]) {
             return Err(Error::not_supported(
                 format!("SHOW {}", self.word().to_uppercase()),
                 "",

@@ -275,7 +275,6 @@ pub fn empty(what: &str) -> Listing {
         ],
         "PLUGINS" => &["Name", "Status", "Type", "Library", "License"],
         "OPEN TABLES" => &["Database", "Table", "In_use", "Name_locked"],
-        "PRIVILEGES" => &["Privilege", "Context", "Comment"],
         "MASTER STATUS" | "BINARY LOG STATUS" => &[
             "File",
             "Position",
