@@ -21,6 +21,7 @@ mod write;
 
 pub mod layout;
 
+pub use machine::memory_bytes;
 pub use options::RocksOptions;
 pub use storage::RocksStorage;
 pub use write::Prepared;

@@ -2,7 +2,7 @@
 
 use crate::layout::{DELETIONS, HISTORY, LATEST, META, leading_ts};
 use crate::machine;
-use kv::EmbeddedOptions;
+use kv::{EmbeddedOptions, Limits};
 use rocksdb::compaction_filter::Decision;
 use rocksdb::{
     BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
@@ -48,7 +48,14 @@ impl Default for RocksOptions {
             disk_reserve_bytes: None,
             pipelined_write: false,
             recycled_log_files: 2,
-            embedded: EmbeddedOptions::default(),
+            embedded: EmbeddedOptions {
+                limits: Limits {
+                    // While it commits it takes three times that: a quarter of the machine.
+                    transaction_bytes: (memory_bytes / 12).clamp(64 << 20, 1 << 30) as usize,
+                    ..Limits::default()
+                },
+                ..EmbeddedOptions::default()
+            },
         }
     }
 }

@@ -215,6 +215,7 @@ fn global_variables(
             if configuration.tls.required { "ON" } else { "OFF" }.to_owned(),
         ),
         ("hostname", hostname()),
+        ("stemdb_memory_limit", statement_memory_bytes().to_string()),
     ]);
     for (name, text) in configuration.variable_texts()? {
         variables
@@ -222,6 +223,11 @@ fn global_variables(
             .map_err(|e| format!("variables.{name}: {}", e.message))?;
     }
     Ok(variables)
+}
+
+/// What a statement may take at most, unless it is told otherwise: several run at a time, beside the caches.
+fn statement_memory_bytes() -> u64 {
+    (kv_rocksdb::memory_bytes() / 8).clamp(64 << 20, 1 << 30)
 }
 
 fn hostname() -> String {
