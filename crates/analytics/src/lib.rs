@@ -13,6 +13,7 @@ mod error;
 mod expression;
 mod finite;
 mod grouping_key;
+mod memory;
 mod operators;
 mod runtime;
 mod scan;

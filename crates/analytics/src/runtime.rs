@@ -9,10 +9,12 @@ use datafusion_common::config::ConfigNonZeroUsize;
 use datafusion_execution::TaskContext;
 use datafusion_execution::config::SessionConfig;
 use datafusion_execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion_execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion_execution::memory_pool::TrackConsumersPool;
 use datafusion_execution::runtime_env::RuntimeEnvBuilder;
 use tokio::runtime::Runtime;
 use types::{Error, Result};
+
+use crate::memory::QueryMemory;
 
 /// Bounds of one query.
 #[derive(Debug, Clone)]
@@ -63,7 +65,7 @@ pub fn partitions() -> usize {
 /// Surroundings for one query, so that its memory is its own. `row_bytes`: how wide the rows it reads are, roughly.
 pub fn context(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<Arc<TaskContext>> {
     let consumers_named_in_errors = NonZeroUsize::MIN;
-    let pool = TrackConsumersPool::new(FairSpillPool::new(limits.memory_bytes), consumers_named_in_errors);
+    let pool = TrackConsumersPool::new(QueryMemory::new(limits.memory_bytes), consumers_named_in_errors);
     let spill = DiskManagerMode::Directories(vec![limits.spill_directory.clone()]);
     let environment = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::new(pool))
@@ -82,21 +84,28 @@ pub fn context(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<A
 }
 
 fn configuration(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<SessionConfig> {
-    let share = limits.memory_bytes / partitions() / SHARES;
     let mut config = SessionConfig::new()
         .with_target_partitions(partitions())
-        .with_batch_size(batch_rows(row_bytes, share));
+        .with_batch_size(batch_rows(row_bytes, limits.batch_bytes()));
     let execution = &mut config.options_mut().execution;
-    // Kept free by each sort for merging what it spilled: more than there is and it could not even begin.
-    execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(share);
+    // What a sort keeps free for merging: `QueryMemory` sees to that.
+    execution.sort_spill_reservation_bytes = 0;
     // One batch a file. A repartitioning whose tasks spill at the same time has two files open, and its reader may wait for
     // one while the batch is in the other, forever (apache/datafusion#24883).
     execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(1)?;
     Ok(config)
 }
 
-/// Of the memory that a partition may have, the part that one of its operators' batches may.
-const SHARES: usize = 16;
+/// Of the memory that a partition may have, the part that a batch of the rows it reads may. A sort that merges what it spilled
+/// has up to four batches of each file in hand, with their keys; a batch for each of some operators adds to that.
+const SHARES: usize = 64;
+
+impl Limits {
+    /// Bytes of rows that a batch may have, but for its last one.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.memory_bytes / partitions() / SHARES
+    }
+}
 
 fn batch_rows(row_bytes: usize, share: usize) -> usize {
     (BATCH_BYTES.min(share) / row_bytes.max(1)).clamp(BATCH_ROWS_MIN, BATCH_ROWS)

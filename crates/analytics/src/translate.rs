@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion_common::Result;
 use datafusion_physical_expr::PhysicalExprRef;
+use datafusion_physical_expr::expressions::Column;
 use functions::{EvalContext, Expr};
 use planner::plan::{Rel, SortKey};
 use types::{Error, SqlType, Value};
@@ -122,35 +123,35 @@ impl Translator<'_> {
         aggregate::aggregate(self, input, &keys, &[])
     }
 
-    /// Keys that are computed become columns first: a sort computes its keys more than once.
+    /// Keys that are computed become columns first: a sort computes its keys more than once, and counts the memory of its
+    /// columns only. One with a limit forgets most rows at once.
     fn sort(&self, input: Translated, keys: &[SortKey], limit: Option<&Expr>) -> Result<Plan> {
+        let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
         let inputs = input.columns();
         let mut keyed = inputs.clone();
+        let mut order = Vec::with_capacity(keys.len());
         for key in keys {
-            if !matches!(key.expr, Expr::Column { .. }) {
-                keyed.push(expression::value(&key.expr, &inputs, self.eval)?);
-            }
+            let value = expression::value(&key.expr, &inputs, self.eval)?;
+            let form = grouping_key::order(value, &key.expr.ty());
+            let stays = form.downcast_ref::<Column>().is_some()
+                || (fetch.is_some() && matches!(key.expr, Expr::Column { .. }));
+            let by: PhysicalExprRef = if stays {
+                form
+            } else {
+                keyed.push(form);
+                let index = keyed.len() - 1;
+                Arc::new(Column::new(&column_name(index), index))
+            };
+            order.push((by, key.descending));
         }
         let added = keyed.len() > inputs.len();
         let rows = match added {
             true => operators::project(input.plan, keyed)?,
             false => input.plan,
         };
-        let columns = columns(&rows.schema());
-        let mut computed = columns.iter().skip(inputs.len());
-        let mut order = Vec::with_capacity(keys.len());
-        for key in keys {
-            let value = match &key.expr {
-                Expr::Column { index, .. } => columns.get(*index),
-                _ => computed.next(),
-            };
-            let value = value.ok_or_else(|| carry(Error::internal("a sort key is missing")))?;
-            order.push((grouping_key::order(value.clone(), &key.expr.ty()), key.descending));
-        }
-        let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
         let sorted = operators::sort(rows, order, fetch)?;
         match added {
-            true => operators::project(sorted, columns[..inputs.len()].to_vec()),
+            true => operators::project(sorted, inputs),
             false => Ok(sorted),
         }
     }

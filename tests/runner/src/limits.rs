@@ -29,9 +29,10 @@ pub fn check(program: &Program, report: &mut Report) {
         Err(e) => return report.fail("limits: set up", &e),
     };
     type Check = fn(&Server) -> Result<(), String>;
-    let checks: [(&str, Check); 4] = [
+    let checks: [(&str, Check); 5] = [
         ("a result larger than memory streams", streams),
         ("rows stay in order when something is computed of them", ordered),
+        ("a sort that needs more memory than there is spills", spills),
         ("a statement over its memory limit fails alone", fails_alone),
         ("a transaction over its limit fails alone", large_transaction),
     ];
@@ -126,6 +127,32 @@ fn ordered(server: &Server) -> Result<(), String> {
         }
         if expected != 1 {
             return Err(format!("{route}: {} rows are missing", expected - 1));
+        }
+    }
+    Ok(())
+}
+
+/// Whatever the limit, and whatever the keys take: sorts of all partitions share it.
+fn spills(server: &Server) -> Result<(), String> {
+    const PART: u64 = 5;
+    let mut conn = connect(server)?;
+    for megabytes in [4, 8, 16, 32, 64] {
+        conn.query_drop(format!(
+            "SET stemdb_route = 'analytical', stemdb_memory_limit = {}",
+            megabytes << 20
+        ))
+        .map_err(text)?;
+        for order in ["id % 1000", "pad", "pad DESC, id"] {
+            let context = |e: String| format!("{megabytes} MiB, ORDER BY {order}: {e}");
+            let query = format!("SELECT id, pad FROM big WHERE id % {PART} = 0 ORDER BY {order}");
+            let mut rows = 0;
+            for row in conn.query_iter(&query).map_err(|e| context(text(e)))? {
+                row.map_err(|e| context(text(e)))?;
+                rows += 1;
+            }
+            if rows != ROWS / PART {
+                return Err(context(format!("{rows} rows")));
+            }
         }
     }
     Ok(())

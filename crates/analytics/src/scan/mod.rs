@@ -36,8 +36,8 @@ const ROWS_A_TURN: u64 = 65_536;
 
 /// Most bytes of rows in a batch, but for its last one; less where a query may have little memory.
 const BATCH_BYTES: usize = 8 << 20;
-/// The part of a query's memory that a batch may fill.
-const BATCH_MEMORY_SHARE: usize = 16;
+/// Rows wider than those the size of batches was made of may fill more than one batch's part of the memory.
+const WIDE_ROWS: usize = 2;
 
 /// Bits of a position that count rows within a piece.
 const POSITION_ROW_BITS: u32 = 40;
@@ -64,7 +64,7 @@ pub fn scan(scan: &TableScan, positions: bool, source: &Source, eval: &Arc<EvalC
         next_piece: AtomicUsize::new(0),
         schema: schema.clone(),
         positions,
-        batch_bytes: BATCH_BYTES.min(source.limits.memory_bytes / BATCH_MEMORY_SHARE),
+        batch_bytes: BATCH_BYTES.min(source.limits.batch_bytes() * WIDE_ROWS),
     });
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
     let partitions = (0..partitions()).map(partition).collect();

@@ -1,0 +1,272 @@
+//! The memory of one query, shared out among its operators.
+//!
+//! Operators that can spill share evenly what the others leave, as in DataFusion's `FairSpillPool`, and for the same reason:
+//! any of them may want all. But there a sort's merging is one of those others, that take what they find: the first
+//! sort to merge leaves nothing to sorts that still read, and one that has filled its share finds no room to merge what it
+//! has. Here a sort's rows and their merging share one part, of which the rows leave enough for merging them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use datafusion_common::{DataFusionError, Result};
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+
+/// What `SortExec` calls its two consumers, which together are one sort of one partition.
+const SORT_ROWS: &str = "ExternalSorter[";
+const SORT_MERGING: &str = "ExternalSorterMerge[";
+
+/// Of the whole, what sorts leave to whoever merges their results.
+const SORTS: Share = Share(3, 4);
+
+/// Of a sort's part, what its rows may take. A row counts twice until it is sorted; once it is merged, it is there once, and its
+/// keys in a form of their own, which for two numbers and nothing else is 1.6 times as large as they are.
+const ROWS: Share = Share(3, 5);
+
+struct Share(usize, usize);
+
+impl Share {
+    fn of(&self, bytes: usize) -> usize {
+        bytes / self.1 * self.0
+    }
+}
+
+/// At most `limit` bytes.
+#[derive(Debug)]
+pub struct QueryMemory {
+    limit: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Operators that can spill, but for sorts.
+    spillers: usize,
+    spillable: usize,
+    unspillable: usize,
+    /// By partition.
+    sorts: HashMap<String, Sort>,
+}
+
+#[derive(Debug, Default)]
+struct Sort {
+    /// A query may sort more than once.
+    count: usize,
+    rows: usize,
+    merging: usize,
+}
+
+/// Who wants memory.
+enum Kind<'a> {
+    SortRows(&'a str),
+    SortMerging(&'a str),
+    Spiller,
+    Other,
+}
+
+impl<'a> From<&'a MemoryConsumer> for Kind<'a> {
+    fn from(consumer: &'a MemoryConsumer) -> Self {
+        let name = consumer.name();
+        if let Some(partition) = name.strip_prefix(SORT_ROWS) {
+            Self::SortRows(partition)
+        } else if let Some(partition) = name.strip_prefix(SORT_MERGING) {
+            Self::SortMerging(partition)
+        } else if consumer.can_spill() {
+            Self::Spiller
+        } else {
+            Self::Other
+        }
+    }
+}
+
+impl State {
+    fn sort(&mut self, partition: &str) -> &mut Sort {
+        self.sorts.entry(partition.to_owned()).or_default()
+    }
+
+    fn in_sorts(&self) -> usize {
+        self.sorts.values().map(|sort| sort.rows + sort.merging).sum()
+    }
+
+    /// The part of one of those that can spill, of `bytes`.
+    fn part_of(&self, bytes: usize) -> usize {
+        let sorts: usize = self.sorts.values().map(|sort| sort.count).sum();
+        bytes / (self.spillers + sorts).max(1)
+    }
+
+    fn held(&mut self, kind: &Kind<'_>) -> &mut usize {
+        match kind {
+            Kind::SortRows(partition) => &mut self.sort(partition).rows,
+            Kind::SortMerging(partition) => &mut self.sort(partition).merging,
+            Kind::Spiller => &mut self.spillable,
+            Kind::Other => &mut self.unspillable,
+        }
+    }
+
+    /// How much more a reservation may have.
+    fn available(&mut self, kind: &Kind<'_>, reserved: usize, limit: usize) -> usize {
+        let left = limit.saturating_sub(self.unspillable);
+        match kind {
+            Kind::SortRows(partition) | Kind::SortMerging(partition) => {
+                let part = self.part_of(left.min(SORTS.of(limit)));
+                let sort = self.sort(partition);
+                let part = part * sort.count.max(1);
+                let free = part.saturating_sub(sort.rows + sort.merging);
+                match kind {
+                    Kind::SortRows(_) => free.min(ROWS.of(part).saturating_sub(sort.rows)),
+                    _ => free,
+                }
+            }
+            Kind::Spiller => self.part_of(left).saturating_sub(reserved),
+            Kind::Other => left.saturating_sub(self.spillable + self.in_sorts()),
+        }
+    }
+}
+
+impl QueryMemory {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MemoryPool for QueryMemory {
+    fn name(&self) -> &str {
+        "query"
+    }
+
+    fn register(&self, consumer: &MemoryConsumer) {
+        match Kind::from(consumer) {
+            // The rows' consumer is gone before what was spilled is merged; that of merging is there from the begin to the end.
+            Kind::SortMerging(partition) => self.state().sort(partition).count += 1,
+            Kind::Spiller => self.state().spillers += 1,
+            Kind::SortRows(_) | Kind::Other => {}
+        }
+    }
+
+    fn unregister(&self, consumer: &MemoryConsumer) {
+        let mut state = self.state();
+        let count = match Kind::from(consumer) {
+            Kind::SortMerging(partition) => &mut state.sort(partition).count,
+            Kind::Spiller => &mut state.spillers,
+            Kind::SortRows(_) | Kind::Other => return,
+        };
+        *count = count.saturating_sub(1);
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        let kind = Kind::from(reservation.consumer());
+        *self.state().held(&kind) += additional;
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
+        let mut state = self.state();
+        let held = state.held(&Kind::from(reservation.consumer()));
+        *held = held.saturating_sub(shrink);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let kind = Kind::from(reservation.consumer());
+        let mut state = self.state();
+        let available = state.available(&kind, reservation.size(), self.limit);
+        if additional > available {
+            return Err(DataFusionError::ResourcesExhausted(format!(
+                "{} has {} bytes, needs {additional} more and may have {available}",
+                reservation.consumer().name(),
+                reservation.size(),
+            )));
+        }
+        *state.held(&kind) += additional;
+        Ok(())
+    }
+
+    fn reserved(&self) -> usize {
+        let state = self.state();
+        state.spillable + state.unspillable + state.in_sorts()
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        MemoryLimit::Finite(self.limit)
+    }
+}
+
+impl fmt::Display for QueryMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(limit: {} bytes)", self.name(), self.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn pool(limit: usize) -> Arc<dyn MemoryPool> {
+        Arc::new(QueryMemory::new(limit))
+    }
+
+    fn consumer(pool: &Arc<dyn MemoryPool>, name: &str, can_spill: bool) -> MemoryReservation {
+        MemoryConsumer::new(name).with_can_spill(can_spill).register(pool)
+    }
+
+    fn sort(pool: &Arc<dyn MemoryPool>, partition: usize) -> (MemoryReservation, MemoryReservation) {
+        (
+            consumer(pool, &format!("{SORT_ROWS}{partition}]"), true),
+            consumer(pool, &format!("{SORT_MERGING}{partition}]"), false),
+        )
+    }
+
+    #[test]
+    fn a_sort_that_merges_leaves_others_their_part() {
+        let pool = pool(8_000);
+        let (first, second) = (sort(&pool, 0), sort(&pool, 1));
+        // What was spilled is merged when the rows' consumer is gone already.
+        drop(first.0);
+        assert!(first.1.try_grow(3_001).is_err());
+        first.1.try_grow(3_000).unwrap();
+        second.0.try_grow(1_800).unwrap();
+        let merge = consumer(&pool, "SortPreservingMergeExec[0]", false);
+        merge.try_grow(2_000).unwrap();
+        assert_eq!(pool.reserved(), 6_800);
+        drop((first.1, second, merge));
+        assert_eq!(pool.reserved(), 0);
+    }
+
+    #[test]
+    fn rows_leave_room_for_merging_them() {
+        let pool = pool(8_000);
+        let (rows, merging) = sort(&pool, 0);
+        assert!(rows.try_grow(3_601).is_err());
+        rows.try_grow(3_600).unwrap();
+        merging.try_grow(2_400).unwrap();
+        assert!(merging.try_grow(1).is_err());
+        rows.shrink(600);
+        merging.try_grow(600).unwrap();
+        assert!(rows.try_grow(1).is_err());
+    }
+
+    #[test]
+    fn a_sort_and_a_grouping_share() {
+        let pool = pool(8_000);
+        let groups = consumer(&pool, "GroupedHashAggregateStream[0]", true);
+        groups.try_grow(8_000).unwrap();
+        groups.shrink(8_000);
+        let (rows, merging) = sort(&pool, 0);
+        assert!(groups.try_grow(4_001).is_err());
+        groups.try_grow(4_000).unwrap();
+        assert!(merging.try_grow(3_001).is_err());
+        drop(groups);
+        merging.try_grow(6_000).unwrap();
+        drop((rows, merging));
+        let other = consumer(&pool, "TopK[0]", false);
+        other.try_grow(8_000).unwrap();
+        assert!(other.try_grow(1).is_err());
+    }
+}
