@@ -316,7 +316,10 @@ fn is_global(item: &SetItem) -> bool {
 fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> {
     match item {
         SetItem::Variable { value, .. } => value.as_ref().map(|v| evaluate(v, eval)).transpose(),
-        SetItem::User { value, .. } => Ok(Some(kept(evaluate(value, eval)?, &value.ty()))),
+        SetItem::User { value, .. } => {
+            let (value, ty) = functions::eval_assigned(value, functions::Row::None, eval)?;
+            Ok(Some(kept(value, &ty)))
+        }
         _ => Ok(None),
     }
 }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use catalog::model::{Column, Table};
-use functions::{EvalContext, Strictness, assign, eval_row};
+use functions::{EvalContext, Strictness, assign, eval_assigned};
 use planner::plan::Assignment;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
@@ -92,7 +92,8 @@ pub(super) fn assign_row(
                     nulls: NullRule::of(eval),
                     eval,
                 };
-                target.value(eval_row(expr, row, eval)?, &expr.ty(), row_number)?
+                let (value, from) = eval_assigned(expr, functions::Row::Values(row), eval)?;
+                target.value(value, &from, row_number)?
             }
             None => match defaults::given(column, eval)? {
                 ColumnDefault::Value(value) => value,

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::{Row, row};
+use super::{Row, is_leaf, row};
 use crate::{EvalContext, Expr};
 
 /// The condition with its constants computed. What fails is left where it is: it may never be reached.
@@ -62,13 +62,6 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
         }
         Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } => {}
     }
-}
-
-fn is_leaf(expr: &Expr) -> bool {
-    matches!(
-        expr,
-        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. }
-    )
 }
 
 fn is_converted_literal(expr: &Expr) -> bool {

@@ -7,7 +7,7 @@
 //! - [`fold`]: constants computed while planning.
 //!
 //! DECIMAL quotients carry more digits inside an expression than their type says, as in MySQL; the functions here round
-//! them to the type when they leave.
+//! them to the type when they leave, but for [`eval_assigned`].
 
 pub(crate) mod branches;
 pub(crate) mod columnar;
@@ -104,6 +104,31 @@ pub fn eval_value(expr: &Expr, ctx: &EvalContext) -> Result<Value> {
 /// Evaluates over one row, given as the values of its columns.
 pub fn eval_row(expr: &Expr, columns: &[Value], ctx: &EvalContext) -> Result<Value> {
     eval_row_of(expr, Row::Values(columns), ctx)
+}
+
+/// Evaluates over one row for a column or a variable, which takes a DECIMAL with the digits that it has, be they more or
+/// fewer than its type says: `4 / 3`, shown as 1.3333, is 1.333333333 there. With the type that the value has so.
+pub fn eval_assigned(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<(Value, SqlType)> {
+    let ty = expr.ty();
+    if !ty.is_decimal() || is_leaf(expr) {
+        return Ok((eval_row_of(expr, row, ctx)?, ty));
+    }
+    let value = row::evaluate(expr, &row, ctx)?.into_value();
+    let ty = match &value {
+        Value::Decimal(decimal) => {
+            let whole = ty.length.saturating_sub(u32::from(ty.decimals));
+            SqlType::decimal((whole + u32::from(decimal.scale)).min(65), decimal.scale)
+        }
+        _ => ty,
+    };
+    Ok((value, ty))
+}
+
+fn is_leaf(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. }
+    )
 }
 
 fn eval_row_of(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<Value> {

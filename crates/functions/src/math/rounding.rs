@@ -181,8 +181,16 @@ fn round(call: &Call<'_>, args: &[Datum<'_>], truncate: bool) -> Result<Value> {
     } as i32;
     Ok(match number {
         Datum::Double(v) => Value::Double(round_double(*v, places, truncate)),
-        Datum::Decimal(d) if truncate => Value::Decimal(d.truncate(places)),
-        Datum::Decimal(d) => Value::Decimal(d.round(places).ok_or_else(|| call.out_of_range("DECIMAL"))?),
+        Datum::Decimal(d) => {
+            // No digit that is not shown: ROUND(4 / 3, 7) is 1.3333.
+            let places = places.min(i32::from(call.ty.decimals));
+            let rounded = if truncate {
+                Some(d.truncate(places))
+            } else {
+                d.round(places)
+            };
+            Value::Decimal(rounded.ok_or_else(|| call.out_of_range("DECIMAL"))?)
+        }
         Datum::Int(v) if places < 0 => {
             let magnitude = round_integer(v.unsigned_abs(), places, truncate);
             let signed = magnitude.map(|m| if *v < 0 { -i128::from(m) } else { i128::from(m) });

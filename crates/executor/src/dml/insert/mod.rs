@@ -7,10 +7,14 @@
 mod on_duplicate;
 mod rows;
 
+use std::borrow::Cow;
+
+use arrow::record_batch::RecordBatch;
 use catalog::layout::RowHandle;
 use catalog::model::{Handle, Table};
+use functions::Expr;
 use kv::Transaction;
-use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan};
+use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
 use types::{Result, Value};
 
 use self::on_duplicate::OnDuplicate;
@@ -86,6 +90,10 @@ impl Insert<'_> {
     ) -> Result<()> {
         let memory = Memory::new(self.ctx.memory_limit_bytes);
         let ctx = self.ctx;
+        let (below, projected) = match without_decimals(&query.root) {
+            Some((below, exprs)) => (below, Some(exprs)),
+            None => (Cow::Borrowed(&query.root), None),
+        };
         if query.locking.is_some() {
             // Locks need the transaction itself, so the rows are all collected before the first is written.
             let mut batches = Vec::new();
@@ -94,14 +102,14 @@ impl Insert<'_> {
                 source: &mut ReadSource::Transaction(txn),
                 memory: &memory,
             };
-            let mut root = operator::build(&query.root, query.locking, &mut env)?;
+            let mut root = operator::build(&below, query.locking, &mut env)?;
             while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
                 memory.grow(batch_bytes(&batch))?;
                 batches.push(batch);
             }
             let mut writer = Writer::new(txn, maker, ctx);
             for batch in batches {
-                let new = self.rows.of_batch(&batch, query);
+                let new = self.rows_of(&batch, query, projected);
                 self.write(new, &mut writer)?;
             }
             return Ok(());
@@ -115,13 +123,20 @@ impl Insert<'_> {
             },
             memory: &memory,
         };
-        let mut root = operator::build(&query.root, None, &mut env)?;
+        let mut root = operator::build(&below, None, &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
         while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
-            let new = self.rows.of_batch(&batch, query);
+            let new = self.rows_of(&batch, query, projected);
             self.write(new, &mut writer)?;
         }
         Ok(())
+    }
+
+    fn rows_of(&mut self, batch: &RecordBatch, query: &QueryPlan, projected: Option<&[Expr]>) -> NewRows {
+        match projected {
+            Some(exprs) => self.rows.of_projected(batch, exprs),
+            None => self.rows.of_batch(batch, query),
+        }
     }
 
     /// Writes some rows, in order. What one of them fails with comes before what a later one could not be made for.
@@ -290,6 +305,26 @@ impl Insert<'_> {
             ok_insert_id,
             ..self.result
         }
+    }
+}
+
+/// What is below a query's last projection, and what that computes, if a DECIMAL is among it: an array has one number of digits
+/// for all its rows, the one that their type shows.
+fn without_decimals(root: &Rel) -> Option<(Cow<'_, Rel>, &[Expr])> {
+    let is_computed =
+        |expr: &Expr| expr.ty().is_decimal() && matches!(expr, Expr::Call { .. } | Expr::Case { .. });
+    match root {
+        Rel::Project { input, exprs } if exprs.iter().any(is_computed) => Some((Cow::Borrowed(input), exprs)),
+        Rel::Limit { input, offset, count } => {
+            let (below, exprs) = without_decimals(input)?;
+            let limited = Rel::Limit {
+                input: Box::new(below.into_owned()),
+                offset: offset.clone(),
+                count: count.clone(),
+            };
+            Some((Cow::Owned(limited), exprs))
+        }
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use arrow::record_batch::RecordBatch;
 use catalog::model::{Column, IndexPart, Table};
-use functions::{Expr, eval_row};
+use functions::{Expr, eval_assigned};
 use kv::Timestamp;
 use planner::plan::{InsertPlan, QueryPlan};
 use types::array::ColumnView;
@@ -107,8 +107,8 @@ impl<'p> RowMaker<'p> {
             let value = match value {
                 // Expressions see the columns further left.
                 Some(expr) => {
-                    let value = eval_row(expr, &row, self.ctx.eval)?;
-                    self.converted(value, &expr.ty(), column)?
+                    let (value, from) = eval_assigned(expr, functions::Row::Values(&row), self.ctx.eval)?;
+                    self.converted(value, &from, column)?
                 }
                 None => self.default_of(column)?,
             };
@@ -123,25 +123,38 @@ impl<'p> RowMaker<'p> {
     pub fn of_batch(&mut self, batch: &RecordBatch, query: &QueryPlan) -> NewRows {
         let sources = batch.columns().iter().zip(&query.columns);
         let columns: Vec<_> = sources
-            .map(|(array, source)| (ColumnView::new(array, &source.ty), &source.ty))
+            .map(|(array, source)| (ColumnView::new(array, &source.ty), source.ty))
             .collect();
         let rows = batch.num_rows();
-        NewRows::of((0..rows).map(|row| self.of_columns(&columns, row, rows - row)))
+        NewRows::of((0..rows).map(|row| {
+            let values = columns.iter().map(|(view, ty)| Ok((view.value(row), *ty)));
+            self.of_query(values, rows - row)
+        }))
     }
 
-    fn of_columns(
+    /// Rows of what a query computes of a batch at last.
+    pub fn of_projected(&mut self, batch: &RecordBatch, exprs: &[Expr]) -> NewRows {
+        let eval = self.ctx.eval;
+        let rows = batch.num_rows();
+        NewRows::of((0..rows).map(|row| {
+            let value = |expr| eval_assigned(expr, functions::Row::Batch(batch, row), eval);
+            self.of_query(exprs.iter().map(value), rows - row)
+        }))
+    }
+
+    fn of_query(
         &mut self,
-        columns: &[(ColumnView<'_>, &SqlType)],
-        row: usize,
+        values: impl Iterator<Item = Result<(Value, SqlType)>>,
         rows_left: usize,
     ) -> Result<NewRow> {
         self.row_number += 1;
         let mut made = self.template.clone();
-        for (&target, (view, ty)) in self.targets.iter().zip(columns) {
+        for (&target, value) in self.targets.iter().zip(values) {
             let Some(column) = self.table.columns.get(target) else {
                 return Err(no_column(self.table, target));
             };
-            let value = self.converted(view.value(row), ty, column)?;
+            let (value, from) = value?;
+            let value = self.converted(value, &from, column)?;
             if let Some(slot) = made.get_mut(target) {
                 *slot = value;
             }
