@@ -78,6 +78,8 @@ impl Session {
                 Ok(Some(plan))
             }
             Ok(_) => {
+                // They are said again when the text is bound as it stands.
+                self.planning_warnings.take();
                 self.shared.plans.mark_unshareable(&key);
                 Ok(None)
             }

@@ -11,7 +11,7 @@ use super::comparison::{compare_same, to_decimal, to_double};
 use super::logic::truth;
 use crate::bind::arguments::{condition, implicit_cast, text_length, text_type};
 use crate::bind::compare::{Place, pair};
-use crate::bind::{Binding, collation, common};
+use crate::bind::{Binding, TypeEnv, collation, common};
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
 use crate::eval::speculate;
@@ -119,7 +119,7 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
         return common::unify(&mut binding.args, binding.name, binding.env);
     }
     // Dates with other values: compared as points in time, answered as text of `moment`, which is kept as a last argument.
-    let moment = moment_of(&binding.args);
+    let moment = moment_of(&binding.args, binding.env);
     let length = types.iter().map(text_length).max().unwrap_or(0);
     let collation = collation::of_result(
         &binding.args.iter().collect::<Vec<_>>(),
@@ -134,7 +134,7 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 /// What dates and other values are compared as: DATETIME if there is one, else DATE.
-fn moment_of(args: &[Expr]) -> SqlType {
+fn moment_of(args: &[Expr], env: &TypeEnv) -> SqlType {
     let types = || args.iter().map(Expr::ty);
     if types()
         .filter(SqlType::is_datetime)
@@ -152,7 +152,12 @@ fn moment_of(args: &[Expr]) -> SqlType {
                 .map_or(0, |(_, digits)| digits.len().min(6) as u8),
             None => 6,
         },
-        arg if arg.ty().is_string() => 6,
+        arg if arg.ty().is_string() => {
+            if matches!(arg, Expr::Param { .. }) && env.literal_params {
+                env.notes.needs_literals.set(true);
+            }
+            6
+        }
         arg if arg.ty().is_temporal() => arg.ty().decimals,
         _ => 0,
     };

@@ -39,7 +39,7 @@ fn describe(column: &mut ResultColumn, table: &TableBinding, offset: usize) {
     column.original_name.clone_from(&definition.name);
     let primary = table.table.primary_parts();
     let stands_in = stand_in(&table.table, &primary);
-    let primary = stands_in.map_or(primary.as_slice(), |index| &index.parts);
+    let primary = stands_in.map_or(primary.as_slice(), |index| index.parts.as_slice());
     column.primary_key = primary.iter().any(|part| part.column == offset);
     column.part_key = column.primary_key;
     for index in table

@@ -242,7 +242,7 @@ fn whether_any(select: &Select) -> Option<(&str, &Select)> {
                 name,
                 ..
             },
-        ] if alone => Some((name, inner)),
+        ] if alone => Some((name.as_str(), inner.as_ref())),
         _ => None,
     }
 }

@@ -156,7 +156,10 @@ impl Binder<'_> {
                 let args = aggregates.iter_mut().flat_map(|call| &mut call.args);
                 args.for_each(behind_copy);
                 keys = rolled_keys(self, keys, &Expr::column(0, SqlType::BIGINT, false))?;
-                order_by.extend(rollup_order(self, &select.keys)?);
+                // DISTINCT comes before the order, which is then by what is shown.
+                if !select.distinct {
+                    order_by.extend(rollup_order(self, &select.keys)?);
+                }
             }
             width = keys.len() + aggregates.len();
             rel = Rel::Aggregate {
