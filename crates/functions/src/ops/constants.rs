@@ -166,11 +166,12 @@ fn read_datetime(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> Resul
 }
 
 fn read_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
-    read(call, args, DateRules::ANY, |_| no_date(call, args))
+    let rules = DateRules::of_mode(&call.ctx.sql_mode);
+    read(call, args, rules, |_| no_date(call, args))
 }
 
-/// Comparisons take any date that could be stored, whatever the mode says of new ones. `cut`: what to do about something
-/// behind it.
+/// Constants have to be dates that the mode has; whatever else is compared, any that could be stored. `cut`: what to do
+/// about something behind it.
 fn read(
     call: &Call<'_>,
     args: &[Datum<'_>],

@@ -178,7 +178,16 @@ impl Binder<'_> {
     fn system_variable(&self, scope: Option<crate::command::VariableScope>, name: &str) -> Result<Expr> {
         self.not_cacheable();
         let value = (self.env.system_variable)(scope, name)?;
-        let ty = bind::type_of_value(&value, Collation::DEFAULT);
+        let ty = match &value {
+            // Signed are only those that are ON or OFF.
+            Value::Int(_) => SqlType::BOOL,
+            Value::UInt(_) => SqlType {
+                length: 21,
+                ..SqlType::BIGINT_UNSIGNED
+            },
+            Value::String(_) => SqlType::varchar(VARIABLE_CHARS, Collation::DEFAULT),
+            other => bind::type_of_value(other, Collation::DEFAULT),
+        };
         Ok(Expr::literal(value, ty))
     }
 
@@ -478,6 +487,9 @@ fn unknown_position(position: &str) -> Error {
 
 /// What a text parameter is taken to hold before anything is known of it.
 pub(super) const GUESSED_CHARS: u32 = 16_383;
+
+/// What MySQL says of the length of a system variable's text.
+const VARIABLE_CHARS: u32 = 21_845;
 
 fn truth_test(test: TruthTest, negated: bool) -> &'static str {
     match (test, negated) {

@@ -207,7 +207,6 @@ pub fn typed(definition: &Definition, text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     match definition.kind {
         Kind::Bool => Value::Int(i64::from(text == "ON")),
-        Kind::Int(_, high) if high <= i64::MAX as u64 => text.parse().map_or(Value::Null, Value::Int),
         Kind::Int(..) => text.parse().map_or(Value::Null, Value::UInt),
         Kind::Double => text.parse().map_or(Value::Null, Value::Double),
         _ => Value::String(text.to_owned()),
