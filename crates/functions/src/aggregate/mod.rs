@@ -207,7 +207,15 @@ impl AggregateCall {
         separator: String,
         env: &TypeEnv,
     ) -> Result<Self> {
-        let text = crate::bind::call("concat", args.clone(), env)?;
+        // Kept as what they are before they are text: here IF and CASE do not show the branch's own.
+        let kept = |arg: Expr| match crate::bind::output_text(&arg) {
+            Some(_) => {
+                let ty = text_type(&arg.ty(), env.collation);
+                implicit_cast(arg, ty)
+            }
+            None => arg,
+        };
+        let text = crate::bind::call("concat", args.iter().cloned().map(kept).collect(), env)?;
         let collation = text.ty().collation;
         let ty = SqlType {
             kind: TypeKind::LongText,

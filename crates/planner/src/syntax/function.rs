@@ -10,7 +10,7 @@ use crate::errno::ER_FUNC_INEXISTENT_NAME_COLLISION;
 
 /// Functions whose name is a reserved word.
 const RESERVED_FUNCTIONS: &[&str] = &[
-    "if", "left", "right", "replace", "insert", "repeat", "mod", "database", "schema", "char",
+    "if", "left", "right", "replace", "insert", "repeat", "mod", "database", "schema", "char", "grouping",
 ];
 
 /// Functions whose number of arguments is part of the grammar: another number is error 1064, not 1582.

@@ -185,12 +185,15 @@ impl Parser<'_> {
             return Ok(all);
         }
         let start = self.start();
+        let is_query = self.kind() == Kind::LeftParen && self.peek_is("SELECT");
         let expr = self.expression()?;
         let end = self.previous_end();
         let alias = self.item_alias()?;
         let aliased = alias.is_some();
         let name = match alias {
             Some(alias) => alias,
+            // Whatever it is a query of.
+            None if is_query => self.source(start, end).to_owned(),
             None => item_name(&expr, self.source(start, end), &self.mode),
         };
         Ok(SelectItem::Expr { expr, name, aliased })
