@@ -8,7 +8,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
 use crate::bind::arguments::condition;
-use crate::bind::{Binding, type_of_value};
+use crate::bind::{Binding, common_type, type_of_value};
 use crate::cast::{self, Conversion};
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
@@ -71,6 +71,15 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("@", 1, 1, resolve_variable, variable)
         .nullability(Nullability::Always)
         .session(),
+    function("@ now", 1, 1, resolve_variable, variable)
+        .nullability(Nullability::Always)
+        .session()
+        .volatile(),
+    function("@:=", 2, 2, resolve_assignment, assign)
+        .sees_null()
+        .nullability(Nullability::Always)
+        .session()
+        .volatile(),
     function("sleep", 1, 1, resolve_sleep, sleep)
         .sees_null()
         .nullability(Nullability::Never)
@@ -173,15 +182,57 @@ fn last_insert_id(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn resolve_variable(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = binding.keyword(0)?.to_lowercase();
-    let ty = binding
-        .env
-        .user_variables
-        .get(&name)
-        .map(|v| type_of_value(v, binding.env.collation));
-    Ok(match ty {
-        Some(ty) if ty.kind != TypeKind::Null => ty,
+    Ok(match variable_type(binding, &name) {
+        ty if ty.kind != TypeKind::Null => ty,
         _ => SqlType::varchar(16_383, binding.env.collation),
     })
+}
+
+fn variable_type(binding: &Binding<'_>, name: &str) -> SqlType {
+    let env = binding.env;
+    let known = env.variable_types.get(name).copied();
+    known.unwrap_or_else(|| {
+        let value = env.user_variables.get(name);
+        value.map_or(SqlType::NULL, |v| type_of_value(v, env.collation))
+    })
+}
+
+/// `@name := value`: dates and times become text, as a variable holds them.
+fn resolve_assignment(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let name = binding.keyword(0)?.to_lowercase();
+    if binding.ty(1).is_temporal() {
+        binding.text(1);
+    }
+    let ty = binding.ty(1);
+    let notes = &binding.env.notes.assigned;
+    let before = notes.borrow().get(&name).copied();
+    let before = before.unwrap_or_else(|| variable_type(binding, &name));
+    let both = common_type(&[before, ty]);
+    let widest = match both.kind {
+        _ if both.is_decimal() => SqlType::decimal(65, both.decimals),
+        _ if both.is_integer() => SqlType {
+            unsigned: both.unsigned,
+            ..SqlType::BIGINT
+        },
+        _ if both.is_float() => SqlType::DOUBLE,
+        _ if both.is_string() => SqlType::varchar(16_383, both.collation),
+        _ => both,
+    };
+    notes.borrow_mut().insert(name, widest);
+    Ok(match ty.kind {
+        TypeKind::Null => SqlType::varchar(0, binding.env.collation),
+        _ => ty,
+    })
+}
+
+/// The new value is there for whatever is evaluated next, and is the session's when the statement ends.
+fn assign(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [Datum::String(name), value] = args else {
+        return Ok(Value::Null);
+    };
+    let value = value.to_value();
+    call.ctx.state.assign(name.to_lowercase(), value.clone());
+    Ok(value)
 }
 
 /// A variable's value in the type it was bound with, should it have changed since.
@@ -189,12 +240,18 @@ fn variable(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(Datum::String(name)) = args.first() else {
         return Ok(Value::Null);
     };
-    let Some(value) = call.ctx.user_variables.get(&name.to_lowercase()) else {
+    let name = name.to_lowercase();
+    let assigned = if call.def.volatile {
+        call.ctx.state.assigned(&name)
+    } else {
+        None
+    };
+    let Some(value) = assigned.or_else(|| call.ctx.user_variables.get(&name).cloned()) else {
         return Ok(Value::Null);
     };
-    let from = type_of_value(value, call.ty.collation);
+    let from = type_of_value(&value, call.ty.collation);
     if value.is_null() || from.arrow_type() == call.ty.arrow_type() {
-        return Ok(value.clone());
+        return Ok(value);
     }
     let input = Expr::null();
     let conversion = Conversion {
@@ -204,7 +261,7 @@ fn variable(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         ctx: call.ctx,
         input: &input,
     };
-    cast::datum(Datum::of(value), &conversion)
+    cast::datum(Datum::of(&value), &conversion)
 }
 
 fn resolve_sleep(binding: &mut Binding<'_>) -> Result<SqlType> {

@@ -71,6 +71,7 @@ impl BindEnv<'_> {
             sql_mode: self.sql_mode,
             div_precision_increment: self.div_precision_increment,
             user_variables: Arc::new(self.user_variables.clone()),
+            variable_types: HashMap::new(),
             literal_params: self.literal_params,
             notes: BindNotes::default(),
         }

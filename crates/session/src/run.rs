@@ -494,6 +494,10 @@ impl Session {
         if let Some(id) = set {
             self.last_insert_id = id;
         }
+        let assigned = eval.state.take_assigned();
+        if !assigned.is_empty() {
+            Arc::make_mut(&mut self.user_variables).extend(assigned);
+        }
     }
 
     /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern SELECT only.

@@ -16,6 +16,8 @@ pub(super) struct Filter<'p> {
     predicate: Cow<'p, Expr>,
     /// How many rows to ask for: grows while few of them pass.
     ask: usize,
+    /// What one row assigns to variables is read by the next.
+    one_by_one: bool,
     /// Rows that passed beyond what was wanted.
     rest: Option<RecordBatch>,
 }
@@ -26,6 +28,7 @@ impl<'p> Filter<'p> {
             input,
             predicate: functions::hoist(predicate, eval),
             ask: 1,
+            one_by_one: functions::assigns(predicate),
             rest: None,
         }
     }
@@ -39,7 +42,7 @@ impl Operator for Filter<'_> {
                 self.rest = later;
                 return Ok(Some(now));
             }
-            self.ask = self.ask.max(wanted);
+            self.ask = if self.one_by_one { 1 } else { self.ask.max(wanted) };
             let Some(batch) = self.input.next(env, self.ask)? else {
                 return Ok(None);
             };

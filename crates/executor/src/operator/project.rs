@@ -16,6 +16,8 @@ pub(super) struct Project<'p> {
     input: BoxOperator<'p>,
     exprs: &'p [Expr],
     schema: SchemaRef,
+    /// What one row assigns to variables is read by the next.
+    one_by_one: bool,
 }
 
 impl<'p> Project<'p> {
@@ -25,12 +27,14 @@ impl<'p> Project<'p> {
             input,
             exprs,
             schema: schema_of(&types),
+            one_by_one: exprs.iter().any(functions::assigns),
         }
     }
 }
 
 impl Operator for Project<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        let wanted = if self.one_by_one { 1 } else { wanted };
         let Some(batch) = self.input.next(env, wanted)? else {
             return Ok(None);
         };

@@ -41,6 +41,8 @@ pub struct TypeEnv {
     pub div_precision_increment: u8,
     /// Their values' types become the types of `@name`, read by `call("@", [name])`.
     pub user_variables: Arc<HashMap<String, Value>>,
+    /// Types of those that the statement assigns to, which take their place.
+    pub variable_types: HashMap<String, SqlType>,
     /// The statement's parameters stand for literals, taken out of its text for the plan to be shared.
     pub literal_params: bool,
     pub notes: BindNotes,
@@ -55,6 +57,8 @@ pub struct BindNotes {
     pub incorrect: RefCell<Vec<String>>,
     /// How often a JSON value stands where a truth value is wanted: warnings 3986.
     pub json_truths: Cell<u32>,
+    /// The types of user variables that are assigned to: of what they are before, and of what they become.
+    pub assigned: RefCell<HashMap<String, SqlType>>,
 }
 
 /// The arguments of a call while it is being bound.
@@ -238,6 +242,7 @@ impl Default for TypeEnv {
             sql_mode: SqlMode::default(),
             div_precision_increment: 4,
             user_variables: Arc::default(),
+            variable_types: HashMap::new(),
             literal_params: false,
             notes: BindNotes::default(),
         }

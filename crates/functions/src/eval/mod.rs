@@ -253,6 +253,17 @@ pub fn is_deterministic(expr: &Expr) -> bool {
     deterministic
 }
 
+/// Whether `@a := x` is in it: rows have to be evaluated one after the other then, all of one before the next.
+pub fn assigns(expr: &Expr) -> bool {
+    let mut assigns = false;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            assigns |= function.0.name == "@:=";
+        }
+    });
+    assigns
+}
+
 /// Computes the parts of an expression that are made of literals only. A part that fails or warns is left as it is, so that it
 /// does so when the statement runs, if at all.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {

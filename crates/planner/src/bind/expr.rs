@@ -60,7 +60,14 @@ impl Binder<'_> {
             ast::Expr::SystemVariable { scope, name } => self.system_variable(*scope, name),
             ast::Expr::UserVariable(name) => {
                 self.not_cacheable();
-                self.call("@", vec![self.keyword(name)])
+                // One that the statement assigns to is another in each row.
+                let read = if self.assigns { "@ now" } else { "@" };
+                self.call(read, vec![self.keyword(name)])
+            }
+            ast::Expr::Assign { name, value } => {
+                self.not_cacheable();
+                let value = self.scalar(value, context)?;
+                self.call("@:=", vec![self.keyword(name), value])
             }
             ast::Expr::Unary { op, operand } => self.unary(*op, operand, context),
             ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, context),

@@ -30,6 +30,7 @@ mod select;
 mod write;
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use catalog::definition::TableName;
 use functions::Expr;
@@ -61,7 +62,31 @@ pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
             parsed.parameters
         )));
     }
+    if parsed.assigns {
+        return bind_assigning(parsed, env);
+    }
     Binder::new(env).statement(&parsed.statement)
+}
+
+/// Binds a statement with `@a := x` in it. What type the variables have shows once it is bound: so it is bound until that
+/// changes nothing.
+fn bind_assigning(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
+    /// A type grows from INT to DECIMAL to DOUBLE to text, and no further.
+    const MOST_ROUNDS: usize = 8;
+    let mut types = HashMap::new();
+    for _ in 0..MOST_ROUNDS {
+        let mut binder = Binder::new(env);
+        binder.assigns = true;
+        binder.types.variable_types = types.clone();
+        let bound = binder.statement(&parsed.statement)?;
+        let assigned = binder.types.notes.assigned.take();
+        if assigned == types {
+            return Ok(bound);
+        }
+        env.warnings.take();
+        types = assigned;
+    }
+    Err(Error::internal("the types of assigned variables do not settle"))
 }
 
 /// Binds the WHERE of a SHOW statement: its columns are those of the statement's own output, by position.
@@ -80,6 +105,8 @@ pub(crate) struct Binder<'a> {
     pub types: TypeEnv,
     /// Cleared by what holds for this session and moment only.
     cacheable: Cell<bool>,
+    /// The statement assigns to user variables, row by row.
+    pub assigns: bool,
     /// Indexes that could have served, for EXPLAIN.
     pub possible_keys: RefCell<Vec<String>>,
 }
@@ -90,6 +117,7 @@ impl<'a> Binder<'a> {
             env,
             types: env.type_env(),
             cacheable: Cell::new(true),
+            assigns: false,
             possible_keys: RefCell::default(),
         }
     }

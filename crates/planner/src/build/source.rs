@@ -92,7 +92,8 @@ impl Binder<'_> {
         self.possible_keys
             .replace(std::mem::take(&mut chosen.possible_keys));
         let sorts = !upper.order_by.is_empty() && !chosen.ordered;
-        let free = free && select.locking.is_none() && table.as_of.is_none() && !select.rollup;
+        let free =
+            free && select.locking.is_none() && table.as_of.is_none() && !select.rollup && !self.assigns;
         let route = match self.env.route {
             _ if !free => ONLY_ROUTE,
             Some(route) => route,

@@ -56,6 +56,8 @@ pub struct Parsed {
     pub text: Range<usize>,
     /// How many `?` it has.
     pub parameters: usize,
+    /// Whether it assigns to user variables in expressions: `@a := 1`.
+    pub assigns: bool,
 }
 
 /// The statements of a text, as a client sends them with CLIENT_MULTI_STATEMENTS.
@@ -80,6 +82,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
                     statement: Statement::Invalid(error),
                     text: start..text.len(),
                     parameters: 0,
+                    assigns: false,
                 });
                 return Ok(statements);
             }

@@ -31,6 +31,8 @@ pub struct Parser<'a> {
     /// Where the token before it ends.
     previous_end: usize,
     pub parameters: usize,
+    /// `@a := x` was met in an expression.
+    pub assigns: bool,
     depth: u32,
     /// Height of the tallest expression finished since the frame of [`Self::apart`] began.
     height: u32,
@@ -46,6 +48,7 @@ impl<'a> Parser<'a> {
             token,
             previous_end: at,
             parameters: 0,
+            assigns: false,
             depth: 0,
             height: 0,
         }

@@ -151,10 +151,17 @@ impl Parser<'_> {
 
     fn user_variable(&mut self) -> Result<Expr> {
         let name = self.user_variable_name()?;
-        if self.kind() == Kind::Assign {
-            return Err(Error::not_supported("assignment in expressions (:=)", "use SET"));
+        if self.kind() != Kind::Assign {
+            return Ok(Expr::UserVariable(name));
         }
-        Ok(Expr::UserVariable(name))
+        self.advance();
+        self.assigns = true;
+        let value = self.nested(Self::expression)?;
+        self.grow()?;
+        Ok(Expr::Assign {
+            name,
+            value: Box::new(value),
+        })
     }
 
     /// `@name`: letters, digits, `.`, `_`, `$`, or a quoted name. Lower case, as they are compared.

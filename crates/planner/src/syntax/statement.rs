@@ -17,6 +17,7 @@ impl Parser<'_> {
                 statement: Statement::Command(Box::new(Command::DoNothing(Vec::new()))),
                 text: start..start,
                 parameters: 0,
+                assigns: false,
             });
         }
         if self.at_statement_end() && self.is_nothing() {
@@ -30,6 +31,7 @@ impl Parser<'_> {
             statement,
             text: start..self.previous_end(),
             parameters: self.parameters,
+            assigns: self.assigns,
         })
     }
 

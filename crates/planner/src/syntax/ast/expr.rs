@@ -40,6 +40,11 @@ pub enum Expr {
     },
     /// `@x`
     UserVariable(String),
+    /// `@x := value`
+    Assign {
+        name: String,
+        value: Box<Expr>,
+    },
     Unary {
         op: UnaryOp,
         operand: Box<Expr>,
@@ -258,6 +263,7 @@ impl Expr {
             | Self::Cast { operand, .. }
             | Self::ConvertUsing { operand, .. }
             | Self::Collate { operand, .. }
+            | Self::Assign { value: operand, .. }
             | Self::Binarize(operand) => visit(operand),
             Self::Binary { left, right, .. } => {
                 visit(left);
