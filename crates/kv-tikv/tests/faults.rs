@@ -328,6 +328,33 @@ fn a_point_read_passes_by_what_is_not_committed() {
     );
 }
 
+/// The answer to a transaction's first locks was lost, and it has begun again with another key for its primary. What it has
+/// committed does not hang on the first one, although a forgotten lock says so.
+#[test]
+fn a_primary_that_was_given_up_is_none() {
+    let stand_in = cluster();
+    let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
+    write(&living, &[("a", Some("0")), ("b", Some("0")), ("g", Some("0"))]);
+    let mut txn = begin(&dead);
+    stand_in.tell("/drop-next?rpc=PessimisticLock&when=after&count=1000");
+    txn.lock_only(&keys(&["a", "b"]), &exclusive()).unwrap_err();
+    stand_in.tell("/clear");
+    for key in ["g", "a"] {
+        lock(&mut txn, key, &exclusive()).unwrap();
+        txn.put(key.into(), b"1".to_vec()).unwrap();
+    }
+    stand_in.tell("/drop-next?rpc=Commit&when=after&count=1000");
+    stand_in.tell("/drop-next?rpc=PessimisticRollback&when=before&count=1000");
+    assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
+    drop(dead);
+    stand_in.tell("/clear");
+    stand_in.tell("/advance?ms=600000");
+    assert_eq!(lock(&mut begin(&living), "b", &nowait()), Ok(Some("0".into())));
+    for key in ["a", "g"] {
+        assert_eq!(get(&living.latest(), key).as_deref(), Some("1"), "{key}");
+    }
+}
+
 /// It is seen as soon as it is committed; making a version of it is its own node's work, unless that is gone.
 #[test]
 fn a_read_takes_the_lock_of_a_committed_transaction_for_a_version() {
