@@ -419,21 +419,10 @@ pub fn release(
     keys: Vec<Vec<u8>>,
 ) -> Result<()> {
     let mut backoff = cluster.backoff(None);
-    remove_locks(cluster, (start_ts, for_update_ts), keys, LOCK_BATCH, &mut backoff)
-}
-
-/// Removes the pessimistic locks of a transaction that were taken at `for_update_ts` or before.
-pub fn remove_locks(
-    cluster: &Cluster,
-    (start_ts, for_update_ts): (Timestamp, Timestamp),
-    keys: Vec<Vec<u8>>,
-    batch: Batch,
-    backoff: &mut Backoff,
-) -> Result<()> {
     cluster.fan_out(
         keys,
-        batch,
-        backoff,
+        LOCK_BATCH,
+        &mut backoff,
         |keys| PessimisticRollbackRequest {
             context: None,
             start_version: start_ts,

@@ -7,7 +7,6 @@ use crate::backoff::Backoff;
 use crate::cluster::Cluster;
 use crate::failure;
 use crate::fan_out::Batch;
-use crate::locks::remove_locks;
 use crate::proto::kvrpcpb::*;
 use crate::region::Region;
 use kv::{Error, LATEST, Part, Result, Timestamp, timestamp_to_ms};
@@ -36,6 +35,8 @@ pub enum Fate {
     /// It will commit later than the reader reads.
     Pushed,
     Alive,
+    /// Not known: a pessimistic lock that its transaction, which has begun again with another primary, has forgotten.
+    Forgotten,
 }
 
 /// Transactions whose locks a read passes by.
@@ -174,8 +175,7 @@ impl Cluster {
         if let Some(error) = &answer.error {
             return match (&error.locked, &error.primary_mismatch) {
                 (Some(_), _) => Ok(Fate::Alive),
-                // A lock that its transaction has forgotten; nothing follows for the others.
-                (None, Some(_)) if is_pessimistic => Ok(Fate::RolledBack),
+                (None, Some(_)) if is_pessimistic => Ok(Fate::Forgotten),
                 _ => Err(failure::of_key(error, lock.lock_version)),
             };
         }
@@ -236,36 +236,78 @@ impl Cluster {
         }
     }
 
-    /// Cleans up after transactions that have ended: one request for all the locks of one in a region.
+    /// Cleans up after transactions that have ended: one request for all the locks of one in a region, those that were not
+    /// met included if its time is over. (A store names one pessimistic lock at a time, and lets us wait for each.)
     fn clean_up(&self, mut ended: Vec<(&LockInfo, Fate)>, backoff: &mut Backoff) -> Result<()> {
-        let kind = |lock: &LockInfo| {
-            // 0: not said.
+        let now = self.oracle.estimate();
+        let kind = |(lock, fate): &(&LockInfo, Fate)| {
+            // A lock that is taken later stays. 0: not said.
             let for_update_ts = match lock.lock_for_update_ts {
                 0 => Timestamp::MAX,
                 ts => ts,
             };
             let is_pessimistic = lock.lock_type == op::PESSIMISTIC_LOCK;
-            (lock.lock_version, is_pessimistic.then_some(for_update_ts))
+            let is_over = *fate != Fate::Forgotten && has_expired(lock, now);
+            let pessimistic_ts = is_pessimistic.then_some(for_update_ts);
+            (lock.lock_version, pessimistic_ts, is_over)
         };
-        ended.sort_by_key(|(lock, _)| kind(lock));
-        for alike in ended.chunk_by(|(a, _), (b, _)| kind(a) == kind(b)) {
-            let Some((lock, fate)) = alike.first() else {
-                continue;
-            };
-            let keys = alike.iter().map(|(lock, _)| lock.key.to_vec()).collect();
-            match kind(lock) {
-                (start_ts, Some(for_update_ts)) => {
-                    remove_locks(self, (start_ts, for_update_ts), keys, CLEANING, backoff)?;
+        ended.sort_by_key(kind);
+        for alike in ended.chunk_by(|a, b| kind(a) == kind(b)) {
+            let Some(first) = alike.first() else { continue };
+            let keys: Vec<Vec<u8>> = alike.iter().map(|(lock, _)| lock.key.to_vec()).collect();
+            let (lock, fate) = first;
+            match kind(first) {
+                (start_ts, Some(for_update_ts), is_over) => {
+                    // By name, too: older stores know no other way.
+                    self.release((start_ts, for_update_ts), keys.clone(), false, backoff)?;
+                    if is_over {
+                        self.release((start_ts, for_update_ts), keys, true, backoff)?;
+                    }
                 }
-                _ => self.resolve(lock, *fate, keys, backoff)?,
+                (_, None, is_over) => {
+                    let is_whole = is_over || lock.txn_size >= SMALL_TXN_KEYS;
+                    self.resolve(lock, *fate, keys, is_whole, backoff)?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Makes the locks of a transaction versions, or removes them.
-    fn resolve(&self, lock: &LockInfo, fate: Fate, keys: Vec<Vec<u8>>, backoff: &mut Backoff) -> Result<()> {
-        let is_small = lock.txn_size < SMALL_TXN_KEYS;
+    /// Removes pessimistic locks of a transaction, taken at `for_update_ts` or before: those of some keys, or all in their
+    /// regions.
+    fn release(
+        &self,
+        (start_ts, for_update_ts): (Timestamp, Timestamp),
+        keys: Vec<Vec<u8>>,
+        is_whole: bool,
+        backoff: &mut Backoff,
+    ) -> Result<()> {
+        self.fan_out(
+            keys,
+            CLEANING,
+            backoff,
+            |keys| PessimisticRollbackRequest {
+                start_version: start_ts,
+                for_update_ts,
+                keys: if is_whole { Vec::new() } else { keys.to_vec() },
+                ..Default::default()
+            },
+            |_, answer, _| match answer.errors.first() {
+                Some(error) => Err(failure::of_key(error, start_ts)),
+                None => Ok(Vec::new()),
+            },
+        )
+    }
+
+    /// Makes the locks of a transaction versions, or removes them: those of some keys, or all in their regions.
+    fn resolve(
+        &self,
+        lock: &LockInfo,
+        fate: Fate,
+        keys: Vec<Vec<u8>>,
+        is_whole: bool,
+        backoff: &mut Backoff,
+    ) -> Result<()> {
         self.fan_out(
             keys,
             CLEANING,
@@ -276,7 +318,7 @@ impl Cluster {
                     Fate::Committed(commit_ts) => commit_ts,
                     _ => 0,
                 },
-                keys: if is_small { keys.to_vec() } else { Vec::new() },
+                keys: if is_whole { Vec::new() } else { keys.to_vec() },
                 ..Default::default()
             },
             |_, answer, _| match answer.error {

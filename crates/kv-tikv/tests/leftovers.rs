@@ -178,6 +178,26 @@ fn a_read_takes_the_lock_of_a_committed_transaction_for_a_version() {
     assert!(stand_in.tell("/status").contains("\"locks\": 0"));
 }
 
+/// A store names one row's lock at a time, and lets everybody wait for it.
+#[test]
+fn rows_that_a_dead_node_has_locked_are_released_together() {
+    let stand_in = cluster();
+    let (dead, living) = (stand_in.open(), stand_in.open());
+    let rows = keys(&["d1", "d2", "d3", "d4", "d5", "d6"]);
+    let mut abandoned = begin(&dead);
+    abandoned.lock_only(&keys(&["a"]), &exclusive()).unwrap();
+    abandoned.lock_only(&rows, &exclusive()).unwrap();
+    // Nobody renews them from here on.
+    stand_in.tell("/drop-next?rpc=TxnHeartBeat&when=before&count=1000000");
+    stand_in.tell("/advance?ms=600000");
+    let mut txn = begin(&living);
+    stand_in.tell("/counters?reset=1");
+    txn.lock_only(&rows, &exclusive()).unwrap();
+    // Refused once; by name and region-wide; given.
+    let asked = ["PessimisticLock", "PessimisticRollback"].map(|call| stand_in.count(call));
+    assert_eq!(asked, [2, 2]);
+}
+
 /// One that a large transaction has left, and its neighbours with it.
 #[test]
 fn locks_of_one_transaction_are_cleaned_up_together() {
