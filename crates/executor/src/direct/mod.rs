@@ -5,7 +5,7 @@
 //! whatever computes, filters, groups or locks.
 
 pub(crate) mod columns;
-mod order;
+mod packets;
 pub mod point;
 pub(crate) mod range;
 

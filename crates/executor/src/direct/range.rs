@@ -7,7 +7,7 @@ use wire::row::RowEncoder;
 
 use super::PacketRows;
 use super::columns::RowColumns;
-use super::order::{Order, Packets};
+use super::packets::{Order, Packets};
 use super::point::column_positions;
 use crate::batch::BATCH_ROWS;
 use crate::env::Env;
@@ -98,7 +98,7 @@ impl<'p> RangeSelect<'p> {
     }
 
     fn run_in_key_order(&self, mut access: Path, env: &Env<'_, '_>, mut sink: Part<'_>) -> Result<()> {
-        let (zone, mut payload) = (env.eval().time_zone, Vec::new());
+        let (zone, mut packets) = (env.eval().time_zone, Packets::default());
         loop {
             let wanted = sink.skip.saturating_add(sink.left).min(BATCH_ROWS as u64);
             if sink.left == 0 {
@@ -108,11 +108,12 @@ impl<'p> RangeSelect<'p> {
                 if !sink.takes_next() {
                     return Ok(());
                 }
-                payload.clear();
                 let row = self.columns.open(key, Some(value), zone)?;
-                self.columns.write(&row, sink.rows.encoder(), &mut payload)?;
-                sink.rows.packet(&payload)
+                packets.push(|out| self.columns.write(&row, sink.rows.encoder(), out))
             })?;
+            // The client may be slow: it is not waited for in the middle of the store.
+            (0..packets.len()).try_for_each(|at| sink.rows.packet(packets.payload(at)))?;
+            packets.clear();
             if read == 0 {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! The order of packets by one column of their rows.
+//! Packets that are kept for a while, and their order by one column of the rows.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub(super) struct Order {
     pub distinct: bool,
 }
 
-/// Rows that are kept: their packets, and what they are ordered by.
+/// Rows that are kept: their packets, and what they are ordered by where they are.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
     /// The packets one behind the other; behind each the text it is ordered by.
@@ -127,12 +127,17 @@ impl Packets {
         self.rows.len()
     }
 
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+    }
+
     /// Memory they take.
     pub fn size_bytes(&self) -> usize {
         self.bytes.capacity() + self.rows.capacity() * size_of::<Packet>()
     }
 
-    /// The payload at one of [`Packets::places`].
+    /// The payload at a place below [`Packets::len`].
     pub fn payload(&self, at: usize) -> &[u8] {
         let row = self.rows.get(at);
         row.and_then(|row| self.bytes.get(row.payload.clone()))
