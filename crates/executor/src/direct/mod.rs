@@ -1,6 +1,6 @@
 //! The short ways: from the store's bytes to the bytes of packets, with no values, arrays or operators in between.
 //!
-//! [`point`] gives one row by its key and is kept with the plan; [`range`] gives the rows of any access path, in key order
+//! [`point`] gives one row by its key and is kept with the plan; `range` gives the rows of any access path, in key order
 //! or sorted by a column. Answers are the same to the byte as those of operators, which everything else goes through:
 //! whatever computes, filters, groups or locks.
 
