@@ -27,6 +27,7 @@ impl Binder<'_> {
         if select.grouped {
             let determined = determined(select, &table.table);
             for (position, item) in select.items.iter().enumerate() {
+                check_grouping_calls(&item.expr, select)?;
                 check(&item.expr, &determined, select, table, "SELECT list", position)?;
             }
             // One row needs no order.
@@ -40,6 +41,24 @@ impl Binder<'_> {
             check_distinct(select, table)?;
         }
         Ok(())
+    }
+}
+
+/// What GROUPING() is asked about has to be a key.
+fn check_grouping_calls(expr: &Expr, select: &BoundSelect<'_>) -> Result<()> {
+    let mut wrong = None;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, args, .. } = e
+            && function.0.name == "grouping"
+            && select.rollup
+        {
+            let unknown = args.iter().position(|arg| !select.keys.contains(arg));
+            wrong = wrong.or(unknown);
+        }
+    });
+    match wrong {
+        Some(position) => Err(super::grouping::not_a_key(position + 1)),
+        None => Ok(()),
     }
 }
 

@@ -177,7 +177,7 @@ fn number(value: i64) -> Expr {
 }
 
 /// Error 3602.
-fn not_a_key(position: usize) -> Error {
+pub fn not_a_key(position: usize) -> Error {
     Error::new(
         3602,
         format!("Argument #{position} of GROUPING function is not in GROUP BY"),
