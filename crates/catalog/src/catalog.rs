@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use kv::{Durability, Reader, Store};
@@ -35,6 +35,7 @@ pub struct Catalog {
     publishing: Mutex<()>,
     accounts: ArcSwap<Accounts>,
     accounts_changing: Mutex<()>,
+    pub(crate) passwords_required: AtomicBool,
     pub(crate) counters: Counters,
     pub(crate) statistics: Statistics,
     /// Schema changes that a crash or a failure left half done.
@@ -70,6 +71,7 @@ impl Catalog {
             publishing: Mutex::default(),
             accounts: ArcSwap::from_pointee(Accounts::new(accounts)),
             accounts_changing: Mutex::default(),
+            passwords_required: AtomicBool::new(false),
             counters: Counters::default(),
             statistics: Statistics::default(),
             pending_jobs: Mutex::default(),

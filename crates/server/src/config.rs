@@ -27,6 +27,16 @@ pub struct ServerConfig {
     pub stack_bytes: usize,
 }
 
+impl ServerConfig {
+    /// An address that other machines can reach: with one, every account needs a password.
+    pub fn exposed_address(&self) -> Option<SocketAddr> {
+        self.listen
+            .iter()
+            .find(|address| !address.ip().is_loopback())
+            .copied()
+    }
+}
+
 impl Default for ServerConfig {
     fn default() -> Self {
         Self {

@@ -204,7 +204,7 @@ fn join(thread: JoinHandle<()>) {
 
 /// The server listens where other machines reach it only while every account has a password.
 fn refuse_exposure(config: &ServerConfig, sessions: &dyn Sessions) -> Result<(), StartError> {
-    let Some(address) = config.listen.iter().find(|address| !address.ip().is_loopback()) else {
+    let Some(address) = config.exposed_address() else {
         return Ok(());
     };
     let accounts = sessions.accounts_without_password();
@@ -212,7 +212,7 @@ fn refuse_exposure(config: &ServerConfig, sessions: &dyn Sessions) -> Result<(),
         return Ok(());
     }
     Err(StartError::Exposed {
-        address: *address,
+        address,
         accounts: accounts.join(", "),
     })
 }

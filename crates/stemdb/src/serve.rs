@@ -130,6 +130,9 @@ fn start(
     configuration: &Configuration,
 ) -> Result<ServerHandle, String> {
     shared.catalog.start_background().map_err(|e| e.message)?;
+    if config.exposed_address().is_some() {
+        shared.catalog.require_passwords();
+    }
     let sessions = Arc::new(Adapter {
         shared: shared.clone(),
         require_tls: configuration.tls.required,

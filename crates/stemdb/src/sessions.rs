@@ -33,11 +33,7 @@ impl Sessions for Adapter {
 
     fn accounts_without_password(&self) -> Vec<String> {
         let accounts = self.shared.catalog.accounts();
-        accounts
-            .iter()
-            .filter(|a| !a.has_password() && !a.locked)
-            .map(|a| a.name())
-            .collect()
+        accounts.passwordless().map(|a| a.name()).collect()
     }
 
     fn settings(&self) -> Settings {

@@ -9,7 +9,7 @@ use mysql::prelude::Queryable;
 
 use crate::report::Report;
 use crate::server::{Program, Server};
-use crate::text;
+use crate::{code, text};
 
 type Check = fn(Program) -> Result<(), String>;
 
@@ -254,7 +254,22 @@ fn open_account(program: Program) -> Result<(), String> {
     stop(&mut server)?;
     server.listen("0.0.0.0");
     server.root_password = Some("sesame".to_string());
-    server.run().map(drop)
+    server.run()?;
+    // And keeps one: the next start would be refused.
+    let opts = server.address.builder().pass(Some("sesame"));
+    let mut conn = mysql::Conn::new(opts).map_err(text)?;
+    for statement in [
+        "SET PASSWORD = ''",
+        "CREATE USER 'open'@'%'",
+        "ALTER USER 'root'@'localhost' IDENTIFIED BY ''",
+    ] {
+        match conn.query_drop(statement) {
+            Err(error) if code(&error) == 1819 => {}
+            other => return Err(format!("{statement}: {other:?}")),
+        }
+    }
+    conn.query_drop("CREATE USER 'closed'@'%' ACCOUNT LOCK")
+        .map_err(text)
 }
 
 fn status(program: Program) -> Result<(), String> {

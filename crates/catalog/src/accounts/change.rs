@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use kv::Durability;
 use types::{Error, Result, Warning, errno};
@@ -12,6 +13,7 @@ use crate::meta::{Meta, keys};
 
 const ER_WRONG_STRING_LENGTH: u16 = 1470;
 const ER_REVOKE_GRANTS: u16 = 1269;
+const ER_NOT_VALID_PASSWORD: u16 = 1819;
 const ER_USER_DOES_NOT_EXIST: u16 = 3162;
 const ER_USER_ALREADY_EXISTS: u16 = 3163;
 
@@ -275,6 +277,9 @@ impl Catalog {
                 format!("Operation {statement} failed for {}", draft.failed.join(",")),
             ));
         }
+        if self.passwords_required.load(Ordering::Relaxed) {
+            refuse_open(&before, &draft.accounts)?;
+        }
         put_accounts(&mut meta, &before, &draft.accounts)?;
         meta.put_counter(keys::accounts_version(), version + 1)?;
         txn.commit(Durability::Sync)?;
@@ -282,6 +287,27 @@ impl Catalog {
             .store(Arc::new(Accounts::new(draft.accounts.into_values())));
         Ok(draft.warnings)
     }
+}
+
+/// Fails with 1819 if an account is left without a password that was not so before.
+fn refuse_open(
+    before: &BTreeMap<AccountName, Account>,
+    after: &BTreeMap<AccountName, Account>,
+) -> Result<()> {
+    let opened = |(key, account): &(&AccountName, &Account)| {
+        account.is_open() && !before.get(*key).is_some_and(Account::is_open)
+    };
+    let Some((_, account)) = after.iter().find(opened) else {
+        return Ok(());
+    };
+    Err(Error::new(
+        ER_NOT_VALID_PASSWORD,
+        format!(
+            "Your password does not satisfy the current policy requirements: other machines can reach this server, so {} needs \
+             a password (IDENTIFIED BY '...') or ACCOUNT LOCK; or start the server on 127.0.0.1",
+            account.name()
+        ),
+    ))
 }
 
 /// Stores what has changed.

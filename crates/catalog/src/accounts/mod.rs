@@ -13,6 +13,7 @@ pub mod change;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
@@ -114,6 +115,11 @@ impl Account {
         )
     }
 
+    /// Whether anybody may log in to it.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.has_password() && !self.locked
+    }
+
     /// What SHOW GRANTS lists.
     pub fn grants(&self) -> Vec<String> {
         let to = format!(
@@ -184,7 +190,7 @@ impl Accounts {
 
     /// Accounts that anybody may use, unlocked and without a password.
     pub fn passwordless(&self) -> impl Iterator<Item = &Arc<Account>> {
-        self.list.iter().filter(|a| !a.has_password() && !a.locked)
+        self.list.iter().filter(|a| a.is_open())
     }
 }
 
@@ -197,6 +203,11 @@ impl Catalog {
     /// All accounts as they are now.
     pub fn accounts(&self) -> Arc<Accounts> {
         self.accounts_cell().load_full()
+    }
+
+    /// From now on no statement may leave an account that anybody may use: other machines can reach the server.
+    pub fn require_passwords(&self) {
+        self.passwords_required.store(true, Ordering::Relaxed);
     }
 }
 

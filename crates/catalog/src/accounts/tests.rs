@@ -52,6 +52,38 @@ fn accounts_are_stored() {
     assert!(reopened(&catalog).accounts().get("a", "%").is_none());
 }
 
+#[test]
+fn an_exposed_server_gets_no_account_without_a_password() {
+    let catalog = catalog();
+    catalog.create_users(&[account("old", "")], false, 0).unwrap();
+    catalog.require_passwords();
+    let locked = AccountChange {
+        locked: Some(true),
+        ..account("locked", "")
+    };
+    catalog
+        .create_users(&[locked.clone(), account("a", "hash")], false, 0)
+        .unwrap();
+    let unlocked = AccountChange {
+        locked: Some(false),
+        authentication: None,
+        ..locked
+    };
+    for (refused, name) in [
+        (catalog.create_users(&[account("b", "")], false, 0), "b"),
+        (catalog.alter_users(&[account("a", "")], false, 0), "a"),
+        (catalog.alter_users(&[unlocked], false, 0), "locked"),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!((error.code, error.sqlstate()), (1819, "HY000"));
+        assert!(error.message.contains(&format!("'{name}'@'%'")), "{error}");
+    }
+    assert!(catalog.accounts().get("b", "%").is_none());
+    assert_eq!(catalog.accounts().get("a", "%").unwrap().authentication, "hash");
+    // What was so before does not stand in the way of others.
+    catalog.create_users(&[account("c", "hash")], false, 0).unwrap();
+}
+
 /// Messages and notes as MySQL 8.0.33 gives them; a statement that fails changes nothing.
 #[test]
 fn statements_fail_whole() {
