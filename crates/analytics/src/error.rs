@@ -15,9 +15,9 @@ pub fn to_mysql(error: DataFusionError) -> Error {
             Some(ours) => ours.clone(),
             None => Error::internal(inner),
         },
-        DataFusionError::ResourcesExhausted(message) => Error::new(
+        DataFusionError::ResourcesExhausted(_) => Error::new(
             errno::ER_MEMORY_EXCEEDED,
-            format!("Out of memory for this statement: raise stemdb_memory_limit ({message})"),
+            "Out of memory for this statement: raise stemdb_memory_limit",
         ),
         other => Error::internal(other),
     }

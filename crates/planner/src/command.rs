@@ -254,6 +254,7 @@ pub enum Show {
     Engines,
     Collation(ShowFilter),
     Charset(ShowFilter),
+    Plugins(ShowFilter),
     Grants {
         user: Option<(String, String)>,
     },
@@ -261,7 +262,7 @@ pub enum Show {
     CreateUser {
         user: (String, String),
     },
-    /// SHOW PLUGINS, OPEN TABLES, TRIGGERS, EVENTS, PROCEDURE STATUS ...: known and empty here, by name.
+    /// SHOW OPEN TABLES, TRIGGERS, EVENTS, PROCEDURE STATUS ...: known and empty here, by name.
     Empty {
         what: String,
         filter: ShowFilter,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use catalog::nodes::NUMBER_MAX;
@@ -125,6 +125,7 @@ pub struct ProcessList {
     /// The last number given, without its node's.
     next_id: AtomicU64,
     processes: RwLock<BTreeMap<u64, Arc<Process>>>,
+    most: AtomicUsize,
 }
 
 impl ProcessList {
@@ -161,7 +162,9 @@ impl ProcessList {
             activity: Mutex::new(activity),
             on_kill: Mutex::new(None),
         });
-        self.processes.write().insert(id, process.clone());
+        let mut processes = self.processes.write();
+        processes.insert(id, process.clone());
+        self.most.fetch_max(processes.len(), Ordering::Relaxed);
         process
     }
 
@@ -180,6 +183,11 @@ impl ProcessList {
 
     pub fn count(&self) -> usize {
         self.processes.read().len()
+    }
+
+    /// How many there were at the same time, at most.
+    pub fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
     }
 }
 

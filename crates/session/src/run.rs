@@ -420,13 +420,18 @@ impl Session {
             self.last_insert_id = id;
         }
         let warnings = self.diagnostics.count;
+        let found_rows = self.has(capability::FOUND_ROWS);
         let info = match plan {
             Plan::Insert(insert) => {
                 let several = match &insert.source {
                     InsertSource::Values(rows) => rows.len() > 1,
                     InsertSource::Query(_) => true,
                 };
-                let (records, duplicates) = (result.records, result.duplicates);
+                let (records, mut duplicates) = (result.records, result.duplicates);
+                if found_rows && !insert.ignore {
+                    // Rows that ON DUPLICATE KEY UPDATE found as they should be.
+                    duplicates += result.matched.saturating_sub(result.affected);
+                }
                 if several {
                     format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
                 } else {
@@ -441,7 +446,6 @@ impl Session {
             }
             _ => String::new(),
         };
-        let found_rows = self.has(capability::FOUND_ROWS);
         let counts_matches = match plan {
             Plan::Update(_) => true,
             Plan::Insert(insert) => matches!(insert.mode, planner::plan::InsertMode::Update(_)),

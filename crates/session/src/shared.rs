@@ -117,6 +117,7 @@ impl Shared {
             .collect();
         let connections = self.processes.count().to_string();
         rows.push(("Threads_connected".into(), connections.clone()));
+        rows.push(("Max_used_connections".into(), self.processes.most().to_string()));
         rows.push(("Threads_running".into(), self.running().to_string()));
         rows.push(("Uptime".into(), self.started.elapsed().as_secs().to_string()));
         rows.push((

@@ -1,5 +1,6 @@
 //! Checks of a MySQL server through the `mysql` crate, the same as the programs under `tests/clients/` make.
 
+use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{ChangeUserOpts, Compression, Conn, OptsBuilder, Params, SslOpts, TxOpts, Value, params};
 
@@ -20,7 +21,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 14] = [
+    let checks: [(&str, Check); 16] = [
         ("set up", set_up),
         ("connect over the socket", socket),
         ("caching_sha2_password over TLS", tls),
@@ -31,6 +32,8 @@ pub fn check(address: &Address, report: &mut Report) {
         ("change user and reset", change_user),
         ("types", types),
         ("statements", statements),
+        ("counting found rows", found_rows),
+        ("what the server says of itself", shown),
         ("transactions", transactions),
         ("errors", errors),
         ("big packets", |a| big_packets(a, None)),
@@ -126,6 +129,35 @@ fn tls(address: &Address) -> Result<(), Failure> {
         cipher.is_some_and(|(_, cipher)| !cipher.is_empty()),
         true,
     )
+}
+
+/// CLIENT_FOUND_ROWS: rows that were found as they should be count.
+fn found_rows(address: &Address) -> Result<(), Failure> {
+    let opts = address
+        .builder()
+        .db_name(Some(DATABASE))
+        .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS);
+    let mut conn = Conn::new(opts)?;
+    conn.query_drop("CREATE TABLE found (id INT PRIMARY KEY, v INT)")?;
+    conn.query_drop("INSERT INTO found VALUES (1, 1), (2, 2)")?;
+    let rows = "VALUES (1, 1), (2, 3), (3, 3) ON DUPLICATE KEY UPDATE v = VALUES(v)";
+    conn.query_drop(format!("INSERT INTO found {rows}"))?;
+    equal("affected", conn.affected_rows(), 4)?;
+    let said = conn.info_str().starts_with("Records: 3  Duplicates: 2 ");
+    equal("duplicates", said, true)?;
+    conn.query_drop("UPDATE found SET v = 3")?;
+    equal("matched", conn.affected_rows(), 3)
+}
+
+fn shown(address: &Address) -> Result<(), Failure> {
+    let mut conn = connect(address)?;
+    let _other = connect(address)?;
+    let most: Option<(String, u64)> = conn.query_first("SHOW STATUS LIKE 'Max_used_connections'")?;
+    equal("most connections", most.is_some_and(|(_, most)| most >= 2), true)?;
+    let plugins: Vec<mysql::Row> = conn.query("SHOW PLUGINS")?;
+    let names = plugins.iter().filter_map(|row| row.get::<String, _>("Name"));
+    let known = names.filter(|name| name.ends_with("_password")).count();
+    equal("authentication plugins", known >= 2, true)
 }
 
 fn wrong_password(address: &Address) -> Result<(), Failure> {

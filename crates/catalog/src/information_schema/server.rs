@@ -20,7 +20,8 @@ pub(super) fn engines() -> Vec<Row> {
     ]
 }
 
-pub(super) fn plugins() -> Vec<Row> {
+/// Also for SHOW PLUGINS.
+pub fn plugins() -> Vec<Row> {
     ["caching_sha2_password", "mysql_native_password"]
         .into_iter()
         .map(|name| {

@@ -9,7 +9,6 @@ use crate::command::{Show, ShowFilter};
 
 /// SHOW statements whose answer is always the same or empty here, by their words.
 const EMPTY: &[&[&str]] = &[
-    &["PLUGINS"],
     &["PROCEDURE", "STATUS"],
     &["FUNCTION", "STATUS"],
     &["MASTER", "STATUS"],
@@ -83,6 +82,9 @@ impl Parser<'_> {
         }
         if self.eat_all(&["CHARACTER", "SET"]) || self.eat_all(&["CHAR", "SET"]) || self.eat("CHARSET") {
             return plain(Show::Charset(self.show_filter()?));
+        }
+        if self.eat("PLUGINS") {
+            return plain(Show::Plugins(self.show_filter()?));
         }
         if self.eat("GRANTS") {
             let user = if self.eat("FOR") {

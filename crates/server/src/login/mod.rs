@@ -352,7 +352,7 @@ fn account_locked(user: &str, host: &str) -> Error {
 fn unexpected_proxy_header() -> Error {
     Error::new(
         errno::ER_UNKNOWN_ERROR,
-        "PROXY protocol header from an address that is not in proxy_protocol_networks",
+        "PROXY protocol header from an address that is not in the configuration's [proxy_protocol] networks",
     )
 }
 

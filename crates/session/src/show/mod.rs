@@ -48,6 +48,7 @@ impl Session {
             Show::Engines => Ok(server::engines(self.shared.store.engine_name())),
             Show::Collation(filter) => self.filtered(server::collations(), filter, eval),
             Show::Charset(filter) => self.filtered(server::charsets(), filter, eval),
+            Show::Plugins(filter) => self.filtered(server::plugins(), filter, eval),
             Show::Grants { user } => self.show_grants(user.as_ref()),
             Show::CreateUser { user } => self.show_create_user(user),
             Show::Empty { what, filter } => self.filtered(server::empty(what), filter, eval),

@@ -226,6 +226,20 @@ pub fn charsets() -> Listing {
     listing
 }
 
+/// Some columns of `information_schema.PLUGINS`, under names of their own.
+pub fn plugins() -> Listing {
+    let mut listing = Listing::texts(&["Name", "Status", "Type", "Library", "License"]);
+    for row in catalog::information_schema::server::plugins() {
+        listing.push(
+            [0, 2, 3, 5, 9]
+                .iter()
+                .map(|&at: &usize| row[at].clone())
+                .collect(),
+        );
+    }
+    listing
+}
+
 /// Kinds of objects that StemDB has none of: the right columns, no rows.
 pub fn empty(what: &str) -> Listing {
     let what = what.to_ascii_uppercase();
@@ -273,7 +287,6 @@ pub fn empty(what: &str) -> Listing {
             "collation_connection",
             "Database Collation",
         ],
-        "PLUGINS" => &["Name", "Status", "Type", "Library", "License"],
         "OPEN TABLES" => &["Database", "Table", "In_use", "Name_locked"],
         "MASTER STATUS" | "BINARY LOG STATUS" => &[
             "File",
