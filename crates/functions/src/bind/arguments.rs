@@ -177,7 +177,7 @@ pub fn output_text(expr: &Expr) -> Option<Expr> {
     (chooses && ty.is_decimal()).then(|| as_text(expr.clone(), text_type(&ty, Collation::DEFAULT)))
 }
 
-/// A hexadecimal or bit literal (the only binary literals there are) is a number where a number is wanted.
+/// A hexadecimal or bit literal (the unsigned ones among binary literals) is a number where a number is wanted.
 pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
     if !target.is_numeric() {
         return expr;
@@ -185,8 +185,8 @@ pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
     match expr {
         Expr::Literal {
             value: Value::Bytes(bytes),
-            ..
-        } => {
+            ty,
+        } if ty.unsigned => {
             // The last eight bytes count.
             let number = bytes.iter().fold(0u64, |v, b| v << 8 | u64::from(*b));
             Expr::Literal {

@@ -31,7 +31,11 @@ impl Binder<'_> {
                 Expr::literal(Value::String(text.clone()), ty)
             }
             ast::Expr::Bytes(bytes) => {
-                let ty = literal_type(bytes.len(), Collation::Binary);
+                // Unsigned: a number where one is wanted, unlike `_binary'text'`.
+                let ty = SqlType {
+                    unsigned: true,
+                    ..literal_type(bytes.len(), Collation::Binary)
+                };
                 Expr::literal(Value::Bytes(bytes.clone()), ty)
             }
             ast::Expr::Introduced { charset, bytes } => self.introduced(charset, bytes)?,
