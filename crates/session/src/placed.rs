@@ -10,8 +10,8 @@ enum Settled {
     Other(Value, SqlType),
 }
 
-/// Converts values, and their types, to those of their places. Where a value is of another kind than its place, all keep
-/// their own, as in MySQL. A NULL has its place's type.
+/// Converts values, and their types, to those of their places. Where a value is of another kind than its place, all but texts
+/// keep their own, as in MySQL. A NULL has its place's type.
 pub fn settle(places: &[Option<SqlType>], values: &mut [Value], types: &mut [SqlType], eval: &EvalContext) {
     let mut all_fit = true;
     let mut settled = Vec::with_capacity(places.len());
@@ -29,13 +29,18 @@ pub fn settle(places: &[Option<SqlType>], values: &mut [Value], types: &mut [Sql
     }
     for (position, settled) in settled.into_iter().enumerate() {
         let (value, ty) = match settled {
-            Some(Settled::Fits(value, ty)) if all_fit || value.is_null() => (value, ty),
+            Some(Settled::Fits(value, ty)) if all_fit || has_no_kind(&values[position]) => (value, ty),
             Some(Settled::Other(value, ty)) => (value, ty),
             _ => continue,
         };
         values[position] = value;
         types[position] = ty;
     }
+}
+
+/// Whether a value is of any kind: NULL, and text, which is read as what its place is.
+fn has_no_kind(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::String(_))
 }
 
 fn settle_one(place: SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Settled {
@@ -184,11 +189,12 @@ mod tests {
     /// MySQL prepares the statement again then, with the types of all values.
     #[test]
     fn one_of_another_kind_leaves_all_theirs() {
-        let mut values = [Value::Int(1), Value::Double(0.5)];
-        let mut types = [SqlType::BIGINT, SqlType::DOUBLE];
-        let places = [Some(SqlType::DOUBLE), Some(SqlType::BIGINT)];
+        let text = SqlType::varchar(1, Collation::DEFAULT);
+        let mut values = [Value::Int(1), Value::Double(0.5), Value::from("3")];
+        let mut types = [SqlType::BIGINT, SqlType::DOUBLE, text];
+        let places = [SqlType::DOUBLE, SqlType::BIGINT, SqlType::BIGINT].map(Some);
         settle(&places, &mut values, &mut types, &EvalContext::default());
-        assert_eq!(types, [SqlType::BIGINT, SqlType::DOUBLE]);
-        assert_eq!(values, [Value::Int(1), Value::Double(0.5)]);
+        assert_eq!(types, [SqlType::BIGINT, SqlType::DOUBLE, SqlType::BIGINT]);
+        assert_eq!(values, [Value::Int(1), Value::Double(0.5), Value::Int(3)]);
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use types::{Charset, Error, Result, TypeKind, Value, errno};
 
 use super::Conversion;
+use crate::Expr;
 use crate::charset;
 use crate::datum::Datum;
 
@@ -84,8 +85,11 @@ fn is_limited(conversion: &Conversion<'_>) -> bool {
     !conversion.implicit && to.length != UNLIMITED && matches!(to.kind, TypeKind::Char | TypeKind::VarChar)
 }
 
-/// The text of a value that is none.
+/// The text of a value that is none. A parameter's is its own: its place may have more decimals.
 fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
+    if let (Datum::Decimal(given), Expr::Param { .. }) = (value, conversion.input) {
+        return given.to_text();
+    }
     value.to_value().display_text(&conversion.from)
 }
 
