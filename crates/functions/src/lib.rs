@@ -33,8 +33,8 @@ mod user_lock;
 pub use bind::common_type;
 pub use context::{EvalContext, SqlMode, Strictness, Warnings};
 pub use eval::{
-    ColumnarValue, assigns, eval, eval_array, eval_predicate, eval_row, eval_row_predicate, eval_value, fold,
-    hoist, is_deterministic, is_silent,
+    ColumnarValue, Row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row,
+    eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent,
 };
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::bind;
-use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
 use super::collation::{binary_of, charset_named, collation_named};
@@ -66,6 +66,10 @@ impl Binder<'_> {
             }
             ast::Expr::Assign { name, value } => {
                 self.not_cacheable();
+                self.warn(Warning::warning(
+                    crate::errno::ER_WARN_DEPRECATED_SYNTAX,
+                    ASSIGNMENT_DEPRECATED,
+                ));
                 let value = self.scalar(value, context)?;
                 self.call("@:=", vec![self.keyword(name), value])
             }
@@ -494,6 +498,9 @@ fn unknown_position(position: &str) -> Error {
 
 /// What a text parameter is taken to hold before anything is known of it.
 pub(super) const GUESSED_CHARS: u32 = 16_383;
+
+const ASSIGNMENT_DEPRECATED: &str = "Setting user variables within expressions is deprecated and will be removed in a future \
+     release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
 
 /// What MySQL says of the length of a system variable's text.
 const VARIABLE_CHARS: u32 = 21_845;
