@@ -53,6 +53,8 @@ struct Group {
     text_bytes: usize,
 }
 
+type KeyAndText = (Box<[u8]>, Box<[u8]>);
+
 #[derive(Debug)]
 struct Row {
     order: Box<[u8]>,
@@ -124,7 +126,7 @@ impl Collected {
         args: &[ArrayRef],
         values: &ArrayRef,
         row: usize,
-    ) -> Result<Option<(Box<[u8]>, Box<[u8]>)>> {
+    ) -> Result<Option<KeyAndText>> {
         let value = Datum::at(values.as_ref(), row)?;
         let json = |datum: &Datum<'_>, index: usize| -> Box<[u8]> {
             let ty = self.arg_types.get(index).copied().unwrap_or(SqlType::NULL);
