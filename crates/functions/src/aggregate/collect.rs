@@ -121,12 +121,7 @@ impl Collected {
     }
 
     /// A row's key and text; `None` for one that does not count.
-    fn texts(
-        &self,
-        args: &[ArrayRef],
-        values: &ArrayRef,
-        row: usize,
-    ) -> Result<Option<KeyAndText>> {
+    fn texts(&self, args: &[ArrayRef], values: &ArrayRef, row: usize) -> Result<Option<KeyAndText>> {
         let value = Datum::at(values.as_ref(), row)?;
         let json = |datum: &Datum<'_>, index: usize| -> Box<[u8]> {
             let ty = self.arg_types.get(index).copied().unwrap_or(SqlType::NULL);
