@@ -22,12 +22,7 @@ struct Sink<'e> {
 impl RowSink for Sink<'_> {
     fn batch(&mut self, batch: &arrow::record_batch::RecordBatch) -> types::Result<()> {
         self.batches = true;
-        let rows = self.encoder.batch(batch)?;
-        for row in 0..rows.len() {
-            let mut packet = Vec::new();
-            rows.encode(row, &mut packet);
-            self.packets.push(packet);
-        }
+        self.packets.extend(support::packets(self.encoder, batch)?);
         Ok(())
     }
 

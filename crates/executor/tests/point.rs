@@ -18,12 +18,7 @@ struct Packets<'e> {
 
 impl RowSink for Packets<'_> {
     fn batch(&mut self, batch: &arrow::record_batch::RecordBatch) -> types::Result<()> {
-        let rows = self.encoder.batch(batch)?;
-        for row in 0..rows.len() {
-            let mut packet = Vec::new();
-            rows.encode(row, &mut packet);
-            self.packets.push(packet);
-        }
+        self.packets.extend(support::packets(self.encoder, batch)?);
         Ok(())
     }
 }

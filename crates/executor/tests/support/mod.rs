@@ -16,6 +16,7 @@ use planner::plan::{Plan, QueryPlan, Route};
 use planner::{BindEnv, Bound};
 use types::array::ColumnView;
 use types::{Collation, Result, SqlType, Value};
+use wire::row::RowEncoder;
 
 /// A database `d` in memory.
 pub struct Db {
@@ -50,6 +51,17 @@ impl VirtualTables for NoTables {
     fn rows(&self, _: &str, _: &str, _: &[usize], _: &EvalContext) -> Result<Vec<RecordBatch>> {
         Ok(Vec::new())
     }
+}
+
+/// A batch's rows as the payloads of their packets.
+pub fn packets(encoder: &RowEncoder, batch: &RecordBatch) -> Result<Vec<Vec<u8>>> {
+    let rows = encoder.batch(batch)?;
+    let payload = |row| {
+        let mut payload = Vec::new();
+        rows.encode(row, &mut payload);
+        payload
+    };
+    Ok((0..rows.len()).map(payload).collect())
 }
 
 /// Collects rows as text; NULL as `NULL`.
