@@ -13,7 +13,7 @@ use crate::sharing::SharedLocks;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
 use kv::{
-    Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked, Part,
+    CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked, Part,
     ReadAt, Result, Timestamp, TxnOptions, WriteBuffer,
 };
 use std::collections::{HashMap, HashSet};
@@ -637,15 +637,16 @@ impl EngineTransaction for TikvTransaction {
 
     /// The cluster has one durability: a commit is on a majority's disks.
     fn commit(
-        &mut self,
+        mut self: Box<Self>,
         writes: &WriteBuffer,
         options: &LockOptions,
         _: Durability,
         fence: Option<&Fence>,
-    ) -> Result<Timestamp> {
+        done: CommitDone,
+    ) {
         let outcome = self.try_commit(writes, options, fence);
-        self.unlock_all();
-        outcome
+        drop(self);
+        done(outcome);
     }
 
     fn rollback(&mut self) {

@@ -1,5 +1,5 @@
 //! The threads an embedded engine runs by itself: one syncs the log each second for commits that did not wait for it,
-//! one collects garbage.
+//! one collects garbage. One commits for those who do so at the same time (`group_commit`).
 
 use crate::embedded::Shared;
 use crate::storage::Storage;
@@ -31,15 +31,27 @@ impl Stop {
 /// Running threads; dropping it stops and joins them.
 pub(crate) struct Background {
     stop: Arc<Stop>,
+    end_commits: Box<dyn Fn() + Send + Sync>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Background {
     pub fn start<S: Storage>(shared: &Arc<Shared<S>>, gc_interval: Duration) -> Self {
+        let committing = Arc::clone(shared);
         let mut background = Self {
             stop: Arc::default(),
+            end_commits: Box::new(move || committing.commits.stop()),
             threads: Vec::new(),
         };
+        let committing = Arc::clone(shared);
+        let thread = thread::Builder::new()
+            .name("kv-commit".to_owned())
+            .spawn(move || committing.serve_commits());
+        // No thread to be had: who commits goes on for others then.
+        if let Ok(thread) = thread {
+            shared.commits.announce_thread();
+            background.threads.push(thread);
+        }
         // A failure has been noted where it counts: in the store, which refuses further writes, or it will be met
         // again by the next round.
         background.every(LOG_SYNC_INTERVAL, "kv-log-sync", shared, |shared| {
@@ -75,8 +87,12 @@ impl Drop for Background {
     fn drop(&mut self) {
         *self.stop.asked.lock() = true;
         self.stop.changed.notify_all();
+        (self.end_commits)();
         for thread in self.threads.drain(..) {
-            let _ = thread.join();
+            // Whoever is told of a commit may have been the last to know the engine.
+            if thread.thread().id() != thread::current().id() {
+                let _ = thread.join();
+            }
         }
     }
 }

@@ -2,13 +2,13 @@
 //! around it.
 //!
 //! A commit's way: [`crate::embedded_transaction`] locks and prepares on the transaction's thread, `commit` below
-//! runs in the leader of a group. Threads that work by themselves: [`crate::background`].
+//! runs for a group of them. Threads that work by themselves: [`crate::background`].
 
 use crate::background::Background;
 use crate::embedded_transaction::EmbeddedTransaction;
-use crate::engine::{Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
-use crate::group_commit::GroupCommit;
+use crate::group_commit::{self, GroupCommit};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockMode, LockStats, LockWait};
@@ -88,7 +88,7 @@ pub(crate) struct Shared<S: Storage> {
     pub locks: LockTable,
     pub counters: Counters,
     pins: Pins,
-    commits: GroupCommit<Member<S::Prepared>>,
+    pub commits: GroupCommit<Member<S::Prepared>>,
     options: EmbeddedOptions,
     next_owner: AtomicU64,
     gc_age_ms: AtomicU64,
@@ -122,24 +122,16 @@ impl<S: Storage> Shared<S> {
     }
 
     /// Commits what a transaction has prepared, as part of a group.
-    pub fn commit(
-        &self,
-        member: Member<S::Prepared>,
-        bytes: usize,
-        durability: Durability,
-    ) -> Result<Timestamp> {
-        let last = member.last;
-        let commit_ts = self.commits.submit(member, bytes, durability, |group, sync| {
-            self.commit_group(group, sync)
-        })?;
-        // The group has left out whoever came too late.
-        if commit_ts > last {
-            return Err(Error::CommitTooLate { commit_ts, last });
-        }
-        Ok(commit_ts)
+    pub fn commit(&self, member: group_commit::Member<Member<S::Prepared>>) {
+        self.commits
+            .submit(member, &|group, sync| self.commit_group(group, sync));
     }
 
-    /// Runs in the leader.
+    /// The work of the thread that commits groups.
+    pub fn serve_commits(&self) {
+        self.commits.serve(&|group, sync| self.commit_group(group, sync));
+    }
+
     fn commit_group(&self, group: Vec<Member<S::Prepared>>, sync: bool) -> Result<Timestamp> {
         self.check_writable()?;
         let commit = OpenCommit {

@@ -2,9 +2,10 @@
 
 use crate::buffer::WriteBuffer;
 use crate::embedded::{Member, Shared};
-use crate::engine::{Durability, EngineTransaction};
+use crate::engine::{CommitDone, Durability, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
+use crate::group_commit;
 use crate::lock::{LockOptions, Locked};
 use crate::lock_table::{Acquired, HeldKey, Owner, Request};
 use crate::storage::{KnownVersions, Storage};
@@ -108,13 +109,13 @@ impl<S: Storage> EmbeddedTransaction<S> {
         Ok(())
     }
 
-    fn try_commit(
+    /// All that a commit takes but the group's part.
+    fn prepare(
         &mut self,
         writes: &WriteBuffer,
         options: &LockOptions,
-        durability: Durability,
         fence: Option<&Fence>,
-    ) -> Result<Timestamp> {
+    ) -> Result<Member<S::Prepared>> {
         self.shared.check_writable()?;
         // In key order, so that commits do not deadlock with one another. Guarded keys too, for which nobody competes but
         // the garbage collector: what is prepared below must not be collected before it is applied.
@@ -126,12 +127,11 @@ impl<S: Storage> EmbeddedTransaction<S> {
         if self.optimistic {
             self.check_conflicts(writes)?;
         }
-        let member = Member {
+        Ok(Member {
             prepared: self.shared.storage.prepare(writes, &self.known)?,
             last: fence.map_or(Timestamp::MAX, Fence::last),
             use_reserve: self.use_reserve,
-        };
-        self.shared.commit(member, writes.size_bytes(), durability)
+        })
     }
 }
 
@@ -147,15 +147,35 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
     }
 
     fn commit(
-        &mut self,
+        mut self: Box<Self>,
         writes: &WriteBuffer,
         options: &LockOptions,
         durability: Durability,
         fence: Option<&Fence>,
-    ) -> Result<Timestamp> {
-        let outcome = self.try_commit(writes, options, durability, fence);
-        self.unlock_all();
-        outcome
+        done: CommitDone,
+    ) {
+        let work = match self.prepare(writes, options, fence) {
+            Ok(work) => work,
+            Err(error) => {
+                drop(self);
+                return done(Err(error));
+            }
+        };
+        let last = work.last;
+        let shared = Arc::clone(&self.shared);
+        shared.commit(group_commit::Member {
+            work,
+            bytes: writes.size_bytes(),
+            durability,
+            done: Box::new(move |outcome| {
+                drop(self);
+                // The group has left out whoever came too late.
+                done(outcome.and_then(|commit_ts| match commit_ts <= last {
+                    true => Ok(commit_ts),
+                    false => Err(Error::CommitTooLate { commit_ts, last }),
+                }));
+            }),
+        });
     }
 
     fn use_reserve(&mut self) {

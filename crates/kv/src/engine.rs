@@ -28,6 +28,9 @@ pub enum Durability {
     Lazy,
 }
 
+/// Is told the outcome of a commit, by whichever thread finds it: what it does delays others.
+pub type CommitDone = Box<dyn FnOnce(Result<Timestamp>) + Send>;
+
 /// What one round of garbage collection did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GcReport {
@@ -155,14 +158,18 @@ pub trait EngineTransaction: Send + Sync {
     /// Applies all writes at one timestamp, atomically. Keys not locked yet are locked first, by `options`; in
     /// optimistic mode, keys that changed since the start fail with a write conflict. Neither is needed for guarded keys
     /// ([`crate::Transaction::put_guarded`]). Behind `fence` it fails with
-    /// [`crate::Error::CommitTooLate`], and nothing is applied, then or later. Locks are released either way.
+    /// [`crate::Error::CommitTooLate`], and nothing is applied, then or later.
+    ///
+    /// `done` is told the outcome once: before this returns, or later by another thread. Locks have been released then,
+    /// either way.
     fn commit(
-        &mut self,
+        self: Box<Self>,
         writes: &WriteBuffer,
         options: &LockOptions,
         durability: Durability,
         fence: Option<&Fence>,
-    ) -> Result<Timestamp>;
+        done: CommitDone,
+    );
 
     /// Lets the commit use the space that is kept free. Nothing to do where none is.
     fn use_reserve(&mut self) {}

@@ -1,63 +1,46 @@
 //! Group commit: transactions that commit at the same time share one write and one sync of the log.
 //!
-//! The first to arrive leads: it takes everyone who queued, runs the group, tells its members, and hands the lead to the
-//! first of those who queued meanwhile. That one first lets others run for as long as the queue grows by it: where
-//! processors are scarce, those who have just been told soon come back with their next commit, and a group of all is
-//! worth more than two of half the size, each with its own sync.
+//! Who finds nobody at work runs its own commit, at once. Who comes meanwhile queues, and a thread of the queue's own
+//! takes all who have as one group, again and again until nobody is left. One of those who wait could do that as well;
+//! but where processors are scarce, a thread that has just been woken runs only after all others have had their turn, and
+//! until then nothing is written. In the end everybody waits for the one group, and the processors for the disk.
+//!
+//! Members are told what became of their group by whoever ran it, so a thread that commits need not wait for that.
 
-use crate::engine::Durability;
+use crate::engine::{CommitDone, Durability};
 use crate::error::{Error, Result};
 use crate::timestamp::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::thread::{self, Thread};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A group ends before the member that would take it beyond this, so that one log record stays bounded.
 const GROUP_BYTES_MAX: usize = 64 << 20;
 
-/// Fewer committing clients than this do not wait for one another.
-const GATHER_FROM: usize = 8;
-/// How often a leader lets others run before it begins.
-const GATHER_ROUNDS_MAX: usize = 64;
-
-const QUEUED: u8 = 0;
-const LEADS: u8 = 1;
-const DONE: u8 = 2;
-
-/// How a member of a group learns what became of it.
-struct Ticket {
-    state: AtomicU8,
-    outcome: Mutex<Option<Result<Timestamp>>>,
-    thread: Thread,
-}
-
-impl Ticket {
-    fn set(&self, state: u8) {
-        self.state.store(state, Ordering::SeqCst);
-        self.thread.unpark();
-    }
-}
-
-struct Member<P> {
-    work: P,
-    bytes: usize,
-    durability: Durability,
-    ticket: Arc<Ticket>,
+/// A commit that queues.
+pub(crate) struct Member<P> {
+    pub work: P,
+    pub bytes: usize,
+    pub durability: Durability,
+    pub done: CommitDone,
 }
 
 struct Queue<P> {
     members: VecDeque<Member<P>>,
     /// Whether a group is running, or about to.
-    led: bool,
-    /// Members of the last group.
-    last: usize,
+    busy: bool,
+    /// Whether it is the thread's turn.
+    called: bool,
+    /// Whether there is such a thread. Without it, who has begun goes on until the queue is empty.
+    served: bool,
+    stopping: bool,
 }
 
-/// The queue of commits.
+/// The queue of commits. `run`, which all of its methods are given, gets a group's works and whether any member wants them
+/// synced; it runs for one group at a time.
 pub(crate) struct GroupCommit<P> {
     queue: Mutex<Queue<P>>,
+    changed: Condvar,
 }
 
 impl<P> GroupCommit<P> {
@@ -65,88 +48,89 @@ impl<P> GroupCommit<P> {
         Self {
             queue: Mutex::new(Queue {
                 members: VecDeque::new(),
-                led: false,
-                last: 0,
+                busy: false,
+                called: false,
+                served: false,
+                stopping: false,
             }),
+            changed: Condvar::new(),
         }
     }
 
-    /// Has `work` run as part of a group, by this thread or another, and returns the group's outcome. `run` gets the
-    /// group's works and whether any member wants them synced; it runs for one group at a time.
-    pub fn submit(
-        &self,
-        work: P,
-        bytes: usize,
-        durability: Durability,
-        run: impl FnOnce(Vec<P>, bool) -> Result<Timestamp>,
-    ) -> Result<Timestamp> {
-        let ticket = Arc::new(Ticket {
-            state: AtomicU8::new(QUEUED),
-            outcome: Mutex::new(None),
-            thread: thread::current(),
-        });
-        let leads = {
+    /// Has a commit run as part of a group: now, or by another thread.
+    pub fn submit(&self, member: Member<P>, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
+        {
             let mut queue = self.queue.lock();
-            queue.members.push_back(Member {
-                work,
-                bytes,
-                durability,
-                ticket: Arc::clone(&ticket),
-            });
-            !std::mem::replace(&mut queue.led, true)
-        };
-        if !leads {
+            queue.members.push_back(member);
+            if std::mem::replace(&mut queue.busy, true) {
+                return;
+            }
+        }
+        loop {
+            self.run_group(run);
+            let mut queue = self.queue.lock();
+            if queue.members.is_empty() {
+                queue.busy = false;
+                return;
+            }
+            if queue.served {
+                queue.called = true;
+                self.changed.notify_all();
+                return;
+            }
+        }
+    }
+
+    /// Says that a thread runs [`GroupCommit::serve`].
+    pub fn announce_thread(&self) {
+        self.queue.lock().served = true;
+    }
+
+    /// The thread's work; ends after [`GroupCommit::stop`].
+    pub fn serve(&self, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
+        loop {
+            {
+                let mut queue = self.queue.lock();
+                while !queue.called {
+                    if queue.stopping {
+                        queue.served = false;
+                        return;
+                    }
+                    self.changed.wait(&mut queue);
+                }
+            }
             loop {
-                match ticket.state.load(Ordering::SeqCst) {
-                    DONE => return Self::outcome(&ticket),
-                    LEADS => break,
-                    _ => thread::park(),
+                self.run_group(run);
+                let mut queue = self.queue.lock();
+                if queue.members.is_empty() {
+                    queue.busy = false;
+                    queue.called = false;
+                    break;
                 }
             }
         }
-        if !leads {
-            self.gather();
-        }
-        let (works, sync, mut leadership) = self.take_group();
-        let outcome = run(works, sync);
-        leadership.outcome = Some(outcome);
-        drop(leadership);
-        Self::outcome(&ticket)
     }
 
-    fn outcome(ticket: &Ticket) -> Result<Timestamp> {
-        ticket
-            .outcome
-            .lock()
-            .take()
-            .unwrap_or_else(|| Err(Error::Internal("a commit group ended without an outcome".into())))
+    /// Ends the thread once nobody queues.
+    pub fn stop(&self) {
+        self.queue.lock().stopping = true;
+        self.changed.notify_all();
     }
 
-    /// Lets others queue, for as long as they do. Where a processor is free this returns at once; with few clients, who
-    /// would gain nothing, it is not tried.
-    fn gather(&self) {
-        let mut queued = {
-            let queue = self.queue.lock();
-            if queue.members.len() + queue.last < GATHER_FROM {
-                return;
-            }
-            queue.members.len()
-        };
-        for _ in 0..GATHER_ROUNDS_MAX {
-            thread::yield_now();
-            let now = self.queue.lock().members.len();
-            if now == queued {
-                return;
-            }
-            queued = now;
+    fn run_group(&self, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
+        let (works, dones, sync) = self.take_group();
+        // Whatever happens, nobody may be left waiting.
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(works, sync)))
+            .unwrap_or_else(|_| Err(Error::Undetermined("the commit was cut short by a defect".into())));
+        for done in dones {
+            let _ = catch_unwind(AssertUnwindSafe(|| done(outcome.clone())));
         }
     }
 
-    /// The leader's own member is the first of the queue, so it is always part of the group.
-    fn take_group(&self) -> (Vec<P>, bool, Leadership<'_, P>) {
+    fn take_group(&self) -> (Vec<P>, Vec<CommitDone>, bool) {
         let mut queue = self.queue.lock();
         let mut works = Vec::with_capacity(queue.members.len());
-        let mut tickets = Vec::with_capacity(queue.members.len());
+        let mut dones = Vec::with_capacity(queue.members.len());
         let mut sync = false;
         let mut bytes = 0_usize;
         while let Some(member) = queue.members.front() {
@@ -159,100 +143,102 @@ impl<P> GroupCommit<P> {
             };
             sync |= member.durability == Durability::Sync;
             works.push(member.work);
-            tickets.push(member.ticket);
+            dones.push(member.done);
         }
-        queue.last = works.len();
-        let leadership = Leadership {
-            queue: &self.queue,
-            tickets,
-            outcome: None,
-        };
-        (works, sync, leadership)
-    }
-}
-
-/// Ends a group when it is dropped, also if running it panicked: nobody may be left waiting.
-struct Leadership<'a, P> {
-    queue: &'a Mutex<Queue<P>>,
-    tickets: Vec<Arc<Ticket>>,
-    outcome: Option<Result<Timestamp>>,
-}
-
-impl<P> Drop for Leadership<'_, P> {
-    fn drop(&mut self) {
-        let outcome = self
-            .outcome
-            .take()
-            .unwrap_or_else(|| Err(Error::Undetermined("the commit was cut short by a defect".into())));
-        for ticket in &self.tickets {
-            *ticket.outcome.lock() = Some(outcome.clone());
-            ticket.set(DONE);
-        }
-        let mut queue = self.queue.lock();
-        match queue.members.front() {
-            Some(next) => next.ticket.set(LEADS),
-            None => queue.led = false,
-        }
+        (works, dones, sync)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU64;
+    use crate::ticket::Ticket;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread;
     use std::time::Duration;
 
-    #[test]
-    fn those_who_come_during_a_write_share_the_next_one() {
-        let commits = Arc::new(GroupCommit::<u64>::new());
-        let groups = Arc::new(AtomicU64::new(0));
-        let seen = Arc::new(Mutex::new(Vec::new()));
+    type Run = dyn Fn(Vec<u64>, bool) -> Result<Timestamp> + Send + Sync;
+
+    fn submit(commits: &GroupCommit<u64>, work: u64, durability: Durability, run: &Run) -> Result<Timestamp> {
+        let (ticket, promise) = Ticket::new();
+        let member = Member {
+            work,
+            bytes: 1,
+            durability,
+            done: Box::new(move |outcome| promise.keep(outcome)),
+        };
+        commits.submit(member, &run);
+        ticket.wait()
+    }
+
+    fn twenty_share(commits: &Arc<GroupCommit<u64>>, run: &Arc<Run>) {
         let threads: Vec<_> = (0..20_u64)
             .map(|id| {
-                let (commits, groups, seen) = (commits.clone(), groups.clone(), seen.clone());
-                thread::spawn(move || {
-                    commits.submit(id, 1, Durability::Sync, |works, sync| {
-                        assert!(sync);
-                        thread::sleep(Duration::from_millis(20));
-                        seen.lock().extend(works);
-                        Ok(groups.fetch_add(1, Ordering::SeqCst))
-                    })
-                })
+                let (commits, run) = (commits.clone(), run.clone());
+                thread::spawn(move || submit(&commits, id, Durability::Sync, &*run))
             })
             .collect();
         for thread in threads {
             thread.join().unwrap().unwrap();
         }
-        let mut seen = seen.lock().clone();
-        seen.sort_unstable();
-        assert_eq!(seen, (0..20).collect::<Vec<_>>());
-        assert!(groups.load(Ordering::SeqCst) < 20, "nobody shared");
+    }
+
+    #[test]
+    fn those_who_come_during_a_write_share_the_next_one() {
+        for with_thread in [false, true] {
+            let commits = Arc::new(GroupCommit::<u64>::new());
+            let groups = Arc::new(AtomicU64::new(0));
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let run: Arc<Run> = {
+                let (groups, seen) = (groups.clone(), seen.clone());
+                Arc::new(move |works, sync| {
+                    assert!(sync);
+                    thread::sleep(Duration::from_millis(20));
+                    seen.lock().extend(works);
+                    Ok(groups.fetch_add(1, Ordering::SeqCst))
+                })
+            };
+            let served = with_thread.then(|| {
+                commits.announce_thread();
+                let (commits, run) = (commits.clone(), run.clone());
+                thread::spawn(move || commits.serve(&*run))
+            });
+            twenty_share(&commits, &run);
+            let mut seen = seen.lock().clone();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..20).collect::<Vec<_>>());
+            assert!(groups.load(Ordering::SeqCst) < 20, "nobody shared");
+            commits.stop();
+            if let Some(thread) = served {
+                thread.join().unwrap();
+                // And nobody is left behind when it is gone.
+                submit(&commits, 20, Durability::Sync, &*run).unwrap();
+            }
+        }
     }
 
     #[test]
     fn a_group_syncs_if_any_member_wants_it() {
-        let commits = GroupCommit::<()>::new();
+        let commits = GroupCommit::new();
         for (durability, expected) in [
             (Durability::Sync, true),
             (Durability::Os, false),
             (Durability::Lazy, false),
         ] {
-            commits
-                .submit((), 0, durability, |_, sync| {
-                    assert_eq!(sync, expected);
-                    Ok(1)
-                })
-                .unwrap();
+            let run = move |_: Vec<u64>, sync| {
+                assert_eq!(sync, expected);
+                Ok(1)
+            };
+            submit(&commits, 0, durability, &run).unwrap();
         }
     }
 
     #[test]
     fn a_panic_leaves_nobody_waiting() {
-        let commits = Arc::new(GroupCommit::<()>::new());
-        let other = Arc::clone(&commits);
-        let result =
-            thread::spawn(move || other.submit((), 0, Durability::Os, |_, _| panic!("on purpose"))).join();
-        assert!(result.is_err());
-        assert_eq!(commits.submit((), 0, Durability::Os, |_, _| Ok(7)), Ok(7));
+        let commits = GroupCommit::new();
+        let outcome = submit(&commits, 0, Durability::Os, &|_, _| panic!("on purpose"));
+        assert!(matches!(outcome, Err(Error::Undetermined(_))));
+        assert_eq!(submit(&commits, 0, Durability::Os, &|_, _| Ok(7)), Ok(7));
     }
 }

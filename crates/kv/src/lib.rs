@@ -16,6 +16,7 @@ mod embedded_transaction;
 mod group_commit;
 mod merge;
 mod oracle;
+mod ticket;
 
 pub mod buffer;
 pub mod engine;
@@ -37,7 +38,7 @@ pub mod transaction;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use embedded::{EmbeddedEngine, EmbeddedOptions};
-pub use engine::{Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+pub use engine::{CommitDone, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 pub use error::{Error, Part, Result};
 pub use fence::Fence;
 pub use interrupt::Interrupt;

@@ -4,7 +4,7 @@
 //! over the newest committed state, as MySQL's DML and locking reads do. The engine sees the buffer once, at commit.
 
 use crate::buffer::{Savepoint, Write, WriteBuffer};
-use crate::engine::{Durability, Engine, EngineTransaction};
+use crate::engine::{CommitDone, Durability, Engine, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::interrupt::Interrupt;
@@ -13,6 +13,7 @@ use crate::lock::{LockMode, LockOptions, LockWait, Locked};
 use crate::merge;
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::snapshot::Snapshot;
+use crate::ticket::Ticket;
 use crate::timestamp::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -281,20 +282,29 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::CommitTooLate`]: nothing was committed, and will not be; and those of `commit`.
-    pub fn commit_within(mut self, durability: Durability, fence: Option<&Fence>) -> Result<Timestamp> {
+    pub fn commit_within(self, durability: Durability, fence: Option<&Fence>) -> Result<Timestamp> {
+        let (ticket, promise) = Ticket::new();
+        self.commit_then(durability, fence, Box::new(move |outcome| promise.keep(outcome)));
+        ticket.wait()
+    }
+
+    /// [`Transaction::commit_within`] for who has other things to do than to wait: `done` is told the outcome, before this
+    /// returns or later by a thread of the engine's, which has others' commits to see to.
+    pub fn commit_then(mut self, durability: Durability, fence: Option<&Fence>, done: CommitDone) {
         if self.broken {
-            return Err(Error::Internal("a savepoint was used after its end".into()));
+            drop(self);
+            return done(Err(Error::Internal("a savepoint was used after its end".into())));
         }
         if self.buffer.is_empty() {
             self.locks.rollback();
-            return Ok(self.snapshot.ts());
+            return done(Ok(self.snapshot.ts()));
         }
         let options = LockOptions {
             mode: LockMode::Exclusive,
             wait: LockWait::Timeout(self.options.commit_lock_wait),
             interrupt: self.options.interrupt.clone().unwrap_or_default(),
         };
-        self.locks.commit(&self.buffer, &options, durability, fence)
+        self.locks.commit(&self.buffer, &options, durability, fence, done);
     }
 
     /// Forgets all writes and releases all locks. Dropping the transaction does the same.

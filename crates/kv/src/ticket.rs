@@ -1,0 +1,52 @@
+//! One thread waits for what another one finds out.
+
+use crate::error::{Error, Result};
+use crate::timestamp::Timestamp;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Thread};
+
+struct Shared {
+    is_kept: AtomicBool,
+    outcome: Mutex<Option<Result<Timestamp>>>,
+    waiting: Thread,
+}
+
+/// For the thread that has made it.
+pub(crate) struct Ticket(Arc<Shared>);
+
+/// For the one that knows. Dropped without a word, it tells of a defect.
+pub(crate) struct Promise(Arc<Shared>);
+
+impl Ticket {
+    pub fn new() -> (Self, Promise) {
+        let shared = Arc::new(Shared {
+            is_kept: AtomicBool::new(false),
+            outcome: Mutex::new(None),
+            waiting: thread::current(),
+        });
+        (Self(Arc::clone(&shared)), Promise(shared))
+    }
+
+    pub fn wait(self) -> Result<Timestamp> {
+        while !self.0.is_kept.load(Ordering::Acquire) {
+            thread::park();
+        }
+        let outcome = self.0.outcome.lock().take();
+        outcome.unwrap_or_else(|| Err(Error::Internal("a commit ended without an outcome".into())))
+    }
+}
+
+impl Promise {
+    pub fn keep(self, outcome: Result<Timestamp>) {
+        *self.0.outcome.lock() = Some(outcome);
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        self.0.is_kept.store(true, Ordering::Release);
+        self.0.waiting.unpark();
+    }
+}
