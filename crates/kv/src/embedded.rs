@@ -147,12 +147,12 @@ impl<S: Storage> Shared<S> {
             sync,
             ..ApplyHow::default()
         };
-        let group: Vec<S::Prepared> = in_time
-            .map(|member| {
-                how.use_reserve |= member.use_reserve;
-                member.prepared
-            })
-            .collect();
+        // Not collected in place, which would have the allocation shrunk.
+        let mut group: Vec<S::Prepared> = Vec::with_capacity(in_time.size_hint().1.unwrap_or(0));
+        group.extend(in_time.map(|member| {
+            how.use_reserve |= member.use_reserve;
+            member.prepared
+        }));
         let members = u64::try_from(group.len()).unwrap_or(u64::MAX);
         let applied = self.storage.apply(group, commit.ts, how);
         let commit_ts = commit.settle();

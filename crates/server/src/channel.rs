@@ -1,14 +1,16 @@
 //! Packets to and from a client: [`wire`]'s framing and compression over a [`Transport`].
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use prometheus::IntCounter;
 use types::{Error, Result, errno};
-use wire::PacketSink;
 use wire::compression::{Algorithm, Compressor, Decompressor};
 use wire::framing::{FrameDecoder, FrameEncoder};
+use wire::{HeldAnswer, PacketSink};
 
+use crate::held::Held;
 use crate::transport::Transport;
 
 /// Frames are written to the client when so many bytes of them have come together.
@@ -21,6 +23,8 @@ pub struct Channel {
     pub input: Input,
     pub output: Output,
     pub transport: Transport,
+    /// Answers that wait, where they may: as plain as they come.
+    pub held: Option<Arc<Held>>,
 }
 
 /// What came of waiting for a packet.
@@ -87,6 +91,7 @@ impl Channel {
                 bytes_sent,
             },
             transport,
+            held: None,
         }
     }
 
@@ -195,6 +200,7 @@ impl Channel {
         Sink {
             output: &mut self.output,
             transport: &mut self.transport,
+            held: self.held.as_ref(),
         }
     }
 
@@ -205,8 +211,16 @@ impl Channel {
             Sink {
                 output: &mut self.output,
                 transport: &mut self.transport,
+                held: self.held.as_ref(),
             },
         )
+    }
+
+    /// Takes out what is to be sent.
+    pub fn take_frames(&mut self) -> Vec<u8> {
+        let frames = self.output.frames.bytes().to_vec();
+        self.output.frames.clear();
+        frames
     }
 
     /// Sends an error packet. `capabilities` as in [`wire::err::encode`].
@@ -371,6 +385,7 @@ impl Output {
 pub struct Sink<'a> {
     output: &'a mut Output,
     transport: &'a mut Transport,
+    held: Option<&'a Arc<Held>>,
 }
 
 impl Sink<'_> {
@@ -391,6 +406,11 @@ impl PacketSink for Sink<'_> {
     fn send_with(&mut self, write: &mut dyn FnMut(&mut Vec<u8>)) -> io::Result<()> {
         self.output.frames.push_with(write);
         self.write_when_full()
+    }
+
+    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
+        let held = self.held.filter(|_| self.output.frames.bytes().is_empty())?;
+        held.open().then(|| Arc::clone(held) as Arc<dyn HeldAnswer>)
     }
 
     fn flush(&mut self) -> io::Result<()> {

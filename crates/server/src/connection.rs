@@ -17,6 +17,7 @@ use wire::{ClientInfo, Flow, PacketSink};
 use crate::accounts::Origin;
 use crate::channel::{Channel, ReceiveError, Received, inactivity, shutdown_in_progress};
 use crate::connections::Entry;
+use crate::held::{Answer, Held};
 use crate::login::{LoggedIn, Login, Refusal, read_proxy_header};
 use crate::sessions::{Limits, Session};
 use crate::shared::Shared;
@@ -115,8 +116,10 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
                 shared,
             });
             if connection.answer_login().is_ok() {
-                if let Some(algorithm) = logged_in.compression {
-                    connection.channel.start_compression(algorithm);
+                match logged_in.compression {
+                    Some(algorithm) => connection.channel.start_compression(algorithm),
+                    None if !connection.channel.transport.is_tls() => connection.may_hold_answers(),
+                    None => {}
                 }
                 connection.serve();
             }
@@ -207,6 +210,20 @@ impl Connection {
         Ok(())
     }
 
+    fn may_hold_answers(&mut self) {
+        let (shared, control) = (self.shared.clone(), self.entry.control.clone());
+        let held = Held::new(shared, control, self.client.capabilities);
+        self.channel.held = Some(Arc::new(held));
+    }
+
+    /// Waits for the last command's answer, if that is still to be sent.
+    fn settle(&mut self) {
+        let held = self.channel.held.as_ref();
+        if let Some(error) = held.and_then(|held| held.settle()) {
+            self.session.failed_late(&error);
+        }
+    }
+
     /// Answers commands until the connection closes, or parks it.
     pub fn serve(mut self: Box<Self>) {
         loop {
@@ -225,6 +242,7 @@ impl Connection {
                 .set_read_timeout(wait)
                 .map_err(ReceiveError::from)
                 .and_then(|()| self.channel.receive(self.limits.net_read_timeout));
+            self.settle();
             match received {
                 Ok(Received::Packet) if self.entry.control.is_hung_up() => {
                     // A command that came too late for a server that stops is refused, so that its client knows.
@@ -293,6 +311,29 @@ impl Connection {
         if let Next::Close(_) = next {
             return next;
         }
+        let held = self.channel.held.clone().filter(|held| held.is_open());
+        if let Some(held) = held {
+            return self.leave_answer(&held, command.unwrap_or_default(), started);
+        }
+        self.end_command(command.unwrap_or_default(), started)
+    }
+
+    /// Leaves the answer to whoever learns that it may be sent.
+    fn leave_answer(&mut self, held: &Arc<Held>, command: u8, started: Instant) -> Next {
+        held.leave(Answer {
+            frames: self.channel.take_frames(),
+            command,
+            started,
+        });
+        self.idle_since = Instant::now();
+        match self.apply_limits() {
+            Ok(()) => Next::Continue,
+            Err(_) => Next::Close(None),
+        }
+    }
+
+    /// Sends what is left of the answer.
+    fn end_command(&mut self, command: u8, started: Instant) -> Next {
         if self.channel.sink().flush().is_err() {
             self.shared.metrics.aborted_clients.inc();
             return Next::Close(None);
@@ -300,12 +341,12 @@ impl Connection {
         self.idle_since = Instant::now();
         self.shared
             .metrics
-            .observe_command(command.unwrap_or_default(), self.idle_since - started);
+            .observe_command(command, self.idle_since - started);
         if self.apply_limits().is_err() {
             return Next::Close(None);
         }
         self.entry.control.end_command(self.session.in_transaction());
-        next
+        Next::Continue
     }
 
     /// The session's variables may be others after every command.
@@ -382,7 +423,8 @@ impl Connection {
         }
     }
 
-    fn close(self: Box<Self>, error: Option<Error>) {
+    fn close(mut self: Box<Self>, error: Option<Error>) {
+        self.settle();
         // The entry stays until the end: the connection counts until its client has been let go.
         let Self {
             session,

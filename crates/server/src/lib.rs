@@ -17,6 +17,7 @@ mod config;
 mod connection;
 mod connections;
 mod credentials;
+mod held;
 mod listeners;
 mod login;
 mod metrics;

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use types::Result;
+use types::{Error, Result};
 use wire::status;
 use wire::{ClientInfo, Flow, HangUp, PacketSink};
 
@@ -42,6 +42,10 @@ pub trait Sessions: Send + Sync + 'static {
 pub trait Session: Send {
     /// Answers one command, any but COM_CHANGE_USER. An error means that the client is gone.
     fn handle(&mut self, command: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow>;
+
+    /// What was answered last has failed after all, and the client been told of this error in its place
+    /// ([`PacketSink::hold`]).
+    fn failed_late(&mut self, _error: &Error) {}
 
     /// Makes it the session of another user, who has been authenticated. After an error the connection is closed.
     fn change_user(&mut self, client: ClientInfo) -> Result<()>;

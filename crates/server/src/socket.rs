@@ -7,6 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::net::SendFlags;
+
 /// A connected socket.
 #[derive(Debug)]
 pub struct Socket {
@@ -80,6 +82,15 @@ impl Socket {
             Shutdown::Read
         };
         self.shutdown(how);
+    }
+
+    /// Writes what there is room for, and waits for nothing.
+    ///
+    /// # Errors
+    /// `WouldBlock`: there is none.
+    pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        Ok(rustix::net::send(self, bytes, flags)?)
     }
 
     pub fn shutdown(&self, how: Shutdown) {

@@ -18,6 +18,7 @@ use crate::session::Session;
 impl Session {
     pub(crate) fn command(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         self.more_results = false;
+        self.answer_waits = false;
         self.process.clear_interrupt();
         let command = match Command::decode(packet, self.client.capabilities) {
             Ok(command) => command,
@@ -127,13 +128,18 @@ impl Session {
 
     /// Sends an error and keeps it for SHOW WARNINGS.
     pub(crate) fn fail(&mut self, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
+        self.note_failure(error);
+        self.send_error(error, out)
+    }
+
+    /// Keeps an error for SHOW WARNINGS.
+    pub(crate) fn note_failure(&mut self, error: &Error) {
         self.row_count = -1;
         self.diagnostics.add(types::Warning {
             level: types::WarningLevel::Error,
             code: error.code,
             message: error.message.clone(),
         });
-        self.send_error(error, out)
     }
 
     /// Text of the client's as UTF-8.
@@ -231,8 +237,11 @@ impl Session {
         self.text(&text, out)
     }
 
-    /// Records a statement's end in the server's statistics.
+    /// Records a statement's end in the server's statistics; one whose answer waits has not ended.
     pub(crate) fn count(&self, kind: crate::statistics::Kind, started: Instant, failed: bool) {
+        if self.answer_waits {
+            return;
+        }
         self.shared.statistics.record(kind, started.elapsed(), failed);
     }
 

@@ -282,6 +282,7 @@ impl Session {
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<Option<Done>>> {
         let started = Instant::now();
+        self.statement_started = started;
         self.begin_statement();
         let context = ParameterContext {
             capabilities: self.client.capabilities,

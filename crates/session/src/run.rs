@@ -6,18 +6,20 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use arrow::record_batch::RecordBatch;
-use catalog::metadata_lock::{TransactionLocks, Use, WaitLimit};
+use catalog::metadata_lock::{Use, WaitLimit};
 use catalog::model::Table;
 use executor::{DmlResult, ExecContext, PacketRows, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::plan::{Access, InsertSource, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan};
 use types::{Error, Result, Value, Warning, errno};
 use wire::capability;
-use wire::connection::PacketSink;
+use wire::connection::{HeldAnswer, PacketSink};
 use wire::row::Format;
 
 use crate::reply::{ClientRows, Done};
 use crate::session::Session;
+use crate::statistics::Kind;
+use crate::text::kind_of;
 use crate::transaction::ends_transaction;
 use crate::virtual_tables::ServerTables;
 
@@ -63,12 +65,21 @@ impl Session {
     /// Runs `body` as one statement's work on the transaction: what it wrote is kept if it succeeds, undone if it
     /// fails, and committed where the transaction is the statement's own.
     pub(crate) fn as_statement<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.as_answered_statement(None, body)
+    }
+
+    /// [`Session::as_statement`], whose answer, which goes to the sink next, may wait for the commit in the statement's place.
+    fn as_answered_statement<T>(
+        &mut self,
+        answer: Option<(Kind, &mut dyn PacketSink)>,
+        body: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let savepoint = self.transaction.statement_savepoint();
         let result = body(self).map_err(|error| self.interruption(error));
         match &result {
             Err(error) if ends_transaction(error.code) => self.rollback_transaction(),
             Err(_) if self.transaction.ends_with_statement() => self.rollback_transaction(),
-            Ok(_) if self.transaction.ends_with_statement() => self.commit_transaction()?,
+            Ok(_) if self.transaction.ends_with_statement() => self.commit_answered(answer)?,
             _ => {
                 self.transaction.end_statement(savepoint, result.is_ok());
                 if !self.transaction.in_transaction() {
@@ -80,36 +91,66 @@ impl Session {
     }
 
     pub(crate) fn commit_transaction(&mut self) -> Result<()> {
+        self.commit_answered(None)
+    }
+
+    /// COMMIT, by a statement of some kind whose answer goes to the sink next. Where it can, the answer waits for the commit, and
+    /// this does not: it says that all went well.
+    pub(crate) fn commit_answered(&mut self, answer: Option<(Kind, &mut dyn PacketSink)>) -> Result<()> {
         let open = self.transaction.is_open();
-        let fence = self.table_locks.fence();
-        if fence.is_none() && self.transaction.is_dirty() && self.shared.catalog.node().is_some() {
+        if self.table_locks.fence().is_none()
+            && self.transaction.is_dirty()
+            && self.shared.catalog.node().is_some()
+        {
             // Every statement that writes names its lease; what has none must not be written.
             self.rollback_transaction();
             return Err(catalog::nodes::lease_is_over());
         }
+        let answer = answer.filter(|_| self.transaction.is_dirty() && !self.more_results);
+        if let Some((kind, answer)) = answer.and_then(|(kind, sink)| Some((kind, sink.hold()?))) {
+            return self.commit_held(kind, answer);
+        }
+        let fence = self.table_locks.fence();
         let result = self.transaction.commit(self.shared.durability(), fence);
         if open {
-            let statistics = &self.shared.statistics;
-            let counter = if result.is_ok() {
-                &statistics.committed
-            } else {
-                &statistics.rolled_back
-            };
-            counter.fetch_add(1, Ordering::Relaxed);
+            self.shared.statistics.count_end(result.is_ok());
         }
-        if matches!(&result, Err(error) if error.code == errno::ER_RESULT_UNDETERMINED) {
-            // It may still arrive, and has been made for the definitions as they are.
-            let catalog = &self.shared.catalog;
-            let none = TransactionLocks::new(catalog.metadata_locks());
-            catalog.keep_unsettled(std::mem::replace(&mut self.table_locks, none));
-        }
-        self.table_locks.release_all();
+        self.shared.end_locks(&mut self.table_locks, &result);
         result
+    }
+
+    /// Commits, and leaves it to the answer to wait for that.
+    fn commit_held(&mut self, kind: Kind, answer: Arc<dyn HeldAnswer>) -> Result<()> {
+        let lease = self.table_locks.lease();
+        let mut locks = self.table_locks.hand_over();
+        let (shared, process) = (self.shared.clone(), self.process.clone());
+        let (started, held) = (self.statement_started, answer.clone());
+        let done = move |outcome: kv::Result<kv::Timestamp>| {
+            let result = outcome.map(drop).map_err(Error::from);
+            shared.statistics.count_end(result.is_ok());
+            shared.end_locks(&mut locks, &result);
+            let failed = result.is_err();
+            held.release(result, &mut || {
+                shared.statistics.record(kind, started.elapsed(), failed);
+                process.end();
+            });
+        };
+        let fence = lease.as_ref().map(|node| node.fence());
+        let durability = self.shared.durability();
+        self.transaction.commit_then(durability, fence, Box::new(done));
+        let outcome = answer.go_on();
+        self.answer_waits = outcome.is_none();
+        outcome.unwrap_or(Ok(()))
+    }
+
+    /// A commit whose answer waited has failed, and its client heard of it.
+    pub fn failed_late(&mut self, error: &Error) {
+        self.note_failure(error);
     }
 
     pub(crate) fn rollback_transaction(&mut self) {
         if self.transaction.is_open() {
-            self.shared.statistics.rolled_back.fetch_add(1, Ordering::Relaxed);
+            self.shared.statistics.count_end(false);
         }
         self.transaction.rollback();
         self.table_locks.release_all();
@@ -165,15 +206,17 @@ impl Session {
             return Ok(self.run_checking_late(plan, params).map(Outcome::Ok));
         }
         let mut client_failure = None;
-        let result = self.as_statement(|session| match plan {
-            Plan::Query(query) => {
+        let result = match plan {
+            Plan::Query(query) => self.as_statement(|session| {
                 let eval = session.eval_context(params, Strictness::Warn);
                 let run = session.query_to_client(query, &eval, format, out, &mut client_failure);
                 session.end_of_evaluation(&eval);
                 run.map(|()| Outcome::Sent)
-            }
-            _ => session.run_dml(plan, params).map(Outcome::Ok),
-        });
+            }),
+            _ => self.as_answered_statement(Some((kind_of(plan), out)), |session| {
+                session.run_dml(plan, params).map(Outcome::Ok)
+            }),
+        };
         match client_failure {
             Some(error) => Err(error),
             None => Ok(result),

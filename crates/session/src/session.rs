@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use catalog::accounts::{Account, Accounts, Privileges};
 use catalog::metadata_lock::TransactionLocks;
@@ -70,6 +70,9 @@ pub struct Session {
     pub(crate) more_results: bool,
     /// Parameters of the statement that runs, where it is a command and not a plan.
     pub(crate) command_params: Vec<Value>,
+    /// The statement's answer waits for its commit, which is still under way.
+    pub(crate) answer_waits: bool,
+    pub(crate) statement_started: Instant,
     /// SHOW WARNINGS announces no warnings of its own.
     pub(crate) hide_warning_count: bool,
 }
@@ -158,6 +161,8 @@ impl Session {
             told: Told::default(),
             more_results: false,
             command_params: Vec::new(),
+            answer_waits: false,
+            statement_started: Instant::now(),
             hide_warning_count: false,
             shared,
         };
@@ -326,7 +331,9 @@ impl Session {
     /// The client is gone.
     pub fn handle(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         let flow = self.command(packet, out)?;
-        self.process.end();
+        if !self.answer_waits {
+            self.process.end();
+        }
         if self.process.is_killed() {
             return Ok(Flow::Close);
         }

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use catalog::Catalog;
+use catalog::metadata_lock::TransactionLocks;
 use kv::{Durability, Store};
 use parking_lot::Mutex;
 use planner::PlanCache;
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use crate::process::ProcessList;
 use crate::session::Session;
@@ -91,6 +92,16 @@ impl Shared {
             ));
         }
         Ok(())
+    }
+
+    /// Gives back a transaction's metadata locks after its commit.
+    pub(crate) fn end_locks(&self, locks: &mut TransactionLocks, commit: &Result<()>) {
+        if matches!(commit, Err(error) if error.code == errno::ER_RESULT_UNDETERMINED) {
+            // It may still arrive, and has been made for the definitions as they are.
+            let none = TransactionLocks::new(self.catalog.metadata_locks());
+            self.catalog.keep_unsettled(std::mem::replace(locks, none));
+        }
+        locks.release_all();
     }
 
     /// When commits are acknowledged.

@@ -34,6 +34,10 @@ impl Session {
             return self.execute_named(name, using, out);
         }
         let answer = match command {
+            Command::Commit {
+                chain: false,
+                release: false,
+            } => Answer::of(self.commit_answered(Some((kind, out)))),
             Command::Commit { chain, release } => {
                 Answer::of_end(self.end_transaction(true, *chain), *release)
             }

@@ -81,6 +81,16 @@ impl Statistics {
         }
     }
 
+    /// Counts a transaction that has ended.
+    pub fn count_end(&self, committed: bool) {
+        let counter = if committed {
+            &self.committed
+        } else {
+            &self.rolled_back
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub fn of(&self, kind: Kind) -> &PerKind {
         &self.kinds[kind as usize]
     }

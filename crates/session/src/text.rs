@@ -23,6 +23,7 @@ impl Session {
     /// Runs the statements of a COM_QUERY and sends an answer for each; the first that fails is the last.
     pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let started = Instant::now();
+        self.statement_started = started;
         if let Some(mut normalized) =
             planner::normalize(text, &self.settings.sql_mode, self.settings.collation_connection)
         {
@@ -65,6 +66,7 @@ impl Session {
     ) -> io::Result<Flow> {
         for (position, statement) in parsed.iter().enumerate() {
             let started = Instant::now();
+            self.statement_started = started;
             self.more_results = position + 1 < parsed.len();
             let result = self.statement(text, statement, out)?;
             let failed = result.1.is_err();
@@ -205,7 +207,7 @@ fn shows_diagnostics(statement: &Statement) -> bool {
     )
 }
 
-fn kind_of(plan: &Plan) -> Kind {
+pub(crate) fn kind_of(plan: &Plan) -> Kind {
     match plan {
         Plan::Query(_) => Kind::Select,
         Plan::Insert(insert) if matches!(insert.mode, InsertMode::Replace) => Kind::Replace,

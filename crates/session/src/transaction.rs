@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use catalog::metadata_lock::Use;
-use kv::{Durability, Fence, Savepoint, Store, Transaction, TxnOptions};
+use kv::{CommitDone, Durability, Fence, Savepoint, Store, Transaction, TxnOptions};
 use types::{Result, errno};
 
 use crate::errors;
@@ -266,6 +266,14 @@ impl TransactionState {
                 .map(drop)
                 .map_err(Into::into),
             None => Ok(()),
+        }
+    }
+
+    /// As [`TransactionState::commit`], for who does not wait for it. `done` is told the outcome, now or by another thread.
+    pub fn commit_then(&mut self, durability: Durability, fence: Option<&Fence>, done: CommitDone) {
+        match self.open.take() {
+            Some(open) => open.transaction.commit_then(durability, fence, done),
+            None => done(Ok(0)),
         }
     }
 

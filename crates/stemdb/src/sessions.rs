@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use server::{Account, Limits, Sessions, Settings};
 use session::{Session, Shared, VERSION};
-use types::Result;
+use types::{Error, Result};
 use wire::{ClientInfo, Flow, HangUp, PacketSink};
 
 /// Opens sessions for the server.
@@ -69,6 +69,10 @@ struct Client(Session);
 impl server::Session for Client {
     fn handle(&mut self, command: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         self.0.handle(command, out)
+    }
+
+    fn failed_late(&mut self, error: &Error) {
+        self.0.failed_late(error);
     }
 
     fn change_user(&mut self, client: ClientInfo) -> Result<()> {

@@ -5,6 +5,9 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+
+use types::Result;
 
 /// Where a session's answers go: one call per packet payload, without header. Framing, sequence numbers, splitting at
 /// 16 MiB, compression and buffering are the implementor's. An error means that the client is gone.
@@ -19,8 +22,25 @@ pub trait PacketSink {
         self.send(&payload)
     }
 
+    /// Has the answer to the command, of which nothing has been sent yet, wait until it is let go. `None`: it cannot.
+    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
+        None
+    }
+
     /// Pushes buffered packets to the client: between long pieces of work. (At the end of a command it happens anyway.)
     fn flush(&mut self) -> io::Result<()>;
+}
+
+/// An answer that tells of something that is still under way: a commit. Who makes it, and who learns the outcome, may be
+/// two threads.
+pub trait HeldAnswer: Send + Sync {
+    /// For who learns the outcome, once: the answer goes out, or the error in its place. `late` is run before that where
+    /// who makes the answer has gone on.
+    fn release(self: Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut());
+
+    /// For who makes the answer, once: the outcome if it is known, and nothing is held any more. Else that one goes on, as if
+    /// all had gone well.
+    fn go_on(&self) -> Option<Result<()>>;
 }
 
 /// What the connection loop does after a command.

@@ -73,6 +73,11 @@ impl TransactionLocks {
         }
     }
 
+    /// The lease that the transaction relies on.
+    pub fn lease(&self) -> Option<Arc<Node>> {
+        self.node.clone()
+    }
+
     /// What bounds the transaction's commit.
     pub fn fence(&self) -> Option<&Fence> {
         self.node.as_ref().map(|node| &node.fence)
@@ -114,6 +119,22 @@ impl TransactionLocks {
         self.tables.swap(at, self.held);
         self.held += 1;
         Ok(())
+    }
+
+    /// Takes out what is held, to be released by somebody else.
+    pub fn hand_over(&mut self) -> Self {
+        let tables = self.tables[..self.held].iter_mut().map(|used| Used {
+            lock: Arc::clone(&used.lock),
+            reads: std::mem::take(&mut used.reads),
+            writes: std::mem::take(&mut used.writes),
+        });
+        let tables = tables.collect();
+        Self {
+            locks: Arc::clone(&self.locks),
+            tables,
+            held: std::mem::take(&mut self.held),
+            node: self.node.take(),
+        }
     }
 
     pub fn holds(&self, table: i64) -> bool {

@@ -38,6 +38,11 @@ impl Node {
         }
     }
 
+    /// What bounds the commits of those who rely on the lease.
+    pub fn fence(&self) -> &Fence {
+        &self.fence
+    }
+
     /// The lease lasts until `end`, which is `lease` after a moment that was not before `asked`.
     pub(super) fn renewed(&self, asked: Instant, lease: Duration, end: Timestamp) {
         self.fence.extend(end);
