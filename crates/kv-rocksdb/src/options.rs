@@ -5,8 +5,8 @@ use crate::machine;
 use kv::{EmbeddedOptions, Limits};
 use rocksdb::compaction_filter::Decision;
 use rocksdb::{
-    BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
-    DBRecoveryMode, DataBlockIndexType, LogLevel, Options,
+    BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DB, DBCompactionStyle,
+    DBCompressionType, DBRecoveryMode, DataBlockIndexType, LogLevel, Options, UniversalCompactOptions,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -158,6 +158,13 @@ impl RocksOptions {
 
         let mut history = level_compacted(buffer_bytes / 2, 4);
         history.set_block_based_table_factory(&self::table(&cache));
+        // Written once, hardly ever read, and dropped as a whole when it is old enough: what counts is how often it is
+        // written again until then.
+        history.set_compaction_style(DBCompactionStyle::Universal);
+        let mut runs = UniversalCompactOptions::default();
+        runs.set_min_merge_width(4);
+        history.set_universal_compaction_options(&runs);
+        history.set_level_zero_file_num_compaction_trigger(8);
         let (safe_point, dropped) = (Arc::clone(safe_point), Arc::clone(dropped));
         history.set_compaction_filter("superseded", move |_level, _key, value| match leading_ts(value) {
             Some((superseded_ts, _)) if superseded_ts <= safe_point.load(Ordering::Relaxed) => {

@@ -3,6 +3,13 @@
 use crate::machine::disk_space_bytes;
 use kv::{Error, Result};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// With more than that beyond the reserve, a look is good for [`LOOK_MS`] and for as many bytes as it leaves beyond this:
+/// others, who write to the same disk meanwhile, fill it no faster.
+const PLENTY_BYTES: u64 = 256 << 20;
+const LOOK_MS: u64 = 100;
 
 const RESERVE_BYTES_MAX: u64 = 256 << 20;
 
@@ -13,6 +20,10 @@ const LAST_BYTES: u64 = 1 << 20;
 pub(crate) struct FreeSpace {
     dir: PathBuf,
     reserve_bytes: u64,
+    opened: Instant,
+    /// Until when the last look is good, in milliseconds since `opened`, and for how many bytes from now on.
+    good_until_ms: AtomicU64,
+    good_for_bytes: AtomicU64,
 }
 
 impl FreeSpace {
@@ -24,7 +35,31 @@ impl FreeSpace {
         Self {
             dir: dir.to_owned(),
             reserve_bytes,
+            opened: Instant::now(),
+            good_until_ms: AtomicU64::new(0),
+            good_for_bytes: AtomicU64::new(0),
         }
+    }
+
+    /// Whether the last look is enough to know that there is room for `bytes`; a system call for each commit would take
+    /// longer than the rest of its bookkeeping. For one thread at a time.
+    fn is_known_to_fit(&self, bytes: u64, now_ms: u64) -> bool {
+        let left = self.good_for_bytes.load(Ordering::Relaxed).checked_sub(bytes);
+        match left {
+            Some(left) if now_ms < self.good_until_ms.load(Ordering::Relaxed) => {
+                self.good_for_bytes.store(left, Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn note_look(&self, free: u64, now_ms: u64) {
+        let plenty = free
+            .saturating_sub(self.reserve_bytes)
+            .saturating_sub(PLENTY_BYTES);
+        self.good_for_bytes.store(plenty, Ordering::Relaxed);
+        self.good_until_ms.store(now_ms + LOOK_MS, Ordering::Relaxed);
     }
 
     /// Refuses a write of `bytes` that would touch the reserve or, where it may be used, would leave nothing of it.
@@ -32,13 +67,20 @@ impl FreeSpace {
         if self.reserve_bytes == 0 {
             return Ok(());
         }
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let now_ms = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if self.is_known_to_fit(bytes, now_ms) {
+            return Ok(());
+        }
         let kept = if use_reserve {
             LAST_BYTES.min(self.reserve_bytes)
         } else {
             self.reserve_bytes
         };
-        let wanted = kept.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
-        match disk_space_bytes(&self.dir) {
+        let wanted = kept.saturating_add(bytes);
+        let space = disk_space_bytes(&self.dir);
+        self.note_look(space.as_ref().map_or(0, |(free, _)| *free), now_ms);
+        match space {
             Ok((free, _)) if free < wanted => Err(Error::DiskFull(format!(
                 "{}: {} MiB free, {} MiB are kept in reserve",
                 self.dir.display(),
