@@ -2,6 +2,7 @@
 //! one collects garbage. One commits for those who do so at the same time (`group_commit`).
 
 use crate::embedded::Shared;
+use crate::short_turns::ask_for_short_turns;
 use crate::storage::Storage;
 use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
@@ -46,7 +47,11 @@ impl Background {
         let committing = Arc::clone(shared);
         let thread = thread::Builder::new()
             .name("kv-commit".to_owned())
-            .spawn(move || committing.serve_commits());
+            .spawn(move || {
+                // Many wait for what it does.
+                ask_for_short_turns();
+                committing.serve_commits();
+            });
         // No thread to be had: who commits goes on for others then.
         if let Ok(thread) = thread {
             shared.commits.announce_thread();

@@ -16,6 +16,7 @@ mod embedded_transaction;
 mod group_commit;
 mod merge;
 mod oracle;
+mod short_turns;
 mod ticket;
 
 pub mod buffer;
