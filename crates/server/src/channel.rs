@@ -390,7 +390,8 @@ pub struct Sink<'a> {
 
 impl Sink<'_> {
     fn write_when_full(&mut self) -> io::Result<()> {
-        if self.output.frames.bytes().len() >= WRITE_BYTES {
+        let waits = self.held.is_some_and(|held| held.is_open());
+        if self.output.frames.bytes().len() >= WRITE_BYTES && !waits {
             self.output.write_out(self.transport)?;
         }
         Ok(())

@@ -218,8 +218,11 @@ impl Connection {
 
     /// Waits for the last command's answer, if that is still to be sent.
     fn settle(&mut self) {
-        let held = self.channel.held.as_ref();
-        if let Some(error) = held.and_then(|held| held.settle()) {
+        let Some(sent) = self.channel.held.as_ref().and_then(|held| held.settle()) else {
+            return;
+        };
+        self.idle_since = sent.at;
+        if let Some(error) = sent.error {
             self.session.failed_late(&error);
         }
     }
@@ -302,34 +305,38 @@ impl Connection {
     fn command(&mut self) -> Next {
         let started = Instant::now();
         self.entry.control.start_command();
-        let command = self.channel.input.payload().first().copied();
-        let next = match command {
-            Some(code::CHANGE_USER) => self.change_user(),
-            Some(_) => self.handle(),
-            None => Next::Close(Some(wire::reader::malformed())),
+        let Some(command) = self.channel.input.payload().first().copied() else {
+            return Next::Close(Some(wire::reader::malformed()));
         };
-        if let Next::Close(_) = next {
-            return next;
+        let next = match command {
+            code::CHANGE_USER => self.change_user(),
+            _ => self.handle(),
+        };
+        match next {
+            // Goes out in the place of any answer.
+            Next::Close(Some(_)) => next,
+            // Even where it is the last one.
+            _ if self.leave_answer(command, started) => match self.apply_limits() {
+                Ok(()) => next,
+                Err(_) => Next::Close(None),
+            },
+            Next::Close(None) => next,
+            Next::Continue => self.end_command(command, started),
         }
-        let held = self.channel.held.clone().filter(|held| held.is_open());
-        if let Some(held) = held {
-            return self.leave_answer(&held, command.unwrap_or_default(), started);
-        }
-        self.end_command(command.unwrap_or_default(), started)
     }
 
-    /// Leaves the answer to whoever learns that it may be sent.
-    fn leave_answer(&mut self, held: &Arc<Held>, command: u8, started: Instant) -> Next {
-        held.leave(Answer {
-            frames: self.channel.take_frames(),
-            command,
-            started,
-        });
-        self.idle_since = Instant::now();
-        match self.apply_limits() {
-            Ok(()) => Next::Continue,
-            Err(_) => Next::Close(None),
+    /// Leaves an answer that waits to whoever learns that it may be sent.
+    fn leave_answer(&mut self, command: u8, started: Instant) -> bool {
+        let held = self.channel.held.clone().filter(|held| held.is_open());
+        if let Some(held) = &held {
+            let frames = self.channel.take_frames();
+            held.leave(Answer {
+                frames,
+                command,
+                started,
+            });
         }
+        held.is_some()
     }
 
     /// Sends what is left of the answer.
@@ -366,10 +373,7 @@ impl Connection {
         // A defect of ours must not reach other connections, and the client shall hear of it.
         match catch_unwind(AssertUnwindSafe(|| session.handle(command, &mut sink))) {
             Ok(Ok(Flow::Continue)) => Next::Continue,
-            Ok(Ok(Flow::Close)) => {
-                let _ = sink.flush();
-                Next::Close(None)
-            }
+            Ok(Ok(Flow::Close)) => Next::Close(None),
             Ok(Err(error)) => {
                 tracing::debug!("connection {}: {error}", self.entry.control.id);
                 self.shared.metrics.aborted_clients.inc();

@@ -41,8 +41,14 @@ enum State {
     Known(Result<()>),
     /// The client is slow: a thread of its own writes the answer.
     Writing,
-    /// The client has been told of the error, the session not yet.
-    Failed(Error),
+    Sent(Sent),
+}
+
+/// That an answer has been sent, of which its maker does not know yet.
+pub struct Sent {
+    pub at: Instant,
+    /// What took the answer's place.
+    pub error: Option<Error>,
 }
 
 /// The answers of one connection: one at a time.
@@ -94,16 +100,16 @@ impl Held {
         }
     }
 
-    /// Waits until nothing is held any more. The error that took the answer's place, of which the session does not know.
-    pub fn settle(&self) -> Option<Error> {
+    /// Waits until nothing is held any more. Answers what was, if it has been sent.
+    pub fn settle(&self) -> Option<Sent> {
         if !self.in_use.swap(false, Ordering::Relaxed) {
             return None;
         }
         let mut state = self.state.lock();
         loop {
             match std::mem::replace(&mut *state, State::Idle) {
-                State::Idle | State::Open | State::Known(Ok(())) => return None,
-                State::Failed(error) | State::Known(Err(error)) => return Some(error),
+                State::Sent(sent) => return Some(sent),
+                State::Idle | State::Open | State::Known(_) => return None,
                 waiting => *state = waiting,
             }
             self.sent.wait(&mut state);
@@ -132,8 +138,10 @@ impl Held {
         let written = match self.control.socket().try_write(&bytes) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
-            // The client is gone, which the connection's own thread will see.
-            Err(_) => bytes.len(),
+            Err(_) => {
+                self.control.cut();
+                bytes.len()
+            }
         };
         if written == bytes.len() {
             return self.end(&mut state, end);
@@ -143,7 +151,10 @@ impl Held {
         let held = Arc::clone(self);
         let write = move || {
             let rest = bytes.get(written..).unwrap_or_default();
-            let _ = (&**held.control.socket()).write_all(rest);
+            if (&**held.control.socket()).write_all(rest).is_err() {
+                // Half of an answer is none, and nothing may follow it.
+                held.control.cut();
+            }
             held.end(&mut held.state.lock(), end);
         };
         if thread::Builder::new()
@@ -151,7 +162,6 @@ impl Held {
             .spawn(write)
             .is_err()
         {
-            // Nothing is left but to lose the connection: half of an answer is none.
             self.control.cut();
             *state = State::Idle;
             self.sent.notify_all();
@@ -160,11 +170,10 @@ impl Held {
 
     /// The answer has been sent.
     fn end(&self, state: &mut State, end: End) {
-        *state = end.error.map_or(State::Idle, State::Failed);
+        let at = Instant::now();
+        *state = State::Sent(Sent { at, error: end.error });
         self.sent.notify_all();
-        self.shared
-            .metrics
-            .observe_command(end.command, end.started.elapsed());
+        self.shared.metrics.observe_command(end.command, at - end.started);
         // Answers are held for what ends a transaction.
         self.control.end_command(false);
         if self.shared.connections.is_draining() {

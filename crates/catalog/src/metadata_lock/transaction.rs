@@ -128,13 +128,14 @@ impl TransactionLocks {
             reads: std::mem::take(&mut used.reads),
             writes: std::mem::take(&mut used.writes),
         });
-        let tables = tables.collect();
-        Self {
+        let taken = Self {
             locks: Arc::clone(&self.locks),
-            tables,
+            tables: tables.collect(),
             held: std::mem::take(&mut self.held),
             node: self.node.take(),
-        }
+        };
+        self.tables.truncate(REMEMBERED);
+        taken
     }
 
     pub fn holds(&self, table: i64) -> bool {

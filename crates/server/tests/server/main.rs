@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by panicking")]
 
+mod held;
 mod lifecycle;
 mod login;
 mod packets;

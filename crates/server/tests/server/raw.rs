@@ -8,7 +8,7 @@ use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce, native};
 
 use crate::support::{TestServer, mysql_error};
 
-fn connect(server: &TestServer) -> TcpStream {
+pub fn connect(server: &TestServer) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
@@ -20,7 +20,7 @@ pub fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
     if stream.read_exact(&mut header).is_err() {
         return Vec::new();
     }
-    let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+    let mut payload = vec![0; u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize];
     stream.read_exact(&mut payload).unwrap();
     payload
 }
@@ -33,7 +33,7 @@ fn send_login(stream: &mut TcpStream, user: &str, plugin: &str) {
     send_packet(stream, 1, &login);
 }
 
-fn send_packet(stream: &mut TcpStream, sequence: u8, payload: &[u8]) {
+pub fn send_packet(stream: &mut TcpStream, sequence: u8, payload: &[u8]) {
     let mut packet = vec![payload.len() as u8, 0, 0, sequence];
     packet.extend(payload);
     stream.write_all(&packet).unwrap();

@@ -11,6 +11,13 @@
 //! | `KILL id` | hangs up that connection |
 //! | `TIMEOUT s` | `wait_timeout` of so many seconds |
 //! | `PANIC` | panics |
+//! | `PATIENCE s` | `net_write_timeout` of so many seconds |
+//! | `LATE` | what [`Session::failed_late`] has told it |
+//! | `HOLD name [bytes]` | OK, which waits until [`Fake::release`] lets it go, with the name as its text, made longer |
+//! | `EARLY outcome` | the same, let go before its maker goes on, with no error or that one |
+//! | `AHEAD outcome` | the same, let go once its maker has gone on, and before the answer is whole |
+//! | `LAST name` | as `HOLD`, and the session closes the connection |
+//! | `DEFECT name` | panics instead of going on |
 //!
 //! A prepared statement answers with its parameters.
 
@@ -31,7 +38,7 @@ use wire::prepare_ok::PrepareOk;
 use wire::row::{Format, RowEncoder};
 use wire::status;
 use wire::writer::Writer;
-use wire::{ClientInfo, ColumnDefinition, Command, Flow, HangUp, PacketSink};
+use wire::{ClientInfo, ColumnDefinition, Command, Flow, HangUp, HeldAnswer, PacketSink};
 
 pub fn account(user: &str, host: &str, plugin: &str, password: &str) -> Account {
     let auth_string = match plugin {
@@ -55,6 +62,10 @@ pub struct Fake {
     pub sessions: Mutex<HashMap<u64, Arc<dyn HangUp>>>,
     pub interrupted: AtomicBool,
     pub connections: AtomicU64,
+    /// Answers that wait.
+    pub held: Mutex<HashMap<String, Arc<dyn HeldAnswer>>>,
+    /// How often an answer was let go after its maker had gone on.
+    pub late: AtomicU64,
 }
 
 impl Fake {
@@ -78,8 +89,27 @@ impl Fake {
             sessions: Mutex::new(HashMap::new()),
             interrupted: AtomicBool::new(false),
             connections: AtomicU64::new(0),
+            held: Mutex::new(HashMap::new()),
+            late: AtomicU64::new(0),
         })
     }
+
+    pub fn is_held(&self, name: &str) -> bool {
+        self.held.lock().unwrap().contains_key(name)
+    }
+
+    /// Lets an answer go that waits.
+    pub fn release(&self, name: &str, outcome: types::Result<()>) {
+        let held = self.held.lock().unwrap().remove(name);
+        held.unwrap().release(outcome, &mut || {
+            self.late.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+}
+
+/// The error of an answer's that is let go with one.
+pub fn disk_full() -> Error {
+    Error::new(1021, "Disk full")
 }
 
 /// [`Sessions`] needs an owned handle of itself to give to sessions.
@@ -126,6 +156,8 @@ impl Sessions for Shared {
             client,
             in_transaction: false,
             wait_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(60),
+            failed_late: Vec::new(),
             interrupt: Arc::new(AtomicBool::new(false)),
             statements: Vec::new(),
         }))
@@ -151,6 +183,8 @@ struct FakeSession {
     client: ClientInfo,
     in_transaction: bool,
     wait_timeout: Duration,
+    write_timeout: Duration,
+    failed_late: Vec<String>,
     interrupt: Arc<AtomicBool>,
     statements: Vec<Prepared>,
 }
@@ -192,6 +226,10 @@ impl Session for FakeSession {
         }
     }
 
+    fn failed_late(&mut self, error: &Error) {
+        self.failed_late.push(error.message.clone());
+    }
+
     fn change_user(&mut self, client: ClientInfo) -> types::Result<()> {
         check_database(&client)?;
         self.client = client;
@@ -210,6 +248,7 @@ impl Session for FakeSession {
     fn limits(&self) -> Limits {
         Limits {
             wait_timeout: self.wait_timeout,
+            net_write_timeout: self.write_timeout,
             ..Limits::default()
         }
     }
@@ -253,6 +292,12 @@ impl FakeSession {
                 self.wait_timeout = Duration::from_secs(rest.parse().unwrap());
                 return self.ok(out);
             }
+            "PATIENCE" => {
+                self.write_timeout = Duration::from_secs(rest.parse().unwrap());
+                return self.ok(out);
+            }
+            "LATE" => self.failed_late.join(", "),
+            "HOLD" | "EARLY" | "AHEAD" | "LAST" | "DEFECT" => return self.hold(word, rest, out),
             "PANIC" => {
                 let _ = out.send_with(&mut |out| {
                     out.push(1);
@@ -264,6 +309,43 @@ impl FakeSession {
         };
         let types = [SqlType::varchar(answer.len() as u32, types::Collation::DEFAULT)];
         self.result(&types, &[Value::String(answer)], Format::Text, out)
+    }
+
+    /// An answer that waits, where the connection can have one.
+    fn hold(&mut self, word: &str, rest: &str, out: &mut dyn PacketSink) -> io::Result<Flow> {
+        let (name, bytes) = rest.split_once(' ').unwrap_or((rest, "0"));
+        let Some(held) = out.hold() else {
+            return self.ok_saying("not held", out);
+        };
+        let announce = || {
+            self.fake
+                .held
+                .lock()
+                .unwrap()
+                .insert(name.to_owned(), held.clone())
+        };
+        // Who learns the outcome is another thread.
+        let let_go = || {
+            announce();
+            let outcome = if name == "well" { Ok(()) } else { Err(disk_full()) };
+            std::thread::scope(|scope| scope.spawn(|| self.fake.release(name, outcome)).join().unwrap());
+        };
+        assert!(word != "DEFECT", "on purpose");
+        if word == "EARLY" {
+            let_go();
+        }
+        match held.go_on() {
+            Some(Err(error)) => return self.error(&error, out),
+            Some(Ok(())) => assert_eq!(word, "EARLY"),
+            None if word == "AHEAD" => let_go(),
+            None => drop(announce()),
+        }
+        self.ok_saying(&format!("{name}{}", "x".repeat(bytes.parse().unwrap())), out)?;
+        Ok(if word == "LAST" {
+            Flow::Close
+        } else {
+            Flow::Continue
+        })
     }
 
     fn sleep(&mut self, out: &mut dyn PacketSink) -> io::Result<Flow> {
@@ -349,8 +431,13 @@ impl FakeSession {
     }
 
     fn ok(&self, out: &mut dyn PacketSink) -> io::Result<Flow> {
+        self.ok_saying("", out)
+    }
+
+    fn ok_saying(&self, info: &str, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let ok = wire::ok::Ok {
             status: status::AUTOCOMMIT,
+            info,
             ..Default::default()
         };
         out.send_with(&mut |out| ok.encode(self.client.capabilities, out))?;

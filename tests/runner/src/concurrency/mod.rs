@@ -1,5 +1,6 @@
 //! What holds however many write at once: one promise per file. All of it holds on MySQL too, and is tried there.
 
+mod answers;
 mod bank;
 mod deadlock;
 mod lost_update;
@@ -32,6 +33,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("a deadlock has one victim", deadlock::check),
         ("unique keys hold under races", unique_race::check),
         ("a reader's snapshot never moves", snapshot::check),
+        ("what an answer says is so", answers::check),
     ] {
         report.check(&format!("concurrency: {name}"), promise(address));
     }
