@@ -2,7 +2,7 @@
 
 use crate::Factory;
 use crate::support::*;
-use kv::{Durability, Error, Reader, Store};
+use kv::{Durability, Error, LockOptions, LockWait, Reader, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -234,4 +234,47 @@ pub fn optimistic_counters_add_up(new_subject: Factory) {
         .collect();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
     assert_eq!(get(&store.latest(), "n").as_deref(), Some("120"));
+}
+
+/// Who does not wait for a commit is told once, when others see it and its locks are free.
+pub fn each_commit_is_told_once(new_subject: Factory) {
+    const WORKERS: usize = 8;
+    const ROUNDS: usize = 50;
+    let store = open(new_subject);
+    let (tell, told) = std::sync::mpsc::channel();
+    let workers: Vec<_> = (0..WORKERS)
+        .map(|worker| {
+            let (store, tell) = (store.clone(), tell.clone());
+            thread::spawn(move || {
+                for round in 0..ROUNDS {
+                    let key = format!("k{worker}-{round}");
+                    let mut txn = begin(&store);
+                    lock(&mut txn, &key, &exclusive()).unwrap();
+                    let number = (worker * ROUNDS + round).to_string();
+                    txn.put(key.clone().into(), number.clone().into()).unwrap();
+                    let (store, tell) = (store.clone(), tell.clone());
+                    let done = move |outcome: Result<u64, Error>| {
+                        let mut next = begin(&store);
+                        let at_once = LockOptions {
+                            wait: LockWait::NoWait,
+                            ..exclusive()
+                        };
+                        let found = lock(&mut next, &key, &at_once);
+                        tell.send((number, outcome, found)).unwrap();
+                    };
+                    txn.commit_then(Durability::Sync, None, Box::new(done));
+                }
+            })
+        })
+        .collect();
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    drop(tell);
+    let mut numbers = Vec::new();
+    while let Ok((number, outcome, found)) = told.recv_timeout(LONG) {
+        outcome.unwrap();
+        assert_eq!(found.unwrap().as_ref(), Some(&number));
+        numbers.push(number.parse::<usize>().unwrap());
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..WORKERS * ROUNDS).collect::<Vec<_>>());
 }

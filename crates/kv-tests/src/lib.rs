@@ -116,6 +116,7 @@ macro_rules! for_each_case {
             concurrency::commits_are_seen_whole;
             concurrency::snapshots_stand_still;
             concurrency::optimistic_counters_add_up;
+            concurrency::each_commit_is_told_once;
             garbage::removes_what_nobody_sees;
             garbage::live_snapshots_hold_it_back;
             garbage::old_moments_are_refused_afterwards;

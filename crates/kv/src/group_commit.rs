@@ -155,6 +155,7 @@ mod tests {
     use crate::ticket::Ticket;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::mpsc::channel;
     use std::thread;
     use std::time::Duration;
 
@@ -216,6 +217,45 @@ mod tests {
                 submit(&commits, 20, Durability::Sync, &*run).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn who_queued_for_a_thread_that_has_stopped_is_not_left_behind() {
+        let commits = GroupCommit::<u64>::new();
+        let (begun, has_begun) = channel();
+        let (let_go, wait) = channel::<()>();
+        let (tell, told) = channel();
+        let wait = Mutex::new(wait);
+        let run = move |works: Vec<u64>, _| {
+            begun.send(works).unwrap();
+            let _ = wait.lock().recv();
+            Ok(1)
+        };
+        let run: &(dyn Fn(Vec<u64>, bool) -> Result<Timestamp> + Send + Sync) = &run;
+        let member = |work| {
+            let tell = tell.clone();
+            Member {
+                work,
+                bytes: 1,
+                durability: Durability::Os,
+                done: Box::new(move |outcome| tell.send(outcome).unwrap()),
+            }
+        };
+        commits.announce_thread();
+        thread::scope(|scope| {
+            let served = scope.spawn(|| commits.serve(&run));
+            let first = member(0);
+            scope.spawn(|| commits.submit(first, &run));
+            assert_eq!(has_begun.recv().unwrap(), [0]);
+            commits.submit(member(1), &run);
+            commits.submit(member(2), &run);
+            commits.stop();
+            served.join().unwrap();
+            drop(let_go);
+        });
+        assert_eq!(has_begun.recv().unwrap(), [1, 2]);
+        drop(tell);
+        assert_eq!(told.iter().collect::<Vec<_>>(), [Ok(1), Ok(1), Ok(1)]);
     }
 
     #[test]

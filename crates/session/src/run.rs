@@ -20,6 +20,7 @@ use crate::reply::{ClientRows, Done};
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::text::kind_of;
+use crate::track::Told;
 use crate::transaction::ends_transaction;
 use crate::virtual_tables::ServerTables;
 
@@ -145,6 +146,8 @@ impl Session {
 
     /// A commit whose answer waited has failed, and its client heard of it.
     pub fn failed_late(&mut self, error: &Error) {
+        // It has not heard what the answer would have told.
+        self.told = Told::unknown();
         self.note_failure(error);
     }
 

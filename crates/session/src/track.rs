@@ -56,6 +56,16 @@ impl Default for Told {
     }
 }
 
+impl Told {
+    /// Nobody knows what: all is told again.
+    pub fn unknown() -> Self {
+        Self {
+            state: [0; 8],
+            characteristics: "?".to_owned(),
+        }
+    }
+}
+
 impl Session {
     /// A packet is about to leave that can tell of the transaction; `rows`: it ends a result set.
     pub(crate) fn track_transaction(&mut self, rows: bool) {
