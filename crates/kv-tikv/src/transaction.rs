@@ -13,8 +13,8 @@ use crate::sharing::SharedLocks;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
 use kv::{
-    CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked, Part,
-    ReadAt, Result, Timestamp, TxnOptions, WriteBuffer,
+    CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked,
+    Part, ReadAt, Result, Timestamp, TxnOptions, WriteBuffer,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
