@@ -22,8 +22,10 @@ use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms}
 use crate::transaction::TxnOptions;
 use parking_lot::Mutex;
 use std::fmt;
+use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// How an embedded engine behaves.
@@ -87,6 +89,9 @@ pub(crate) struct Shared<S: Storage> {
     pub oracle: Oracle,
     pub locks: LockTable,
     pub counters: Counters,
+    /// Transactions that have begun and not ended.
+    pub open: AtomicUsize,
+    cores: usize,
     pins: Pins,
     pub commits: GroupCommit<Member<S::Prepared>>,
     options: EmbeddedOptions,
@@ -123,8 +128,14 @@ impl<S: Storage> Shared<S> {
 
     /// Commits what a transaction has prepared, as part of a group.
     pub fn commit(&self, member: group_commit::Member<Member<S::Prepared>>) {
-        self.commits
-            .submit(member, &|group, sync| self.commit_group(group, sync));
+        self.commits.submit(member, self.is_crowded(), &|group, sync| {
+            self.commit_group(group, sync)
+        });
+    }
+
+    /// Whether more transactions are open than there are processors.
+    fn is_crowded(&self) -> bool {
+        self.open.load(Ordering::Relaxed) > self.cores
     }
 
     /// The work of the thread that commits groups.
@@ -293,6 +304,8 @@ impl<S: Storage> EmbeddedEngine<S> {
             oracle: Oracle::new(storage.newest_commit_ts(), Arc::clone(&options.clock)),
             locks: LockTable::new(),
             counters: Counters::default(),
+            open: AtomicUsize::new(0),
+            cores: available_parallelism().map_or(1, NonZero::get),
             pins: Pins::new(safe_point),
             commits: GroupCommit::new(),
             next_owner: AtomicU64::new(COLLECTOR + 1),

@@ -25,6 +25,7 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
 
 impl<S: Storage> EmbeddedTransaction<S> {
     pub fn new(shared: Arc<Shared<S>>, start_ts: Timestamp, optimistic: bool) -> Self {
+        shared.open.fetch_add(1, Ordering::Relaxed);
         Self {
             owner: shared.new_owner(),
             shared,
@@ -194,5 +195,6 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
 impl<S: Storage> Drop for EmbeddedTransaction<S> {
     fn drop(&mut self) {
         self.unlock_all();
+        self.shared.open.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,8 +1,8 @@
 //! Group commit: transactions that commit at the same time share one write and one sync of the log.
 //!
-//! Who finds nobody at work runs its own commit, at once. Who comes meanwhile queues, and a thread of the queue's own
-//! takes all who have as one group, again and again until nobody is left. One of those who wait could do that as well;
-//! but where processors are scarce, a thread that has just been woken runs only after all others have had their turn, and
+//! Who finds nobody at work, and few who could come, runs its own commit, at once. All others queue, and a thread of the
+//! queue's own takes all who have as one group, again and again until nobody is left. One of those who wait could do that
+//! as well; but where processors are scarce, a thread that has just been woken runs only after all others have had their turn, and
 //! until then nothing is written. In the end everybody waits for the one group, and the processors for the disk.
 //!
 //! Members are told what became of their group by whoever ran it, so a thread that commits need not wait for that.
@@ -57,12 +57,18 @@ impl<P> GroupCommit<P> {
         }
     }
 
-    /// Has a commit run as part of a group: now, or by another thread.
-    pub fn submit(&self, member: Member<P>, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
+    /// Has a commit run as part of a group: now, or by another thread. `crowded`: there are more who want a processor than
+    /// processors, so that this thread might wait for one while others wait for it.
+    pub fn submit(&self, member: Member<P>, crowded: bool, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
         {
             let mut queue = self.queue.lock();
             queue.members.push_back(member);
             if std::mem::replace(&mut queue.busy, true) {
+                return;
+            }
+            if crowded && queue.served {
+                queue.called = true;
+                self.changed.notify_all();
                 return;
             }
         }
@@ -169,7 +175,7 @@ mod tests {
             durability,
             done: Box::new(move |outcome| promise.keep(outcome)),
         };
-        commits.submit(member, &run);
+        commits.submit(member, false, &run);
         ticket.wait()
     }
 
@@ -245,10 +251,10 @@ mod tests {
         thread::scope(|scope| {
             let served = scope.spawn(|| commits.serve(&run));
             let first = member(0);
-            scope.spawn(|| commits.submit(first, &run));
+            scope.spawn(|| commits.submit(first, false, &run));
             assert_eq!(has_begun.recv().unwrap(), [0]);
-            commits.submit(member(1), &run);
-            commits.submit(member(2), &run);
+            commits.submit(member(1), false, &run);
+            commits.submit(member(2), false, &run);
             commits.stop();
             served.join().unwrap();
             drop(let_go);
@@ -256,6 +262,33 @@ mod tests {
         assert_eq!(has_begun.recv().unwrap(), [1, 2]);
         drop(tell);
         assert_eq!(told.iter().collect::<Vec<_>>(), [Ok(1), Ok(1), Ok(1)]);
+    }
+
+    #[test]
+    fn in_a_crowd_the_thread_commits() {
+        let commits = GroupCommit::<u64>::new();
+        let run = |_: Vec<u64>, _| Ok(1);
+        let run: &(dyn Fn(Vec<u64>, bool) -> Result<Timestamp> + Send + Sync) = &run;
+        commits.announce_thread();
+        thread::scope(|scope| {
+            let served = scope.spawn(|| commits.serve(&run));
+            for crowded in [true, false, true] {
+                let (tell, told) = channel();
+                let member = Member {
+                    work: 0,
+                    bytes: 1,
+                    durability: Durability::Os,
+                    done: Box::new(move |_| tell.send(thread::current().id()).unwrap()),
+                };
+                commits.submit(member, crowded, &run);
+                assert_eq!(told.recv().unwrap() == served.thread().id(), crowded);
+                // Until it has noticed that nobody is left.
+                while commits.queue.lock().busy {
+                    thread::yield_now();
+                }
+            }
+            commits.stop();
+        });
     }
 
     #[test]
