@@ -176,6 +176,7 @@ fn a_client_that_does_not_read_holds_nobody_up() {
     send(&mut other, "HOLD small");
     await_held(&server, "large");
     await_held(&server, "small");
+    assert_silent(&slow);
     let (let_go, released) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -294,6 +295,14 @@ fn a_defect_leaves_nothing_waiting() {
     let server = TestServer::start();
     let mut stream = log_in(&server);
     send(&mut stream, "DEFECT a");
+    assert_eq!(error_code(&read_packet(&mut stream)), 1105);
+    assert!(read_packet(&mut stream).is_empty());
+    // What is under way is waited for all the same.
+    let mut stream = log_in(&server);
+    send(&mut stream, "CRASH a");
+    await_held(&server, "a");
+    assert_silent(&stream);
+    server.fake.release("a", Ok(()));
     assert_eq!(error_code(&read_packet(&mut stream)), 1105);
     assert!(read_packet(&mut stream).is_empty());
     eventually("it is closed", || server.handle.connections() == 0);

@@ -17,7 +17,7 @@
 //! | `EARLY outcome` | the same, let go before its maker goes on, with no error or that one |
 //! | `AHEAD outcome` | the same, let go once its maker has gone on, and before the answer is whole |
 //! | `LAST name` | as `HOLD`, and the session closes the connection |
-//! | `DEFECT name` | panics instead of going on |
+//! | `DEFECT name`, `CRASH name` | panics instead of going on, and after it |
 //!
 //! A prepared statement answers with its parameters.
 
@@ -62,7 +62,7 @@ pub struct Fake {
     pub sessions: Mutex<HashMap<u64, Arc<dyn HangUp>>>,
     pub interrupted: AtomicBool,
     pub connections: AtomicU64,
-    /// Answers that wait.
+    /// Answers that wait, from when they have been left.
     pub held: Mutex<HashMap<String, Arc<dyn HeldAnswer>>>,
     /// How often an answer was let go after its maker had gone on.
     pub late: AtomicU64,
@@ -158,6 +158,7 @@ impl Sessions for Shared {
             wait_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),
             failed_late: Vec::new(),
+            holding: Mutex::new(None),
             interrupt: Arc::new(AtomicBool::new(false)),
             statements: Vec::new(),
         }))
@@ -185,6 +186,8 @@ struct FakeSession {
     wait_timeout: Duration,
     write_timeout: Duration,
     failed_late: Vec<String>,
+    /// The answer that is about to be left.
+    holding: Mutex<Option<(String, Arc<dyn HeldAnswer>)>>,
     interrupt: Arc<AtomicBool>,
     statements: Vec<Prepared>,
 }
@@ -245,7 +248,10 @@ impl Session for FakeSession {
         Arc::new(move || interrupt.store(true, Ordering::SeqCst))
     }
 
+    /// Asked for after every command, when its answer has been sent or left.
     fn limits(&self) -> Limits {
+        let left = self.holding.lock().unwrap().take();
+        self.fake.held.lock().unwrap().extend(left);
         Limits {
             wait_timeout: self.wait_timeout,
             net_write_timeout: self.write_timeout,
@@ -297,7 +303,7 @@ impl FakeSession {
                 return self.ok(out);
             }
             "LATE" => self.failed_late.join(", "),
-            "HOLD" | "EARLY" | "AHEAD" | "LAST" | "DEFECT" => return self.hold(word, rest, out),
+            "HOLD" | "EARLY" | "AHEAD" | "LAST" | "DEFECT" | "CRASH" => return self.hold(word, rest, out),
             "PANIC" => {
                 let _ = out.send_with(&mut |out| {
                     out.push(1);
@@ -318,11 +324,8 @@ impl FakeSession {
             return self.ok_saying("not held", out);
         };
         let announce = || {
-            self.fake
-                .held
-                .lock()
-                .unwrap()
-                .insert(name.to_owned(), held.clone())
+            let held = (name.to_owned(), held.clone());
+            self.fake.held.lock().unwrap().extend([held]);
         };
         // Who learns the outcome is another thread.
         let let_go = || {
@@ -338,7 +341,11 @@ impl FakeSession {
             Some(Err(error)) => return self.error(&error, out),
             Some(Ok(())) => assert_eq!(word, "EARLY"),
             None if word == "AHEAD" => let_go(),
-            None => drop(announce()),
+            None if word == "CRASH" => {
+                announce();
+                panic!("on purpose");
+            }
+            None => *self.holding.lock().unwrap() = Some((name.to_owned(), held)),
         }
         self.ok_saying(&format!("{name}{}", "x".repeat(bytes.parse().unwrap())), out)?;
         Ok(if word == "LAST" {
