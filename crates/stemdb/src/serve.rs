@@ -48,8 +48,20 @@ pub struct Arguments {
     status: Option<String>,
 }
 
+/// Refuses a processor without the instructions that RocksDB's checksums are compiled to (`scripts/rocksdb-c++`).
+fn check_processor() -> Result<(), String> {
+    #[cfg(target_arch = "x86_64")]
+    if !(is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("pclmulqdq")) {
+        return Err(
+            "this processor has no SSE 4.2 or no PCLMULQDQ, which x86-64 servers have had since 2010".into(),
+        );
+    }
+    Ok(())
+}
+
 /// Serves until SIGTERM or SIGINT. The message of an error is for a person at a terminal.
 pub fn run(arguments: Arguments) -> Result<(), String> {
+    check_processor()?;
     let configuration = match &arguments.config {
         Some(path) => Configuration::read(path)?,
         None => Configuration::default(),
