@@ -2,7 +2,8 @@
 
 mod support;
 
-use support::Db;
+use planner::plan::Plan;
+use support::{Answer, Conn, Db};
 use types::Value;
 
 const U: &str =
@@ -50,6 +51,101 @@ fn unchanged_rows_are_matched_and_not_changed() {
     assert_eq!(c.counts("update u set b = 2 where id < 3")[..2], [1, 2]);
     c.exec("update u set b = 5, ts = null");
     assert_eq!(c.rows("select count(ts) from u"), ["0"]);
+}
+
+/// A row found by its key keeps the bytes of what is not assigned; one that a scan finds is encoded anew. Columns came to
+/// the table when it had rows.
+#[test]
+fn rows_found_by_key_change_as_those_of_a_scan() {
+    let columns = "a tinyint, b bigint unsigned, c decimal(20, 5), d float, e double, f char(9), g varchar(300), h text,
+        i varbinary(30), j binary(4), k blob, l json, m date, n datetime(6), o timestamp(3) null, p time(2), q year,
+        r varchar(20) collate utf8mb4_bin";
+    let full = "-1, 18446744073709551615, 12345.67891, 1.5, -2.25, 'chär', repeat('v', 250), 'text', x'00ff', 'ab',
+        x'f4908080', '{\"a\": [1]}', '2024-02-29', '2024-02-29 01:02:03.000004', '2024-02-29 01:02:03.5',
+        '-10:11:12.13', 1999, 'bin'";
+    let db = Db::with("");
+    let mut c = db.conn();
+    c.time_zone = functions::TimeZone::Offset(3 * 3600);
+    for table in ["p", "s"] {
+        c.exec(&format!("create table {table} (id int primary key, {columns}, key (g(5), n), unique (b, id))"));
+        c.exec(&format!("insert into {table} values (1, {full}), (2, {full}), (3, {full})"));
+        c.exec(&format!("insert into {table} (id) values (4), (5)"));
+        c.exec(&format!(
+            "alter table {table} add x int not null default 7, add y varchar(9) default 'new', add z int"
+        ));
+        c.exec(&format!(
+            "insert into {table} values (6, {full}, 8, null, 9), (7, {full}, 8, 'y', null)"
+        ));
+        c.exec(&format!("alter table {table} drop e"));
+    }
+    let values = [
+        ("a", "a + 1"),
+        ("b", "id"),
+        ("c", "-0.00001"),
+        ("d", "null"),
+        ("f", "concat(id, '')"),
+        ("g", "repeat('w', 260 + id)"),
+        ("h", "null"),
+        ("i", "x'01'"),
+        ("j", "'abcd'"),
+        ("k", "repeat('k', 65500)"),
+        ("l", "'[1]'"),
+        ("m", "'2023-01-01'"),
+        ("n", "o"),
+        ("o", "'2023-01-01 00:00:00.25'"),
+        ("p", "'1:2'"),
+        ("q", "2001"),
+        ("r", "y"),
+        ("x", "x + 1"),
+        ("y", "null"),
+        ("z", "a"),
+        ("id", "id + 100"),
+    ];
+    for (column, value) in values {
+        for id in 1..=7 {
+            let by_key = c.counts(&format!("update p set {column} = {value} where id = {id}"));
+            let by_scan = c.counts(&format!("update s set {column} = {value} where id + 0 = {id}"));
+            assert_eq!(by_key, by_scan, "{column} {id}");
+        }
+        assert_eq!(c.rows("select * from p"), c.rows("select * from s"), "{column}");
+    }
+    c.exec("update p set g = null, x = 0 where id = 102 and z < 5 and y is null");
+    c.exec("update s set g = null, x = 0 where id + 0 = 102 and z < 5 and y is null");
+    assert_eq!(c.counts("update p set x = 1 where id = 103 and z > 5")[..2], [0, 0]);
+    assert_eq!(c.rows("select * from p"), c.rows("select * from s"));
+    assert_eq!(c.rows("select x from p where id = 102"), ["0"]);
+    assert_eq!(c.counts("delete from p where id = 102 and x = 1")[..2], [0, 0]);
+    assert_eq!(c.counts("delete from p where id = 102 and x = 0")[..2], [1, 1]);
+    ["p", "s"].iter().for_each(|table| db.check(table));
+}
+
+/// What a statement keeps for its next runs is not of one run.
+#[test]
+fn plans_run_again_with_other_values() {
+    let db = Db::with(U);
+    let mut c = db.conn();
+    let values = |a, b| [Value::Int(a), Value::Int(b)];
+    let affected = |c: &mut Conn, plan: &Plan, a, b| match c.run_made(plan, &values(a, b)) {
+        Ok(Answer::Done(done)) => done.affected,
+        _ => panic!("{plan:?} fails"),
+    };
+    let update = c.plan("update u set b = ? where id = ?", &values(1, 1)).unwrap();
+    for id in 1..=3 {
+        assert_eq!(affected(&mut c, &update, id * 10, id), 1);
+    }
+    assert_eq!(c.rows("select b from u"), ["10", "20", "30"]);
+    let insert = "insert into u values (?, ?, 0, null) on duplicate key update a = a + 50, b = b + 1";
+    let insert = c.plan(insert, &values(1, 1)).unwrap();
+    for (id, count) in [(4, 1), (4, 2), (2, 2)] {
+        assert_eq!(affected(&mut c, &insert, id, id), count);
+    }
+    assert_eq!(c.rows("select a, b from u"), ["1 10", "52 21", "3 30", "54 1"]);
+    let delete = c.plan("delete from u where b = ? and id = ?", &values(1, 1)).unwrap();
+    assert_eq!(affected(&mut c, &delete, 10, 2), 0);
+    assert_eq!(affected(&mut c, &delete, 21, 2), 1);
+    assert_eq!(affected(&mut c, &delete.clone(), 30, 3), 1);
+    assert_eq!(c.rows("select id from u"), ["1", "4"]);
+    db.check("u");
 }
 
 #[test]

@@ -74,6 +74,11 @@ pub fn push_unstamped_version(out: &mut Vec<u8>, value: Option<&[u8]>) {
     }
 }
 
+/// How many bytes [`push_unstamped_version`] appends.
+pub fn version_bytes(value: Option<&[u8]>) -> usize {
+    TS_BYTES + 1 + value.map_or(0, <[u8]>::len)
+}
+
 /// Appends a key so that escaped keys order as the keys do and none is a prefix of another: groups of eight bytes, each
 /// followed by a marker. Full groups have 255; the last group, which is never full, is padded with zeros and has 255
 /// less the number of zeros. TiKV escapes keys the same way.
@@ -95,6 +100,11 @@ pub fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
 pub fn push_history_key(out: &mut Vec<u8>, key: &[u8], commit_ts: Timestamp) {
     push_escaped(out, key);
     out.extend_from_slice(&(!commit_ts).to_be_bytes());
+}
+
+/// How many bytes [`push_history_key`] appends.
+pub fn history_key_bytes(key: &[u8]) -> usize {
+    (key.len() / GROUP + 1) * (GROUP + 1) + TS_BYTES
 }
 
 /// The timestamp at the front of a version or of a key of `deletions`.
@@ -140,6 +150,9 @@ mod tests {
         let mut sorted = expected.clone();
         sorted.sort();
         assert_eq!(sorted, expected);
+        for key in keys {
+            assert_eq!(history_key(key, 7).len(), history_key_bytes(key));
+        }
     }
 
     #[test]
@@ -164,6 +177,7 @@ mod tests {
             push_unstamped_version(&mut bytes, value);
             bytes[..TS_BYTES].copy_from_slice(&77_u64.to_be_bytes());
             assert_eq!(Version::parse(&bytes), Ok(Version { ts: 77, value }));
+            assert_eq!(bytes.len(), version_bytes(value));
         }
     }
 

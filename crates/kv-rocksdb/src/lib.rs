@@ -12,6 +12,7 @@ mod machine;
 mod options;
 mod ranges;
 mod read;
+mod records;
 mod scan;
 mod sizes;
 mod space;

@@ -181,6 +181,9 @@ impl RocksOptions {
         deletions.add_compact_on_deletion_collector_factory(16_384, 8_192, 0.5);
 
         let mut meta = level_compacted(1 << 20, 2);
+        // The last commit's timestamp is written with each group, and nobody reads it until the next start.
+        meta.set_inplace_update_support(true);
+        meta.set_inplace_update_locks(1);
         meta.set_block_based_table_factory(&self::table(&cache));
         [
             ColumnFamilyDescriptor::new(META, meta),

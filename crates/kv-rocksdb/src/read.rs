@@ -65,7 +65,7 @@ impl RocksStorage {
     }
 
     /// The page of a key, if it is there or worth loading.
-    fn page(&self, key: &[u8], ts: Timestamp) -> Result<Option<Arc<Page>>> {
+    pub(crate) fn page(&self, key: &[u8], ts: Timestamp) -> Result<Option<Arc<Page>>> {
         Ok(match self.cache.page(key, ts) {
             Lookup::Found(page) => Some(page),
             Lookup::Missing if self.cache.admits(Reads::OneKey) => {

@@ -10,7 +10,7 @@ use crate::layout::{FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::log_ahead::LogAhead;
 use crate::options::RocksOptions;
 use crate::space::FreeSpace;
-use crate::write::Prepared;
+use crate::write::{Heads, Prepared};
 use kv::{
     ApplyError, ApplyHow, Error, KeyGuard, KeyRange, KnownVersions, Result, ScanRequest, Seen, Storage,
     Timestamp, Visit, VisitVersions, WriteBuffer,
@@ -27,6 +27,7 @@ pub struct RocksStorage {
     pub(crate) dir: PathBuf,
     pub(crate) space: FreeSpace,
     log: LogAhead,
+    pub(crate) heads: Heads,
     pub(crate) cache: RowCache,
     /// Made once: each costs an allocation on the other side.
     pub(crate) read_options: ReadOptions,
@@ -52,6 +53,7 @@ impl RocksStorage {
         write_synced.set_sync(true);
         let newest_commit_ts = check_format(&db, dir, &write_synced)?;
         Ok(Self {
+            heads: Heads::of(&db)?,
             db,
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
@@ -67,9 +69,7 @@ impl RocksStorage {
     }
 
     pub(crate) fn family(&self, name: &str) -> Result<&ColumnFamily> {
-        self.db
-            .cf_handle(name)
-            .ok_or_else(|| Error::Internal(format!("column family {name} is not open")))
+        family_of(&self.db, name)
     }
 
     /// The one way to write: to the log, and to memory.
@@ -83,6 +83,11 @@ impl RocksStorage {
             .write(batch.size_in_bytes(), || self.db.write_opt(batch, options))
             .map_err(|error| from_rocksdb(&error))
     }
+}
+
+pub(crate) fn family_of<'a>(db: &'a DB, name: &str) -> Result<&'a ColumnFamily> {
+    db.cf_handle(name)
+        .ok_or_else(|| Error::Internal(format!("column family {name} is not open")))
 }
 
 /// Refuses a store of another format, marks a new one, and returns the newest commit's timestamp.

@@ -1,121 +1,126 @@
 //! Writing: a transaction's writes are made ready on its own thread; the leader of its commit group only stamps them
 //! with the commit's timestamp and hands all of them to RocksDB as one batch.
 
-use crate::cache::Lookup;
+use crate::cache::{Lookup, Page};
 use crate::failure::from_rocksdb;
 use crate::layout::{
-    DELETIONS, HISTORY, LAST_COMMIT_KEY, LATEST, TS_BYTES, Version, push_history_key, push_unstamped_version,
+    DELETIONS, HISTORY, LAST_COMMIT_KEY, LATEST, META, TS_BYTES, Version, history_key_bytes,
+    push_history_key, push_unstamped_version, version_bytes,
 };
-use crate::storage::RocksStorage;
+use crate::records::{Head, Place, Records};
+use crate::storage::{RocksStorage, family_of};
 use kv::{
     ApplyError, ApplyHow, KeyRange, KnownVersions, LATEST as LATEST_TS, Result, Timestamp, WriteBuffer,
 };
-use rocksdb::WriteBatch;
-use std::ops::Range;
+use rocksdb::{DB, WriteBatch};
+use std::sync::Arc;
 
 /// Keys looked up together. Bounds how many blocks one large transaction pins.
 const LOOKUP_KEYS: usize = 256;
 
-/// What RocksDB adds to a key and a value in a batch, at most.
-const RECORD_OVERHEAD_BYTES: usize = 16;
+/// A transaction of no more writes has pages loaded as reads do: its like will come again. What a larger one writes is
+/// looked up at once.
+const PAGED_WRITES: usize = 64;
 
 /// What a version adds to its key and value, as a rule: timestamps, a flag, and the escaping of a short key.
 const WRITE_OVERHEAD_BYTES: usize = 3 * TS_BYTES;
 
-#[derive(Clone, Copy)]
-enum Family {
-    Latest,
-    History,
-    Deletions,
+/// How puts of each column family begin.
+#[derive(Debug)]
+pub(crate) struct Heads {
+    meta: Head,
+    latest: Head,
+    history: Head,
+    deletions: Head,
 }
 
-struct Put {
-    family: Family,
-    key: Range<usize>,
-    value: Range<usize>,
+impl Heads {
+    pub fn of(db: &DB) -> Result<Self> {
+        let head = |name| Ok(Head::of(family_of(db, name)?));
+        Ok(Self {
+            meta: head(META)?,
+            latest: head(LATEST)?,
+            history: head(HISTORY)?,
+            deletions: head(DELETIONS)?,
+        })
+    }
 }
 
 /// One transaction's writes, complete but for the commit's timestamp.
-#[derive(Default)]
 pub struct Prepared {
-    /// All keys and values, one after the other.
-    bytes: Vec<u8>,
-    puts: Vec<Put>,
-    /// Where the timestamp goes.
+    records: Records,
+    /// What goes to `latest`.
+    newest: Vec<Place>,
+    /// Where in the records the timestamp goes.
     stamps: Vec<usize>,
 }
 
 impl Prepared {
     /// With room for the writes, and for the versions they replace where those are of the same size.
     fn with_room_for(writes: &WriteBuffer) -> Self {
-        let keys = writes.iter().len();
+        let keys = writes.len();
         let bytes: usize = writes
             .iter()
             .map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len))
             .sum();
+        // And for what the leader of a group adds.
+        let records = 2 * keys + 2;
         Self {
-            bytes: Vec::with_capacity(2 * (bytes + keys * WRITE_OVERHEAD_BYTES)),
-            puts: Vec::with_capacity(2 * keys),
+            records: Records::with_capacity(records, 2 * (bytes + keys * WRITE_OVERHEAD_BYTES)),
+            newest: Vec::with_capacity(keys),
             stamps: Vec::with_capacity(2 * keys),
         }
     }
 
     /// `before` is the key's newest version so far.
-    fn push(&mut self, key: &[u8], value: Option<&[u8]>, before: Option<Version>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
-        self.stamps.push(key_end);
-        push_unstamped_version(&mut self.bytes, value);
-        self.put(Family::Latest, start, key_end);
+    fn push(&mut self, heads: &Heads, key: &[u8], value: Option<&[u8]>, before: Option<Version>) {
+        let place = self.records.put(
+            &heads.latest,
+            (key.len(), |out| out.extend_from_slice(key)),
+            (version_bytes(value), |out| push_unstamped_version(out, value)),
+        );
+        self.stamps.push(place.value.start);
+        self.newest.push(place);
         if let Some(before) = before {
-            let start = self.bytes.len();
-            push_history_key(&mut self.bytes, key, before.ts);
-            let key_end = self.bytes.len();
-            self.stamps.push(key_end);
-            push_unstamped_version(&mut self.bytes, before.value);
-            self.put(Family::History, start, key_end);
+            let place = self.records.put(
+                &heads.history,
+                (history_key_bytes(key), |out| {
+                    push_history_key(out, key, before.ts)
+                }),
+                (version_bytes(before.value), |out| {
+                    push_unstamped_version(out, before.value)
+                }),
+            );
+            self.stamps.push(place.value.start);
         }
         if value.is_none() {
-            let start = self.bytes.len();
-            self.stamps.push(start);
-            self.bytes.extend_from_slice(&[0; TS_BYTES]);
-            self.bytes.extend_from_slice(key);
-            self.put(Family::Deletions, start, self.bytes.len());
+            let place = self.records.put(
+                &heads.deletions,
+                (TS_BYTES + key.len(), |out| {
+                    out.extend_from_slice(&[0; TS_BYTES]);
+                    out.extend_from_slice(key);
+                }),
+                (0, |_| {}),
+            );
+            self.stamps.push(place.key.start);
         }
-    }
-
-    fn put(&mut self, family: Family, start: usize, key_end: usize) {
-        self.puts.push(Put {
-            family,
-            key: start..key_end,
-            value: key_end..self.bytes.len(),
-        });
     }
 
     fn stamp(&mut self, commit_ts: Timestamp) {
+        let bytes = self.records.bytes_mut();
         for at in &self.stamps {
-            if let Some(slot) = self.bytes.get_mut(*at..*at + TS_BYTES) {
+            if let Some(slot) = bytes.get_mut(*at..*at + TS_BYTES) {
                 slot.copy_from_slice(&commit_ts.to_be_bytes());
             }
         }
     }
 
-    /// A put's key and value.
-    fn bytes_of(&self, put: &Put) -> Option<(&[u8], &[u8])> {
-        let key = self.bytes.get(put.key.clone())?;
-        Some((key, self.bytes.get(put.value.clone())?))
-    }
-
     /// What goes to `latest`.
     fn newest(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let puts = self.puts.iter();
-        puts.filter(|put| matches!(put.family, Family::Latest))
-            .filter_map(|put| self.bytes_of(put))
-    }
-
-    fn batch_bytes(&self) -> usize {
-        self.bytes.len() + self.puts.len() * RECORD_OVERHEAD_BYTES
+        let bytes = self.records.bytes();
+        self.newest
+            .iter()
+            .filter_map(|place| Some((bytes.get(place.key.clone())?, bytes.get(place.value.clone())?)))
     }
 }
 
@@ -123,15 +128,23 @@ impl RocksStorage {
     pub(crate) fn prepare_writes(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Prepared> {
         let mut prepared = Prepared::with_room_for(writes);
         let mut lookup = Vec::new();
+        let is_short = writes.len() <= PAGED_WRITES;
         for (key, value) in writes.iter() {
             match known.get(key) {
-                Some((0, _)) => prepared.push(key, value, None),
-                Some((ts, before)) => prepared.push(key, value, Some(Version { ts, value: before })),
-                None => match self.cache.page(key, LATEST_TS) {
-                    Lookup::Found(page) => {
-                        prepared.push(key, value, page.get(key).map(Version::parse).transpose()?);
+                Some((0, _)) => prepared.push(&self.heads, key, value, None),
+                Some((ts, before)) => {
+                    prepared.push(&self.heads, key, value, Some(Version { ts, value: before }))
+                }
+                None => match self.page_of_write(key, is_short)? {
+                    Some(page) => {
+                        prepared.push(
+                            &self.heads,
+                            key,
+                            value,
+                            page.get(key).map(Version::parse).transpose()?,
+                        );
                     }
-                    Lookup::Missing | Lookup::TooOld => {
+                    None => {
                         lookup.push((key, value));
                         if lookup.len() == LOOKUP_KEYS {
                             self.look_up(&mut lookup, &mut prepared)?;
@@ -142,6 +155,16 @@ impl RocksStorage {
         }
         self.look_up(&mut lookup, &mut prepared)?;
         Ok(prepared)
+    }
+
+    fn page_of_write(&self, key: &[u8], may_load: bool) -> Result<Option<Arc<Page>>> {
+        if may_load {
+            return self.page(key, LATEST_TS);
+        }
+        Ok(match self.cache.page(key, LATEST_TS) {
+            Lookup::Found(page) => Some(page),
+            Lookup::Missing | Lookup::TooOld => None,
+        })
     }
 
     /// Reads what the writes replace, and pushes them. The keys are in order.
@@ -156,7 +179,7 @@ impl RocksStorage {
         for ((key, value), stored) in lookup.drain(..).zip(all) {
             let stored = stored.map_err(|error| from_rocksdb(&error))?;
             let before = stored.as_deref().map(Version::parse).transpose()?;
-            prepared.push(key, value, before);
+            prepared.push(&self.heads, key, value, before);
         }
         Ok(())
     }
@@ -170,10 +193,9 @@ impl RocksStorage {
         for prepared in &mut group {
             prepared.stamp(commit_ts);
         }
-        let batch = self.batch_of(&group, commit_ts).map_err(ApplyError::NotApplied)?;
-        if batch.is_empty() {
+        let Some(batch) = self.batch_of(&mut group, commit_ts) else {
             return Ok(());
-        }
+        };
         self.space
             .check(batch.size_in_bytes(), how.use_reserve)
             .map_err(ApplyError::NotApplied)?;
@@ -189,33 +211,24 @@ impl RocksStorage {
         Ok(())
     }
 
-    fn batch_of(&self, group: &[Prepared], commit_ts: Timestamp) -> Result<WriteBatch> {
-        let (latest, history, deletions) = (
-            self.family(LATEST)?,
-            self.family(HISTORY)?,
-            self.family(DELETIONS)?,
+    /// One batch of all, which the first one's records become. `None`: there is nothing to write.
+    fn batch_of(&self, group: &mut [Prepared], commit_ts: Timestamp) -> Option<WriteBatch> {
+        let (first, others) = group.split_first_mut()?;
+        for other in others {
+            first.records.append(&other.records);
+        }
+        if first.records.is_empty() {
+            return None;
+        }
+        // Timestamps stay above this one after a restart, even if the clock has gone back.
+        let stamp = commit_ts.to_be_bytes();
+        first.records.put(
+            &self.heads.meta,
+            (LAST_COMMIT_KEY.len(), |out| {
+                out.extend_from_slice(LAST_COMMIT_KEY)
+            }),
+            (stamp.len(), |out| out.extend_from_slice(&stamp)),
         );
-        let bytes = group.iter().map(Prepared::batch_bytes).sum::<usize>();
-        let mut batch = WriteBatch::with_capacity_bytes(bytes + 64);
-        for prepared in group {
-            for put in &prepared.puts {
-                let Some((key, value)) = prepared.bytes_of(put) else {
-                    return Err(kv::Error::Internal(
-                        "a prepared write lies outside of its bytes".into(),
-                    ));
-                };
-                let family = match put.family {
-                    Family::Latest => latest,
-                    Family::History => history,
-                    Family::Deletions => deletions,
-                };
-                batch.put_cf(family, key, value);
-            }
-        }
-        if !batch.is_empty() {
-            // Timestamps stay above this one after a restart, even if the clock has gone back.
-            batch.put(LAST_COMMIT_KEY, commit_ts.to_be_bytes());
-        }
-        Ok(batch)
+        Some(first.records.batch())
     }
 }

@@ -202,7 +202,7 @@ struct Counters {
 
 /// All row locks of one store.
 pub struct LockTable {
-    shards: Box<[Mutex<HashTable<Entry>>]>,
+    shards: Box<[Shard]>,
     hasher: DefaultHashBuilder,
     detector: Detector,
     counters: Counters,
@@ -249,10 +249,15 @@ impl Default for LockTable {
     }
 }
 
+/// In cache lines of its own: neighbours are other processors'.
+#[derive(Default)]
+#[repr(align(128))]
+struct Shard(Mutex<HashTable<Entry>>);
+
 impl LockTable {
     pub fn new() -> Self {
         Self {
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             hasher: DefaultHashBuilder::default(),
             detector: Detector::default(),
             counters: Counters::default(),
@@ -262,7 +267,7 @@ impl LockTable {
     fn shard(&self, hash: u64) -> &Mutex<HashTable<Entry>> {
         // The table inside a shard uses the low and the highest bits.
         let index = usize::try_from((hash >> 32) & 0xFFFF).unwrap_or(0) % SHARDS;
-        &self.shards[index]
+        &self.shards[index].0
     }
 
     /// Takes the lock, waiting for it as the request says.
@@ -469,7 +474,7 @@ impl LockTable {
 
     /// Figures about all locks of the process.
     pub fn stats(&self) -> LockStats {
-        let held: usize = self.shards.iter().map(|shard| shard.lock().len()).sum();
+        let held: usize = self.shards.iter().map(|shard| shard.0.lock().len()).sum();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         LockStats {
             held: u64::try_from(held).unwrap_or(u64::MAX),

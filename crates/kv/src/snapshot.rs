@@ -14,10 +14,15 @@ use std::sync::Arc;
 /// [`crate::Store::latest`] makes the exception: no timestamp, every *call* sees what is newest when it is made.
 #[derive(Clone)]
 pub struct Snapshot {
-    engine: Arc<dyn Engine>,
-    ts: Timestamp,
-    pin: Option<Arc<Pin>>,
+    moment: Moment,
     interrupt: Option<Arc<Interrupt>>,
+}
+
+/// With the engine, whose count of owners all transactions share: one of them is one owner.
+#[derive(Clone)]
+enum Moment {
+    Latest(Arc<dyn Engine>),
+    Pinned(Arc<Pin>),
 }
 
 /// Holds back garbage collection while it lives.
@@ -49,28 +54,31 @@ impl Snapshot {
 
     fn pinned(engine: Arc<dyn Engine>, ts: Timestamp) -> Self {
         Self {
-            pin: Some(Arc::new(Pin {
-                engine: Arc::clone(&engine),
-                ts,
-            })),
-            engine,
-            ts,
+            moment: Moment::Pinned(Arc::new(Pin { engine, ts })),
             interrupt: None,
         }
     }
 
     pub(crate) fn latest(engine: Arc<dyn Engine>) -> Self {
         Self {
-            engine,
-            ts: LATEST,
-            pin: None,
+            moment: Moment::Latest(engine),
             interrupt: None,
+        }
+    }
+
+    fn engine(&self) -> &dyn Engine {
+        match &self.moment {
+            Moment::Latest(engine) => &**engine,
+            Moment::Pinned(pin) => &*pin.engine,
         }
     }
 
     /// The moment it shows; [`LATEST`] if it shows the newest state.
     pub fn ts(&self) -> Timestamp {
-        self.ts
+        match &self.moment {
+            Moment::Latest(_) => LATEST,
+            Moment::Pinned(pin) => pin.ts,
+        }
     }
 
     /// Reads of the result end with [`crate::Error::Interrupted`] once `interrupt` is raised: scans even where there is
@@ -84,17 +92,17 @@ impl Snapshot {
     /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel scans. Small
     /// ranges stay whole.
     pub fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
-        self.engine.split_range(range, parts, self.read_at())
+        self.engine().split_range(range, parts, self.read_at())
     }
 
     /// About how many bytes the newest versions of a range take.
     pub fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
-        self.engine.approximate_bytes(range, self.read_at())
+        self.engine().approximate_bytes(range, self.read_at())
     }
 
     fn read_at(&self) -> ReadAt<'_> {
         ReadAt {
-            ts: self.ts,
+            ts: self.ts(),
             interrupt: self.interrupt.as_deref(),
         }
     }
@@ -103,29 +111,28 @@ impl Snapshot {
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot")
-            .field("ts", &self.ts)
-            .field("pinned", &self.pin.is_some())
+            .field("ts", &self.ts())
             .finish_non_exhaustive()
     }
 }
 
 impl Reader for Snapshot {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        self.engine.get_with(key, self.read_at(), found)
+        self.engine().get_with(key, self.read_at(), found)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        self.engine.batch_get_with(keys, self.read_at(), visit)
+        self.engine().batch_get_with(keys, self.read_at(), visit)
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
         if range.is_empty() {
             return Ok(());
         }
-        self.engine.scan(
+        self.engine().scan(
             ScanRequest {
                 range,
-                ts: self.ts,
+                ts: self.ts(),
                 reverse,
                 interrupt: self.interrupt.as_deref(),
             },

@@ -7,7 +7,7 @@ use crate::engine::ScanRequest;
 use crate::error::{Error, Result};
 use crate::reader::{KeyRange, Visit};
 use crate::timestamp::Timestamp;
-use hashbrown::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why a group of commits failed.
@@ -48,7 +48,7 @@ type KnownVersion = (Timestamp, Option<Box<[u8]>>);
 /// to know what a write replaces need not read them again.
 #[derive(Debug, Default)]
 pub struct KnownVersions {
-    versions: HashMap<Arc<[u8]>, KnownVersion>,
+    versions: BTreeMap<Arc<[u8]>, KnownVersion>,
     bytes: usize,
 }
 

@@ -8,11 +8,12 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use hashbrown::DefaultHashBuilder;
 use parking_lot::RwLock;
 use types::SqlType;
 
@@ -73,7 +74,7 @@ impl CachedPlan {
 /// See the module's documentation. Hits take one shared lock and allocate nothing.
 pub struct PlanCache {
     shards: Vec<RwLock<Shard>>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 #[derive(Default)]
@@ -107,7 +108,7 @@ impl Default for PlanCache {
     fn default() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 }

@@ -3,12 +3,14 @@
 //! A [`Rel`] is a tree of relational operators over batches of columns; an expression in an operator refers to the
 //! columns of that operator's input by position. Joins and further operators become new variants.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use catalog::model::Table;
 use functions::Expr;
 use functions::aggregate::AggregateCall;
-use types::SqlType;
+use types::{Error, Result, SqlType};
 
 /// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.
 #[derive(Debug, Clone)]
@@ -233,6 +235,7 @@ pub struct InsertPlan {
     pub source: InsertSource,
     pub mode: InsertMode,
     pub ignore: bool,
+    pub kept: Kept,
 }
 
 #[derive(Debug, Clone)]
@@ -267,10 +270,45 @@ pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
     pub ignore: bool,
+    pub kept: Kept,
 }
 
 #[derive(Debug, Clone)]
 pub struct DeletePlan {
     pub target: Target,
     pub ignore: bool,
+    pub kept: Kept,
+}
+
+/// What the executor makes of a plan at its first run and keeps for all others. It is no part of the plan: a copy, which
+/// somebody may be about to change, has none.
+#[derive(Default)]
+pub struct Kept(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Kept {
+    /// # Errors
+    /// Those of `make`, and 1105 where something of another type is kept.
+    pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+        let kept = match self.0.get() {
+            Some(kept) => kept,
+            None => {
+                let made = Box::new(make()?);
+                self.0.get_or_init(|| made)
+            }
+        };
+        kept.downcast_ref()
+            .ok_or_else(|| Error::internal("a plan keeps something else"))
+    }
+}
+
+impl Clone for Kept {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kept")
+    }
 }

@@ -479,17 +479,16 @@ impl Session {
                     duplicates += result.matched.saturating_sub(result.affected);
                 }
                 if several {
-                    format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
+                    info_of([("Records", records), ("Duplicates", duplicates), ("Warnings", warnings)])
                 } else {
                     String::new()
                 }
             }
-            Plan::Update(_) => {
-                format!(
-                    "Rows matched: {}  Changed: {}  Warnings: {warnings}",
-                    result.matched, result.affected
-                )
-            }
+            Plan::Update(_) => info_of([
+                ("Rows matched", result.matched),
+                ("Changed", result.affected),
+                ("Warnings", warnings),
+            ]),
             _ => String::new(),
         };
         let counts_matches = match plan {
@@ -767,4 +766,21 @@ impl RowSink for Collected {
         self.batches.push(batch.clone());
         Ok(())
     }
+}
+
+/// What `mysql_info()` shows. Most counts have one digit, which needs no formatting.
+fn info_of(counts: [(&str, u64); 3]) -> String {
+    let mut info = String::with_capacity(64);
+    for (what, count) in counts {
+        if !info.is_empty() {
+            info.push_str("  ");
+        }
+        info.push_str(what);
+        info.push_str(": ");
+        match u8::try_from(count) {
+            Ok(digit @ 0..=9) => info.push(char::from(b'0' + digit)),
+            _ => info.push_str(&count.to_string()),
+        }
+    }
+    info
 }

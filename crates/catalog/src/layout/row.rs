@@ -13,7 +13,7 @@ use crate::model::{Handle, Table};
 /// Decodes chosen columns of a table's rows. Made once per plan; shared freely.
 #[derive(Debug, Clone)]
 pub struct TableLayout {
-    /// Of the chosen columns, in the order they were asked for.
+    /// Of each position.
     types: Vec<SqlType>,
     row: codec::row::RowDecoder,
     key: RowKey,
@@ -33,13 +33,30 @@ impl TableLayout {
     /// # Errors
     /// 1105 for an offset the table does not have, or a default that is none of its column's type.
     pub fn new(table: &Table, columns: &[usize]) -> Result<Self> {
-        let mut types = Vec::with_capacity(columns.len());
+        let types = columns.iter().map(|&offset| Ok(column(table, offset)?.ty));
+        let wanted = columns.iter().copied().enumerate();
+        Self::with_positions(table, types.collect::<Result<_>>()?, wanted)
+    }
+
+    /// For rows as wide as the table's, each chosen column in its own place; all others stay NULL, whatever is stored.
+    ///
+    /// # Errors
+    /// As [`TableLayout::new`].
+    pub fn in_place(table: &Table, columns: &[usize]) -> Result<Self> {
+        let types = table.columns.iter().map(|column| column.ty).collect();
+        Self::with_positions(table, types, columns.iter().map(|&offset| (offset, offset)))
+    }
+
+    fn with_positions(
+        table: &Table,
+        types: Vec<SqlType>,
+        wanted: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<Self> {
         let mut sources = Vec::new();
         let mut integer_wanted = Vec::new();
         let mut parts_wanted = Vec::new();
-        for (position, &offset) in columns.iter().enumerate() {
+        for (position, offset) in wanted {
             let column = column(table, offset)?;
-            types.push(column.ty);
             match place(table, offset) {
                 Place::IntegerHandle => integer_wanted.push(position),
                 Place::HandlePart(part) => parts_wanted.push((part, position)),
@@ -59,7 +76,7 @@ impl TableLayout {
         })
     }
 
-    /// The chosen columns' types.
+    /// The type of each position.
     pub fn types(&self) -> &[SqlType] {
         &self.types
     }
@@ -76,7 +93,7 @@ impl TableLayout {
         self.decode_key(key, zone, |position, value| give_to(buffers, position, &value))
     }
 
-    /// A row's chosen columns as values.
+    /// A row's chosen columns as values, one for each position.
     pub fn decode_row_values(&self, key: &[u8], value: &[u8], zone: TimeZone) -> Result<Vec<Value>> {
         let mut values = vec![Value::Null; self.types.len()];
         self.row

@@ -1,5 +1,6 @@
 //! Rows and index entries from values.
 
+use codec::row::{Cell, RowView};
 use codec::{RowHandle, datum, key};
 use functions::TimeZone;
 use types::{Error, Result, SqlType, Value};
@@ -61,6 +62,17 @@ struct IndexEncoder {
     parts: Vec<KeyPart>,
     /// Column, its id, its type, characters it is cut to. Ascending by id.
     restored: Vec<(usize, i64, SqlType, Option<u32>)>,
+}
+
+impl StoredColumn {
+    fn push(&self, value: &Value, zone: TimeZone, encoder: &mut codec::row::RowEncoder) -> Result<()> {
+        if value.is_null() && self.null_is_default {
+            return Ok(());
+        }
+        let mut slot = Value::Null;
+        let value = to_stored(value, &self.ty, zone, &mut slot)?;
+        Ok(encoder.push(self.id, value, &self.ty)?)
+    }
 }
 
 /// About what a value takes in a row, in bytes.
@@ -133,13 +145,37 @@ impl RowEncoder {
             .sum();
         let mut encoder = codec::row::RowEncoder::with_capacity(self.stored.len(), bytes);
         for column in &self.stored {
-            let value = &row[column.offset];
-            if value.is_null() && column.null_is_default {
+            column.push(&row[column.offset], zone, &mut encoder)?;
+        }
+        let mut out = Vec::new();
+        encoder.finish(&mut out)?;
+        Ok(out)
+    }
+
+    /// The stored value of a row of which some columns are changed: what `stored` holds of all others is copied, whatever
+    /// `row` has for them.
+    pub fn changed_value(
+        &self,
+        stored: &[u8],
+        row: &[Value],
+        changed: &[usize],
+        zone: TimeZone,
+    ) -> Result<Vec<u8>> {
+        self.check(row)?;
+        let view = RowView::parse(stored)?;
+        let mut cursor = view.cursor();
+        let mut encoder = codec::row::RowEncoder::with_capacity(self.stored.len(), stored.len());
+        for column in &self.stored {
+            if changed.contains(&column.offset) {
+                column.push(&row[column.offset], zone, &mut encoder)?;
                 continue;
             }
-            let mut slot = Value::Null;
-            let value = to_stored(value, &column.ty, zone, &mut slot)?;
-            encoder.push(column.id, value, &column.ty)?;
+            match cursor.find(column.id)? {
+                Cell::Bytes(bytes) => encoder.push_bytes(column.id, bytes)?,
+                Cell::Null if !column.null_is_default => encoder.push_null(column.id)?,
+                // What a missing column has does not change.
+                Cell::Null | Cell::Missing => {}
+            }
         }
         let mut out = Vec::new();
         encoder.finish(&mut out)?;

@@ -40,24 +40,27 @@ impl RowEncoder {
     /// # Errors
     /// [`Error::WrongType`]; [`Error::Malformed`] for an id out of order or out of range.
     pub fn push(&mut self, id: i64, value: &Value, ty: &SqlType) -> Result<()> {
-        let bad_id = Error::Malformed {
-            what: "a column's id",
-        };
-        let id = u32::try_from(id).map_err(|_| bad_id.clone())?;
-        let list_last = if value.is_null() {
-            self.nulls.last().copied()
-        } else {
-            self.values.last().map(|v| v.0)
-        };
-        if list_last.is_some_and(|last| last >= id) {
-            return Err(bad_id);
-        }
         if value.is_null() {
-            self.nulls.push(id);
-        } else {
-            cell::encode(value, ty, &mut self.data)?;
-            self.values.push((id, self.data.len()));
+            return self.push_null(id);
         }
+        let id = next_id(id, self.values.last().map(|v| v.0))?;
+        cell::encode(value, ty, &mut self.data)?;
+        self.values.push((id, self.data.len()));
+        Ok(())
+    }
+
+    /// [`RowEncoder::push`] of NULL.
+    pub fn push_null(&mut self, id: i64) -> Result<()> {
+        let id = next_id(id, self.nulls.last().copied())?;
+        self.nulls.push(id);
+        Ok(())
+    }
+
+    /// [`RowEncoder::push`] of what another row holds of the same column.
+    pub fn push_bytes(&mut self, id: i64, bytes: &[u8]) -> Result<()> {
+        let id = next_id(id, self.values.last().map(|v| v.0))?;
+        self.data.extend_from_slice(bytes);
+        self.values.push((id, self.data.len()));
         Ok(())
     }
 
@@ -92,6 +95,15 @@ impl RowEncoder {
     }
 }
 
+/// An id behind the last one of its list.
+fn next_id(id: i64, last: Option<u32>) -> Result<u32> {
+    let id = u32::try_from(id).ok();
+    id.filter(|id| last.is_none_or(|last| last < *id))
+        .ok_or(Error::Malformed {
+            what: "a column's id",
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,5 +130,7 @@ mod tests {
         assert!(encoder.push(2, &Value::Int(1), &SqlType::BIGINT).is_err());
         assert!(encoder.push(-1, &Value::Int(1), &SqlType::BIGINT).is_err());
         assert!(encoder.push(1 << 32, &Value::Int(1), &SqlType::BIGINT).is_err());
+        assert!(encoder.push_bytes(2, &[1]).is_err() && encoder.push_bytes(3, &[1]).is_ok());
+        assert!(encoder.push_null(1).is_ok() && encoder.push_null(1).is_err());
     }
 }

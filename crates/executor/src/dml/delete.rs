@@ -1,11 +1,14 @@
 //! DELETE.
 
+use std::sync::Arc;
+
 use kv::Transaction;
 use planner::plan::DeletePlan;
 use types::Result;
 
 use super::image::{ImageMaker, Row, rows_of};
-use super::target::{Rows, keys_of, lock_point};
+use super::table_codec::TableCodec;
+use super::target::{Point, Rows, keys_of};
 use super::writer::{Writer, unique_keys};
 use crate::context::{DmlResult, ExecContext};
 use crate::env::Env;
@@ -18,11 +21,17 @@ use crate::source::ReadSource;
 /// What the search and the locks fail with, and failures of the store.
 pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table = &plan.target.scan.table;
-    let maker = ImageMaker::new(table, ctx.eval.time_zone)?;
+    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
+    let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
     let mut result = DmlResult::default();
     let mut writer = Writer::new(txn, &maker, ctx);
-    if let Some(point) = lock_point(&plan.target, &mut writer, ctx)? {
-        remove(point.into_iter(), &mut writer, &mut result)?;
+    if let Some(point) = &shape.point {
+        let found = point.lock(&plan.target, &mut writer, ctx)?;
+        remove(
+            found.into_iter().map(|found| (found.key, found.row)),
+            &mut writer,
+            &mut result,
+        )?;
         return Ok(result);
     }
     let memory = Memory::new(ctx.memory_limit_bytes);
@@ -39,6 +48,23 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         remove(found, &mut writer, &mut result)?;
     }
     Ok(result)
+}
+
+/// What of a DELETE is the same in all its runs.
+struct Shape {
+    codec: Arc<TableCodec>,
+    point: Option<Point>,
+}
+
+impl Shape {
+    fn of(plan: &DeletePlan) -> Result<Self> {
+        let table = &plan.target.scan.table;
+        let parts = table.indexes.iter().flat_map(|index| &index.parts);
+        Ok(Self {
+            codec: TableCodec::of(table)?,
+            point: Point::of(&plan.target, parts.map(|part| part.column))?,
+        })
+    }
 }
 
 /// Removes rows that are locked.

@@ -1,11 +1,9 @@
-//! What a row looks like in the store: its key and value, and its index entries.
+//! What a row looks like in the store: its key and index entries, and its value.
 //!
 //! Not here: bytes (`catalog::layout`), locks and writes ([`super::writer`]).
 
-use std::sync::Arc;
-
 use arrow::record_batch::RecordBatch;
-use catalog::layout::RowHandle;
+use catalog::layout::{RowHandle, TableLayout};
 use catalog::model::{Handle, SchemaState, Table};
 use functions::TimeZone;
 use types::array::ColumnView;
@@ -16,11 +14,10 @@ use super::table_codec::TableCodec;
 /// One value per column of the table, in the table's order, of the columns' types.
 pub(super) type Row = Vec<Value>;
 
-/// A row with everything the store keeps of it, or of the part of it that a statement touches.
+/// Where the store keeps a row: its key and its index entries, or those that a statement touches.
 #[derive(Debug)]
 pub(super) struct Image {
     pub key: Vec<u8>,
-    pub value: Vec<u8>,
     /// In the order of the table's indexes.
     pub entries: Vec<Entry>,
 }
@@ -46,16 +43,12 @@ pub(super) enum UniqueKey {
 pub(super) struct ImageMaker<'p> {
     table: &'p Table,
     zone: TimeZone,
-    codec: Arc<TableCodec>,
+    codec: &'p TableCodec,
 }
 
 impl<'p> ImageMaker<'p> {
-    pub fn new(table: &'p Arc<Table>, zone: TimeZone) -> Result<Self> {
-        Ok(Self {
-            table,
-            zone,
-            codec: TableCodec::of(table)?,
-        })
+    pub fn new(table: &'p Table, codec: &'p TableCodec, zone: TimeZone) -> Self {
+        Self { table, zone, codec }
     }
 
     /// All indexes that keep entries of their own.
@@ -63,28 +56,13 @@ impl<'p> ImageMaker<'p> {
         &self.codec.secondary
     }
 
-    /// The secondary indexes that an assignment to `columns` may change; all of them where the row's key may change.
-    pub fn touched_by(&self, columns: &[usize]) -> Vec<usize> {
-        let touches = |column: usize| columns.contains(&column);
-        if self.table.primary_parts().iter().any(|p| touches(p.column)) {
-            return self.codec.secondary.clone();
-        }
-        let parts = |i: usize| self.table.indexes.get(i).map_or(&[][..], |index| &index.parts);
-        let secondary = self.codec.secondary.iter().copied();
-        secondary
-            .filter(|&i| parts(i).iter().any(|p| touches(p.column)))
-            .collect()
-    }
-
-    /// The row's image with its entries in `indexes`. `hidden`: the row's handle where no primary key gives it.
-    pub fn image(&self, row: &[Value], hidden: Option<&RowHandle>, indexes: &[usize]) -> Result<Image> {
+    /// The row's image with its entries in `indexes`. `handle`: the row's, where it is known; else its primary key gives
+    /// it.
+    pub fn image(&self, row: &[Value], handle: Option<&RowHandle>, indexes: &[usize]) -> Result<Image> {
         let computed;
-        let handle = match (self.table.handle, hidden) {
-            (Handle::Hidden, Some(handle)) => handle,
-            (Handle::Hidden, None) => {
-                return Err(Error::internal("a row without a primary key has no handle"));
-            }
-            _ => {
+        let handle = match handle {
+            Some(handle) => handle,
+            None => {
                 computed = self.codec.encoder.handle(row, self.zone)?;
                 &computed
             }
@@ -103,14 +81,28 @@ impl<'p> ImageMaker<'p> {
             .collect::<Result<Vec<_>>>()?;
         Ok(Image {
             key: self.codec.encoder.row_key(handle),
-            value: self.codec.encoder.row_value(row, self.zone)?,
             entries,
         })
+    }
+
+    /// What is stored for a row.
+    pub fn value(&self, row: &[Value]) -> Result<Vec<u8>> {
+        self.codec.encoder.row_value(row, self.zone)
+    }
+
+    /// What is stored for a row that differs from a stored one in the columns `changed`. All others of `row` may be NULL.
+    pub fn changed_value(&self, stored: &[u8], row: &[Value], changed: &[usize]) -> Result<Vec<u8>> {
+        self.codec.encoder.changed_value(stored, row, changed, self.zone)
     }
 
     /// The values of a stored row.
     pub fn decode(&self, key: &[u8], value: &[u8]) -> Result<Row> {
         self.codec.layout.decode_row_values(key, value, self.zone)
+    }
+
+    /// Those of them that a layout has.
+    pub fn decode_some(&self, layout: &TableLayout, key: &[u8], value: &[u8]) -> Result<Row> {
+        layout.decode_row_values(key, value, self.zone)
     }
 
     /// The key of the row with these values of the primary key's parts. `None`: one of them is NULL.
@@ -121,6 +113,11 @@ impl<'p> ImageMaker<'p> {
     /// A column's DEFAULT, where it is a constant.
     pub fn constant_default(&self, column: usize) -> Option<&Value> {
         self.codec.defaults.get(column)?.as_ref()
+    }
+
+    /// Whether rows have handles that no primary key gives.
+    pub fn hides_handles(&self) -> bool {
+        matches!(self.table.handle, Handle::Hidden)
     }
 
     /// The handle that a row's key holds.

@@ -13,6 +13,7 @@ mod image;
 mod insert;
 mod table_codec;
 mod target;
+mod touched;
 mod update;
 mod writer;
 

@@ -1,8 +1,11 @@
 //! The rows that an UPDATE or DELETE is about: found, locked, ordered and cut to the LIMIT.
 
+use std::collections::BTreeSet;
+
 use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
-use functions::{eval_row_predicate, eval_value};
+use catalog::layout::TableLayout;
+use functions::{Expr, eval_row_predicate, eval_value};
 use planner::plan::{Access, Locking, LockingWait, Target};
 use types::{Error, Result, Value};
 
@@ -75,41 +78,82 @@ pub(super) fn keys_of(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
     }
 }
 
-/// The short way of `WHERE key = ?`: the one row by its complete primary key, with its key, locked; no operators, no
-/// batches. The outer `None`: the target is another.
-#[allow(
-    clippy::type_complexity,
-    reason = "not such a target, no such row, or the row"
-)]
-pub(super) fn lock_point(
-    target: &Target,
-    writer: &mut Writer<'_, '_>,
-    ctx: &ExecContext<'_>,
-) -> Result<Option<Option<(Vec<u8>, Row)>>> {
-    let scan = &target.scan;
-    let Access::PrimaryPoints { keys } = &scan.access else {
-        return Ok(None);
-    };
-    let [key] = keys.as_slice() else {
-        return Ok(None);
-    };
-    if target.limit.is_some() || !scan.columns.iter().copied().eq(0..scan.table.columns.len()) {
-        return Ok(None);
+/// The short way of `WHERE key = ?`: the one row by its complete primary key; no operators, no batches.
+#[derive(Debug)]
+pub(super) struct Point {
+    /// What of the row is looked at.
+    layout: TableLayout,
+}
+
+/// A row that is found by its key, and locked.
+pub(super) struct Found {
+    pub key: Vec<u8>,
+    pub stored: Vec<u8>,
+    /// NULL in columns that nobody looks at.
+    pub row: Row,
+}
+
+impl Point {
+    /// `columns`: those of rows that will be looked at, besides the target's own. `None`: the target is another.
+    pub fn of(target: &Target, columns: impl Iterator<Item = usize>) -> Result<Option<Self>> {
+        let scan = &target.scan;
+        if point_key(target).is_none()
+            || target.limit.is_some()
+            || !scan.columns.iter().copied().eq(0..scan.table.columns.len())
+        {
+            return Ok(None);
+        }
+        let mut columns: BTreeSet<usize> = columns.collect();
+        if let Some(filter) = &scan.filter {
+            add_columns(filter, &mut columns);
+        }
+        let columns: Vec<usize> = columns.into_iter().collect();
+        let layout = TableLayout::in_place(&scan.table, &columns)?;
+        Ok(Some(Self { layout }))
     }
-    check_interrupted(ctx)?;
-    let values = key.iter().map(|e| eval_value(e, ctx.eval));
-    let values = values.collect::<Result<Vec<Value>>>()?;
-    let Some(key) = writer.maker.row_key(&values)? else {
-        return Ok(Some(None));
-    };
-    let maker = writer.maker;
-    let Some(value) = writer.get(&key)? else {
-        return Ok(Some(None));
-    };
-    let row = maker.decode(&key, value)?;
-    let is_meant = match &scan.filter {
-        Some(filter) => eval_row_predicate(filter, &row, ctx.eval)?,
-        None => true,
-    };
-    Ok(Some(is_meant.then_some((key, row))))
+
+    /// The row, if there is one.
+    pub fn lock(
+        &self,
+        target: &Target,
+        writer: &mut Writer<'_, '_>,
+        ctx: &ExecContext<'_>,
+    ) -> Result<Option<Found>> {
+        check_interrupted(ctx)?;
+        let key = point_key(target).unwrap_or_default();
+        let values = key.iter().map(|e| eval_value(e, ctx.eval));
+        let values = values.collect::<Result<Vec<Value>>>()?;
+        let Some(key) = writer.maker.row_key(&values)? else {
+            return Ok(None);
+        };
+        let (key, Some(stored)) = writer.get_once(key)? else {
+            return Ok(None);
+        };
+        let row = writer.maker.decode_some(&self.layout, &key, &stored)?;
+        let is_meant = match &target.scan.filter {
+            Some(filter) => eval_row_predicate(filter, &row, ctx.eval)?,
+            None => true,
+        };
+        Ok(is_meant.then_some(Found { key, stored, row }))
+    }
+}
+
+/// The values of the only key that a target looks for.
+fn point_key(target: &Target) -> Option<&[Expr]> {
+    match &target.scan.access {
+        Access::PrimaryPoints { keys } => match keys.as_slice() {
+            [key] => Some(key),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Adds the columns that an expression reads.
+pub(super) fn add_columns(expr: &Expr, columns: &mut BTreeSet<usize>) {
+    expr.walk(&mut |expr| {
+        if let Expr::Column { index, .. } = expr {
+            columns.insert(*index);
+        }
+    });
 }

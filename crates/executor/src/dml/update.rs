@@ -3,17 +3,22 @@
 //! Rows are found and locked a batch at a time, then changed one by one, in order: what becomes of `SET id = id + 1`
 //! depends on it. Rows that come out as they were are not written.
 
-use catalog::model::{Handle, Table};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use catalog::model::Table;
 use kv::Transaction;
 use planner::plan::{Access, UpdatePlan};
 use types::{Result, Value};
 
 use super::assign::{assign_row, is_same_row};
 use super::auto_increment::AutoIncrement;
-use super::defaults::{now, on_update_columns};
+use super::defaults::now;
 use super::duplicate;
 use super::image::{Image, ImageMaker, Row, rows_of};
-use super::target::{Rows, keys_of, lock_point};
+use super::table_codec::TableCodec;
+use super::target::{Point, Rows, add_columns, keys_of};
+use super::touched::Touched;
 use super::writer::{Writer, unique_keys};
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
@@ -27,20 +32,24 @@ use crate::source::ReadSource;
 /// 1062, 1048, what conversions and expressions fail with, and failures of locks and of the store.
 pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.target.scan.table;
-    let maker = ImageMaker::new(&plan.target.scan.table, ctx.eval.time_zone)?;
-    let assigned: Vec<usize> = plan.assignments.iter().map(|a| a.column).collect();
-    let on_update = on_update_columns(table, &assigned);
-    let touched: Vec<usize> = assigned.iter().chain(&on_update).copied().collect();
+    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
+    let ids = match shape.assigns_ids {
+        true => AutoIncrement::of(table, txn.start_ts(), ctx),
+        false => None,
+    };
     let mut update = Update {
         table,
         plan,
         ctx,
-        indexes: maker.touched_by(&touched),
-        ids: AutoIncrement::of(table, txn.start_ts(), ctx).filter(|ids| assigned.contains(&ids.column)),
-        on_update,
+        touched: &shape.touched,
+        ids,
         result: DmlResult::default(),
     };
-    update.run(txn, &maker, &touched)?;
+    let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
+    match &shape.point {
+        Some(point) => update.run_point(point, txn, &maker)?,
+        None => update.run(txn, &maker)?,
+    }
     if let Some(ids) = &mut update.ids {
         ids.tell_catalog(ctx)?;
     }
@@ -50,27 +59,51 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     })
 }
 
-/// Whether assignments to `touched` may move rows along the path on which they are looked for.
-fn moves_rows(plan: &UpdatePlan, touched: &[usize]) -> bool {
+/// What of an UPDATE is the same in all its runs.
+struct Shape {
+    codec: Arc<TableCodec>,
+    touched: Touched,
+    /// Whether the AUTO_INCREMENT column is assigned.
+    assigns_ids: bool,
+    point: Option<Point>,
+}
+
+impl Shape {
+    fn of(plan: &UpdatePlan) -> Result<Self> {
+        let table = &plan.target.scan.table;
+        let codec = TableCodec::of(table)?;
+        let touched = Touched::by(&plan.assignments, table, &codec);
+        let mut read: BTreeSet<usize> = touched.imaged_columns(table).into_iter().collect();
+        read.extend(&touched.columns);
+        let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
+        values.for_each(|value| add_columns(value, &mut read));
+        let assigned = |column| plan.assignments.iter().any(|a| a.column == column);
+        Ok(Self {
+            codec,
+            assigns_ids: table.id_column().is_some_and(assigned),
+            point: Point::of(&plan.target, read.into_iter())?,
+            touched,
+        })
+    }
+}
+
+/// Whether the assignments may move rows along the path on which they are looked for.
+fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
     let scan = &plan.target.scan;
-    let primary = scan.table.primary_parts();
     let index = match &scan.access {
         Access::UniquePoints { index, .. } | Access::IndexRanges { index, .. } => {
             scan.table.indexes.get(*index).map_or(&[][..], |i| &i.parts)
         }
         Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => &[],
     };
-    primary.iter().chain(index).any(|p| touched.contains(&p.column))
+    touched.keys || index.iter().any(|p| touched.contains(p.column))
 }
 
 struct Update<'p> {
     table: &'p Table,
     plan: &'p UpdatePlan,
     ctx: &'p ExecContext<'p>,
-    /// Indexes whose entries may change.
-    indexes: Vec<usize>,
-    /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
-    on_update: Vec<usize>,
+    touched: &'p Touched,
     /// Where the AUTO_INCREMENT column is assigned.
     ids: Option<AutoIncrement<'p>>,
     result: DmlResult,
@@ -81,19 +114,24 @@ struct Change {
     old: Image,
     new: Image,
     row: Row,
+    /// What will be stored for it.
+    value: Vec<u8>,
 }
 
 impl Update<'_> {
-    fn run(&mut self, txn: &mut Transaction, maker: &ImageMaker<'_>, touched: &[usize]) -> Result<()> {
-        let (plan, ctx) = (self.plan, self.ctx);
-        let mut writer = Writer::new(txn, maker, ctx);
-        if let Some(point) = lock_point(&plan.target, &mut writer, ctx)? {
-            let changes = point.into_iter().map(|(key, row)| self.change(&key, row, maker));
-            let changes = changes
-                .filter_map(Result::transpose)
-                .collect::<Result<Vec<_>>>()?;
-            return self.write(changes, &mut writer);
+    fn run_point(&mut self, point: &Point, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
+        let mut writer = Writer::new(txn, maker, self.ctx);
+        let Some(found) = point.lock(&self.plan.target, &mut writer, self.ctx)? else {
+            return Ok(());
+        };
+        match self.change(&found.key, found.row, Some(&found.stored), maker)? {
+            Some(change) => self.write(vec![change], &mut writer),
+            None => Ok(()),
         }
+    }
+
+    fn run(&mut self, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
+        let (plan, ctx) = (self.plan, self.ctx);
         let memory = Memory::new(ctx.memory_limit_bytes);
         let mut source = ReadSource::Transaction(txn);
         let mut env = Env {
@@ -101,10 +139,10 @@ impl Update<'_> {
             source: &mut source,
             memory: &memory,
         };
-        let mut rows = Rows::open(&plan.target, moves_rows(plan, touched), &mut env)?;
+        let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;
         while let Some(batch) = rows.next(&mut env)? {
             let found = keys_of(&batch)?.into_iter().zip(rows_of(&batch, self.table));
-            let changes = found.map(|(key, row)| self.change(key, row, maker));
+            let changes = found.map(|(key, row)| self.change(key, row, None, maker));
             let changes = changes
                 .filter_map(Result::transpose)
                 .collect::<Result<Vec<_>>>()?;
@@ -114,8 +152,15 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// What the assignments make of a row. `None`: nothing.
-    fn change(&mut self, key: &[u8], old: Row, maker: &ImageMaker<'_>) -> Result<Option<Change>> {
+    /// What the assignments make of a row. `None`: nothing. `stored`: what the store holds for it, where that is at hand;
+    /// then `old` need not have more than what the change depends on.
+    fn change(
+        &mut self,
+        key: &[u8],
+        old: Row,
+        stored: Option<&[u8]>,
+        maker: &ImageMaker<'_>,
+    ) -> Result<Option<Change>> {
         let eval = self.ctx.eval;
         self.result.matched += 1;
         let mut row = old.clone();
@@ -129,18 +174,20 @@ impl Update<'_> {
         if is_same_row(&row, &old) {
             return Ok(None);
         }
-        for &column in &self.on_update {
+        for &column in &self.touched.on_update {
             if let (Some(slot), Some(column)) = (row.get_mut(column), self.table.columns.get(column)) {
                 *slot = now(&column.ty, eval);
             }
         }
-        let hidden = match self.table.handle {
-            Handle::Hidden => Some(maker.handle(key)?),
-            Handle::Integer { .. } | Handle::Clustered { .. } => None,
-        };
+        let handle = maker.handle(key)?;
+        let new_handle = (!self.touched.keys).then_some(&handle);
         Ok(Some(Change {
-            old: maker.image(&old, hidden.as_ref(), &self.indexes)?,
-            new: maker.image(&row, hidden.as_ref(), &self.indexes)?,
+            old: maker.image(&old, Some(&handle), &self.touched.indexes)?,
+            new: maker.image(&row, new_handle, &self.touched.indexes)?,
+            value: match stored {
+                Some(stored) => maker.changed_value(stored, &row, &self.touched.columns)?,
+                None => maker.value(&row)?,
+            },
             row,
         }))
     }
@@ -156,7 +203,7 @@ impl Update<'_> {
             keys.extend(entries(old).chain(entries(new)).filter(|_| different));
         }
         writer.lock(keys.into_iter())?;
-        for Change { old, new, row } in changes {
+        for Change { old, new, row, value } in changes {
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
                 let error = duplicate::error(self.table, conflict.key, &row);
                 if !self.plan.ignore || conflict.is_building {
@@ -165,7 +212,7 @@ impl Update<'_> {
                 warn(self.ctx.eval, error.code, error.message);
                 continue;
             }
-            writer.update(&old, new)?;
+            writer.update(&old, new, value)?;
             self.result.affected += 1;
             if let Some(ids) = &mut self.ids {
                 ids.note(row.get(ids.column).unwrap_or(&Value::Null));

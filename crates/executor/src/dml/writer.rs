@@ -4,9 +4,7 @@
 //! statement's own write. Entries that no other row can have are not locked: the lock of their row guards them.
 //! Not here: what is done about a duplicate (the statements).
 
-use std::collections::HashMap;
-use std::collections::hash_map;
-
+use hashbrown::HashMap;
 use kv::{LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
 use types::Result;
 
@@ -17,7 +15,7 @@ pub(super) struct Writer<'w, 'p> {
     pub txn: &'w mut Transaction,
     pub maker: &'w ImageMaker<'p>,
     options: LockOptions,
-    /// The newest values of keys locked by this statement.
+    /// What keys locked by this statement held then; what has been written since is in the transaction's buffer.
     known: HashMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
@@ -86,7 +84,27 @@ impl<'w, 'p> Writer<'w, 'p> {
         if !self.known.contains_key(key) {
             self.lock(std::iter::once(key.to_vec()))?;
         }
-        Ok(self.known.get(key).and_then(|value| value.as_deref()))
+        Ok(self.held(key))
+    }
+
+    /// What a key holds now that is locked.
+    fn held(&self, key: &[u8]) -> Option<&[u8]> {
+        match self.txn.writes().get(key) {
+            Some(written) => written,
+            None => self.known.get(key)?.as_deref(),
+        }
+    }
+
+    /// Locks a key that the statement asks for only once: gives it back with what it holds, which is not remembered.
+    pub fn get_once(&mut self, key: Vec<u8>) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
+        if self.txn.is_optimistic() {
+            let value = self.txn.get(&key)?;
+            return Ok((key, value));
+        }
+        let key = [key];
+        let value = self.txn.lock(&key, &self.options)?.pop();
+        let [key] = key;
+        Ok((key, value.and_then(Locked::into_value)))
     }
 
     /// Locks the keys that must be no other row's, and the rows that have them: all that writing the images needs to know.
@@ -98,7 +116,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
         let mut rows = Vec::new();
         for entry in images.iter().flat_map(|image| &image.entries) {
-            if let Some(Some(value)) = self.known.get(&entry.key).filter(|_| entry.distinct) {
+            if let Some(value) = self.held(&entry.key).filter(|_| entry.distinct) {
                 rows.push(self.maker.row_key_of_entry(entry.index, &entry.key, value)?);
             }
         }
@@ -146,13 +164,13 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     /// Writes a row that is not there yet.
-    pub fn insert(&mut self, image: Image) -> Result<()> {
+    pub fn insert(&mut self, image: Image, value: Vec<u8>) -> Result<()> {
         for entry in image.entries {
             if self.maker.writes_entries(entry.index) {
                 self.put_entry(entry)?;
             }
         }
-        self.put(image.key, image.value)
+        Ok(self.txn.put(image.key, value)?)
     }
 
     /// Removes a row with its entries.
@@ -164,7 +182,7 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     /// Writes a row in the place of its old self. Entries that stay the same are left alone.
-    pub fn update(&mut self, old: &Image, new: Image) -> Result<()> {
+    pub fn update(&mut self, old: &Image, new: Image, value: Vec<u8>) -> Result<()> {
         if old.key != new.key {
             self.remove(&old.key)?;
         }
@@ -184,22 +202,14 @@ impl<'w, 'p> Writer<'w, 'p> {
                 self.put_entry(entry)?;
             }
         }
-        self.put(new.key, new.value)
+        Ok(self.txn.put(new.key, value)?)
     }
 
     fn put_entry(&mut self, entry: Entry) -> Result<()> {
         match entry.distinct {
-            true => self.put(entry.key, entry.value),
+            true => Ok(self.txn.put(entry.key, entry.value)?),
             false => Ok(self.txn.put_guarded(entry.key, entry.value)?),
         }
-    }
-
-    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        match self.known.entry(key.clone()) {
-            hash_map::Entry::Occupied(mut known) => *known.get_mut() = Some(value.clone()),
-            hash_map::Entry::Vacant(_) => {}
-        }
-        Ok(self.txn.put(key, value)?)
     }
 
     fn remove_entry(&mut self, entry: &Entry) -> Result<()> {
@@ -217,9 +227,6 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<()> {
-        if let Some(known) = self.known.get_mut(key) {
-            *known = None;
-        }
         Ok(self.txn.delete(key.to_vec())?)
     }
 }

@@ -219,7 +219,12 @@ impl Conn<'_> {
             }
             Bound::Command(command) => panic!("{sql} is a command: {command:?}"),
         };
-        let ignore = match &plan {
+        self.run_made(&plan, params)
+    }
+
+    /// Runs a plan, for the first time or again.
+    pub fn run_made(&mut self, plan: &Plan, params: &[Value]) -> Result<Answer> {
+        let ignore = match plan {
             Plan::Insert(p) => p.ignore,
             Plan::Update(p) => p.ignore,
             Plan::Delete(p) => p.ignore,
@@ -227,7 +232,7 @@ impl Conn<'_> {
         };
         let eval = self.eval(params, self.sql_mode.strict && !ignore);
         let mut txn = self.txn.take();
-        let result = self.run_plan(&plan, &mut txn, &eval);
+        let result = self.run_plan(plan, &mut txn, &eval);
         self.txn = txn;
         let (warnings, _) = eval.warnings.take();
         self.warnings = warnings

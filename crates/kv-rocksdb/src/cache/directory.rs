@@ -3,6 +3,7 @@
 use super::page::{BYTES_MAX, ENTRIES_MAX, Page};
 use kv::{KeyRange, Timestamp};
 use parking_lot::RwLock;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -23,10 +24,46 @@ pub(super) struct Leaf {
     used: AtomicBool,
 }
 
+/// A key to search by. What begins it is compared where it lies in the tree: those of one table's rows, and of most indexes,
+/// differ there, and the search need not look up the keys themselves.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Start<'a> {
+    /// Big-endian, and zeros behind a shorter key.
+    head: [u64; HEAD_WORDS],
+    key: Cow<'a, [u8]>,
+}
+
+const HEAD_WORDS: usize = 4;
+
+impl<'a> Start<'a> {
+    #[inline]
+    fn new(key: Cow<'a, [u8]>) -> Self {
+        let mut bytes = [0; HEAD_WORDS * size_of::<u64>()];
+        let length = key.len().min(bytes.len());
+        bytes[..length].copy_from_slice(&key[..length]);
+        let (words, _) = bytes.as_chunks::<8>();
+        let mut head = [0; HEAD_WORDS];
+        for (word, bytes) in head.iter_mut().zip(words) {
+            *word = u64::from_be_bytes(*bytes);
+        }
+        Self { head, key }
+    }
+
+    fn of(key: &'a [u8]) -> Self {
+        Self::new(Cow::Borrowed(key))
+    }
+}
+
+impl Start<'static> {
+    fn owned(key: &[u8]) -> Self {
+        Self::new(Cow::Owned(key.to_vec()))
+    }
+}
+
 /// Ranges by their starts; they do not overlap.
 #[derive(Default)]
 pub(super) struct Directory {
-    leaves: BTreeMap<Box<[u8]>, Leaf>,
+    leaves: BTreeMap<Start<'static>, Leaf>,
     bytes: AtomicUsize,
     /// Where to look for the next page to give up.
     hand: Vec<u8>,
@@ -55,7 +92,7 @@ impl Directory {
 
     /// The range that has `key`.
     #[inline]
-    pub fn at(&self, key: &[u8]) -> Option<(&[u8], &Leaf)> {
+    pub fn at<'a>(&'a self, key: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
         let found = self.find(key)?;
         found.1.mark_used();
         Some(found)
@@ -63,35 +100,40 @@ impl Directory {
 
     /// The same, not for reading.
     #[inline]
-    pub fn find(&self, key: &[u8]) -> Option<(&[u8], &Leaf)> {
-        let up_to_key = (Bound::Unbounded, Bound::Included(key));
-        let (start, leaf) = self.leaves.range::<[u8], _>(up_to_key).next_back()?;
+    pub fn find<'a>(&'a self, key: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
+        let (start, leaf) = self.range((Bound::Unbounded, Bound::Included(key))).next_back()?;
         let is_behind = !leaf.end.is_empty() && *leaf.end <= *key;
         (!is_behind).then_some((start, leaf))
     }
 
     /// The range that has the keys just before `end`; an empty `end` is none.
-    pub fn before(&self, end: &[u8]) -> Option<(&[u8], &Leaf)> {
-        let (start, leaf) = if end.is_empty() {
-            self.leaves.last_key_value()?
-        } else {
-            let up_to_end = (Bound::Unbounded, Bound::Excluded(end));
-            self.leaves.range::<[u8], _>(up_to_end).next_back()?
+    pub fn before<'a>(&'a self, end: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
+        let up_to_end = match end {
+            [] => Bound::Unbounded,
+            end => Bound::Excluded(end),
         };
+        let (start, leaf) = self.range((Bound::Unbounded, up_to_end)).next_back()?;
         let reaches = leaf.end.is_empty() || (!end.is_empty() && *leaf.end >= *end);
         reaches.then(|| {
             leaf.mark_used();
-            (&**start, leaf)
+            (start, leaf)
         })
     }
 
     /// Where the first range behind `key` starts.
-    pub fn next_after(&self, key: &[u8]) -> Option<&[u8]> {
-        let behind = (Bound::Excluded(key), Bound::Unbounded);
-        self.leaves
-            .range::<[u8], _>(behind)
-            .next()
-            .map(|(start, _)| &**start)
+    pub fn next_after<'a>(&'a self, key: &'a [u8]) -> Option<&'a [u8]> {
+        let mut behind = self.range((Bound::Excluded(key), Bound::Unbounded));
+        behind.next().map(|(start, _)| start)
+    }
+
+    #[inline]
+    fn range<'a>(
+        &'a self,
+        bounds: (Bound<&'a [u8]>, Bound<&'a [u8]>),
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a Leaf)> {
+        let bounds = (bounds.0.map(Start::of), bounds.1.map(Start::of));
+        let leaves: &'a BTreeMap<Start<'a>, Leaf> = &self.leaves;
+        leaves.range(bounds).map(|(start, leaf)| (&*start.key, leaf))
     }
 
     /// Whether no page has anything of a range, which is not empty.
@@ -105,19 +147,23 @@ impl Directory {
     /// Puts in a page of a range that is free.
     pub fn insert(&mut self, range: KeyRange, page: Arc<Page>) {
         self.account(0, page.bytes() + PAGE_BYTES);
-        let start = range.start.into_boxed_slice();
+        let start = Start::owned(&range.start);
         let leaf = Leaf {
             end: range.end.into_boxed_slice(),
             page: RwLock::new(page),
             used: AtomicBool::new(false),
         };
-        self.leaves.insert(start.clone(), leaf);
-        self.split(&start);
-        self.join(&start);
+        self.leaves.insert(start, leaf);
+        self.split(&range.start);
+        self.join(&range.start);
+    }
+
+    fn leaf_mut(&mut self, start: &[u8]) -> Option<&mut Leaf> {
+        self.leaves.get_mut(&Start::owned(start))
     }
 
     fn take(&mut self, start: &[u8]) {
-        if let Some(leaf) = self.leaves.remove(start) {
+        if let Some(leaf) = self.leaves.remove(&Start::owned(start)) {
             self.account(leaf.page.into_inner().bytes() + PAGE_BYTES, 0);
         }
     }
@@ -126,8 +172,7 @@ impl Directory {
     pub fn remove(&mut self, range: &KeyRange) {
         let first = self.at(&range.start).map(|(start, _)| start.to_vec());
         let inside = self
-            .leaves
-            .range::<[u8], _>((Bound::Included(range.start.as_slice()), Bound::Unbounded))
+            .range((Bound::Included(range.start.as_slice()), Bound::Unbounded))
             .map(|(start, _)| start.to_vec())
             .take_while(|start| range.contains(start));
         let all: Vec<_> = first.into_iter().chain(inside).collect();
@@ -136,7 +181,7 @@ impl Directory {
 
     /// Puts an entry into the page that has its place, if there is one; answers with that page's start if it has become
     /// too large.
-    pub fn update(&self, key: &[u8], stored: &[u8]) -> Option<&[u8]> {
+    pub fn update<'a>(&'a self, key: &'a [u8], stored: &[u8]) -> Option<&'a [u8]> {
         let (start, leaf) = self.at(key)?;
         let mut page = leaf.page.write();
         let before = page.bytes();
@@ -148,7 +193,7 @@ impl Directory {
     /// Splits a page until no part of it is too large, or gives it up if that cannot be.
     pub fn split(&mut self, start: &[u8]) {
         let mut from = start.to_vec();
-        while let Some(leaf) = self.leaves.get_mut(from.as_slice()) {
+        while let Some(leaf) = self.leaf_mut(&from) {
             let page = leaf.page.get_mut();
             if !page.is_large() {
                 return;
@@ -165,7 +210,7 @@ impl Directory {
             };
             let lower_is_large = page.is_large();
             self.account(before, after);
-            self.leaves.insert(middle.clone().into_boxed_slice(), upper);
+            self.leaves.insert(Start::owned(&middle), upper);
             if lower_is_large {
                 self.split(&from);
             }
@@ -176,7 +221,7 @@ impl Directory {
     /// Makes one page of a small one and those that border on it.
     fn join(&mut self, start: &[u8]) {
         let before = (Bound::Unbounded, Bound::Excluded(start));
-        let previous = self.leaves.range::<[u8], _>(before).next_back();
+        let previous = self.range(before).next_back();
         let from = match previous {
             Some((previous, leaf)) if *leaf.end == *start && !start.is_empty() => previous.to_vec(),
             _ => start.to_vec(),
@@ -190,7 +235,7 @@ impl Directory {
 
     /// False: the page behind does not border on this one, or the two are too large for one.
     fn join_next(&mut self, start: &[u8]) -> bool {
-        let next = self.leaves.get(start).map(|leaf| leaf.end.clone());
+        let next = self.leaf_mut(start).map(|leaf| leaf.end.clone());
         let Some(next) = next.filter(|next| !next.is_empty()) else {
             return false;
         };
@@ -198,11 +243,8 @@ impl Directory {
             let page = leaf.page.get_mut();
             (page.len(), page.bytes())
         };
-        let Some(((entries, bytes), (more_entries, more_bytes))) = self
-            .leaves
-            .get_mut(start)
-            .map(size)
-            .zip(self.leaves.get_mut(&next).map(size))
+        let Some(((entries, bytes), (more_entries, more_bytes))) =
+            self.leaf_mut(start).map(size).zip(self.leaf_mut(&next).map(size))
         else {
             return false;
         };
@@ -210,8 +252,8 @@ impl Directory {
         if entries + more_entries > ENTRIES_MAX * 3 / 4 || bytes + more_bytes > BYTES_MAX * 3 / 4 {
             return false;
         }
-        if let Some(behind) = self.leaves.remove(&next)
-            && let Some(leaf) = self.leaves.get_mut(start)
+        if let Some(behind) = self.leaves.remove(&Start::owned(&next))
+            && let Some(leaf) = self.leaf_mut(start)
         {
             let page = leaf.page.get_mut();
             Arc::make_mut(page).append(&behind.page.into_inner());
@@ -224,7 +266,7 @@ impl Directory {
 
     /// Leaves deletions up to `ts` out of a page, if it is still there.
     pub fn clear_deletions(&mut self, start: &[u8], ts: Timestamp) {
-        let Some(leaf) = self.leaves.get_mut(start) else {
+        let Some(leaf) = self.leaf_mut(start) else {
             return;
         };
         let page = leaf.page.get_mut();
@@ -240,14 +282,15 @@ impl Directory {
         let mut chances = SECOND_CHANCES;
         while self.bytes() > budget_bytes && !self.leaves.is_empty() {
             let onwards = (Bound::Included(self.hand.as_slice()), Bound::Unbounded);
-            let Some((start, leaf)) = self.leaves.range::<[u8], _>(onwards).next() else {
+            let Some((start, leaf)) = self.range(onwards).next() else {
                 self.hand.clear();
                 continue;
             };
+            let was_used = leaf.used.swap(false, Ordering::Relaxed);
             let start = start.to_vec();
             self.hand.clone_from(&start);
             self.hand.push(0);
-            if leaf.used.swap(false, Ordering::Relaxed) && chances > 0 {
+            if was_used && chances > 0 {
                 chances -= 1;
             } else {
                 self.take(&start);

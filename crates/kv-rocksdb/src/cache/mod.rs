@@ -151,21 +151,26 @@ impl RowCache {
 
     /// The page that the keys from `key` on are in.
     pub fn from(&self, key: &[u8], ts: Timestamp) -> Lookup<Part> {
-        self.look_up(ts, |directory| directory.at(key))
+        self.look_up(key, ts, Directory::at)
     }
 
     /// The page that the keys before `end` are in; an empty `end` is none.
     pub fn before(&self, end: &[u8], ts: Timestamp) -> Lookup<Part> {
-        self.look_up(ts, |directory| directory.before(end))
+        self.look_up(end, ts, Directory::before)
     }
 
     /// Clears the page of deletions first if it has many.
-    fn look_up(&self, ts: Timestamp, find: impl Fn(&Directory) -> Option<(&[u8], &Leaf)>) -> Lookup<Part> {
+    fn look_up(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        find: impl for<'a> Fn(&'a Directory, &'a [u8]) -> Option<(&'a [u8], &'a Leaf)>,
+    ) -> Lookup<Part> {
         let mut may_clear = true;
         loop {
             let littered = {
                 let directory = self.directory.read();
-                let Some((start, leaf)) = find(&directory) else {
+                let Some((start, leaf)) = find(&directory, key) else {
                     return Lookup::Missing;
                 };
                 let page = Arc::clone(&leaf.page.read());

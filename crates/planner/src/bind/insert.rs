@@ -10,7 +10,7 @@ use super::scope::{
 };
 use super::write::{assigned_column, refuse_virtual};
 use crate::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
-use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource};
+use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource, Kept};
 
 impl Binder<'_> {
     pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {
@@ -57,6 +57,7 @@ impl Binder<'_> {
             source,
             mode,
             ignore: insert.ignore,
+            kept: Kept::default(),
         })
     }
 

@@ -6,7 +6,7 @@ use super::Binder;
 use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
 use crate::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
-use crate::plan::{Assignment, DeletePlan, SortKey, Target, UpdatePlan};
+use crate::plan::{Assignment, DeletePlan, Kept, SortKey, Target, UpdatePlan};
 
 impl Binder<'_> {
     pub fn update(&self, update: &Update) -> Result<UpdatePlan> {
@@ -32,6 +32,7 @@ impl Binder<'_> {
             target,
             assignments,
             ignore: update.ignore,
+            kept: Kept::default(),
         })
     }
 
@@ -50,6 +51,7 @@ impl Binder<'_> {
         Ok(DeletePlan {
             target,
             ignore: delete.ignore,
+            kept: Kept::default(),
         })
     }
 

@@ -240,16 +240,17 @@ impl<'a> Lexer<'a> {
         let bytes = self.text.as_bytes();
         let quote = self.byte(open);
         let mut at = open + 1;
-        while let Some(&b) = bytes.get(at) {
-            if b == quote {
-                if self.byte(at + 1) != quote {
-                    return (check_digits(kind, &bytes[start..=at]), at + 1);
+        while let Some(rest) = bytes.get(at..) {
+            at += plain_length(rest, quote);
+            match bytes.get(at) {
+                None => break,
+                Some(&b) if b == quote => {
+                    if self.byte(at + 1) != quote {
+                        return (check_digits(kind, &bytes[start..=at]), at + 1);
+                    }
+                    at += 2;
                 }
-                at += 2;
-            } else if b == b'\\' && escapes {
-                at += 2;
-            } else {
-                at += 1;
+                Some(_) => at += if escapes { 2 } else { 1 },
             }
         }
         (Kind::Bad, bytes.len())
@@ -291,6 +292,17 @@ impl<'a> Lexer<'a> {
         }
         (kind, end)
     }
+}
+
+/// How many bytes at the beginning of a quoted text are neither the quote nor a backslash.
+pub fn plain_length(text: &[u8], quote: u8) -> usize {
+    let is_plain = |b: u8| (b != quote) & (b != b'\\');
+    // Without an exit inside, a chunk is compared at once.
+    let all_plain = |chunk: &&[u8; 16]| chunk.iter().fold(true, |plain, &b| plain & is_plain(b));
+    let (chunks, _) = text.as_chunks::<16>();
+    let length = chunks.iter().take_while(all_plain).count() * 16;
+    let rest = text.get(length..).unwrap_or_default();
+    length + rest.iter().take_while(|&&b| is_plain(b)).count()
 }
 
 /// Whether a byte may be part of an unquoted name.

@@ -6,19 +6,20 @@ use functions::SqlMode;
 use types::{Charset, Error, Result, errno};
 
 use super::ast::{Expr, NumberText};
-use super::lexer::Lexer;
+use super::lexer::{Lexer, plain_length};
 use super::raw_bytes::{bytes_of, has_carried};
 use super::token::Kind;
 
 /// The text of a string literal, its quotes included in `token`. Source: manual 9.1.1 "String Literals", table 9.1.
 pub fn unquote(token: &str, backslash_escapes: bool) -> String {
-    let Some(quote) = token.chars().next() else {
+    let Some(&quote) = token.as_bytes().first() else {
         return String::new();
     };
     let inner = token.get(1..token.len().saturating_sub(1)).unwrap_or_default();
-    if !inner.contains([quote, '\\']) {
+    if plain_length(inner.as_bytes(), quote) == inner.len() {
         return inner.to_string();
     }
+    let quote = char::from(quote);
     let mut text = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {

@@ -8,6 +8,7 @@ mod on_duplicate;
 mod rows;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use catalog::layout::RowHandle;
@@ -21,6 +22,8 @@ use self::on_duplicate::OnDuplicate;
 use self::rows::{NewRow, NewRows, RowMaker};
 use super::auto_increment::number_of;
 use super::image::{Image, ImageMaker, UniqueKey};
+use super::table_codec::TableCodec;
+use super::touched::Touched;
 use super::writer::{Conflict, Writer};
 use super::{assign, duplicate};
 use crate::batch::{BATCH_ROWS, batch_bytes};
@@ -37,17 +40,18 @@ use crate::source::ReadSource;
 /// 1062, 1048, 1364, 1467, what conversions and the query fail with, and failures of locks and of the store.
 pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.table;
-    let maker = ImageMaker::new(&plan.table, ctx.eval.time_zone)?;
+    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
+    let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
     let mut insert = Insert {
         table,
         plan,
         ctx,
         rows: RowMaker::new(plan, &maker, txn.start_ts(), ctx)?,
-        on_duplicate: match &plan.mode {
-            InsertMode::Update(assignments) => {
-                Some(OnDuplicate::new(table, assignments, &maker, plan.ignore)?)
+        on_duplicate: match (&plan.mode, &shape.touched) {
+            (InsertMode::Update(assignments), Some(touched)) => {
+                Some(OnDuplicate::new(plan, assignments, touched))
             }
-            InsertMode::Insert | InsertMode::Replace => None,
+            _ => None,
         },
         result: DmlResult::default(),
         last_id: 0,
@@ -66,6 +70,24 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     }
     insert.rows.finish()?;
     Ok(insert.result())
+}
+
+/// What of an INSERT is the same in all its runs.
+struct Shape {
+    codec: Arc<TableCodec>,
+    /// By ON DUPLICATE KEY UPDATE.
+    touched: Option<Touched>,
+}
+
+impl Shape {
+    fn of(plan: &InsertPlan) -> Result<Self> {
+        let codec = TableCodec::of(&plan.table)?;
+        let touched = match &plan.mode {
+            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)),
+            InsertMode::Insert | InsertMode::Replace => None,
+        };
+        Ok(Self { codec, touched })
+    }
 }
 
 struct Insert<'p> {
@@ -218,7 +240,8 @@ impl Insert<'_> {
                 }
             }
         }
-        writer.insert(image)?;
+        let value = writer.maker.value(&row.values)?;
+        writer.insert(image, value)?;
         self.result.affected += 1;
         self.result.matched += 1;
         if let Some(id) = row.generated {
@@ -251,8 +274,11 @@ impl Insert<'_> {
         check_interrupted(self.ctx)?;
         self.rows.give_another_id(row)?;
         let maker = writer.maker;
-        let handle = maker.handle(&image.key)?;
-        let image = maker.image(&row.values, Some(&handle), maker.secondary())?;
+        let hidden = match maker.hides_handles() {
+            true => Some(maker.handle(&image.key)?),
+            false => None,
+        };
+        let image = maker.image(&row.values, hidden.as_ref(), maker.secondary())?;
         let reads_rows = !matches!(self.plan.mode, InsertMode::Insert);
         writer.lock_images(std::slice::from_ref(&image), reads_rows)?;
         Ok(image)

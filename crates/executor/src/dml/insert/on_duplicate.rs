@@ -1,15 +1,15 @@
 //! ON DUPLICATE KEY UPDATE: the row that is there already is changed in place of the insert.
 
 use catalog::model::Table;
-use planner::plan::Assignment;
+use planner::plan::{Assignment, InsertPlan};
 use types::{Result, Value};
 
 use super::Existing;
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::assign::{assign_row, is_same_row};
-use crate::dml::defaults::{now, on_update_columns};
+use crate::dml::defaults::now;
 use crate::dml::duplicate;
-use crate::dml::image::ImageMaker;
+use crate::dml::touched::Touched;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
 
@@ -17,10 +17,7 @@ pub(super) struct OnDuplicate<'p> {
     table: &'p Table,
     assignments: &'p [Assignment],
     ignore: bool,
-    /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
-    on_update: Vec<usize>,
-    /// Indexes that may change.
-    indexes: Vec<usize>,
+    touched: &'p Touched,
 }
 
 /// What became of the existing row.
@@ -42,22 +39,13 @@ impl Changed {
 }
 
 impl<'p> OnDuplicate<'p> {
-    pub fn new(
-        table: &'p Table,
-        assignments: &'p [Assignment],
-        maker: &ImageMaker<'_>,
-        ignore: bool,
-    ) -> Result<Self> {
-        let assigned: Vec<usize> = assignments.iter().map(|a| a.column).collect();
-        let on_update = on_update_columns(table, &assigned);
-        let touched: Vec<usize> = assigned.iter().chain(&on_update).copied().collect();
-        Ok(Self {
-            table,
+    pub fn new(plan: &'p InsertPlan, assignments: &'p [Assignment], touched: &'p Touched) -> Self {
+        Self {
+            table: &plan.table,
             assignments,
-            ignore,
-            on_update,
-            indexes: maker.touched_by(&touched),
-        })
+            ignore: plan.ignore,
+            touched,
+        }
     }
 
     /// `number`: which of the statement's rows `offered` is, for messages.
@@ -79,15 +67,16 @@ impl<'p> OnDuplicate<'p> {
                 ..Changed::default()
             });
         }
-        for &column in &self.on_update {
+        for &column in &self.touched.on_update {
             if let (Some(slot), Some(column)) = (new.get_mut(column), self.table.columns.get(column)) {
                 *slot = now(&column.ty, ctx.eval);
             }
         }
         let maker = writer.maker;
         let handle = Some(&old.handle);
-        let old_image = maker.image(&old.row, handle, &self.indexes)?;
-        let new_image = maker.image(&new, handle, &self.indexes)?;
+        let old_image = maker.image(&old.row, handle, &self.touched.indexes)?;
+        let new_handle = handle.filter(|_| !self.touched.keys);
+        let new_image = maker.image(&new, new_handle, &self.touched.indexes)?;
         debug_assert_eq!(old_image.key, old.key);
         let keys = unique_keys(&old_image).chain(unique_keys(&new_image));
         writer.lock(keys.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
@@ -99,7 +88,7 @@ impl<'p> OnDuplicate<'p> {
             warn(ctx.eval, error.code, error.message);
             return Ok(Changed::default());
         }
-        writer.update(&old_image, new_image)?;
+        writer.update(&old_image, new_image, maker.value(&new)?)?;
         let id = self.table.id_column();
         Ok(Changed {
             affected: 2,
