@@ -60,15 +60,20 @@ fn rows_found_by_key_change_as_those_of_a_scan() {
     let columns = "a tinyint, b bigint unsigned, c decimal(20, 5), d float, e double, f char(9), g varchar(300), h text,
         i varbinary(30), j binary(4), k blob, l json, m date, n datetime(6), o timestamp(3) null, p time(2), q year,
         r varchar(20) collate utf8mb4_bin";
-    let full = "-1, 18446744073709551615, 12345.67891, 1.5, -2.25, 'chär', repeat('v', 250), 'text', x'00ff', 'ab',
+    let full =
+        "-1, 18446744073709551615, 12345.67891, 1.5, -2.25, 'chär', repeat('v', 250), 'text', x'00ff', 'ab',
         x'f4908080', '{\"a\": [1]}', '2024-02-29', '2024-02-29 01:02:03.000004', '2024-02-29 01:02:03.5',
         '-10:11:12.13', 1999, 'bin'";
     let db = Db::with("");
     let mut c = db.conn();
     c.time_zone = functions::TimeZone::Offset(3 * 3600);
     for table in ["p", "s"] {
-        c.exec(&format!("create table {table} (id int primary key, {columns}, key (g(5), n), unique (b, id))"));
-        c.exec(&format!("insert into {table} values (1, {full}), (2, {full}), (3, {full})"));
+        c.exec(&format!(
+            "create table {table} (id int primary key, {columns}, key (g(5), n), unique (b, id))"
+        ));
+        c.exec(&format!(
+            "insert into {table} values (1, {full}), (2, {full}), (3, {full})"
+        ));
         c.exec(&format!("insert into {table} (id) values (4), (5)"));
         c.exec(&format!(
             "alter table {table} add x int not null default 7, add y varchar(9) default 'new', add z int"
@@ -111,7 +116,10 @@ fn rows_found_by_key_change_as_those_of_a_scan() {
     }
     c.exec("update p set g = null, x = 0 where id = 102 and z < 5 and y is null");
     c.exec("update s set g = null, x = 0 where id + 0 = 102 and z < 5 and y is null");
-    assert_eq!(c.counts("update p set x = 1 where id = 103 and z > 5")[..2], [0, 0]);
+    assert_eq!(
+        c.counts("update p set x = 1 where id = 103 and z > 5")[..2],
+        [0, 0]
+    );
     assert_eq!(c.rows("select * from p"), c.rows("select * from s"));
     assert_eq!(c.rows("select x from p where id = 102"), ["0"]);
     assert_eq!(c.counts("delete from p where id = 102 and x = 1")[..2], [0, 0]);
@@ -140,7 +148,9 @@ fn plans_run_again_with_other_values() {
         assert_eq!(affected(&mut c, &insert, id, id), count);
     }
     assert_eq!(c.rows("select a, b from u"), ["1 10", "52 21", "3 30", "54 1"]);
-    let delete = c.plan("delete from u where b = ? and id = ?", &values(1, 1)).unwrap();
+    let delete = c
+        .plan("delete from u where b = ? and id = ?", &values(1, 1))
+        .unwrap();
     assert_eq!(affected(&mut c, &delete, 10, 2), 0);
     assert_eq!(affected(&mut c, &delete, 21, 2), 1);
     assert_eq!(affected(&mut c, &delete.clone(), 30, 3), 1);

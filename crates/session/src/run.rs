@@ -479,7 +479,11 @@ impl Session {
                     duplicates += result.matched.saturating_sub(result.affected);
                 }
                 if several {
-                    info_of([("Records", records), ("Duplicates", duplicates), ("Warnings", warnings)])
+                    info_of([
+                        ("Records", records),
+                        ("Duplicates", duplicates),
+                        ("Warnings", warnings),
+                    ])
                 } else {
                     String::new()
                 }

@@ -270,7 +270,10 @@ fn columns_are_decoded_in_their_places() {
     for (table, given) in tables() {
         let encoder = RowEncoder::new(&table).unwrap();
         let handle = given.unwrap_or_else(|| encoder.handle(&row(1), ZONE).unwrap());
-        let (key, value) = (encoder.row_key(&handle), encoder.row_value(&row(1), ZONE).unwrap());
+        let (key, value) = (
+            encoder.row_key(&handle),
+            encoder.row_value(&row(1), ZONE).unwrap(),
+        );
         for wanted in [&[][..], &[1], &[8, 0, 5], &ALL] {
             let layout = TableLayout::in_place(&table, wanted).unwrap();
             let decoded = layout.decode_row_values(&key, &value, ZONE).unwrap();

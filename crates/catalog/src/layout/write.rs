@@ -75,6 +75,11 @@ impl StoredColumn {
     }
 }
 
+/// About what a part of a key takes beyond its value, in bytes.
+const PART_BYTES: usize = 2;
+/// What an integer handle takes in a key or in an entry's value, at most.
+const HANDLE_BYTES: usize = 10;
+
 /// About what a value takes in a row, in bytes.
 fn size_hint(value: &Value) -> usize {
     value.as_bytes().map_or(size_of::<i64>(), <[u8]>::len)
@@ -244,7 +249,13 @@ impl IndexEncoder {
     }
 
     fn entry(&self, row: &[Value], handle: &RowHandle, zone: TimeZone) -> Result<IndexEntry> {
-        let mut key = self.prefix.clone();
+        let parts = self
+            .parts
+            .iter()
+            .map(|part| PART_BYTES + size_hint(&row[part.column]));
+        let room = self.prefix.len() + parts.sum::<usize>() + HANDLE_BYTES;
+        let mut key = Vec::with_capacity(room);
+        key.extend_from_slice(&self.prefix);
         let mut has_null = false;
         for part in &self.parts {
             let value = &row[part.column];
@@ -259,7 +270,7 @@ impl IndexEncoder {
         if !distinct {
             codec::index::append_handle(handle, &mut key);
         }
-        let mut value = Vec::new();
+        let mut value = Vec::with_capacity(HANDLE_BYTES);
         if self.restored.is_empty() {
             codec::index::encode_value(handle, distinct, None, &mut value)?;
         } else {

@@ -29,23 +29,18 @@ pub(super) struct Leaf {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Start<'a> {
     /// Big-endian, and zeros behind a shorter key.
-    head: [u64; HEAD_WORDS],
+    head: (u128, u128),
     key: Cow<'a, [u8]>,
 }
-
-const HEAD_WORDS: usize = 4;
 
 impl<'a> Start<'a> {
     #[inline]
     fn new(key: Cow<'a, [u8]>) -> Self {
-        let mut bytes = [0; HEAD_WORDS * size_of::<u64>()];
+        let mut words = [[0; 16]; 2];
+        let bytes = words.as_flattened_mut();
         let length = key.len().min(bytes.len());
         bytes[..length].copy_from_slice(&key[..length]);
-        let (words, _) = bytes.as_chunks::<8>();
-        let mut head = [0; HEAD_WORDS];
-        for (word, bytes) in head.iter_mut().zip(words) {
-            *word = u64::from_be_bytes(*bytes);
-        }
+        let head = (u128::from_be_bytes(words[0]), u128::from_be_bytes(words[1]));
         Self { head, key }
     }
 
@@ -305,6 +300,32 @@ impl Leaf {
         // Written only where it changes, so that readers share the cache line.
         if !self.used.load(Ordering::Relaxed) {
             self.used.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_order_as_their_keys_do() {
+        let mut keys: Vec<Vec<u8>> = vec![vec![], vec![0], vec![0, 0], vec![0, 1], vec![255]];
+        for length in [15, 16, 17, 31, 32, 33, 40] {
+            for last in [0, 1, 128, 255] {
+                let mut key = vec![7; length];
+                key.push(last);
+                keys.extend([
+                    key.clone(),
+                    [&key[..], &[0]].concat(),
+                    [&key[..], &[9; 20]].concat(),
+                ]);
+            }
+        }
+        for a in &keys {
+            for b in &keys {
+                assert_eq!(Start::of(a).cmp(&Start::owned(b)), a.cmp(b), "{a:?} {b:?}");
+            }
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! RocksDB keeps each superseded state of a row in its write buffer, and deletions until they are collected: a scan has to
 //! pass over them, and even without them takes some 900 instructions a row. A page has each row once. A scan or a read
-//! of one key that finds no page loads one (`crate::load`); commits change the pages of the keys they write.
+//! of one key that finds no page loads one (`crate::load`), and so does a short commit that has to know what it replaces;
+//! commits change the pages of the keys they write.
 //!
 //! A page is right for a reader whose commits are all applied, which is what its timestamp promises
 //! (`kv::oracle`): entries that are too new for it lead to `history`, as those of RocksDB do. A commit changes pages after
