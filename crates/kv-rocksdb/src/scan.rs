@@ -79,25 +79,20 @@ impl RocksStorage {
     ) -> Result<ControlFlow<()>> {
         // Made anew for each page: it must not be older than the page is.
         let mut history = self.history();
-        let positions = part.page.positions(&range.start, &range.end);
-        let (mut next, mut left) = (positions.start, positions.len());
-        if request.reverse {
-            next = positions.end.saturating_sub(1);
+        // What is not the page's own bound already has to be searched for.
+        let (mut start, mut end) = (&[][..], &[][..]);
+        if range.start > part.start {
+            start = &range.start;
         }
-        while left > 0
-            && let Some((key, stored)) = part.page.entry(next)
-        {
-            if visit_entry(key, stored, request, &mut history, visit)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-            left -= 1;
-            next = if request.reverse {
-                next.wrapping_sub(1)
-            } else {
-                next + 1
-            };
+        if !range.end.is_empty() && (part.end.is_empty() || range.end < part.end) {
+            end = &range.end;
         }
-        Ok(ControlFlow::Continue(()))
+        let positions = part.page.positions(start, end);
+        let entries = positions.filter_map(|at| part.page.entry(at));
+        match request.reverse {
+            false => visit_entries(entries, request, &mut history, visit),
+            true => visit_entries(entries.rev(), request, &mut history, visit),
+        }
     }
 
     fn scan_stored(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
@@ -133,6 +128,20 @@ impl RocksStorage {
         }
         iterator.status().map_err(|error| from_rocksdb(&error))
     }
+}
+
+fn visit_entries<'a>(
+    entries: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    request: &ScanRequest,
+    history: &mut History<'_>,
+    visit: &mut Visit,
+) -> Result<ControlFlow<()>> {
+    for (key, stored) in entries {
+        if visit_entry(key, stored, request, history, visit)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// Visits the version that the request sees of an entry of `latest`, if there is one.

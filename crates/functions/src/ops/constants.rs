@@ -257,6 +257,8 @@ fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
             exact => decimal_key(&crate::ops::comparison::to_decimal(exact), ty, direction),
         },
         _ if ty.is_integer() => match datum {
+            Datum::Int(v) => clamp_integer(Some(i128::from(*v)), *v < 0, ty, direction),
+            Datum::UInt(v) => clamp_integer(Some(i128::from(*v)), false, ty, direction),
             Datum::Double(v) => integer_key(*v, ty, direction),
             exact => {
                 let exact = crate::ops::comparison::to_decimal(exact);

@@ -102,7 +102,7 @@ impl Page {
     /// The positions of the keys from `start` up to `end`; an empty `end` is none.
     pub fn positions(&self, start: &[u8], end: &[u8]) -> Range<usize> {
         let before = |key: &[u8]| self.slots.partition_point(|slot| self.key_of(*slot) < key);
-        let first = before(start);
+        let first = if start.is_empty() { 0 } else { before(start) };
         let last = if end.is_empty() {
             self.slots.len()
         } else {
