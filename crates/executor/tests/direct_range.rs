@@ -4,11 +4,12 @@
 
 mod support;
 
-use executor::direct::PacketRows;
+use executor::direct::{Fill, PacketRows};
 use executor::{ReadSource, RowSink};
 use planner::plan::{Plan, QueryPlan};
 use support::{Conn, Db};
 use types::{SqlType, Value, errno};
+use wire::framing::FrameEncoder;
 use wire::row::{Format, RowEncoder};
 
 struct Sink<'e> {
@@ -36,8 +37,17 @@ impl PacketRows for Sink<'_> {
         self.encoder
     }
 
-    fn packet(&mut self, payload: &[u8]) -> types::Result<()> {
-        self.packets.push(payload.to_vec());
+    fn append(&mut self, fill: &mut Fill<'_>) -> types::Result<()> {
+        let mut frames = FrameEncoder::new();
+        let rows = fill(self.encoder, &mut frames)?;
+        let mut rest = frames.bytes();
+        let before = self.packets.len();
+        while let Some(([a, b, c, _], behind)) = rest.split_first_chunk() {
+            let (payload, next) = behind.split_at(u32::from_le_bytes([*a, *b, *c, 0]) as usize);
+            self.packets.push(payload.to_vec());
+            rest = next;
+        }
+        assert_eq!((self.packets.len() - before) as u64, rows);
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ mod command;
 mod compile;
 mod ddl_jobs;
 mod errors;
+mod kept;
 mod late_check;
 mod listing;
 mod lock_tables;

@@ -6,7 +6,7 @@ use std::io;
 use executor::direct::point::PointSelect;
 use functions::Strictness;
 use planner::CachedPlan;
-use planner::plan::{Plan, Route};
+use planner::plan::QueryPlan;
 use types::{Result, Value};
 use wire::connection::PacketSink;
 use wire::row::Format;
@@ -18,45 +18,27 @@ use crate::session::Session;
 const ROW_BYTES: usize = 512;
 
 impl Session {
-    /// The point select that a plan comes to, compiled with its first run and kept beside it.
-    pub(crate) fn point_of<'a>(&self, plan: &'a CachedPlan) -> Option<&'a PointSelect> {
-        let Plan::Query(query) = &plan.plan else {
-            return None;
-        };
-        if query.route == Route::Analytical
-            || self.settings.select_limit == 0
-            || query.limit_of_output.is_some()
-        {
-            return None;
-        }
-        let attachment = plan
-            .attachment
-            .get_or_init(|| Box::new(PointSelect::compile(query)));
-        attachment.downcast_ref::<Option<PointSelect>>()?.as_ref()
-    }
-
     /// Runs it and sends the row, if there is one.
     ///
     /// # Errors
     /// Outer: the client is gone. Inner: the statement failed, and nothing was sent.
     pub(crate) fn run_point(
         &mut self,
-        plan: &CachedPlan,
+        (plan, query): (&CachedPlan, &QueryPlan),
         point: &PointSelect,
         params: Vec<Value>,
         format: Format,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<Outcome>> {
-        let columns = Self::plan_columns(&plan.plan);
-        let encoder = self.row_encoder(columns, format);
+        let encoder = self.row_encoder(&query.columns, format);
         let mut row = Vec::with_capacity(ROW_BYTES);
         let found = self.as_statement(|session| {
             let eval = session.eval_context(params, Strictness::Warn);
-            let store = session.shared.store.clone();
+            let store = &session.shared.store;
             let transaction =
                 session
                     .transaction
-                    .for_read(&store, &session.settings, &session.process.interrupt)?;
+                    .for_read(store, &session.settings, &session.process.interrupt)?;
             let found = match transaction {
                 Some(transaction) => {
                     // A snapshot older than the table's definition cannot be read by it: 1412.
@@ -84,7 +66,7 @@ impl Session {
         };
         self.found_rows = u64::from(found);
         self.track_transaction(true);
-        self.send_columns(columns, 0, out)?;
+        self.send_columns(self.columns_of(plan, query), 0, out)?;
         if found {
             out.send(&row)?;
         }

@@ -437,7 +437,7 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         self.found_rows = counted.unwrap_or(rows.rows as u64);
-        self.send_columns(&query.columns, status::CURSOR_EXISTS, out)?;
+        self.send_columns(self.columns_of(&plan, query), status::CURSOR_EXISTS, out)?;
         if self.has(wire::capability::DEPRECATE_EOF) {
             // The packet after the definitions is the only one that can say that there is a cursor.
             self.send_rows_end(status::CURSOR_EXISTS, out)?;

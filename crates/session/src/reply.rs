@@ -4,6 +4,7 @@ use std::io;
 
 use arrow::record_batch::RecordBatch;
 use catalog::information_schema::columns::initial;
+use executor::direct::Fill;
 use executor::{PacketRows, RowSink};
 use planner::plan::ResultColumn;
 use types::{Error, Result, SqlType, errno};
@@ -15,6 +16,7 @@ use wire::row::{Format, RowEncoder};
 use wire::status;
 use wire::writer::Writer;
 
+use crate::kept::Columns;
 use crate::listing::Listing;
 use crate::session::Session;
 
@@ -129,16 +131,30 @@ impl Session {
         }
     }
 
-    /// Column count and definitions.
+    /// Column count and definitions, and what ends them.
     pub(crate) fn send_columns(
         &self,
-        columns: &[ResultColumn],
+        columns: Columns<'_>,
         extra_status: u16,
         out: &mut dyn PacketSink,
     ) -> io::Result<()> {
-        out.send_with(&mut |packet| packet.put_lenenc_int(columns.len() as u64))?;
-        self.send_definitions(columns, out)?;
+        match columns.told {
+            Some(told) => out.append(&mut |frames| {
+                frames.push_frames(told.packets());
+                true
+            })?,
+            None => self.send_count_and_definitions(columns.all, out)?,
+        }
         self.send_metadata_end(extra_status, out)
+    }
+
+    pub(crate) fn send_count_and_definitions(
+        &self,
+        columns: &[ResultColumn],
+        out: &mut dyn PacketSink,
+    ) -> io::Result<()> {
+        out.send_with(&mut |packet| packet.put_lenenc_int(columns.len() as u64))?;
+        self.send_definitions(columns, out)
     }
 
     pub(crate) fn send_definitions(
@@ -191,7 +207,7 @@ impl Session {
         };
         let columns = listing.result_columns();
         self.track_transaction(true);
-        let mut rows = ClientRows::new(self, &columns, format, out);
+        let mut rows = ClientRows::new(self, columns.as_slice().into(), format, out);
         let sent = rows.batch(&batch).and_then(|()| rows.finish());
         if let Some(error) = rows.failure {
             return Err(error);
@@ -229,7 +245,7 @@ fn definition(column: &ResultColumn, results: Option<types::Collation>) -> Colum
 /// an error packet and nothing else.
 pub struct ClientRows<'a> {
     session: &'a Session,
-    columns: &'a [ResultColumn],
+    columns: Columns<'a>,
     encoder: RowEncoder,
     out: &'a mut dyn PacketSink,
     started: bool,
@@ -241,11 +257,11 @@ pub struct ClientRows<'a> {
 impl<'a> ClientRows<'a> {
     pub fn new(
         session: &'a Session,
-        columns: &'a [ResultColumn],
+        columns: Columns<'a>,
         format: Format,
         out: &'a mut dyn PacketSink,
     ) -> Self {
-        let encoder = session.row_encoder(columns, format);
+        let encoder = session.row_encoder(columns.all, format);
         Self {
             session,
             columns,
@@ -314,12 +330,23 @@ impl PacketRows for ClientRows<'_> {
         &self.encoder
     }
 
-    fn packet(&mut self, payload: &[u8]) -> Result<()> {
-        let sent = match self.started {
-            true => self.out.send(payload),
-            false => self.start().and_then(|()| self.out.send(payload)),
-        };
-        self.rows += 1;
-        if sent.is_ok() { Ok(()) } else { self.note(sent) }
+    fn append(&mut self, fill: &mut Fill<'_>) -> Result<()> {
+        let (mut rows, mut result) = (0, Ok(()));
+        let sent = self.out.append(&mut |frames| {
+            if !self.started
+                && let Err(error) = self.session.send_columns(self.columns, 0, frames)
+            {
+                result = Err(gone(error));
+                return false;
+            }
+            match fill(&self.encoder, frames) {
+                Ok(appended) => rows = appended,
+                Err(error) => result = Err(error),
+            }
+            rows > 0
+        });
+        self.started |= rows > 0;
+        self.rows += rows;
+        if sent.is_ok() { result } else { self.note(sent) }
     }
 }

@@ -10,12 +10,14 @@ use catalog::metadata_lock::{Use, WaitLimit};
 use catalog::model::Table;
 use executor::{DmlResult, ExecContext, PacketRows, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
+use planner::CachedPlan;
 use planner::plan::{Access, InsertSource, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan};
 use types::{Error, Result, Value, Warning, errno};
 use wire::capability;
 use wire::connection::{HeldAnswer, PacketSink};
 use wire::row::Format;
 
+use crate::kept::Columns;
 use crate::reply::{ClientRows, Done};
 use crate::session::Session;
 use crate::statistics::Kind;
@@ -200,11 +202,12 @@ impl Session {
     /// Outer: the client is gone. Inner: the statement failed, and nothing or part of a result set was sent.
     pub(crate) fn run_plan(
         &mut self,
-        plan: &Plan,
+        cached: &CachedPlan,
         params: Vec<Value>,
         format: Format,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<Outcome>> {
+        let plan = &cached.plan;
         if self.may_check_late(plan) {
             return Ok(self.run_checking_late(plan, params).map(Outcome::Ok));
         }
@@ -212,7 +215,8 @@ impl Session {
         let result = match plan {
             Plan::Query(query) => self.as_statement(|session| {
                 let eval = session.eval_context(params, Strictness::Warn);
-                let run = session.query_to_client(query, &eval, format, out, &mut client_failure);
+                let columns = session.columns_of(cached, query);
+                let run = session.query_to_client(query, columns, &eval, format, out, &mut client_failure);
                 session.end_of_evaluation(&eval);
                 run.map(|()| Outcome::Sent)
             }),
@@ -229,6 +233,7 @@ impl Session {
     fn query_to_client(
         &mut self,
         query: &QueryPlan,
+        columns: Columns<'_>,
         eval: &Arc<EvalContext>,
         format: Format,
         out: &mut dyn PacketSink,
@@ -237,7 +242,7 @@ impl Session {
         // The sink reads the session's settings while the executor uses its transaction: they are taken apart for the
         // time of the run.
         let mut transaction = std::mem::take(&mut self.transaction);
-        let mut rows = ClientRows::new(self, &query.columns, format, out);
+        let mut rows = ClientRows::new(self, columns, format, out);
         let run = self.query_with(&mut transaction, query, eval, &mut rows);
         let was_sent = rows.rows;
         let failure = rows.failure.take();
@@ -253,7 +258,7 @@ impl Session {
         }
         run?;
         self.track_transaction(true);
-        let mut end = ClientRows::new(self, &query.columns, format, out);
+        let mut end = ClientRows::new(self, columns, format, out);
         end.continue_after(was_sent);
         let sent = end.finish();
         *client_failure = end.failure.take();
@@ -523,6 +528,9 @@ impl Session {
     }
 
     pub(crate) fn keep_warnings(&mut self, (warnings, count): (Vec<Warning>, u64)) {
+        if count == 0 {
+            return;
+        }
         let notes = self.settings.notes;
         let kept: Vec<Warning> = warnings
             .into_iter()

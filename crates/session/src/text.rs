@@ -132,9 +132,11 @@ impl Session {
         match &compiled {
             Compiled::Plan(plan) => {
                 let kind = kind_of(&plan.plan);
-                let result = match self.point_of(plan) {
-                    Some(point) => self.run_point(plan, point, params, format, out)?,
-                    None => self.run_plan(&plan.plan, params, format, out)?,
+                let result = match (self.point_of(plan), &plan.plan) {
+                    (Some(point), Plan::Query(query)) => {
+                        self.run_point((plan, query), point, params, format, out)?
+                    }
+                    _ => self.run_plan(plan, params, format, out)?,
                 };
                 Ok((kind, result))
             }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use types::Result;
 
+use crate::framing::FrameEncoder;
+
 /// Where a session's answers go: one call per packet payload, without header. Framing, sequence numbers, splitting at
 /// 16 MiB, compression and buffering are the implementor's. An error means that the client is gone.
 pub trait PacketSink {
@@ -22,25 +24,34 @@ pub trait PacketSink {
         self.send(&payload)
     }
 
-    /// Has the answer to the command, of which nothing has been sent yet, wait until it is let go. `None`: it cannot.
-    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
-        None
-    }
+    /// Lends the buffer itself, for many packets that come fast: nothing is written to the client meanwhile. What `fill`
+    /// appends is taken back if it answers false.
+    fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()>;
 
     /// Pushes buffered packets to the client: between long pieces of work. (At the end of a command it happens anyway.)
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// An answer that tells of something that is still under way: a commit. Who makes it, and who learns the outcome, may be
-/// two threads.
-pub trait HeldAnswer: Send + Sync {
-    /// For who learns the outcome, once: the answer goes out, or the error in its place. `late` is run before that where
-    /// who makes the answer has gone on.
-    fn release(self: Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut());
+/// For packets that have to come before those of a [`PacketSink::append`].
+impl PacketSink for FrameEncoder {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.push(payload);
+        Ok(())
+    }
 
-    /// For who makes the answer, once: the outcome if it is known, and nothing is held any more. Else that one goes on, as if
-    /// all had gone well.
-    fn go_on(&self) -> Option<Result<()>>;
+    fn send_with(&mut self, write: &mut dyn FnMut(&mut Vec<u8>)) -> io::Result<()> {
+        self.push_with(write);
+        Ok(())
+    }
+
+    fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
+        self.keep_if(fill);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What the connection loop does after a command.

@@ -1,5 +1,8 @@
 //! Appending the protocol's integers and strings to a payload. The other direction is [`crate::reader`].
 
+/// The largest integer of variable length that takes one byte.
+const LENENC_SHORT_MAX: usize = 250;
+
 /// <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_basic_data_types.html>
 pub trait Writer {
     fn put_u8(&mut self, value: u8);
@@ -43,6 +46,7 @@ impl Writer for Vec<u8> {
         self.resize(self.len() + count, 0);
     }
 
+    #[inline]
     fn put_bytes(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
@@ -68,7 +72,13 @@ impl Writer for Vec<u8> {
 
     #[inline]
     fn put_lenenc_bytes(&mut self, bytes: &[u8]) {
-        self.put_lenenc_int(bytes.len() as u64);
+        if bytes.len() > LENENC_SHORT_MAX {
+            self.put_lenenc_int(bytes.len() as u64);
+            return self.extend_from_slice(bytes);
+        }
+        // Room for both at once.
+        self.reserve(1 + bytes.len());
+        self.push(bytes.len() as u8);
         self.extend_from_slice(bytes);
     }
 

@@ -150,7 +150,7 @@ pub(super) fn decode_text(bytes: &[u8]) -> Result<&str> {
 
 /// The value of a cell. A TIMESTAMP stays in UTC.
 pub fn decode(bytes: &[u8], ty: &SqlType) -> Result<Value> {
-    Form::of(ty).read(bytes, |utc| utc)?.to_value()
+    Form::of(ty).give(bytes, |utc| utc, ToValue)
 }
 
 /// How the bytes of a type's cells are read: found once for a column, not for each row.
@@ -183,18 +183,88 @@ impl Form {
     }
 
     /// `utc_to_local` turns a packed TIMESTAMP of the row into one of the session's zone.
-    #[inline]
-    pub fn read(self, bytes: &[u8], utc_to_local: impl Fn(u64) -> u64) -> Result<CellValue<'_>> {
-        Ok(match self {
-            Self::Signed => CellValue::Int(decode_signed(bytes)?),
-            Self::Unsigned => CellValue::UInt(decode_unsigned(bytes)?),
-            Self::Timestamp => CellValue::UInt(utc_to_local(decode_unsigned(bytes)?)),
-            Self::Time => CellValue::Int(decode_time(bytes)?),
-            Self::Double => CellValue::Double(decode_double(bytes)?),
-            Self::Decimal => CellValue::Decimal(decode_decimal(bytes)?),
-            Self::Text => CellValue::Text(bytes),
-            Self::Bytes => CellValue::Bytes(bytes),
-        })
+    #[inline(always)]
+    pub fn give<'a, T: TakeCell<'a>>(
+        self,
+        bytes: &'a [u8],
+        utc_to_local: impl Fn(u64) -> u64,
+        taker: T,
+    ) -> Result<T::Out, T::Error> {
+        match self {
+            Self::Text => taker.text(bytes),
+            Self::Bytes => taker.bytes(bytes),
+            Self::Signed => taker.int(decode_signed(bytes)?),
+            Self::Unsigned => taker.uint(decode_unsigned(bytes)?),
+            Self::Timestamp => taker.uint(utc_to_local(decode_unsigned(bytes)?)),
+            Self::Time => taker.int(decode_time(bytes)?),
+            Self::Double => taker.double(decode_double(bytes)?),
+            Self::Decimal => taker.decimal(decode_decimal(bytes)?),
+        }
+    }
+}
+
+/// Takes one value, as [`Value`] has it, where it lies: for who has a use for it at once. Not as [`CellValue`], which has
+/// room for the largest kind of value and is moved about with it.
+pub trait TakeCell<'a>: Sized {
+    type Out;
+    type Error: From<Error>;
+
+    fn null(self) -> Result<Self::Out, Self::Error>;
+    fn int(self, value: i64) -> Result<Self::Out, Self::Error>;
+    fn uint(self, value: u64) -> Result<Self::Out, Self::Error>;
+    fn double(self, value: f64) -> Result<Self::Out, Self::Error>;
+    fn decimal(self, value: Decimal) -> Result<Self::Out, Self::Error>;
+    /// Not yet checked to be UTF-8: who only passes it on need not.
+    fn text(self, bytes: &'a [u8]) -> Result<Self::Out, Self::Error>;
+    fn bytes(self, bytes: &'a [u8]) -> Result<Self::Out, Self::Error>;
+
+    /// Takes a value that does not come from a row.
+    fn value(self, value: &'a Value) -> Result<Self::Out, Self::Error> {
+        match value {
+            Value::Null => self.null(),
+            Value::Int(v) => self.int(*v),
+            Value::UInt(v) => self.uint(*v),
+            Value::Double(v) => self.double(*v),
+            Value::Decimal(v) => self.decimal(*v),
+            Value::String(v) => self.text(v.as_bytes()),
+            Value::Bytes(v) => self.bytes(v),
+        }
+    }
+}
+
+/// Makes a [`Value`] of it.
+pub(super) struct ToValue;
+
+impl TakeCell<'_> for ToValue {
+    type Out = Value;
+    type Error = Error;
+
+    fn null(self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    fn int(self, value: i64) -> Result<Value> {
+        Ok(Value::Int(value))
+    }
+
+    fn uint(self, value: u64) -> Result<Value> {
+        Ok(Value::UInt(value))
+    }
+
+    fn double(self, value: f64) -> Result<Value> {
+        Ok(Value::Double(value))
+    }
+
+    fn decimal(self, value: Decimal) -> Result<Value> {
+        Ok(Value::Decimal(value))
+    }
+
+    fn text(self, bytes: &[u8]) -> Result<Value> {
+        Ok(Value::from(decode_text(bytes)?))
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Result<Value> {
+        Ok(Value::Bytes(bytes.to_vec()))
     }
 }
 
@@ -209,20 +279,6 @@ pub enum CellValue<'a> {
     /// Not yet checked to be UTF-8: who only passes it on need not.
     Text(&'a [u8]),
     Bytes(&'a [u8]),
-}
-
-impl CellValue<'_> {
-    pub(super) fn to_value(self) -> Result<Value> {
-        Ok(match self {
-            Self::Null => Value::Null,
-            Self::Int(v) => Value::Int(v),
-            Self::UInt(v) => Value::UInt(v),
-            Self::Double(v) => Value::Double(v),
-            Self::Decimal(v) => Value::Decimal(v),
-            Self::Text(bytes) => Value::from(decode_text(bytes)?),
-            Self::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
-        })
-    }
 }
 
 impl<'a> From<&'a Value> for CellValue<'a> {

@@ -2,7 +2,8 @@
 
 use types::{SqlType, Value};
 
-use super::cell::{CellValue, Form};
+use super::cell::{CellValue, Form, TakeCell, ToValue};
+use super::view::find_small;
 use super::{Cell, ColumnBuffer, RowView};
 use crate::Result;
 
@@ -24,18 +25,45 @@ impl ColumnSource {
         }
     }
 
-    /// The column's value in a row. `utc_to_local` turns a packed TIMESTAMP of the row into one of the session's zone.
-    #[inline]
-    pub fn read<'a>(&'a self, row: &RowView<'a>, utc_to_local: impl Fn(u64) -> u64) -> Result<CellValue<'a>> {
-        self.value(row.get(self.id)?, utc_to_local)
+    /// Gives the column's value in a row away. `utc_to_local` turns a packed TIMESTAMP of the row into one of the session's
+    /// zone.
+    #[inline(always)]
+    pub fn give<'a, T: TakeCell<'a>>(
+        &'a self,
+        row: &'a [u8],
+        utc_to_local: impl Fn(u64) -> u64,
+        taker: T,
+    ) -> Result<T::Out, T::Error> {
+        match find_small(row, self.id) {
+            Some(bytes) => self.form.give(bytes, utc_to_local, taker),
+            None => self.give_any(row, utc_to_local, taker),
+        }
     }
 
-    #[inline]
-    fn value<'a>(&'a self, cell: Cell<'a>, utc_to_local: impl Fn(u64) -> u64) -> Result<CellValue<'a>> {
+    /// The same for all rows.
+    #[inline(never)]
+    fn give_any<'a, T: TakeCell<'a>>(
+        &'a self,
+        row: &'a [u8],
+        utc_to_local: impl Fn(u64) -> u64,
+        taker: T,
+    ) -> Result<T::Out, T::Error> {
+        self.give_cell(RowView::parse(row)?.get(self.id)?, utc_to_local, taker)
+    }
+
+    fn give_cell<'a, T: TakeCell<'a>>(
+        &'a self,
+        cell: Cell<'a>,
+        utc_to_local: impl Fn(u64) -> u64,
+        taker: T,
+    ) -> Result<T::Out, T::Error> {
         match cell {
-            Cell::Bytes(bytes) => self.form.read(bytes, utc_to_local),
-            Cell::Null => Ok(CellValue::Null),
-            Cell::Missing => Ok(self.default(utc_to_local)),
+            Cell::Bytes(bytes) => self.form.give(bytes, utc_to_local, taker),
+            Cell::Null => taker.null(),
+            Cell::Missing => match (self.form, &self.default) {
+                (Form::Timestamp, Value::UInt(packed)) => taker.uint(utc_to_local(*packed)),
+                (_, default) => taker.value(default),
+            },
         }
     }
 
@@ -118,7 +146,7 @@ impl RowDecoder {
             let Some(slot) = out.get_mut(*position) else {
                 return Err(types::Error::internal("a row decoder was given too few values"));
             };
-            *slot = source.value(cursor.find(source.id)?, &utc_to_local)?.to_value()?;
+            *slot = source.give_cell(cursor.find(source.id)?, &utc_to_local, ToValue)?;
         }
         Ok(())
     }

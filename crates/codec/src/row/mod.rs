@@ -11,7 +11,7 @@
 //!
 //! - [`RowEncoder`] writes rows; [`RowView`] finds a column's bytes in one; [`RowDecoder`] moves chosen columns into
 //!   [`ColumnBuffer`]s, which become Arrow arrays.
-//! - [`ColumnSource`] reads one column as a [`CellValue`], for who has no use for arrays.
+//! - [`ColumnSource`] gives one column's value to a [`TakeCell`], for who has no use for arrays.
 //! - [`cell`]: the bytes of one value.
 //!
 //! Which columns a table stores in its rows is in `catalog::layout`.
@@ -22,7 +22,7 @@ mod decode;
 mod encode;
 mod view;
 
-pub use cell::CellValue;
+pub use cell::{CellValue, TakeCell};
 pub use column::ColumnBuffer;
 pub use decode::{ColumnSource, RowDecoder};
 pub use encode::RowEncoder;

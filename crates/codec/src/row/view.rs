@@ -12,70 +12,77 @@ pub enum Cell<'a> {
     Missing,
 }
 
-/// A row's bytes, its header read and checked.
+/// A row's bytes, its header read and checked. Small, because it is kept where a row's columns are read.
 #[derive(Debug, Clone, Copy)]
 pub struct RowView<'a> {
     large: bool,
-    /// Ids of the values.
-    ids: &'a [u8],
-    null_ids: &'a [u8],
     value_count: usize,
-    ends: &'a [u8],
-    data: &'a [u8],
+    null_count: usize,
+    /// What follows the header, which is long enough for the ids and ends.
+    body: &'a [u8],
 }
+
+const TRUNCATED: Error = Error::Truncated { what: "a row" };
+const MALFORMED: Error = Error::Malformed {
+    what: "the ends of a row's values",
+};
 
 impl<'a> RowView<'a> {
     #[inline]
     pub fn parse(row: &'a [u8]) -> Result<Self> {
-        const WHAT: &str = "a row";
-        let Some((header, rest)) = row.split_first_chunk::<HEADER_LEN>() else {
-            return Err(Error::Truncated { what: WHAT });
+        let Some((header, body)) = row.split_first_chunk::<HEADER_LEN>() else {
+            return Err(TRUNCATED);
         };
         let [version, flags, v0, v1, n0, n1] = *header;
-        if version != VERSION {
-            return Err(Error::UnknownFlag {
-                what: WHAT,
-                flag: version,
-            });
+        if version != VERSION || flags & !FLAG_LARGE != 0 {
+            return Err(unknown(version, flags));
         }
-        if flags & !FLAG_LARGE != 0 {
-            return Err(Error::UnknownFlag {
-                what: WHAT,
-                flag: flags,
-            });
+        let view = Self {
+            large: flags & FLAG_LARGE != 0,
+            value_count: usize::from(u16::from_le_bytes([v0, v1])),
+            null_count: usize::from(u16::from_le_bytes([n0, n1])),
+            body,
+        };
+        match view.data_at() <= body.len() {
+            true => Ok(view),
+            false => Err(TRUNCATED),
         }
-        let large = flags & FLAG_LARGE != 0;
-        let value_count = usize::from(u16::from_le_bytes([v0, v1]));
-        let null_count = usize::from(u16::from_le_bytes([n0, n1]));
-        let (id_len, end_len) = if large { (4, 4) } else { (1, 2) };
-        let (ids, rest) = rest
-            .split_at_checked(value_count * id_len)
-            .ok_or(Error::Truncated { what: WHAT })?;
-        let (null_ids, rest) = rest
-            .split_at_checked(null_count * id_len)
-            .ok_or(Error::Truncated { what: WHAT })?;
-        let (ends, data) = rest
-            .split_at_checked(value_count * end_len)
-            .ok_or(Error::Truncated { what: WHAT })?;
-        Ok(Self {
-            large,
-            ids,
-            null_ids,
-            value_count,
-            ends,
-            data,
-        })
     }
 
     /// What the row holds of a column. A row whose values' ends are out of order or beyond the row is an error.
     #[inline]
     pub fn get(&self, id: i64) -> Result<Cell<'a>> {
-        if let Some(position) = self.search(self.ids, id) {
-            return self.value(position).map(Cell::Bytes);
+        if self.large {
+            return self.get_large(id);
         }
-        Ok(match self.search(self.null_ids, id) {
-            Some(_) => Cell::Null,
-            None => Cell::Missing,
+        let Ok(id) = u8::try_from(id) else {
+            return Ok(Cell::Missing);
+        };
+        let mut position = 0;
+        if seek(self.ids(), &mut position, id) {
+            return self.small_value(position).map(Cell::Bytes);
+        }
+        Ok(match self.null_ids().contains(&id) {
+            true => Cell::Null,
+            false => Cell::Missing,
+        })
+    }
+
+    #[inline(never)]
+    fn get_large(self, id: i64) -> Result<Cell<'a>> {
+        let Ok(id) = u32::try_from(id) else {
+            return Ok(Cell::Missing);
+        };
+        let search = |ids: &[u8]| {
+            let (ids, _) = ids.as_chunks::<4>();
+            ids.binary_search_by_key(&id, |bytes| u32::from_le_bytes(*bytes))
+        };
+        if let Ok(position) = search(self.ids()) {
+            return self.large_value(position).map(Cell::Bytes);
+        }
+        Ok(match search(self.null_ids()) {
+            Ok(_) => Cell::Null,
+            Err(_) => Cell::Missing,
         })
     }
 
@@ -94,55 +101,95 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// The bytes of the value at a position below [`RowView::value_count`].
-    #[inline]
-    fn value(&self, position: usize) -> Result<&'a [u8]> {
-        const MALFORMED: Error = Error::Malformed {
-            what: "the ends of a row's values",
-        };
-        let (start, end) = if self.large {
-            self.large_ends(position)
-        } else {
-            self.small_ends(position)
-        }
-        .ok_or(MALFORMED)?;
-        self.data.get(start..end).ok_or(MALFORMED)
+    /// Bytes of an id, and of a value's end.
+    #[inline(always)]
+    fn lengths(&self) -> (usize, usize) {
+        if self.large { (4, 4) } else { (1, 2) }
     }
 
-    /// Where a value begins and ends: the end of the one before, and its own, which lie side by side.
-    #[inline]
-    fn small_ends(&self, position: usize) -> Option<(usize, usize)> {
-        let end = |bytes: [u8; 2]| usize::from(u16::from_le_bytes(bytes));
-        if position == 0 {
-            return Some((0, end(*self.ends.first_chunk()?)));
-        }
-        let [a, b, c, d] = *self.ends.get(position * 2 - 2..)?.first_chunk()?;
-        Some((end([a, b]), end([c, d])))
+    /// Where in the body the values' ids end, those of NULLs, and the values' ends: there the first value begins.
+    #[inline(always)]
+    fn ends_at(&self) -> usize {
+        (self.value_count + self.null_count) * self.lengths().0
     }
 
-    fn large_ends(&self, position: usize) -> Option<(usize, usize)> {
+    #[inline(always)]
+    fn data_at(&self) -> usize {
+        self.ends_at() + self.value_count * self.lengths().1
+    }
+
+    #[inline(always)]
+    fn ids(&self) -> &'a [u8] {
+        let ids = self.body.get(..self.value_count * self.lengths().0);
+        ids.unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn null_ids(&self) -> &'a [u8] {
+        let ids = self.body.get(self.value_count * self.lengths().0..self.ends_at());
+        ids.unwrap_or_default()
+    }
+
+    /// The bytes of the value at a position below [`RowView::value_count`], of a row that is not large.
+    #[inline(always)]
+    fn small_value(&self, position: usize) -> Result<&'a [u8]> {
+        let ends = self.body.get(self.ends_at()..).unwrap_or_default();
+        let (start, end) = small_ends(ends, position).ok_or(MALFORMED)?;
+        let data = self.data_at();
+        self.body.get(data + start..data + end).ok_or(MALFORMED)
+    }
+
+    fn large_value(&self, position: usize) -> Result<&'a [u8]> {
+        let ends = self.body.get(self.ends_at()..).unwrap_or_default();
         let end = |position: usize| {
-            let bytes = self.ends.get(position * 4..)?.first_chunk()?;
-            Some(u32::from_le_bytes(*bytes) as usize)
+            let bytes = ends.get(position * 4..).and_then(<[u8]>::first_chunk);
+            bytes.map(|bytes| u32::from_le_bytes(*bytes) as usize)
         };
         let start = match position.checked_sub(1) {
-            Some(previous) => end(previous)?,
+            Some(previous) => end(previous).ok_or(MALFORMED)?,
             None => 0,
         };
-        Some((start, end(position)?))
+        let data = self.body.get(self.data_at()..).unwrap_or_default();
+        data.get(start..end(position).ok_or(MALFORMED)?).ok_or(MALFORMED)
     }
+}
 
-    #[inline]
-    fn search(&self, ids: &[u8], id: i64) -> Option<usize> {
-        if self.large {
-            let (ids, _) = ids.as_chunks::<4>();
-            let id = u32::try_from(id).ok()?;
-            ids.binary_search_by_key(&id, |bytes| u32::from_le_bytes(*bytes))
-                .ok()
-        } else {
-            let mut at = 0;
-            seek(ids, &mut at, u8::try_from(id).ok()?).then_some(at)
-        }
+/// From the end of the value before to its own, which lie side by side.
+#[inline(always)]
+fn small_ends(ends: &[u8], position: usize) -> Option<(usize, usize)> {
+    let end = |bytes: [u8; 2]| usize::from(u16::from_le_bytes(bytes));
+    let Some(previous) = position.checked_sub(1) else {
+        return Some((0, end(*ends.first_chunk()?)));
+    };
+    let [a, b, c, d] = *ends.get(previous * 2..)?.first_chunk()?;
+    Some((end([a, b]), end([c, d])))
+}
+
+/// The bytes of a column's value, for nearly all columns of nearly all rows: of a row that is not large, and that holds
+/// the column. `None` says nothing: [`RowView`] has to be asked. Not inlined: in the middle of other code it is twice as
+/// long.
+#[inline(never)]
+pub(super) fn find_small(row: &[u8], id: i64) -> Option<&[u8]> {
+    let (&[version, flags, v0, v1, n0, n1], body) = row.split_first_chunk::<HEADER_LEN>()?;
+    if version != VERSION || flags != 0 {
+        return None;
+    }
+    let values = usize::from(u16::from_le_bytes([v0, v1]));
+    let ends_at = values + usize::from(u16::from_le_bytes([n0, n1]));
+    let mut position = 0;
+    if !seek(body.get(..values)?, &mut position, u8::try_from(id).ok()?) {
+        return None;
+    }
+    let (start, end) = small_ends(body.get(ends_at..)?, position)?;
+    let data = ends_at + values * 2;
+    body.get(data + start..data + end)
+}
+
+#[cold]
+fn unknown(version: u8, flags: u8) -> Error {
+    Error::UnknownFlag {
+        what: "a row",
+        flag: if version == VERSION { flags } else { version },
     }
 }
 
@@ -165,10 +212,10 @@ impl<'a> Cursor<'a> {
         let Ok(id) = u8::try_from(id) else {
             return Ok(Cell::Missing);
         };
-        if seek(self.view.ids, &mut self.values_passed, id) {
-            return self.view.value(self.values_passed).map(Cell::Bytes);
+        if seek(self.view.ids(), &mut self.values_passed, id) {
+            return self.view.small_value(self.values_passed).map(Cell::Bytes);
         }
-        Ok(match seek(self.view.null_ids, &mut self.nulls_passed, id) {
+        Ok(match seek(self.view.null_ids(), &mut self.nulls_passed, id) {
             true => Cell::Null,
             false => Cell::Missing,
         })
@@ -273,6 +320,10 @@ mod tests {
             let mut cursor = view.cursor();
             for id in wanted.iter().map(|&id| i64::from(id)).chain([last_id, 1000]) {
                 prop_assert_eq!(cursor.find(id), view.get(id));
+                match (find_small(&bytes, id), view.get(id).unwrap()) {
+                    (found, Cell::Bytes(value)) if last_id == 255 => prop_assert_eq!(found, Some(value)),
+                    (found, _) => prop_assert_eq!(found, None),
+                }
             }
         }
 
@@ -280,6 +331,9 @@ mod tests {
         fn any_bytes_parse_or_fail(input: Vec<u8>, large: bool, ids: Vec<i64>) {
             for prefix in [vec![], vec![VERSION, u8::from(large), 2, 0, 1, 0]] {
                 let bytes = [prefix, input.clone()].concat();
+                for id in ids.iter().copied().chain(0..4) {
+                    let _ = find_small(&bytes, id);
+                }
                 if let Ok(view) = RowView::parse(&bytes) {
                     let mut cursor = view.cursor();
                     for id in ids.iter().copied().chain(0..4) {

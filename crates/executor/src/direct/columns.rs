@@ -2,10 +2,10 @@
 
 use catalog::layout::{KeyColumns, Place, column_source, place, to_local};
 use catalog::model::Table;
-use codec::row::{CellValue, ColumnSource, RowView};
+use codec::row::{ColumnSource, TakeCell};
 use functions::TimeZone;
-use types::{Error, Result, Value};
-use wire::row::{RawValue, RowEncoder};
+use types::{Decimal, Error, Result, Value};
+use wire::row::{RawValue, RowEncoder, RowWriter};
 
 /// The columns of a result, or what else of a row is looked at.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ enum Source {
     Key(usize),
 }
 
-/// A row, looked into once.
+/// A row whose columns are looked for.
 pub(crate) struct Row<'a> {
     key: &'a [u8],
-    view: Option<RowView<'a>>,
-    key_values: Vec<Value>,
+    value: Option<&'a [u8]>,
+    key_values: &'a [Value],
     zone: TimeZone,
 }
 
@@ -60,36 +60,106 @@ impl RowColumns {
         self.sources.iter().any(|c| matches!(c, Source::Row(_)))
     }
 
-    /// `value`: the row's, where it has been read.
-    #[inline]
-    pub fn open<'a>(&self, key: &'a [u8], value: Option<&'a [u8]>, zone: TimeZone) -> Result<Row<'a>> {
-        let mut key_values = Vec::new();
+    /// `value`: the row's, where it has been read. `room` takes what is decoded of the key.
+    #[inline(always)]
+    pub fn open<'a>(
+        &self,
+        key: &'a [u8],
+        value: Option<&'a [u8]>,
+        zone: TimeZone,
+        room: &'a mut Vec<Value>,
+    ) -> Result<Row<'a>> {
         if !self.key_columns.is_empty() {
-            let parts = codec::key::handle_bytes(key)?;
-            self.key_columns.read(parts, zone, |_, value| {
-                key_values.push(value);
-                Ok(())
-            })?;
+            self.read_key(key, zone, room)?;
         }
         Ok(Row {
             key,
-            view: value.map(RowView::parse).transpose()?,
-            key_values,
+            value,
+            key_values: room,
             zone,
         })
     }
 
-    /// Appends the payload of the row's packet: as many columns as `encoder` has, from the first on.
-    pub fn write(&self, row: &Row<'_>, encoder: &RowEncoder, out: &mut Vec<u8>) -> Result<()> {
-        encoder.raw(self.sources.iter().map(|source| source.read(row)), out)
+    fn read_key(&self, key: &[u8], zone: TimeZone, room: &mut Vec<Value>) -> Result<()> {
+        room.clear();
+        self.key_columns
+            .read(codec::key::handle_bytes(key)?, zone, |_, value| {
+                room.push(value);
+                Ok(())
+            })
     }
 
-    /// The value of one of the columns.
-    pub fn value<'a>(&'a self, row: &'a Row<'a>, position: usize) -> Result<RawValue<'a>> {
+    /// Appends the payload of the row's packet: as many columns as `encoder` has, from the first on.
+    #[inline]
+    pub fn write(&self, row: &Row<'_>, encoder: &RowEncoder, out: &mut Vec<u8>) -> Result<()> {
+        let mut writer = encoder.row(out);
+        for source in self.sources.iter().take(encoder.column_count()) {
+            source.give(row, Put(&mut writer))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the value of one of the columns away.
+    #[inline]
+    pub fn give<'a, T>(&'a self, row: &'a Row<'a>, position: usize, taker: T) -> Result<()>
+    where
+        T: TakeCell<'a, Out = (), Error = Error>,
+    {
         match self.sources.get(position) {
-            Some(source) => source.read(row),
+            Some(source) => source.give(row, taker),
             None => Err(Error::internal("a column that was not chosen")),
         }
+    }
+}
+
+/// Puts a value into a packet.
+struct Put<'w, 'e>(&'w mut RowWriter<'e>);
+
+impl Put<'_, '_> {
+    #[inline(always)]
+    fn put(self, value: RawValue<'_>) -> Result<()> {
+        self.0.put(value);
+        Ok(())
+    }
+}
+
+impl<'a> TakeCell<'a> for Put<'_, '_> {
+    type Out = ();
+    type Error = Error;
+
+    #[inline(always)]
+    fn null(self) -> Result<()> {
+        self.put(RawValue::Null)
+    }
+
+    #[inline(always)]
+    fn int(self, value: i64) -> Result<()> {
+        self.put(RawValue::Int(value))
+    }
+
+    #[inline(always)]
+    fn uint(self, value: u64) -> Result<()> {
+        self.put(RawValue::UInt(value))
+    }
+
+    #[inline(always)]
+    fn double(self, value: f64) -> Result<()> {
+        self.put(RawValue::Double(value))
+    }
+
+    #[inline(always)]
+    fn decimal(self, value: Decimal) -> Result<()> {
+        self.put(RawValue::Decimal(value))
+    }
+
+    #[inline(always)]
+    fn text(self, bytes: &'a [u8]) -> Result<()> {
+        self.put(RawValue::Bytes(bytes))
+    }
+
+    #[inline(always)]
+    fn bytes(self, bytes: &'a [u8]) -> Result<()> {
+        self.put(RawValue::Bytes(bytes))
     }
 }
 
@@ -114,38 +184,24 @@ impl Source {
         })
     }
 
-    #[inline]
-    fn read<'a>(&'a self, row: &'a Row<'a>) -> Result<RawValue<'a>> {
+    #[inline(always)]
+    fn give<'a, T>(&'a self, row: &'a Row<'a>, taker: T) -> Result<()>
+    where
+        T: TakeCell<'a, Out = (), Error = Error>,
+    {
         match self {
+            Self::Row(source) => match row.value {
+                Some(value) => source.give(value, |packed| to_local(packed, row.zone), taker),
+                None => Err(Error::internal("a column of a row that was not read")),
+            },
             Self::Handle { unsigned } => {
                 let handle = codec::key::int_handle(row.key)?;
-                Ok(match u64::try_from(handle) {
-                    Ok(handle) if *unsigned => RawValue::UInt(handle),
-                    _ => RawValue::Int(handle),
-                })
+                match u64::try_from(handle) {
+                    Ok(handle) if *unsigned => taker.uint(handle),
+                    _ => taker.int(handle),
+                }
             }
-            Self::Key(position) => {
-                let value = row.key_values.get(*position);
-                Ok(value.map_or(RawValue::Null, RawValue::from))
-            }
-            Self::Row(source) => {
-                let Some(view) = &row.view else {
-                    return Err(Error::internal("a column of a row that was not read"));
-                };
-                Ok(raw(source.read(view, |packed| to_local(packed, row.zone))?))
-            }
+            Self::Key(position) => taker.value(row.key_values.get(*position).unwrap_or(&Value::Null)),
         }
-    }
-}
-
-#[inline]
-fn raw(value: CellValue<'_>) -> RawValue<'_> {
-    match value {
-        CellValue::Null => RawValue::Null,
-        CellValue::Int(v) => RawValue::Int(v),
-        CellValue::UInt(v) => RawValue::UInt(v),
-        CellValue::Double(v) => RawValue::Double(v),
-        CellValue::Decimal(v) => RawValue::Decimal(v),
-        CellValue::Text(bytes) | CellValue::Bytes(bytes) => RawValue::Bytes(bytes),
     }
 }

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use types::{Collation, SqlType, TypeKind};
-use wire::row::RawValue;
+use codec::row::TakeCell;
+use types::{Collation, Decimal, Error, Result, SqlType, TypeKind};
 
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 
@@ -20,7 +20,7 @@ pub(super) struct Order {
 /// Rows that are kept: their packets, and what they are ordered by where they are.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    /// The packets one behind the other; behind each the text it is ordered by.
+    /// The packets one behind the other; behind each the text it is ordered by, where it does not end with it.
     bytes: Vec<u8>,
     rows: Vec<Packet>,
 }
@@ -28,10 +28,17 @@ pub(super) struct Packets {
 #[derive(Debug)]
 struct Packet {
     payload: Range<usize>,
+    /// What it is ordered by, of rows with the same number: none but for texts.
     text: Range<usize>,
     /// Tells most rows apart, and all of those that are ordered by a number. NULL has none and is the smallest.
     number: Option<u64>,
 }
+
+/// What rows are sorted by before their texts: a packet's number, of 65 bits with that of NULL, and its place, which
+/// keeps equal ones in the order they came.
+type Rank = u128;
+const PLACE_BITS: u32 = 63;
+const NUMBER_MAX: Rank = 1 << 64;
 
 /// Room that is made ahead once the length of a row is known.
 const ROWS_AHEAD: usize = 128;
@@ -48,29 +55,30 @@ impl Order {
         })
     }
 
-    fn number(&self, value: RawValue<'_>) -> Option<u64> {
-        const SIGN: u64 = 1 << 63;
-        match value {
-            RawValue::Null => None,
-            RawValue::Int(v) => Some(v as u64 ^ SIGN),
-            RawValue::UInt(v) => Some(v),
-            // -0 is 0.
-            RawValue::Double(v) => match (v + 0.0).to_bits() {
-                bits if bits & SIGN == 0 => Some(bits | SIGN),
-                bits => Some(!bits),
-            },
-            RawValue::Bytes(text) => Some(self.collation.order_number(text)),
-            // Not taken.
-            RawValue::Decimal(_) => Some(0),
-        }
+    fn rank(&self, place: usize, row: &Packet) -> Rank {
+        let number = row.number.map_or(0, |number| Rank::from(number) + 1);
+        let number = match self.descending {
+            true => NUMBER_MAX - number,
+            false => number,
+        };
+        number << PLACE_BITS | place as Rank
     }
+}
+
+fn place_of(rank: Rank) -> usize {
+    (rank & ((1 << PLACE_BITS) - 1)) as usize
+}
+
+fn same_number(a: &Rank, b: &Rank) -> bool {
+    a >> PLACE_BITS == b >> PLACE_BITS
 }
 
 impl Packets {
     /// Appends what `write` writes, a packet's payload.
+    #[inline]
     pub fn push<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
-        if let [first] = self.rows.as_slice() {
-            let ahead = first.text.end.saturating_mul(ROWS_AHEAD).min(BYTES_AHEAD_MAX);
+        if self.rows.len() == 1 {
+            let ahead = self.bytes.len().saturating_mul(ROWS_AHEAD).min(BYTES_AHEAD_MAX);
             self.bytes.reserve(ahead);
             self.rows.reserve(ROWS_AHEAD);
         }
@@ -83,6 +91,14 @@ impl Packets {
             number: None,
         });
         Ok(())
+    }
+
+    /// Takes the value that the last packet is ordered by.
+    pub fn order_last<'p>(&'p mut self, order: &Order) -> OrderLast<'p> {
+        OrderLast {
+            packets: self,
+            collation: order.collation,
+        }
     }
 
     /// Whether there are many more rows than `stay`, which is what a cut will leave. Cutting sorts: it has to be rare.
@@ -98,38 +114,20 @@ impl Packets {
             let Some(row) = self.rows.get(place) else {
                 continue;
             };
-            let start = kept.bytes.len();
-            let bytes = self.bytes.get(row.payload.start..row.text.end);
+            let (from, to) = (row.payload.start, kept.bytes.len());
+            let bytes = self.bytes.get(from..row.payload.end.max(row.text.end));
             kept.bytes.extend_from_slice(bytes.unwrap_or_default());
-            let end = start + row.payload.len();
             kept.rows.push(Packet {
-                payload: start..end,
-                text: end..kept.bytes.len(),
+                payload: to..to + row.payload.len(),
+                text: row.text.start - from + to..row.text.end - from + to,
                 number: row.number,
             });
         }
         *self = kept;
     }
 
-    /// What the last packet is ordered by.
-    pub fn order_last(&mut self, order: &Order, value: RawValue<'_>) {
-        let Some(last) = self.rows.last_mut() else {
-            return;
-        };
-        last.number = order.number(value);
-        if let RawValue::Bytes(text) = value {
-            self.bytes.extend_from_slice(text);
-            last.text.end = self.bytes.len();
-        }
-    }
-
     pub fn len(&self) -> usize {
         self.rows.len()
-    }
-
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.rows.clear();
     }
 
     /// Memory they take.
@@ -146,33 +144,95 @@ impl Packets {
 
     /// The places of the rows that are wanted, in order; equal ones in the order they came.
     pub fn places(&self, order: &Order) -> Vec<usize> {
-        let numbers = self.rows.iter().map(|row| row.number);
-        let mut places: Vec<(Option<u64>, usize)> = numbers.zip(0..).collect();
-        places.sort_unstable_by(|a, b| {
-            let by_value = self.compare(order, *a, *b);
-            let by_value = if order.descending {
-                by_value.reverse()
-            } else {
-                by_value
-            };
-            by_value.then_with(|| a.1.cmp(&b.1))
-        });
-        if order.distinct {
-            places.dedup_by(|b, a| self.compare(order, *a, *b) == Ordering::Equal);
+        let rows = self.rows.iter().enumerate();
+        let mut ranks: Vec<Rank> = rows.map(|(place, row)| order.rank(place, row)).collect();
+        ranks.sort_unstable();
+        for same in ranks.chunk_by_mut(same_number).filter(|same| same.len() > 1) {
+            same.sort_by(|a, b| match order.descending {
+                true => self.compare_texts(order, *b, *a),
+                false => self.compare_texts(order, *a, *b),
+            });
         }
-        places.into_iter().map(|(_, place)| place).collect()
+        if order.distinct {
+            ranks.dedup_by(|b, a| same_number(a, b) && self.compare_texts(order, *a, *b).is_eq());
+        }
+        ranks.into_iter().map(place_of).collect()
     }
 
-    fn compare(&self, order: &Order, a: (Option<u64>, usize), b: (Option<u64>, usize)) -> Ordering {
-        a.0.cmp(&b.0)
-            .then_with(|| match (self.text(a.1), self.text(b.1)) {
-                ([], []) => Ordering::Equal,
-                (a, b) => order.collation.compare(a, b),
-            })
+    fn compare_texts(&self, order: &Order, a: Rank, b: Rank) -> Ordering {
+        match (self.text(place_of(a)), self.text(place_of(b))) {
+            ([], []) => Ordering::Equal,
+            (a, b) => order.collation.compare(a, b),
+        }
     }
 
     fn text(&self, at: usize) -> &[u8] {
         let text = self.rows.get(at).and_then(|row| self.bytes.get(row.text.clone()));
         text.unwrap_or_default()
+    }
+}
+
+/// See [`Packets::order_last`].
+pub(super) struct OrderLast<'p> {
+    packets: &'p mut Packets,
+    collation: Collation,
+}
+
+const SIGN: u64 = 1 << 63;
+
+impl OrderLast<'_> {
+    #[inline]
+    fn number(self, number: u64) -> Result<()> {
+        if let Some(last) = self.packets.rows.last_mut() {
+            last.number = Some(number);
+        }
+        Ok(())
+    }
+}
+
+impl TakeCell<'_> for OrderLast<'_> {
+    type Out = ();
+    type Error = Error;
+
+    fn null(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn int(self, value: i64) -> Result<()> {
+        self.number(value as u64 ^ SIGN)
+    }
+
+    fn uint(self, value: u64) -> Result<()> {
+        self.number(value)
+    }
+
+    fn double(self, value: f64) -> Result<()> {
+        // -0 is 0.
+        self.number(match (value + 0.0).to_bits() {
+            bits if bits & SIGN == 0 => bits | SIGN,
+            bits => !bits,
+        })
+    }
+
+    /// Not taken: see [`Order::by`].
+    fn decimal(self, _: Decimal) -> Result<()> {
+        self.number(0)
+    }
+
+    fn text(self, bytes: &[u8]) -> Result<()> {
+        let Packets { bytes: kept, rows } = &mut *self.packets;
+        if let Some(last) = rows.last_mut() {
+            let payload = kept.get(last.payload.start..).unwrap_or_default();
+            if !payload.ends_with(bytes) {
+                kept.extend_from_slice(bytes);
+            }
+            last.text = kept.len() - bytes.len()..kept.len();
+        }
+        let number = self.collation.order_number(bytes);
+        self.number(number)
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Result<()> {
+        self.text(bytes)
     }
 }

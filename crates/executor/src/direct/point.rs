@@ -93,6 +93,7 @@ impl PointSelect {
         let Some(mut key) = self.parts.point(&values, eval.time_zone)? else {
             return Ok(false);
         };
+        let mut room = Vec::new();
         if let Some(lookup) = &self.lookup {
             let mut handle = None;
             let found = reader.get_with(&key, &mut |value| handle = Some(lookup.handle(&key, value)))?;
@@ -101,13 +102,13 @@ impl PointSelect {
                 _ => return Ok(false),
             }
             if !self.columns.need_value() {
-                let row = self.columns.open(&key, None, eval.time_zone)?;
+                let row = self.columns.open(&key, None, eval.time_zone, &mut room)?;
                 return self.columns.write(&row, encoder, out).map(|()| true);
             }
         }
         let mut result = Ok(());
         let found = reader.get_with(&key, &mut |value| {
-            let row = self.columns.open(&key, Some(value), eval.time_zone);
+            let row = self.columns.open(&key, Some(value), eval.time_zone, &mut room);
             result = row.and_then(|row| self.columns.write(&row, encoder, out));
         })?;
         result?;

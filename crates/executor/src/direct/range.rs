@@ -15,6 +15,9 @@ use crate::operator::limit::count_of;
 use crate::operator::scan::{self, Access as Path, Visit};
 use crate::operator::sort;
 
+/// Sorted rows that go to the client's buffer before it is written out.
+const ROWS_AT_ONCE: usize = 256;
+
 /// `SELECT [DISTINCT] columns FROM t WHERE key BETWEEN ? AND ? [ORDER BY column] [LIMIT ?]`, by whichever access path.
 pub(crate) struct RangeSelect<'p> {
     scan: &'p TableScan,
@@ -39,10 +42,10 @@ struct Limit<'p> {
 }
 
 /// What the operators of a plan come to.
-struct Shape<'p> {
+pub(super) struct Shape<'p> {
     scan: &'p TableScan,
     /// Offsets of the output's columns in the table.
-    columns: Vec<usize>,
+    pub columns: Vec<usize>,
     sorted: Option<Sorted<'p>>,
     limit: Option<Limit<'p>>,
 }
@@ -86,38 +89,45 @@ impl<'p> RangeSelect<'p> {
     /// # Errors
     /// As [`crate::query()`].
     pub fn run(&self, env: &mut Env<'_, '_>, rows: &mut dyn PacketRows) -> Result<()> {
-        let skip = count_of(self.limit.offset, env)?.unwrap_or(0);
-        let left = count_of(self.limit.count, env)?.unwrap_or(u64::MAX);
-        let sink = Part { skip, left, rows };
+        let part = Part {
+            skip: count_of(self.limit.offset, env)?.unwrap_or(0),
+            left: count_of(self.limit.count, env)?.unwrap_or(u64::MAX),
+        };
         self.scan.table.check_readable_at(env.source.ts())?;
         let access = scan::open_rows(self.scan, env.eval())?;
         match &self.sort {
-            None => self.run_in_key_order(access, env, sink),
-            Some(sort) => self.run_sorted(sort, access, env, sink),
+            None => self.run_in_key_order(access, env, part, rows),
+            Some(sort) => self.run_sorted(sort, access, env, part, rows),
         }
     }
 
-    fn run_in_key_order(&self, mut access: Path, env: &Env<'_, '_>, mut sink: Part<'_>) -> Result<()> {
-        let (zone, mut packets) = (env.eval().time_zone, Packets::default());
-        loop {
-            let wanted = sink.skip.saturating_add(sink.left).min(BATCH_ROWS as u64);
-            if sink.left == 0 {
-                return Ok(());
-            }
-            let read = read(&mut access, env, wanted as usize, &mut |key, value| {
-                if !sink.takes_next() {
-                    return Ok(());
-                }
-                let row = self.columns.open(key, Some(value), zone)?;
-                packets.push(|out| self.columns.write(&row, sink.rows.encoder(), out))
+    /// Rows go to the client's buffer as they are read.
+    fn run_in_key_order(
+        &self,
+        mut access: Path,
+        env: &Env<'_, '_>,
+        mut part: Part,
+        rows: &mut dyn PacketRows,
+    ) -> Result<()> {
+        let (zone, mut room, mut read) = (env.eval().time_zone, Vec::new(), 1);
+        while read > 0 && part.left > 0 {
+            let wanted = part.skip.saturating_add(part.left).min(BATCH_ROWS as u64);
+            rows.append(&mut |encoder, frames| {
+                let mut taken = 0;
+                read = read_rows(&mut access, env, wanted as usize, &mut |key, value| {
+                    if !part.takes_next() {
+                        return Ok(());
+                    }
+                    taken += 1;
+                    let row = self.columns.open(key, Some(value), zone, &mut room)?;
+                    let mut result = Ok(());
+                    frames.push_with(|out| result = self.columns.write(&row, encoder, out));
+                    result
+                })?;
+                Ok(taken)
             })?;
-            // The client may be slow: it is not waited for in the middle of the store.
-            (0..packets.len()).try_for_each(|at| sink.rows.packet(packets.payload(at)))?;
-            packets.clear();
-            if read == 0 {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     fn run_sorted(
@@ -125,7 +135,8 @@ impl<'p> RangeSelect<'p> {
         sort: &Sort<'_>,
         mut access: Path,
         env: &mut Env<'_, '_>,
-        mut sink: Part<'_>,
+        part: Part,
+        rows: &mut dyn PacketRows,
     ) -> Result<()> {
         let limit = count_of(sort.limit, env)?;
         let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -133,7 +144,7 @@ impl<'p> RangeSelect<'p> {
         if sort.order.distinct {
             stay = stay.min(BATCH_ROWS);
         }
-        while limit > 0 && self.collect(sort, &mut access, env, sink.rows.encoder(), &mut packets)? {
+        while limit > 0 && self.collect(sort, &mut access, env, rows.encoder(), &mut packets)? {
             if packets.is_worth_cutting(stay) {
                 packets.cut(&sort.order, limit);
                 if sort.order.distinct {
@@ -146,10 +157,13 @@ impl<'p> RangeSelect<'p> {
             env.memory.grow(size)?;
             counted = size;
         }
-        for at in packets.places(&sort.order).into_iter().take(limit) {
-            if sink.takes_next() {
-                sink.rows.packet(packets.payload(at))?;
-            }
+        let places = packets.places(&sort.order);
+        let places = part.of(places.get(..limit).unwrap_or(&places));
+        for places in places.chunks(ROWS_AT_ONCE) {
+            rows.append(&mut |_, frames| {
+                places.iter().for_each(|at| frames.push(packets.payload(*at)));
+                Ok(places.len() as u64)
+            })?;
         }
         Ok(())
     }
@@ -163,31 +177,42 @@ impl<'p> RangeSelect<'p> {
         encoder: &RowEncoder,
         packets: &mut Packets,
     ) -> Result<bool> {
-        let zone = env.eval().time_zone;
-        let rows = read(access, env, BATCH_ROWS, &mut |key, value| {
-            let row = self.columns.open(key, Some(value), zone)?;
+        let (zone, mut room) = (env.eval().time_zone, Vec::new());
+        let rows = read_rows(access, env, BATCH_ROWS, &mut |key, value| {
+            let row = self.columns.open(key, Some(value), zone, &mut room)?;
             packets.push(|out| self.columns.write(&row, encoder, out))?;
-            packets.order_last(&sort.order, self.columns.value(&row, sort.column)?);
-            Ok(())
+            self.columns
+                .give(&row, sort.column, packets.order_last(&sort.order))
         })?;
         Ok(rows > 0)
     }
 }
 
 /// Visits up to `wanted` rows; answers how many keys were looked at, of which some may have no row.
-fn read(access: &mut Path, env: &Env<'_, '_>, wanted: usize, visit: &mut Visit<'_>) -> Result<usize> {
+pub(super) fn read_rows(
+    access: &mut Path,
+    env: &Env<'_, '_>,
+    wanted: usize,
+    visit: &mut impl Visit,
+) -> Result<usize> {
     env.check_interrupted()?;
     access.next(env.source.reader(), wanted, env.source.is_consistent(), visit)
 }
 
 /// The part of the rows that LIMIT leaves.
-struct Part<'a> {
+struct Part {
     skip: u64,
     left: u64,
-    rows: &'a mut dyn PacketRows,
 }
 
-impl Part<'_> {
+impl Part {
+    fn of<'r>(&self, rows: &'r [usize]) -> &'r [usize] {
+        let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
+        let rows = rows.get(count(self.skip)..).unwrap_or_default();
+        rows.get(..count(self.left)).unwrap_or(rows)
+    }
+
+    #[inline]
     fn takes_next(&mut self) -> bool {
         if self.skip > 0 {
             self.skip -= 1;
@@ -200,7 +225,7 @@ impl Part<'_> {
 }
 
 impl<'p> Shape<'p> {
-    fn of(rel: &'p Rel) -> Option<Self> {
+    pub fn of(rel: &'p Rel) -> Option<Self> {
         match rel {
             Rel::Scan(scan) => is_plain(scan).then(|| Self {
                 scan,
@@ -233,6 +258,11 @@ impl<'p> Shape<'p> {
             }
             _ => None,
         }
+    }
+
+    /// The scan, where its rows come neither sorted nor limited.
+    pub fn in_key_order(&self) -> Option<&'p TableScan> {
+        (self.sorted.is_none() && self.limit.is_none()).then_some(self.scan)
     }
 
     fn sorted(input: &'p Rel, keys: &[SortKey], distinct: bool, limit: Option<&'p Expr>) -> Option<Self> {

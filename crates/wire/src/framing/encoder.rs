@@ -27,6 +27,7 @@ impl FrameEncoder {
     }
 
     /// Appends one payload, cut into frames where it is long.
+    #[inline]
     pub fn push(&mut self, payload: &[u8]) {
         if payload.len() < FRAME_BYTES_MAX {
             self.buffer.reserve(HEADER_BYTES + payload.len());
@@ -37,8 +38,29 @@ impl FrameEncoder {
         }
     }
 
+    /// Appends the payloads of another encoder, which has them in frames already.
+    pub fn push_frames(&mut self, frames: &Self) {
+        let mut at = self.buffer.len();
+        self.buffer.extend_from_slice(&frames.buffer);
+        while let Some([a, b, c, sequence]) = self.buffer.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+            *sequence = self.sequence;
+            self.sequence = self.sequence.wrapping_add(1);
+            at += HEADER_BYTES + u32::from_le_bytes([*a, *b, *c, 0]) as usize;
+        }
+    }
+
+    /// Runs `fill`, which appends payloads; takes them back if it answers false.
+    pub fn keep_if(&mut self, fill: impl FnOnce(&mut Self) -> bool) {
+        let (length, sequence) = (self.buffer.len(), self.sequence);
+        if !fill(self) {
+            self.buffer.truncate(length);
+            self.sequence = sequence;
+        }
+    }
+
     /// Appends one payload that `write` appends to the buffer it is given: nothing is copied twice unless the payload
     /// is longer than a frame.
+    #[inline]
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.buffer.len();
         self.open = Some(start);
@@ -54,13 +76,20 @@ impl FrameEncoder {
                 header.copy_from_slice(&bytes[..3]);
             }
         } else {
-            let payload = self.buffer.split_off(body);
-            self.buffer.truncate(start);
-            self.sequence = self.sequence.wrapping_sub(1);
-            self.push_long(&payload);
+            self.cut(start);
         }
     }
 
+    /// Cuts the last payload into frames, which is in one that starts at `start`.
+    #[cold]
+    fn cut(&mut self, start: usize) {
+        let payload = self.buffer.split_off(start + HEADER_BYTES);
+        self.buffer.truncate(start);
+        self.sequence = self.sequence.wrapping_sub(1);
+        self.push_long(&payload);
+    }
+
+    #[cold]
     fn push_long(&mut self, payload: &[u8]) {
         self.buffer
             .reserve(payload.len() + (payload.len() / FRAME_BYTES_MAX + 1) * HEADER_BYTES);
@@ -74,6 +103,7 @@ impl FrameEncoder {
         self.buffer.extend_from_slice(chunks.remainder());
     }
 
+    #[inline]
     fn header(&mut self, length: usize) {
         let [a, b, c, _] = (length as u32).to_le_bytes();
         self.buffer.extend_from_slice(&[a, b, c, self.sequence]);
@@ -128,6 +158,40 @@ mod tests {
         encoder.abandon();
         encoder.push(b"b");
         assert_eq!(encoder.bytes(), [1, 0, 0, 0, b'a', 1, 0, 0, 1, b'b']);
+    }
+
+    #[test]
+    fn what_is_not_kept_is_not_counted() {
+        let mut encoder = FrameEncoder::new();
+        encoder.push(b"a");
+        for keep in [false, true] {
+            encoder.keep_if(|frames| {
+                frames.push(b"b");
+                frames.push_with(|out| out.push(b'c'));
+                keep
+            });
+        }
+        assert_eq!(
+            encoder.bytes(),
+            [1, 0, 0, 0, b'a', 1, 0, 0, 1, b'b', 1, 0, 0, 2, b'c']
+        );
+    }
+
+    #[test]
+    fn frames_are_numbered_anew() {
+        let (mut encoder, mut others) = (FrameEncoder::new(), FrameEncoder::new());
+        others.push(b"bc");
+        others.push(b"");
+        encoder.set_sequence(254);
+        encoder.push(b"a");
+        encoder.push_frames(&others);
+        encoder.push(b"d");
+        assert_eq!(
+            encoder.bytes(),
+            [
+                1, 0, 0, 254, b'a', 2, 0, 0, 255, b'b', b'c', 0, 0, 0, 0, 1, 0, 0, 1, b'd'
+            ]
+        );
     }
 
     #[test]

@@ -16,10 +16,12 @@ const BITMAP_OFFSET: usize = 2;
 /// Appends the header and an empty bitmap of NULLs; answers where that bitmap is.
 #[inline]
 pub(super) fn start_row(columns: usize, out: &mut Vec<u8>) -> usize {
-    out.push(0);
-    let bitmap = out.len();
-    out.put_zeros((columns + BITMAP_OFFSET).div_ceil(8));
-    bitmap
+    let header = out.len();
+    match (columns + BITMAP_OFFSET).div_ceil(8) {
+        1 => out.put_bytes(&[0; 2]),
+        bytes => out.put_zeros(1 + bytes),
+    }
+    header + 1
 }
 
 #[inline]
@@ -52,7 +54,7 @@ pub(super) fn cell(
 }
 
 /// Appends a value that is not NULL.
-#[inline]
+#[inline(always)]
 pub(super) fn value(
     cell: Cell,
     ty: &SqlType,
@@ -69,7 +71,7 @@ pub(super) fn value(
         }
         (Cell::Float | Cell::Double, RawValue::Double(v)) => double(cell, v, out),
         (_, RawValue::Bytes(bytes)) => text::string(cell, bytes, transcoder, out),
-        _ => text::printed(out, |out| value.write_text(ty, out)),
+        (_, value) => text::printed_value(ty, value, out),
     }
 }
 

@@ -18,15 +18,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`RowEncoder::values`] does the same for a row of [`types::Value`]s, [`RowEncoder::raw`] for borrowed ones. What the client is told of the columns before is
-//! [`crate::column_definition`].
+//! [`RowEncoder::values`] does the same for a row of [`types::Value`]s, [`RowEncoder::row`] for values that come one by one.
+//! What the client is told of the columns before is [`crate::column_definition`].
 
 mod binary;
 mod cell;
 mod raw;
 mod text;
-
-use std::convert::Infallible;
 
 use arrow::record_batch::RecordBatch;
 use types::array::ColumnView;
@@ -67,6 +65,10 @@ impl RowEncoder {
         }
     }
 
+    pub fn column_count(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Looks up a batch's arrays. Fails (a defect of whoever made the batch) where their number is another than that of
     /// the types.
     pub fn batch<'a>(&'a self, batch: &'a RecordBatch) -> Result<BatchRows<'a>> {
@@ -92,43 +94,51 @@ impl RowEncoder {
 
     /// Appends one row of values.
     pub fn values(&self, values: &[Value], out: &mut Vec<u8>) {
-        let Ok(()) = self.raw(
-            values
-                .iter()
-                .map(|value| Ok::<_, Infallible>(RawValue::from(value))),
-            out,
-        );
+        let mut row = self.row(out);
+        values.iter().for_each(|value| row.put(RawValue::from(value)));
     }
 
-    /// Appends one row of values that are borrowed, and found one by one.
-    ///
-    /// # Errors
-    /// That of the value that is not to be had. `out` then holds part of a row.
-    pub fn raw<'a, E>(
-        &self,
-        values: impl Iterator<Item = std::result::Result<RawValue<'a>, E>>,
-        out: &mut Vec<u8>,
-    ) -> std::result::Result<(), E> {
-        let cells = self.columns.iter().zip(values);
-        match self.format {
-            Format::Text => {
-                for ((ty, cell), value) in cells {
-                    text::value(*cell, ty, value?, self.transcoder, out);
-                }
-            }
-            Format::Binary => {
-                let bitmap = binary::start_row(self.columns.len(), out);
-                for (position, ((ty, cell), value)) in cells.enumerate() {
-                    let value = value?;
-                    if value == RawValue::Null {
-                        binary::set_null(bitmap, position, out);
-                    } else {
-                        binary::value(*cell, ty, value, self.transcoder, out);
-                    }
-                }
-            }
+    /// Starts a row behind what is in `out`, which takes its values one by one.
+    #[inline]
+    pub fn row<'a>(&'a self, out: &'a mut Vec<u8>) -> RowWriter<'a> {
+        let bitmap = match self.format {
+            Format::Text => 0,
+            Format::Binary => binary::start_row(self.columns.len(), out),
+        };
+        RowWriter {
+            encoder: self,
+            position: 0,
+            bitmap,
+            out,
         }
-        Ok(())
+    }
+}
+
+/// A row that is being written.
+pub struct RowWriter<'a> {
+    encoder: &'a RowEncoder,
+    /// Of the column that is next.
+    position: usize,
+    /// Where a binary row's bitmap of NULLs is.
+    bitmap: usize,
+    out: &'a mut Vec<u8>,
+}
+
+impl RowWriter<'_> {
+    /// Appends the value of the next column; ignored where there are no more. Inlined, so that of what can be done with
+    /// a value only that is left which is done with one of its kind.
+    #[inline(always)]
+    pub fn put(&mut self, value: RawValue<'_>) {
+        let Some((ty, cell)) = self.encoder.columns.get(self.position) else {
+            return;
+        };
+        let transcoder = self.encoder.transcoder;
+        match (self.encoder.format, value) {
+            (Format::Text, value) => text::value(*cell, ty, value, transcoder, self.out),
+            (Format::Binary, RawValue::Null) => binary::set_null(self.bitmap, self.position, self.out),
+            (Format::Binary, value) => binary::value(*cell, ty, value, transcoder, self.out),
+        }
+        self.position += 1;
     }
 }
 

@@ -1,4 +1,4 @@
-//! One value that owns nothing: what the shortest path of a point select hands to the encoder.
+//! One value that owns nothing: what rows that are sent as they are stored hand to the encoder.
 
 use types::{Decimal, SqlType, Value};
 

@@ -34,7 +34,7 @@ pub(super) fn cell(
     }
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn value(
     cell: Cell,
     ty: &SqlType,
@@ -47,8 +47,13 @@ pub(super) fn value(
         (Cell::Integer { .. }, RawValue::Int(v)) => integer(v as u64, false, out),
         (Cell::Integer { .. }, RawValue::UInt(v)) => integer(v, true, out),
         (_, RawValue::Bytes(bytes)) => string(cell, bytes, transcoder, out),
-        _ => printed(out, |out| value.write_text(ty, out)),
+        (_, value) => printed_value(ty, value, out),
     }
+}
+
+#[inline(never)]
+pub(super) fn printed_value(ty: &SqlType, value: RawValue<'_>, out: &mut Vec<u8>) {
+    printed(out, |out| value.write_text(ty, out));
 }
 
 #[inline]
@@ -64,7 +69,7 @@ fn integer(bits: u64, unsigned: bool, out: &mut Vec<u8>) {
 }
 
 /// Appends a string as `string<lenenc>`.
-#[inline]
+#[inline(always)]
 pub(super) fn string(cell: Cell, bytes: &[u8], transcoder: Option<Transcoder>, out: &mut Vec<u8>) {
     match transcoder {
         Some(transcoder) if cell != Cell::Bytes => out.put_lenenc_bytes(&transcoder.encode(bytes)),

@@ -147,7 +147,7 @@ impl Access {
         reader: &dyn Reader,
         wanted: usize,
         consistent: bool,
-        visit: &mut Visit<'_>,
+        visit: &mut impl Visit,
     ) -> Result<usize> {
         let (row_keys, keys, must_exist) = match &mut self.path {
             Path::Pages(pages) => return pages.next(reader, wanted, visit),
@@ -204,7 +204,12 @@ impl Lookup {
 }
 
 /// Answers with how many bytes the rows had.
-fn get_rows(reader: &dyn Reader, keys: &[Vec<u8>], must_exist: bool, visit: &mut Visit<'_>) -> Result<usize> {
+fn get_rows(
+    reader: &dyn Reader,
+    keys: &[Vec<u8>],
+    must_exist: bool,
+    visit: &mut impl Visit,
+) -> Result<usize> {
     let mut bytes = 0;
     if let [key] = keys {
         let mut result = Ok(());

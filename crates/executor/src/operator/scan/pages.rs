@@ -15,8 +15,10 @@ pub(crate) struct Pages {
     reverse: bool,
 }
 
-/// Takes one pair of a page.
-pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+/// Takes one pair of a page. Every reader's own is compiled into the loop over the pairs.
+pub(crate) trait Visit: FnMut(&[u8], &[u8]) -> Result<()> {}
+
+impl<F: FnMut(&[u8], &[u8]) -> Result<()>> Visit for F {}
 
 impl Pages {
     /// `ranges` are in key order and disjoint; with `reverse` they are read from the last one's end.
@@ -32,7 +34,7 @@ impl Pages {
     }
 
     /// Visits up to `wanted` pairs, fewer if they are large or there are no more; answers how many.
-    pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut Visit<'_>) -> Result<usize> {
+    pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
         let mut page = Page {
             wanted,
             pairs: 0,
@@ -73,7 +75,8 @@ impl Page {
         self.pairs < self.wanted && self.bytes < BATCH_BYTES
     }
 
-    fn take(&mut self, key: &[u8], value: &[u8], visit: &mut Visit<'_>) -> ControlFlow<()> {
+    #[inline]
+    fn take(&mut self, key: &[u8], value: &[u8], visit: &mut impl Visit) -> ControlFlow<()> {
         if let Err(error) = visit(key, value) {
             self.failure = Some(error);
             return ControlFlow::Break(());
