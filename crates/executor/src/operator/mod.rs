@@ -18,6 +18,7 @@ use arrow::record_batch::RecordBatch;
 use planner::plan::{Locking, Rel};
 use types::{Result, SqlType};
 
+use crate::direct::aggregate::AggregateRows;
 use crate::env::Env;
 
 /// Makes a query's rows, batch by batch.
@@ -48,11 +49,15 @@ pub(crate) fn build<'p>(
             input,
             keys,
             aggregates,
-        } => Box::new(aggregate::Aggregate::new(
-            build(input, locking, env)?,
-            keys,
-            aggregates,
-        )?),
+        } => {
+            if locking.is_none()
+                && let Some(rows) = AggregateRows::of(input, keys, aggregates)?
+            {
+                return Ok(Box::new(rows));
+            }
+            let input = build(input, locking, env)?;
+            Box::new(aggregate::Aggregate::new(input, keys, aggregates)?)
+        }
         Rel::Sort { input, keys, limit } => {
             let limit = limit::count_of(limit.as_ref(), env)?;
             match input.as_ref() {

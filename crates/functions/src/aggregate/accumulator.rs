@@ -176,6 +176,32 @@ impl GroupedAccumulator {
         Ok(())
     }
 
+    /// One row of [`GroupedAccumulator::update`], for calls that [`AggregateCall::takes_values`] says yes to.
+    #[inline(always)]
+    fn add(&mut self, group: usize, value: Datum<'_>) -> Result<()> {
+        // What a row of NULL means, if anything.
+        if let (Datum::Null, false) = (value, matches!(self.state, State::Extreme(_))) {
+            return Ok(());
+        }
+        add_count(&mut self.counts, group);
+        match (&mut self.state, value) {
+            (State::Count, _) => {}
+            (State::Exact(sums), Datum::Int(v)) => sums.add_integer(group, i128::from(v))?,
+            (State::Exact(sums), Datum::UInt(v)) => sums.add_integer(group, i128::from(v))?,
+            (State::Exact(sums), Datum::Decimal(v)) => sums.add(group, &v)?,
+            (State::Double(sums), Datum::Double(v)) => {
+                if let Some(sum) = sums.get_mut(group) {
+                    *sum += v;
+                }
+            }
+            (State::Extreme(extremes), value) => extremes.offer(group, value),
+            (State::Bits(bits), value) => bits.add(group, crate::ops::bits::bits(&value)),
+            (State::Variance(variances), Datum::Double(v)) => variances.add(group, v),
+            _ => return Err(no_number()),
+        }
+        Ok(())
+    }
+
     fn resize(&mut self, groups: usize) {
         if groups <= self.groups {
             return;
@@ -269,6 +295,12 @@ impl GroupedAccumulator {
     }
 }
 
+#[cold]
+fn no_number() -> Error {
+    Error::internal("an aggregate of numbers was given something else")
+}
+
+#[inline]
 fn add_count(counts: &mut [i64], group: usize) {
     if let Some(count) = counts.get_mut(group) {
         *count += 1;
@@ -330,9 +362,21 @@ impl Accumulator {
         }
     }
 
+    /// Takes one row in, by the value of the call's argument; for `COUNT(*)`, which has none, by any that is not NULL. Of
+    /// calls that [`AggregateCall::takes_values`] says yes to.
+    #[inline(always)]
+    pub fn add(&mut self, value: Datum<'_>) -> Result<()> {
+        self.inner.add(0, value)
+    }
+
     /// The value so far; see [`GroupedAccumulator::value`].
     pub fn evaluate(&self, ctx: &EvalContext) -> Result<Value> {
         self.inner.value(0, ctx)
+    }
+
+    /// The same as an array of one row, in the call's type.
+    pub fn evaluate_array(&self, ctx: &EvalContext) -> Result<ArrayRef> {
+        self.inner.evaluate(ctx)
     }
 
     /// Memory held, in bytes, roughly.

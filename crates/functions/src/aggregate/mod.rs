@@ -240,6 +240,16 @@ impl AggregateCall {
         })
     }
 
+    /// Whether values can be taken in one by one, and not only as arrays: where there is one argument at most, and what
+    /// was there before is not asked for.
+    pub fn takes_values(&self) -> bool {
+        let keeps_rows = matches!(
+            self.function,
+            AggregateFunction::GroupConcat | AggregateFunction::JsonArray | AggregateFunction::JsonObject
+        );
+        !keeps_rows && !self.distinct && self.args.len() <= 1
+    }
+
     /// Whether the result may be NULL.
     pub fn nullable(&self) -> bool {
         !matches!(

@@ -59,6 +59,7 @@ impl ExactSums {
     }
 
     /// Adds an integer, when all values are.
+    #[inline]
     pub fn add_integer(&mut self, group: usize, value: i128) -> Result<()> {
         if self.scale == 0
             && !self.is_wide
