@@ -409,6 +409,11 @@ impl PacketSink for Sink<'_> {
         self.write_when_full()
     }
 
+    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
+        let held = self.held.filter(|_| self.output.frames.bytes().is_empty())?;
+        held.open().then(|| Arc::clone(held) as Arc<dyn HeldAnswer>)
+    }
+
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
         self.output.frames.keep_if(fill);
         self.write_when_full()

@@ -24,12 +24,29 @@ pub trait PacketSink {
         self.send(&payload)
     }
 
+    /// Has the answer to the command, of which nothing has been sent yet, wait until it is let go. `None`: it cannot.
+    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
+        None
+    }
+
     /// Lends the buffer itself, for many packets that come fast: nothing is written to the client meanwhile. What `fill`
     /// appends is taken back if it answers false.
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()>;
 
     /// Pushes buffered packets to the client: between long pieces of work. (At the end of a command it happens anyway.)
     fn flush(&mut self) -> io::Result<()>;
+}
+
+/// An answer that tells of something that is still under way: a commit. Who makes it, and who learns the outcome, may be
+/// two threads.
+pub trait HeldAnswer: Send + Sync {
+    /// For who learns the outcome, once: the answer goes out, or the error in its place. `late` is run before that where
+    /// who makes the answer has gone on.
+    fn release(self: Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut());
+
+    /// For who makes the answer, once: the outcome if it is known, and nothing is held any more. Else that one goes on, as if
+    /// all had gone well.
+    fn go_on(&self) -> Option<Result<()>>;
 }
 
 /// For packets that have to come before those of a [`PacketSink::append`].
