@@ -98,3 +98,22 @@ impl FreeSpace {
         disk_space_bytes(&self.dir).is_ok_and(|(free, _)| free < short)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_good_for_a_while_and_for_what_is_beyond_plenty() {
+        let space = FreeSpace::new(Path::new("/"), Some(RESERVE_BYTES_MAX));
+        assert!(!space.is_known_to_fit(1, 0), "before the first look");
+        space.note_look(RESERVE_BYTES_MAX + PLENTY_BYTES + 10, 1_000);
+        assert!(space.is_known_to_fit(6, 1_000));
+        assert!(!space.is_known_to_fit(5, 1_000), "more than was left");
+        assert!(space.is_known_to_fit(4, 1_000 + LOOK_MS - 1));
+        space.note_look(RESERVE_BYTES_MAX + PLENTY_BYTES + 10, 2_000);
+        assert!(!space.is_known_to_fit(1, 2_000 + LOOK_MS), "too long ago");
+        space.note_look(RESERVE_BYTES_MAX + PLENTY_BYTES, 3_000);
+        assert!(!space.is_known_to_fit(1, 3_000), "little is left");
+    }
+}

@@ -35,6 +35,27 @@ pub enum Outcome {
     Close(Done),
 }
 
+/// The answer to a commit. Where nobody comes to say what became of that, which is a defect, its client is told so and does
+/// not wait for ever.
+struct Owed(Option<Arc<dyn HeldAnswer>>);
+
+impl Owed {
+    fn give(mut self, outcome: Result<()>, late: &mut dyn FnMut()) {
+        if let Some(answer) = self.0.take() {
+            answer.release(outcome, late);
+        }
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        if let Some(answer) = self.0.take() {
+            let defect = "the commit was cut short by a defect";
+            answer.release(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
+        }
+    }
+}
+
 impl Session {
     /// What expressions of the statement that starts now know.
     pub(crate) fn eval_context(&self, params: Vec<Value>, strictness: Strictness) -> Arc<EvalContext> {
@@ -127,13 +148,13 @@ impl Session {
         let lease = self.table_locks.lease();
         let mut locks = self.table_locks.hand_over();
         let (shared, process) = (self.shared.clone(), self.process.clone());
-        let (started, held) = (self.statement_started, answer.clone());
+        let (started, owed) = (self.statement_started, Owed(Some(answer.clone())));
         let done = move |outcome: kv::Result<kv::Timestamp>| {
             let result = outcome.map(drop).map_err(Error::from);
             shared.statistics.count_end(result.is_ok());
             shared.end_locks(&mut locks, &result);
             let failed = result.is_err();
-            held.release(result, &mut || {
+            owed.give(result, &mut || {
                 shared.statistics.record(kind, started.elapsed(), failed);
                 process.end();
             });
