@@ -6,7 +6,7 @@ mod support;
 
 use planner::plan::Plan;
 use support::{Answer, Conn, Db};
-use types::{Error, Result, errno};
+use types::{Error, Result, Value, errno};
 
 const COLUMNS: [&str; 17] = [
     "id", "t", "bu", "d", "wide", "f", "g", "dt", "dtm", "ts", "tm", "y", "v", "l", "vb", "j", "late",
@@ -14,6 +14,14 @@ const COLUMNS: [&str; 17] = [
 
 /// What the general operators look at: a condition that is always true, and is computed for each row.
 const ALWAYS: &str = "abs(id) >= 0";
+
+/// Whether a query's aggregates are computed straight from stored rows.
+fn is_direct(c: &Conn<'_>, sql: &str, params: &[Value]) -> bool {
+    match c.plan(sql, params).unwrap() {
+        Plan::Query(plan) => executor::direct::aggregate::is_direct(&plan).unwrap(),
+        _ => panic!("{sql}"),
+    }
+}
 
 /// Runs an aggregation both ways.
 fn same(c: &mut Conn<'_>, what: &str, condition: &str) -> Result<Vec<String>> {
@@ -29,6 +37,7 @@ fn same(c: &mut Conn<'_>, what: &str, condition: &str) -> Result<Vec<String>> {
             "{sql}"
         );
     }
+    assert!(!is_direct(c, &general, &[]), "{general}");
     let (direct, general) = (one_row(c, &direct), one_row(c, &general));
     let told = |error: &Error| (error.code, error.message.clone());
     assert_eq!(
@@ -64,6 +73,43 @@ fn filled() -> Db {
          (9, 127, 7, 7.25, 12.5, 1e10, 1e300, '2024-03-01', '9999-12-31 23:59:59.999999', '1971-01-01', '838:59:58', 2155, 'aou', 'ê',
           x'ff', '[]', 1)",
     )
+}
+
+/// Answers are the same either way: only this shows that the short one is taken.
+#[test]
+fn which_aggregations_go_the_short_way() {
+    let db = filled();
+    let c = db.conn();
+    let range = [Value::Int(1), Value::Int(9)];
+    for what in [
+        "sum(big)",
+        "count(*)",
+        "avg(d)",
+        "min(v)",
+        "max(dtm), sum(t) + 1",
+        "std(g)",
+    ] {
+        let sql = format!("select {what} from e where id between ? and ?");
+        assert!(is_direct(&c, &sql, &range), "{sql}");
+    }
+    for condition in ["id = 1", "id in (1, 2)", "id > 3", "t = 5", "id between 1 and 9"] {
+        let sql = format!("select sum(big) from e where {condition}");
+        assert!(is_direct(&c, &sql, &[]), "{sql}");
+    }
+    assert!(is_direct(&c, "select sum(big) from e", &[]));
+    assert!(is_direct(&c, "select sum(big) as s from e having s > 1", &[]));
+    for sql in [
+        "select sum(big + 1) from e where id > 1",
+        "select sum(distinct big) from e where id > 1",
+        "select group_concat(v) from e where id > 1",
+        "select sum(big) from e where id > 1 and t = 5 and abs(id) > 1",
+        "select sum(big) from e where id > 1 group by t",
+        "select sum(big) from e where id > 1 for update",
+        "select big from e where id > 1",
+        "select 1",
+    ] {
+        assert!(!is_direct(&c, sql, &[]), "{sql}");
+    }
 }
 
 #[test]

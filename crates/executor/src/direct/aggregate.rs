@@ -9,7 +9,7 @@ use codec::row::TakeCell;
 use functions::Expr;
 use functions::aggregate::{Accumulator, AggregateCall};
 use functions::datum::Datum;
-use planner::plan::{Rel, TableScan};
+use planner::plan::{Locking, QueryPlan, Rel, TableScan};
 use types::{Decimal, Error, Result, SqlType};
 
 use super::columns::RowColumns;
@@ -38,9 +38,14 @@ struct Call<'p> {
 }
 
 impl<'p> AggregateRows<'p> {
-    /// `None`: other than aggregates of columns, which rows hold as they are shown.
-    pub fn of(input: &'p Rel, keys: &[Expr], calls: &'p [AggregateCall]) -> Result<Option<Self>> {
-        let plain = keys.is_empty() && calls.iter().all(AggregateCall::takes_values);
+    /// `None`: other than aggregates of columns, which rows hold as they are shown, or rows that are locked.
+    pub fn of(
+        input: &'p Rel,
+        keys: &[Expr],
+        calls: &'p [AggregateCall],
+        locking: Option<Locking>,
+    ) -> Result<Option<Self>> {
+        let plain = locking.is_none() && keys.is_empty() && calls.iter().all(AggregateCall::takes_values);
         let Some(shape) = plain.then(|| Shape::of(input)).flatten() else {
             return Ok(None);
         };
@@ -119,6 +124,30 @@ impl Operator for AggregateRows<'_> {
         }
         self.read_all(env)?;
         self.row(env).map(Some)
+    }
+}
+
+/// Whether a query's aggregates come straight from the store's bytes, which their values do not show.
+///
+/// # Errors
+/// As [`crate::query()`].
+pub fn is_direct(query: &QueryPlan) -> Result<bool> {
+    let mut rel = &query.root;
+    loop {
+        rel = match rel {
+            Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => return Ok(false),
+            Rel::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => return Ok(AggregateRows::of(input, keys, aggregates, query.locking)?.is_some()),
+            Rel::Filter { input, .. }
+            | Rel::Project { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Limit { input, .. }
+            | Rel::Repeat { input, .. }
+            | Rel::Distinct { input } => input,
+        };
     }
 }
 

@@ -4,7 +4,7 @@
 //! or sorted by a column; `aggregate` gives sums of them. Answers are the same to the byte as those of operators, which
 //! everything else goes through: whatever computes, filters, groups or locks.
 
-pub(crate) mod aggregate;
+pub mod aggregate;
 pub(crate) mod columns;
 mod packets;
 pub mod point;

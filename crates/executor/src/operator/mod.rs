@@ -50,9 +50,7 @@ pub(crate) fn build<'p>(
             keys,
             aggregates,
         } => {
-            if locking.is_none()
-                && let Some(rows) = AggregateRows::of(input, keys, aggregates)?
-            {
+            if let Some(rows) = AggregateRows::of(input, keys, aggregates, locking)? {
                 return Ok(Box::new(rows));
             }
             let input = build(input, locking, env)?;
