@@ -1,0 +1,250 @@
+//! What a session tells its client (SESSION_TRACK) once a commit has failed whose answer had been made already.
+//!
+//! The store fails on demand; the answer to each commit waits, as where the commit is on its way to disk, and the session goes
+//! on. What `server` does next is done here: the client gets the error, and the session hears of it.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use catalog::Catalog;
+use kv::EmbeddedOptions;
+use session::variables::GlobalVariables;
+use session::{Session, Shared};
+use testkit::{Fault, Faults, faulty_memory_store};
+use types::Result;
+use wire::framing::FrameEncoder;
+use wire::{ClientInfo, HeldAnswer, PacketSink, capability, status};
+
+const QUERY: u8 = 3;
+const OK: u8 = 0;
+
+/// A commit's answer: its outcome comes at once, but nobody who asks is told.
+#[derive(Default)]
+struct Waiting(Mutex<Option<Result<()>>>);
+
+impl HeldAnswer for Waiting {
+    fn release(self: Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut()) {
+        late();
+        *self.0.lock().unwrap() = Some(outcome);
+    }
+
+    fn go_on(&self) -> Option<Result<()>> {
+        None
+    }
+}
+
+/// Takes the packets of one answer.
+#[derive(Default)]
+struct Answer {
+    packets: Vec<Vec<u8>>,
+    held: Option<Arc<Waiting>>,
+}
+
+impl PacketSink for Answer {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.packets.push(payload.to_vec());
+        Ok(())
+    }
+
+    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
+        let held = self.held.insert(Arc::default());
+        Some(held.clone())
+    }
+
+    fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
+        fill(&mut FrameEncoder::new());
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a client hears of a statement.
+#[derive(Debug, PartialEq)]
+enum Heard {
+    /// What the OK packet tells of the session: kinds and bytes.
+    Ok(Vec<(u8, String)>),
+    Error(u16),
+}
+
+struct Client {
+    session: Session,
+    faults: Arc<Faults>,
+}
+
+impl Client {
+    fn new() -> Self {
+        let faults = Faults::new();
+        let store = faulty_memory_store(&faults, EmbeddedOptions::default());
+        let catalog = Catalog::open(store.clone()).unwrap();
+        let shared = Shared::new(store, catalog, GlobalVariables::new(&[]), PathBuf::new());
+        let client = ClientInfo {
+            user: "root".to_owned(),
+            host: "localhost".to_owned(),
+            account: "root@localhost".to_owned(),
+            capabilities: capability::PROTOCOL_41
+                | capability::SESSION_TRACK
+                | capability::DEPRECATE_EOF
+                | capability::TRANSACTIONS,
+            collation: 255,
+            ..ClientInfo::default()
+        };
+        let session = Session::open(shared, 1, client).unwrap();
+        let mut client = Self { session, faults };
+        for statement in [
+            "CREATE DATABASE d",
+            "USE d",
+            "CREATE TABLE t (id INT PRIMARY KEY)",
+            "SET session_track_transaction_info = 'CHARACTERISTICS', session_track_system_variables = 'autocommit'",
+        ] {
+            assert!(matches!(client.run(statement), Heard::Ok(_)), "{statement}");
+        }
+        client
+    }
+
+    /// Runs a statement. Where its answer waits for a commit that fails, the client gets the error alone.
+    fn run(&mut self, statement: &str) -> Heard {
+        let mut answer = Answer::default();
+        let command = [&[QUERY], statement.as_bytes()].concat();
+        self.session.handle(&command, &mut answer).unwrap();
+        let outcome = answer.held.and_then(|held| held.0.lock().unwrap().take());
+        if let Some(Err(error)) = outcome {
+            self.session.failed_late(&error);
+            return Heard::Error(error.code);
+        }
+        heard(answer.packets.last().unwrap())
+    }
+
+    fn fail_next_commit(&self) {
+        self.faults
+            .next_commit(Fault::Refused(kv::Error::DiskFull("test".to_owned())));
+    }
+}
+
+fn heard(packet: &[u8]) -> Heard {
+    if packet[0] == 0xff {
+        return Heard::Error(u16::from_le_bytes([packet[1], packet[2]]));
+    }
+    assert_eq!(packet[0], OK, "{packet:02x?}");
+    // Affected rows, insert id, status, warnings, info: all short here.
+    let flags = u16::from_le_bytes([packet[3], packet[4]]);
+    let mut rest = packet.get(7..).unwrap();
+    if let [length, after @ ..] = rest {
+        rest = &after[usize::from(*length)..];
+    }
+    assert_eq!(flags & status::SESSION_STATE_CHANGED != 0, !rest.is_empty());
+    let mut told = Vec::new();
+    let mut entries = rest.get(1..).unwrap_or_default();
+    while let [kind, length, after @ ..] = entries {
+        let (entry, next) = after.split_at(usize::from(*length));
+        // Strings, each behind its length.
+        let text: String = match kind {
+            0 => {
+                let name = usize::from(entry[0]);
+                let value = String::from_utf8_lossy(&entry[name + 2..]);
+                format!("{}={value}", String::from_utf8_lossy(&entry[1..=name]))
+            }
+            _ => String::from_utf8_lossy(&entry[1..]).into_owned(),
+        };
+        told.push((*kind, text));
+        entries = next;
+    }
+    Heard::Ok(told)
+}
+
+const VARIABLE: u8 = 0;
+const CHARACTERISTICS: u8 = 4;
+const STATE: u8 = 5;
+
+fn told(entries: &[(u8, &str)]) -> Heard {
+    Heard::Ok(
+        entries
+            .iter()
+            .map(|(kind, text)| (*kind, (*text).to_owned()))
+            .collect(),
+    )
+}
+
+fn nothing_open() -> Heard {
+    told(&[(STATE, "________"), (CHARACTERISTICS, "")])
+}
+
+#[test]
+fn the_end_of_a_transaction_whose_commit_failed_is_told_with_the_next_answer() {
+    let mut client = Client::new();
+    let begun = [(STATE, "T_______"), (CHARACTERISTICS, "START TRANSACTION;")];
+    assert_eq!(client.run("BEGIN"), told(&begun));
+    assert_eq!(
+        client.run("INSERT INTO t VALUES (1)"),
+        told(&[(STATE, "T___W___")])
+    );
+    client.fail_next_commit();
+    assert!(matches!(client.run("COMMIT"), Heard::Error(_)));
+    assert_eq!(client.run("DO 1"), nothing_open());
+    assert_eq!(client.run("DO 1"), told(&[]));
+    // One that works tells with its own answer.
+    assert_eq!(client.run("BEGIN"), told(&begun));
+    assert_eq!(
+        client.run("INSERT INTO t VALUES (1)"),
+        told(&[(STATE, "T___W___")])
+    );
+    assert_eq!(client.run("COMMIT"), nothing_open());
+    assert_eq!(client.run("DO 1"), told(&[]));
+}
+
+#[test]
+fn the_next_answer_after_a_failed_commit_may_begin_a_transaction() {
+    let mut client = Client::new();
+    client.fail_next_commit();
+    assert!(matches!(client.run("INSERT INTO t VALUES (1)"), Heard::Error(_)));
+    assert_eq!(
+        client.run("START TRANSACTION READ ONLY"),
+        told(&[
+            (STATE, "T_______"),
+            (CHARACTERISTICS, "START TRANSACTION READ ONLY;")
+        ])
+    );
+    assert_eq!(client.run("ROLLBACK"), nothing_open());
+}
+
+/// The variable has its value, and the error's packet cannot tell of it.
+#[test]
+fn a_variable_is_told_with_the_next_answer_where_its_own_is_an_error() {
+    let mut client = Client::new();
+    assert_eq!(
+        client.run("SET autocommit = 0"),
+        told(&[(VARIABLE, "autocommit=OFF")])
+    );
+    assert_eq!(
+        client.run("INSERT INTO t VALUES (1)"),
+        told(&[(STATE, "I___W___")])
+    );
+    client.fail_next_commit();
+    assert!(matches!(client.run("SET autocommit = 1"), Heard::Error(_)));
+    assert_eq!(
+        client.run("DO 1"),
+        told(&[(VARIABLE, "autocommit=ON"), (STATE, "________")])
+    );
+}
+
+#[test]
+fn the_error_is_what_show_warnings_shows() {
+    let mut client = Client::new();
+    client.fail_next_commit();
+    let Heard::Error(code) = client.run("INSERT INTO t VALUES (1)") else {
+        panic!("the commit has not failed");
+    };
+    let mut answer = Answer::default();
+    let command = [&[QUERY], &b"SHOW WARNINGS"[..]].concat();
+    client.session.handle(&command, &mut answer).unwrap();
+    let code = code.to_string();
+    let shows = |packet: &Vec<u8>| packet.windows(code.len()).any(|w| w == code.as_bytes());
+    assert!(answer.packets.iter().any(shows), "{:02x?}", answer.packets);
+    // Nothing of it is there, and the end of the transaction has been told with those rows.
+    assert_eq!(client.run("INSERT INTO t VALUES (1)"), told(&[]));
+}
