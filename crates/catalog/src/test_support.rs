@@ -267,7 +267,7 @@ pub(crate) fn rows(catalog: &Catalog, table: &Table) -> Vec<Vec<Value>> {
 }
 
 pub(crate) fn show(catalog: &Catalog, name: &str) -> String {
-    crate::show_create::table(&table(catalog, name), None, &TimeZone::UTC)
+    crate::show_create::table(&table(catalog, name), None, &crate::show_create::Style::PLAIN)
 }
 
 pub(crate) fn text(value: &str) -> Value {

@@ -6,28 +6,50 @@ use types::{Charset, Collation, TypeKind};
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
 
+/// How a session has definitions shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Around names: a backtick, or under ANSI_QUOTES a double quote.
+    pub quote: char,
+    /// In which defaults of TIMESTAMP columns are.
+    pub time_zone: TimeZone,
+}
+
+impl Style {
+    /// With names in backticks, and times in UTC.
+    pub const PLAIN: Self = Self {
+        quote: '`',
+        time_zone: TimeZone::UTC,
+    };
+
+    fn identifier(&self, name: &str) -> String {
+        let quote = self.quote;
+        let doubled = name.replace(quote, &format!("{quote}{quote}"));
+        format!("{quote}{doubled}{quote}")
+    }
+}
+
 /// The statement that makes the table, what only TiDB has in its comments. `next_auto_increment` is the id the next row
 /// would get, or its sequence number where the table has AUTO_RANDOM.
-/// Defaults of TIMESTAMP columns are shown in `time_zone`.
-pub fn table(table: &Table, next_auto_increment: Option<u64>, time_zone: &TimeZone) -> String {
+pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> String {
     let mut lines: Vec<String> = table
         .public_columns()
-        .map(|at| format!("  {}", column(table, &table.columns[at], time_zone)))
+        .map(|at| format!("  {}", column(table, &table.columns[at], style)))
         .collect();
     if let Handle::Integer { column } = table.handle {
         let parts = [IndexPart::whole(column)];
-        lines.push(format!("  PRIMARY KEY ({})", key_parts(table, &parts)));
+        lines.push(format!("  PRIMARY KEY ({})", key_parts(table, &parts, style)));
     }
     lines.extend(
         table
             .indexes
             .iter()
             .filter(|i| i.state == SchemaState::Public)
-            .map(|i| format!("  {}", index(table, i))),
+            .map(|i| format!("  {}", index(table, i, style))),
     );
     let mut text = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
-        identifier(&table.name),
+        style.identifier(&table.name),
         lines.join(",\n")
     );
     let next = next_auto_increment.filter(|&n| n > 1);
@@ -67,7 +89,7 @@ fn sharding(table: &Table) -> String {
 }
 
 /// The statement that makes the database, with the comments that MySQL wraps its options in.
-pub fn database(database: &Database, if_not_exists: bool) -> String {
+pub fn database(database: &Database, if_not_exists: bool, style: &Style) -> String {
     // MySQL's own information_schema is utf8mb3, and says so.
     let options = if database.name == "information_schema" {
         "utf8mb3".to_owned()
@@ -87,13 +109,8 @@ pub fn database(database: &Database, if_not_exists: bool) -> String {
     };
     format!(
         "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {options} */ /*!80016 DEFAULT ENCRYPTION='N' */",
-        identifier(&database.name)
+        style.identifier(&database.name)
     )
-}
-
-/// A name in backticks.
-pub fn identifier(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 /// MySQL leaves out the collation that a character set implies, except for utf8mb4's, which older servers do not imply.
@@ -111,8 +128,8 @@ fn primary_collation(charset: Charset) -> Collation {
     }
 }
 
-fn column(table: &Table, column: &Column, time_zone: &TimeZone) -> String {
-    let mut text = format!("{} {}", identifier(&column.name), column.ty.column_type());
+fn column(table: &Table, column: &Column, style: &Style) -> String {
+    let mut text = format!("{} {}", style.identifier(&column.name), column.ty.column_type());
     if column.ty.is_string() && !column.ty.is_binary() {
         text.push_str(&collation_clauses(table, column));
     }
@@ -121,7 +138,7 @@ fn column(table: &Table, column: &Column, time_zone: &TimeZone) -> String {
     } else if column.ty.kind == TypeKind::Timestamp {
         text.push_str(" NULL");
     }
-    if let Some(default) = default_clause(column, time_zone) {
+    if let Some(default) = default_clause(column, &style.time_zone) {
         text.push_str(&format!(" DEFAULT {default}"));
     }
     if column.on_update_now {
@@ -212,28 +229,28 @@ pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-fn index(table: &Table, index: &Index) -> String {
+fn index(table: &Table, index: &Index, style: &Style) -> String {
     let mut text = if index.primary {
         "PRIMARY KEY".to_owned()
     } else {
         let kind = if index.unique { "UNIQUE KEY" } else { "KEY" };
-        format!("{kind} {}", identifier(&index.name))
+        format!("{kind} {}", style.identifier(&index.name))
     };
-    text.push_str(&format!(" ({})", key_parts(table, &index.parts)));
+    text.push_str(&format!(" ({})", key_parts(table, &index.parts, style)));
     if !index.comment.is_empty() {
         text.push_str(&format!(" COMMENT {}", quoted(&index.comment)));
     }
     text
 }
 
-fn key_parts(table: &Table, parts: &[IndexPart]) -> String {
+fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
     let parts: Vec<String> = parts
         .iter()
         .map(|part| {
             let name = table
                 .columns
                 .get(part.column)
-                .map_or_else(String::new, |c| identifier(&c.name));
+                .map_or_else(String::new, |c| style.identifier(&c.name));
             let prefix = part
                 .prefix
                 .map_or_else(String::new, |length| format!("({length})"));

@@ -3,7 +3,7 @@
 use functions::TimeZone;
 use types::{Collation, SqlType, TypeKind};
 
-use super::database;
+use super::{Style, database};
 use crate::definition::TableDefinition;
 use crate::model::{Column, Database, Default, Handle};
 use crate::test_support::*;
@@ -315,7 +315,7 @@ fn keys_are_in_mysqls_order() {
     let made = table(&catalog, "t");
     let next = catalog.next_auto_increment(&made).unwrap();
     assert_eq!(
-        crate::show_create::table(&made, Some(next), &TimeZone::UTC),
+        crate::show_create::table(&made, Some(next), &Style::PLAIN),
         "CREATE TABLE `t` (
   `id` int NOT NULL AUTO_INCREMENT,
   `a` int DEFAULT NULL,
@@ -442,7 +442,11 @@ fn timestamps_defaults_are_in_the_sessions_zone() {
         with_default("b", SqlType::datetime(0), "2020-01-01 00:00:00"),
     ];
     create(&catalog, "t", heap(columns, vec![])).unwrap();
-    let text = crate::show_create::table(&table(&catalog, "t"), None, &TimeZone::Offset(-3600));
+    let west = Style {
+        time_zone: TimeZone::Offset(-3600),
+        ..Style::PLAIN
+    };
+    let text = crate::show_create::table(&table(&catalog, "t"), None, &west);
     assert_eq!(
         lines(&text)[1],
         "`a` timestamp NULL DEFAULT '2019-12-31 23:00:00',"
@@ -454,7 +458,7 @@ fn timestamps_defaults_are_in_the_sessions_zone() {
 fn databases() {
     let catalog = catalog();
     let schema = catalog.schema();
-    let shown = |name: &str| database(schema.database(name).unwrap(), false);
+    let shown = |name: &str| database(schema.database(name).unwrap(), false, &Style::PLAIN);
     assert_eq!(
         shown("d"),
         "CREATE DATABASE `d` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci */ \
@@ -470,7 +474,7 @@ fn databases() {
         ..Database::clone(schema.database("d").unwrap())
     };
     assert_eq!(
-        database(&latin, true),
+        database(&latin, true, &Style::PLAIN),
         "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `d` /*!40100 DEFAULT CHARACTER SET latin1 */ \
          /*!80016 DEFAULT ENCRYPTION='N' */"
     );

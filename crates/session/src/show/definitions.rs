@@ -1,12 +1,21 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE.
 
 use catalog::definition::TableName;
+use catalog::show_create::{self, Style};
 use types::{Result, Value};
 
 use crate::listing::{Listing, text};
 use crate::session::Session;
 
 impl Session {
+    fn show_create_style(&self) -> Style {
+        let ansi = self.settings.sql_mode.ansi_quotes;
+        Style {
+            quote: if ansi { '"' } else { '`' },
+            time_zone: self.settings.time_zone,
+        }
+    }
+
     pub(super) fn show_create_table(&self, name: &TableName) -> Result<Listing> {
         let table = self.table(name)?;
         self.check_locked_table(&table, catalog::metadata_lock::Use::Read)?;
@@ -15,7 +24,7 @@ impl Session {
         } else {
             None
         };
-        let create = catalog::show_create::table(&table, next_id, &self.settings.time_zone);
+        let create = show_create::table(&table, next_id, &self.show_create_style());
         let mut listing = Listing::texts(&["Table", "Create Table"]);
         listing.push(vec![text(&table.name), Value::String(create)]);
         Ok(listing)
@@ -27,7 +36,7 @@ impl Session {
         let database = schema
             .database(name)
             .ok_or_else(|| crate::errors::unknown_database(name))?;
-        let create = catalog::show_create::database(database, if_not_exists);
+        let create = show_create::database(database, if_not_exists, &self.show_create_style());
         let mut listing = Listing::texts(&["Database", "Create Database"]);
         listing.push(vec![text(&database.name), Value::String(create)]);
         Ok(listing)
