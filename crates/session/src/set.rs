@@ -203,8 +203,8 @@ impl Session {
     pub(crate) fn set_connection_collation(&mut self, id: u16) {
         let known = Collation::ALL.into_iter().find(|c| c.id() == id);
         let collation = known.unwrap_or_else(|| match id {
-            // latin1_*, of which only latin1_swedish_ci is here.
-            5 | 15 | 31 | 47 | 48 | 49 | 94 => Collation::Latin1SwedishCi,
+            // latin1_*, of which only latin1_swedish_ci and latin1_bin are here.
+            5 | 15 | 31 | 48 | 49 | 94 => Collation::Latin1SwedishCi,
             _ => self.shared_default_collation(),
         });
         self.put_names(collation);

@@ -1,5 +1,5 @@
 //! MySQL's latin1, which is Windows code page 1252 with its five unused bytes kept as control characters, and
-//! `latin1_swedish_ci`.
+//! `latin1_swedish_ci`; `latin1_bin` is the order of its bytes.
 
 use super::characters::next_code_point;
 
@@ -63,14 +63,22 @@ pub fn utf8_to_latin1(text: &str) -> (Vec<u8>, bool) {
 /// The weights of UTF-8 text under `latin1_swedish_ci`. Characters that latin1 has not are never in a column of that
 /// collation; in a comparison they are greater than all others.
 pub(super) fn weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    bytes(text).map(|unit| match u8::try_from(unit) {
+        Ok(byte @ 0xc0..) => u16::from(UPPER_WEIGHTS[usize::from(byte - 0xc0)]),
+        Ok(byte) => u16::from(byte.to_ascii_uppercase()),
+        Err(_) => unit,
+    })
+}
+
+/// The same under `latin1_bin`: UTF-8 text as latin1's bytes.
+pub(super) fn bytes(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || match rest.first() {
         Some(byte @ 0..=0x7f) => {
             rest = &rest[1..];
-            Some(u16::from(byte.to_ascii_uppercase()))
+            Some(u16::from(*byte))
         }
         _ => next_code_point(&mut rest).map(|c| match char::from_u32(c).and_then(char_to_latin1) {
-            Some(byte @ 0xc0..) => u16::from(UPPER_WEIGHTS[usize::from(byte - 0xc0)]),
             Some(byte) => u16::from(byte),
             None => NOT_LATIN1.saturating_add(u16::try_from(c).unwrap_or(u16::MAX)),
         }),

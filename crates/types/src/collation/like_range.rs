@@ -23,7 +23,7 @@ impl Collation {
             | Self::Utf8mb4UnicodeCi
             | Self::Utf8mb4Unicode520Ci => '\u{10ffff}',
             Self::Utf8mb4GeneralCi => '\u{ffff}',
-            Self::Latin1SwedishCi => 'ÿ',
+            Self::Latin1SwedishCi | Self::Latin1Bin => 'ÿ',
             Self::AsciiBin | Self::AsciiGeneralCi => '\u{7f}',
         };
         let least = match self {

@@ -44,11 +44,12 @@ pub enum Collation {
     Utf8mb4Unicode520Ci,
     Utf8mb40900Bin,
     AsciiGeneralCi,
+    Latin1Bin,
 }
 
 impl Collation {
     pub const DEFAULT: Self = Self::Utf8mb40900AiCi;
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Utf8mb40900AiCi,
         Self::Utf8mb4GeneralCi,
         Self::Utf8mb4Bin,
@@ -59,6 +60,7 @@ impl Collation {
         Self::Utf8mb4Unicode520Ci,
         Self::Utf8mb40900Bin,
         Self::AsciiGeneralCi,
+        Self::Latin1Bin,
     ];
 
     /// MySQL's number for the collation, as in `information_schema.collations` and the protocol.
@@ -74,6 +76,7 @@ impl Collation {
             Self::Utf8mb4Unicode520Ci => 246,
             Self::Utf8mb40900Bin => 309,
             Self::AsciiGeneralCi => 11,
+            Self::Latin1Bin => 47,
         }
     }
 
@@ -89,6 +92,7 @@ impl Collation {
             Self::Utf8mb4Unicode520Ci => "utf8mb4_unicode_520_ci",
             Self::Utf8mb40900Bin => "utf8mb4_0900_bin",
             Self::AsciiGeneralCi => "ascii_general_ci",
+            Self::Latin1Bin => "latin1_bin",
         }
     }
 
@@ -106,7 +110,7 @@ impl Collation {
             | Self::Utf8mb4UnicodeCi
             | Self::Utf8mb4Unicode520Ci
             | Self::Utf8mb40900Bin => Charset::Utf8mb4,
-            Self::Latin1SwedishCi => Charset::Latin1,
+            Self::Latin1SwedishCi | Self::Latin1Bin => Charset::Latin1,
             Self::AsciiBin | Self::AsciiGeneralCi => Charset::Ascii,
             Self::Binary => Charset::Binary,
         }
@@ -130,7 +134,7 @@ impl Collation {
     pub fn is_bytewise(self) -> bool {
         matches!(
             self,
-            Self::Utf8mb4Bin | Self::Utf8mb40900Bin | Self::AsciiBin | Self::Binary
+            Self::Utf8mb4Bin | Self::Utf8mb40900Bin | Self::AsciiBin | Self::Latin1Bin | Self::Binary
         )
     }
 
@@ -151,6 +155,10 @@ impl Collation {
             Self::Latin1SwedishCi => {
                 let (a, b) = without_common_prefix(a, b);
                 pad::compare(latin1::weights(a), latin1::weights(b), latin1::SPACE)
+            }
+            Self::Latin1Bin => {
+                let (a, b) = without_common_prefix(a, b);
+                pad::compare(latin1::bytes(a), latin1::bytes(b), latin1::SPACE)
             }
             Self::AsciiGeneralCi => {
                 let (a, b) = without_common_prefix(a, b);
@@ -179,6 +187,7 @@ impl Collation {
             }
             Self::Utf8mb4GeneralCi => first_weights(general_ci::weights(text), general_ci::SPACE),
             Self::Latin1SwedishCi => first_weights(latin1::weights(text), latin1::SPACE),
+            Self::Latin1Bin => first_weights(latin1::bytes(text), latin1::SPACE),
             Self::AsciiGeneralCi => first_weights(ascii_weights(text), u16::from(b' ')),
             Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => {
                 first_weights(uca::weights(self.uca(), text), self.uca().space())
@@ -205,6 +214,10 @@ impl Collation {
             Self::Latin1SwedishCi => {
                 let weights = latin1::weights(text);
                 pad::sort_key(weights, latin1::SPACE, latin1::write_weight, out);
+            }
+            Self::Latin1Bin => {
+                let bytes = latin1::bytes(text);
+                pad::sort_key(bytes, latin1::SPACE, latin1::write_weight, out);
             }
             Self::AsciiGeneralCi => {
                 let write = |weight: u16, out: &mut Vec<u8>| out.push(weight as u8);
@@ -328,6 +341,10 @@ mod tests {
             (Latin1SwedishCi, "ä", "a", Greater),
             (Latin1SwedishCi, "ö", "ä", Greater),
             (Latin1SwedishCi, "a ", "A", Equal),
+            (Latin1Bin, "ü", "Y", Greater),
+            (Latin1Bin, "€", "ä", Less),
+            (Latin1Bin, "a ", "A", Greater),
+            (Latin1Bin, "a ", "a", Equal),
             (AsciiBin, "a", "A", Greater),
             (AsciiBin, "a", "a ", Equal),
             (Binary, "a", "a ", Less),
