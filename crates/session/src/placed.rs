@@ -1,7 +1,7 @@
 //! A prepared statement's values, converted to the types of their places (`planner`'s `bind::parameter`).
 
 use functions::{EvalContext, Expr};
-use types::{Decimal, SqlType, TypeKind, Value};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 /// What becomes of a value in its place.
 enum Settled {
@@ -35,6 +35,74 @@ pub fn settle(places: &[Option<SqlType>], values: &mut [Value], types: &mut [Sql
         };
         values[position] = value;
         types[position] = ty;
+    }
+}
+
+/// How a prepared statement is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Executed {
+    /// COM_STMT_EXECUTE
+    Binary,
+    /// EXECUTE ... USING
+    Named,
+}
+
+/// Makes the parameters of LIMIT and OFFSET, whose positions `row_counts` has, numbers of rows: NULL is none of them.
+///
+/// Fails with 1210 for what is no integer, with 1690 for what is negative. A text is read as the integer that it begins
+/// with, but not from a user variable.
+pub fn settle_row_counts(
+    row_counts: &[usize],
+    how: Executed,
+    values: &mut [Value],
+    types: &mut [SqlType],
+) -> Result<()> {
+    for &position in row_counts {
+        let (Some(value), Some(ty)) = (values.get_mut(position), types.get_mut(position)) else {
+            continue;
+        };
+        *value = Value::UInt(row_count(value, ty, how)?);
+        *ty = SqlType::BIGINT_UNSIGNED;
+    }
+    Ok(())
+}
+
+fn row_count(value: &Value, ty: &SqlType, how: Executed) -> Result<u64> {
+    let (statement, sign) = match how {
+        Executed::Binary => ("mysqld_stmt_execute", "signed"),
+        Executed::Named => ("EXECUTE", "unsigned"),
+    };
+    match value {
+        Value::Null => Ok(0),
+        Value::UInt(count) if ty.is_integer() => Ok(*count),
+        Value::Int(count) if ty.is_integer() => u64::try_from(*count).map_err(|_| {
+            let message = format!("{sign} integer value is out of range in '{statement}'");
+            Error::new(errno::ER_DATA_OUT_OF_RANGE, message)
+        }),
+        Value::String(text) if how == Executed::Binary => Ok(leading_integer(text)),
+        _ => Err(Error::new(
+            errno::ER_WRONG_ARGUMENTS,
+            format!("Incorrect arguments to {statement}"),
+        )),
+    }
+}
+
+/// As C's `strtoull` has it: 0 where there is none, the largest where it is larger, a negative one beyond all others.
+fn leading_integer(text: &str) -> u64 {
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let magnitude = match digits.get(..length) {
+        None | Some("") => 0,
+        Some(digits) => digits.parse().unwrap_or(u64::MAX),
+    };
+    if negative {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
     }
 }
 
@@ -184,6 +252,23 @@ mod tests {
             settled(SqlType::DATE, Value::from("2024-02-29 01:02:03"), text).1,
             SqlType::datetime(6)
         );
+    }
+
+    #[test]
+    fn row_counts_are_whole_and_not_negative() {
+        let text = SqlType::varchar(4, Collation::DEFAULT);
+        let code = |value: Value, ty: SqlType, how: Executed| row_count(&value, &ty, how).map_err(|e| e.code);
+        for how in [Executed::Binary, Executed::Named] {
+            assert_eq!(code(Value::Null, SqlType::NULL, how), Ok(0));
+            assert_eq!(code(Value::Int(2), SqlType::BIGINT, how), Ok(2));
+            assert_eq!(code(Value::Int(-1), SqlType::BIGINT, how), Err(1690));
+            assert_eq!(code(Value::Double(2.0), SqlType::DOUBLE, how), Err(1210));
+            assert_eq!(code(Value::UInt(0), SqlType::DATE, how), Err(1210));
+        }
+        assert_eq!(code(Value::from("2"), text, Executed::Named), Err(1210));
+        for (written, count) in [("2", 2), ("1.7", 1), ("x", 0), ("", 0), ("-1", u64::MAX)] {
+            assert_eq!(code(Value::from(written), text, Executed::Binary), Ok(count));
+        }
     }
 
     /// MySQL prepares the statement again then, with the types of all values.

@@ -18,6 +18,7 @@ use wire::status;
 
 use crate::compile::{Compiled, Parameters};
 use crate::errors;
+use crate::placed::{self, Executed};
 use crate::reply::Done;
 use crate::run::{Collected, Outcome};
 use crate::session::Session;
@@ -198,7 +199,7 @@ impl Session {
     fn settle(&self, places: &Places, values: &mut [Value], types: &mut [SqlType]) {
         if !places.is_empty() {
             let eval = self.eval_context(Vec::new(), functions::Strictness::Warn);
-            crate::placed::settle(places, values, types, &eval);
+            placed::settle(places, values, types, &eval);
         }
     }
 
@@ -387,6 +388,8 @@ impl Session {
         }
         let count = prepared.parsed.parameters;
         let mut bound = execute.parameters(count, &mut prepared.bound, &mut prepared.long_data, context)?;
+        let row_counts = &prepared.parsed.row_counts;
+        placed::settle_row_counts(row_counts, Executed::Binary, &mut bound.values, &mut bound.types)?;
         if !prepared.places.is_empty() {
             let places = prepared.places.clone();
             self.settle(&places, &mut bound.values, &mut bound.types);
@@ -546,6 +549,10 @@ impl Session {
             .iter()
             .map(|v| functions::bind::type_of_value(v, collation))
             .collect();
+        let row_counts = &statement.parsed.row_counts;
+        if let Err(error) = placed::settle_row_counts(row_counts, Executed::Named, &mut values, &mut types) {
+            return Ok((Kind::Other, Err(error)));
+        }
         self.settle(&statement.places, &mut values, &mut types);
         let current = std::mem::replace(&mut self.database, statement.database.clone());
         let replan =

@@ -56,6 +56,8 @@ pub struct Parsed {
     pub text: Range<usize>,
     /// How many `?` it has.
     pub parameters: usize,
+    /// Which of them say how many rows: those of LIMIT and OFFSET.
+    pub row_counts: Vec<usize>,
     /// Whether it assigns to user variables in expressions: `@a := 1`.
     pub assigns: bool,
 }
@@ -82,6 +84,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
                     statement: Statement::Invalid(error),
                     text: start..text.len(),
                     parameters: 0,
+                    row_counts: Vec::new(),
                     assigns: false,
                 });
                 return Ok(statements);

@@ -31,6 +31,8 @@ pub struct Parser<'a> {
     /// Where the token before it ends.
     previous_end: usize,
     pub parameters: usize,
+    /// The parameters of LIMIT and OFFSET.
+    pub row_counts: Vec<usize>,
     /// `@a := x` was met in an expression.
     pub assigns: bool,
     depth: u32,
@@ -48,6 +50,7 @@ impl<'a> Parser<'a> {
             token,
             previous_end: at,
             parameters: 0,
+            row_counts: Vec::new(),
             assigns: false,
             depth: 0,
             height: 0,
@@ -83,7 +86,10 @@ impl<'a> Parser<'a> {
 
     /// A copy, to look further ahead than [`Self::peek`] does.
     pub fn fork(&self) -> Self {
-        Self { ..*self }
+        Self {
+            row_counts: self.row_counts.clone(),
+            ..*self
+        }
     }
 
     pub fn backslash_escapes(&self) -> bool {

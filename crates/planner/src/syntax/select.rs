@@ -456,7 +456,11 @@ impl Parser<'_> {
 
     fn limit_number(&mut self) -> Result<Expr> {
         match self.kind() {
-            Kind::Parameter => Ok(Expr::Parameter(self.parameter()?)),
+            Kind::Parameter => {
+                let parameter = self.parameter()?;
+                self.row_counts.push(parameter);
+                Ok(Expr::Parameter(parameter))
+            }
             Kind::Integer if self.word().parse::<u64>().is_ok() => {
                 let text = self.word().to_string();
                 self.advance();

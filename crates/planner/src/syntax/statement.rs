@@ -17,6 +17,7 @@ impl Parser<'_> {
                 statement: Statement::Command(Box::new(Command::DoNothing(Vec::new()))),
                 text: start..start,
                 parameters: 0,
+                row_counts: Vec::new(),
                 assigns: false,
             });
         }
@@ -31,6 +32,7 @@ impl Parser<'_> {
             statement,
             text: start..self.previous_end(),
             parameters: self.parameters,
+            row_counts: std::mem::take(&mut self.row_counts),
             assigns: self.assigns,
         })
     }
