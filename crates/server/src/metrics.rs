@@ -38,6 +38,23 @@ pub struct Figures {
 pub type Append = Arc<dyn Fn(&mut String) + Send + Sync>;
 
 impl Figures {
+    /// What the server counts of its connections, by the names that SHOW STATUS has for it.
+    pub fn of_connections(&self) -> Vec<(&'static str, u64)> {
+        let families = self.registry.gather();
+        let value = |name: &str| {
+            let family = families.iter().find(|family| family.name() == name);
+            let metrics = family.map(MetricFamily::get_metric).unwrap_or_default();
+            metrics
+                .iter()
+                .map(|metric| metric.get_counter().get_value())
+                .sum::<f64>()
+        };
+        CONNECTIONS
+            .iter()
+            .map(|(shown, name)| (*shown, value(name) as u64))
+            .collect()
+    }
+
     /// Everything, in Prometheus' text form.
     pub fn to_text(&self) -> prometheus::Result<String> {
         let mut text = TextEncoder::new().encode_to_string(&self.registry.gather())?;
@@ -47,6 +64,15 @@ impl Figures {
         Ok(text)
     }
 }
+
+/// Counters of connections by their names in SHOW STATUS and here.
+const CONNECTIONS: [(&str, &str); 5] = [
+    ("Connections", "stemdb_connections_total"),
+    ("Aborted_connects", "stemdb_aborted_logins_total"),
+    ("Aborted_clients", "stemdb_aborted_clients_total"),
+    ("Bytes_received", "stemdb_bytes_received_total"),
+    ("Bytes_sent", "stemdb_bytes_sent_total"),
+];
 
 /// Names of commands by their code, as `SHOW STATUS` has them.
 const COMMANDS: [(u8, &str); 19] = [

@@ -1,8 +1,8 @@
 //! What all sessions of a server share. Made once, when the server starts.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use catalog::Catalog;
@@ -41,7 +41,12 @@ pub struct Shared {
     pub(crate) globals_turn: Mutex<()>,
     /// `read_only`, looked at by every write.
     read_only: AtomicBool,
+    /// What is counted of connections, which sessions do not see.
+    connections: OnceLock<Counters>,
 }
+
+/// Gives counters by their names in SHOW STATUS.
+pub type Counters = Box<dyn Fn() -> Vec<(&'static str, u64)> + Send + Sync>;
 
 impl Shared {
     pub fn new(
@@ -64,11 +69,17 @@ impl Shared {
             durability: AtomicU64::new(1),
             globals_turn: Mutex::default(),
             read_only: AtomicBool::new(false),
+            connections: OnceLock::new(),
         };
         shared.globals_changed();
         let shared = Arc::new(shared);
         shared.meet_other_nodes();
         shared
+    }
+
+    /// Has SHOW STATUS tell what is counted of connections. Only the first call counts.
+    pub fn show_connections(&self, counters: Counters) {
+        let _ = self.connections.set(counters);
     }
 
     /// Brings what the server reads often in line with the global variables.
@@ -118,6 +129,12 @@ impl Shared {
         let mut rows: Vec<(String, String)> = self
             .statistics
             .counters()
+            .chain(
+                self.connections
+                    .get()
+                    .map(|counters| counters())
+                    .unwrap_or_default(),
+            )
             .map(|(name, value)| (name.to_owned(), value.to_string()))
             .chain(
                 self.store

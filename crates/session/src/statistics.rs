@@ -106,6 +106,8 @@ impl Statistics {
             .iter()
             .map(|&(kind, name, _)| (name, self.of(kind).count.load(Ordering::Relaxed)));
         let more = [
+            ("Handler_commit", self.committed.load(Ordering::Relaxed)),
+            ("Handler_rollback", self.rolled_back.load(Ordering::Relaxed)),
             ("Questions", self.questions()),
             ("Queries", self.questions()),
             (

@@ -156,6 +156,8 @@ fn start(
         })],
         ..Figures::default()
     };
+    let counted = figures.clone();
+    shared.show_connections(Box::new(move || counted.of_connections()));
     Server::start(config, sessions, figures).map_err(|e| e.to_string())
 }
 

@@ -48,6 +48,14 @@ fn status_and_metrics() {
             "{line} is missing in\n{metrics}"
         );
     }
+    let counted = server.figures.of_connections();
+    assert!(counted.contains(&("Connections", 1)), "{counted:?}");
+    assert!(
+        counted
+            .iter()
+            .any(|(name, value)| *name == "Bytes_received" && *value > 0),
+        "{counted:?}"
+    );
 }
 
 #[test]

@@ -470,6 +470,7 @@ fn rsa_key() -> &'static str {
 
 /// A running server, on a free port.
 pub struct TestServer {
+    pub figures: Figures,
     pub fake: Arc<Fake>,
     pub handle: ServerHandle,
     pub directory: tempfile::TempDir,
@@ -493,9 +494,11 @@ impl TestServer {
         change(&mut config);
         let fake = Fake::new();
         let sessions = Arc::new(Shared(fake.clone()));
-        let handle = Server::start(config, sessions, Figures::default())?;
+        let figures = Figures::default();
+        let handle = Server::start(config, sessions, figures.clone())?;
         Ok(Self {
             fake,
+            figures,
             handle,
             directory,
         })
