@@ -101,10 +101,6 @@ static FUNCTIONS: &[FunctionDef] = &[
     refused("wait_for_executed_gtid_set"),
     refused("aes_encrypt"),
     refused("aes_decrypt"),
-    refused("random_bytes"),
-    refused("compress"),
-    refused("uncompress"),
-    refused("uncompressed_length"),
     refused("extractvalue"),
     refused("updatexml"),
     refused("statement_digest"),
@@ -128,9 +124,7 @@ const fn refused(name: &'static str) -> FunctionDef {
 
 fn refuse(binding: &mut Binding<'_>) -> Result<SqlType> {
     let instead = match binding.name {
-        "aes_encrypt" | "aes_decrypt" | "random_bytes" | "compress" | "uncompress" => {
-            "do it in the application"
-        }
+        "aes_encrypt" | "aes_decrypt" => "do it in the application",
         _ => "",
     };
     Err(Error::not_supported(

@@ -72,6 +72,7 @@ fn families() -> &'static [&'static registry::Family] {
         &string::basic::FAMILY,
         &string::collation::FAMILY,
         &string::encode::FAMILY,
+        &string::compress::FAMILY,
         &string::hash::FAMILY,
         &string::network::FAMILY,
         &string::number::FAMILY,

@@ -60,7 +60,7 @@ fn resolve_crc32(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 /// The bytes of the first argument in its own character set.
-fn bytes(call: &Call<'_>, args: &[Datum<'_>]) -> Vec<u8> {
+pub(super) fn bytes(call: &Call<'_>, args: &[Datum<'_>]) -> Vec<u8> {
     match args.first() {
         Some(Datum::String(text)) => {
             let charset = call.arg_type(0).collation.charset();

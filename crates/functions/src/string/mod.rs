@@ -4,7 +4,7 @@
 //! - [`parts`]: SUBSTRING, LEFT, TRIM, LPAD, INSERT and their like.
 //! - [`search`]: LOCATE, REPLACE, FIELD, FIND_IN_SET, SUBSTRING_INDEX, STRCMP.
 //! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE, WEIGHT_STRING.
-//! - [`hash`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
+//! - [`hash`], [`compress`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
 //! - [`collation`]: COLLATE, CONVERT ... USING, BINARY, CHARSET(), COERCIBILITY().
 //!
 //! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String Functions and Operators".
@@ -12,6 +12,7 @@
 pub(crate) mod base64;
 pub(crate) mod basic;
 pub(crate) mod collation;
+pub(crate) mod compress;
 pub(crate) mod encode;
 pub(crate) mod hash;
 pub(crate) mod network;

@@ -1,0 +1,153 @@
+//! COMPRESS, UNCOMPRESS, UNCOMPRESSED_LENGTH, RANDOM_BYTES.
+//!
+//! Compressed data is the length of the original, four bytes, least first, and then zlib's format; nothing of nothing. A point
+//! follows where that ends in a space, which columns could lose (manual 12.13).
+
+use std::io::{ErrorKind, Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use types::{Collation, Error, Result, SqlType, Value, errno};
+
+use super::hash::bytes;
+use crate::bind::Binding;
+use crate::datum::Datum;
+use crate::eval::Call;
+use crate::registry::{Family, FunctionDef, Nullability, function};
+
+pub(crate) static FAMILY: Family = Family {
+    functions: FUNCTIONS,
+    aliases: &[],
+};
+
+static FUNCTIONS: &[FunctionDef] = &[
+    function("compress", 1, 1, resolve_compress, compress).nullability(Nullability::Always),
+    function("uncompress", 1, 1, resolve_uncompress, uncompress).nullability(Nullability::Always),
+    function("uncompressed_length", 1, 1, resolve_length, uncompressed_length)
+        .nullability(Nullability::Always),
+    function("random_bytes", 1, 1, resolve_random, random_bytes)
+        .nullability(Nullability::Always)
+        .volatile(),
+];
+
+/// Of the first four bytes, those that are the length.
+const LENGTH_MASK: u32 = 0x3fff_ffff;
+/// As MySQL compresses.
+const LEVEL: Compression = Compression::new(6);
+/// What RANDOM_BYTES gives at most.
+const MOST_RANDOM_BYTES: i64 = 1024;
+
+fn resolve_compress(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    let length = binding.total_length(0..1).saturating_mul(6) / 5 + 12;
+    Ok(binding.text_result(length, Collation::Binary))
+}
+
+fn compress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let plain = bytes(call, args);
+    if plain.is_empty() {
+        return Ok(Value::Bytes(plain));
+    }
+    let length = u32::try_from(plain.len()).map_or(LENGTH_MASK, |length| length & LENGTH_MASK);
+    let mut encoder = ZlibEncoder::new(length.to_le_bytes().to_vec(), LEVEL);
+    let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
+    let mut packed = written.map_err(Error::internal)?;
+    if packed.last() == Some(&b' ') {
+        packed.push(b'.');
+    }
+    Ok(Value::Bytes(packed))
+}
+
+fn resolve_uncompress(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(binding.text_result(u32::MAX, Collation::Binary))
+}
+
+fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let packed = bytes(call, args);
+    if packed.is_empty() {
+        return Ok(Value::Bytes(packed));
+    }
+    let Some((length, data)) = parts(&packed) else {
+        return corrupted(call);
+    };
+    let most = call.ctx.max_allowed_packet;
+    if length as usize > most {
+        call.ctx.warn(
+            errno::ER_TOO_BIG_FOR_UNCOMPRESS,
+            format!(
+                "Uncompressed data size too large; the maximum size is {most} (probably, length of uncompressed data was corrupted)"
+            ),
+        )?;
+        return Ok(Value::Null);
+    }
+    // One byte more tells that the length is wrong. Memory is taken as there is data, whatever it says of its length.
+    let mut plain = Vec::new();
+    let mut decoder = ZlibDecoder::new(data).take(u64::from(length) + 1);
+    match decoder.read_to_end(&mut plain) {
+        Ok(_) if plain.len() <= length as usize => Ok(Value::Bytes(plain)),
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => corrupted(call),
+        // Too long, or, as zlib has it, cut off.
+        _ => {
+            call.ctx.warn(
+                errno::ER_ZLIB_Z_BUF_ERROR,
+                "ZLIB: Not enough room in the output buffer (probably, length of uncompressed data was corrupted)",
+            )?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+/// The original's length, and what zlib made of it. `None`: too short for any.
+fn parts(packed: &[u8]) -> Option<(u32, &[u8])> {
+    let (length, data) = packed.split_first_chunk::<4>()?;
+    (!data.is_empty()).then_some((u32::from_le_bytes(*length) & LENGTH_MASK, data))
+}
+
+fn corrupted(call: &Call<'_>) -> Result<Value> {
+    call.ctx
+        .warn(errno::ER_ZLIB_Z_DATA_ERROR, "ZLIB: Input data corrupted")?;
+    Ok(Value::Null)
+}
+
+fn resolve_length(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(SqlType {
+        length: 10,
+        ..SqlType::BIGINT
+    })
+}
+
+fn uncompressed_length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let packed = bytes(call, args);
+    let length = match parts(&packed) {
+        Some((length, _)) => i64::from(length),
+        None => {
+            if !packed.is_empty() {
+                corrupted(call)?;
+            }
+            0
+        }
+    };
+    Ok(Value::Int(length))
+}
+
+fn resolve_random(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    Ok(binding.text_result(MOST_RANDOM_BYTES as u32, Collation::Binary))
+}
+
+fn random_bytes(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    match args.first().map_or(0, Datum::int) {
+        count @ 1..=MOST_RANDOM_BYTES => {
+            let mut random = vec![0; count as usize];
+            getrandom::fill(&mut random).map_err(Error::internal)?;
+            Ok(Value::Bytes(random))
+        }
+        _ => Err(Error::new(
+            errno::ER_DATA_OUT_OF_RANGE,
+            "length value is out of range in 'random_bytes'",
+        )),
+    }
+}
