@@ -2,7 +2,7 @@
 //! executors.
 //!
 //! An expression's way: the planner binds names with [`bind`], which types each call and makes every implicit conversion
-//! explicit; the result is an [`Expr`]; [`eval`] computes it, for one row or for a batch, with what it has to know of
+//! explicit; the result is an [`Expr`]; [`mod@eval`] computes it, for one row or for a batch, with what it has to know of
 //! the session in an [`EvalContext`]. [`registry`] is the list of all functions and operators, [`aggregate`] the aggregate
 //! functions, [`assign`] what INSERT and UPDATE make of a value.
 
@@ -39,6 +39,7 @@ pub use eval::{
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
+pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
 

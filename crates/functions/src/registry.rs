@@ -1,7 +1,7 @@
 //! Which functions there are: name, number of arguments, types, evaluation.
 //!
 //! Each family of functions (`string`, `math`, ...) has a table of [`FunctionDef`]s; [`find`] looks in all of them.
-//! Not here: how a call is bound ([`crate::bind`]) and evaluated ([`crate::eval`]).
+//! Not here: how a call is bound ([`crate::bind`]) and evaluated ([`mod@crate::eval`]).
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -22,7 +22,7 @@ use crate::bind::arguments::{digits, implicit_cast, numeric_type, text_type};
 use crate::bind::{TypeEnv, compare::resolve_converted};
 use crate::datum::Datum;
 use crate::eval::Call;
-use crate::ops::arithmetic::{cut_quotient, inner_scale, quotient_scale};
+use crate::ops::arithmetic::{computed_type, cut_quotient, quotient_scale};
 use crate::ops::comparison::{to_decimal, to_double};
 use crate::registry::{self, Family, FunctionDef, Nullability, function};
 
@@ -173,9 +173,13 @@ impl AggregateCall {
                 args.push(implicit_cast(arg, SqlType::DOUBLE));
                 (SqlType::COMPUTED_DOUBLE, SqlType::COMPUTED_DOUBLE)
             }
-            AggregateFunction::JsonArray => (SqlType::JSON, SqlType::JSON),
-            AggregateFunction::JsonObject => {
-                if let Some(name) = args.first_mut() {
+            AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                if let Some(value) = args.pop() {
+                    args.push(with_hidden_digits(value, env.div_precision_increment));
+                }
+                if function == AggregateFunction::JsonObject
+                    && let Some(name) = args.first_mut()
+                {
                     let arg = std::mem::replace(name, Expr::null());
                     let ty = text_type(&arg.ty(), Collation::Utf8mb4Bin);
                     *name = implicit_cast(arg, ty);
@@ -338,16 +342,9 @@ pub fn in_type(value: Expr, ty: SqlType) -> Expr {
 
 /// A quotient in an argument keeps the digits that its own type does not show.
 fn with_hidden_digits(arg: Expr, increment: u8) -> Expr {
-    let scale = inner_scale(&arg, increment);
+    let ty = computed_type(&arg, increment);
     match arg {
-        Expr::Call { function, args, ty } if ty.is_decimal() && scale > ty.decimals => {
-            let whole = ty.length.saturating_sub(u32::from(ty.decimals));
-            Expr::Call {
-                function,
-                args,
-                ty: SqlType::decimal((whole + u32::from(scale)).min(65), scale),
-            }
-        }
+        Expr::Call { function, args, .. } => Expr::Call { function, args, ty },
         arg => arg,
     }
 }

@@ -162,6 +162,15 @@ impl Target<'_> {
         self.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, self.at_row(&what))
     }
 
+    /// 3156: JSON that is no such value. `kind` is what messages call the type.
+    fn invalid_json(&self, kind: &str) -> Result<()> {
+        let message = format!(
+            "Invalid JSON value for CAST to {kind} from column {} at row {}",
+            self.column, self.row_number
+        );
+        self.lost(errno::ER_INVALID_JSON_VALUE_FOR_CAST, message)
+    }
+
     /// A note: 1265, in every mode.
     fn note_truncated(&self) -> Result<()> {
         self.ctx.report(Warning::note(

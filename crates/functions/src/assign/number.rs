@@ -1,7 +1,7 @@
 //! Values for integer, DECIMAL, FLOAT, DOUBLE and YEAR columns.
 
 use types::temporal::DateTime;
-use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
+use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use super::Target;
 use crate::cast::number::{full_year, is_space, parse_double, round_even};
@@ -84,11 +84,7 @@ fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
     let (value, from) = match crate::json::scalar(text) {
         Some(found) => found,
         None => {
-            let message = format!(
-                "Invalid JSON value for CAST to {kind} from column {} at row {}",
-                target.column, target.row_number
-            );
-            target.lost(errno::ER_INVALID_JSON_VALUE_FOR_CAST, message)?;
+            target.invalid_json(kind)?;
             (Value::Int(0), SqlType::BIGINT)
         }
     };
@@ -102,6 +98,8 @@ fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
 /// What a text begins with.
 struct NumberOfText {
     number: Decimal,
+    /// Whether there is a number at all.
+    read: bool,
     /// Something follows that is no space: warning 1265, unless there is worse to say of the number.
     truncated: bool,
 }
@@ -114,12 +112,14 @@ fn decimal_of_text(target: &Target<'_>, value: Datum<'_>, kind: &str) -> Result<
         target.incorrect(kind, &value)?;
         return Ok(NumberOfText {
             number: Decimal::ZERO,
+            read: false,
             truncated: false,
         });
     }
     let rest = text.get(parsed.consumed..).unwrap_or_default();
     Ok(NumberOfText {
         number: parsed.value,
+        read: true,
         truncated: !rest.iter().all(|b| is_space(*b)),
     })
 }
@@ -243,7 +243,7 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         Datum::Double(v) => v as i128,
         Datum::Decimal(d) if d.is_negative() => -1,
         Datum::Decimal(d) => whole(&d),
-        Datum::String(text) if target.from.kind == TypeKind::Json => return from_json(target, text),
+        // JSON too is read as the text that it is.
         Datum::String(_) | Datum::Bytes(_) => {
             let text = value.bytes();
             let found = decimal_of_text(target, value, "integer")?;
@@ -251,9 +251,11 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
                 target.truncated()?;
             }
             let number = whole(&found.number);
-            // '0' and '00' are 2000, '000' and '0000' are 0.
-            let short = !text.is_empty() && text.len() < 3 && text.iter().all(|b| *b == b'0');
-            if short { 2000 } else { number }
+            // Zero in four characters is 0, in any other number of them 2000.
+            match number {
+                0 if found.read && text.len() != 4 => 2000,
+                number => number,
+            }
         }
         Datum::Null => return Ok(Value::Null),
     };

@@ -5,7 +5,8 @@ use types::{Result, TypeKind, Value, Warning, errno};
 
 use super::Target;
 use crate::datum::Datum;
-use crate::temporal::parse::{self, DateRules};
+use crate::json;
+use crate::temporal::parse::{self, DateRules, NoTime};
 use crate::temporal::{
     self, is_date_number, number_to_datetime, number_to_time, split_number, time_to_datetime, warn_delimiter,
 };
@@ -75,10 +76,10 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         Datum::Int(us) if target.from.kind == TypeKind::Time => {
             time_to_datetime(us, target.ctx).ok_or(Reason::OutOfRange)
         }
-        Datum::String(text) if target.from.kind == TypeKind::Json => {
-            let inner = crate::json::unquote(text);
-            datetime_of_text(target, Datum::String(&inner), rules)?
-        }
+        Datum::String(text) if target.from.kind == TypeKind::Json => match json::datetime(text, rules) {
+            Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(Reason::OutOfRange),
+            None => return no_json(target),
+        },
         Datum::String(_) | Datum::Bytes(_) => datetime_of_text(target, value, rules)?,
         number => datetime_of_number(target, number, rules)?,
     };
@@ -91,7 +92,11 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     };
     if target.to.kind == TypeKind::Date {
         if at.time_of_day_us() != 0 {
-            target.note_part_left_out(&value)?;
+            let inner = match value {
+                Datum::String(text) if target.from.kind == TypeKind::Json => json::string(text),
+                _ => None,
+            };
+            target.note_part_left_out(&inner.as_deref().map_or(value, Datum::String))?;
         }
         return Ok(Value::UInt(at.date().pack()));
     }
@@ -104,6 +109,12 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         return Ok(Value::UInt(0));
     }
     Ok(Value::UInt(rounded.pack()))
+}
+
+/// JSON that is no point in time and no TIME becomes NULL.
+fn no_json(target: &Target<'_>) -> Result<Value> {
+    target.invalid_json(json::MOMENT)?;
+    Ok(Value::Null)
 }
 
 /// Whether a local time is one that a TIMESTAMP can hold, or the zero date.
@@ -159,7 +170,7 @@ fn datetime_of_text(
     if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
-    warn_delimiter(&parsed, text, target.ctx)?;
+    warn_delimiter(parsed.delimiter, text, target.ctx)?;
     Ok(temporal::complete(&parsed, target.ctx).ok_or(Reason::OutOfRange))
 }
 
@@ -167,10 +178,10 @@ pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let us = match value {
         Datum::Int(us) if target.from.kind == TypeKind::Time => Some(us),
         Datum::UInt(packed) if target.from.is_datetime() => Some(DateTime::unpack(packed).time_of_day_us()),
-        Datum::String(text) if target.from.kind == TypeKind::Json => {
-            let inner = crate::json::unquote(text);
-            time_of_text(target, Datum::String(&inner))?
-        }
+        Datum::String(text) if target.from.kind == TypeKind::Json => match json::time(text) {
+            Some(parsed) => Some(parsed.us + parsed.rounding),
+            None => return no_json(target),
+        },
         Datum::String(_) | Datum::Bytes(_) => time_of_text(target, value)?,
         number => Some(time_of_number(target, number)?),
     };
@@ -212,9 +223,16 @@ fn nearest_time(number: i64) -> i64 {
 }
 
 fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
-    let Some(parsed) = parse::time(value.bytes()) else {
-        target.wrong_temporal(&value, Reason::Unreadable)?;
-        return Ok(Some(0));
+    let parsed = match parse::time(value.bytes()) {
+        Ok(parsed) => parsed,
+        Err(why) => {
+            match why {
+                NoTime::Unsaid => {}
+                NoTime::OutOfRange => target.wrong_temporal(&value, Reason::OutOfRange)?,
+                NoTime::Unreadable => target.wrong_temporal(&value, Reason::Unreadable)?,
+            }
+            return Ok(Some(0));
+        }
     };
     if parsed.clamped {
         target.wrong_temporal(&value, Reason::OutOfRange)?;
@@ -223,5 +241,6 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
     } else if parsed.date.is_some() {
         target.note_part_left_out(&value)?;
     }
+    warn_delimiter(parsed.delimiter, value.bytes(), target.ctx)?;
     Ok(Some(parsed.us + parsed.rounding))
 }

@@ -42,6 +42,19 @@ impl Conversion<'_> {
         )
     }
 
+    /// Warning 3156, an error in strict DML: JSON that is no such value. `kind` is what messages call the type.
+    pub fn invalid_json(&self, kind: &str) -> Result<()> {
+        let column = match self.input {
+            Expr::Column { label, .. } => label.name().unwrap_or("column"),
+            Expr::Call { function, .. } => function.0.name,
+            _ => "cast_as_json",
+        };
+        self.ctx.conversion_lost(
+            errno::ER_INVALID_JSON_VALUE_FOR_CAST,
+            format!("Invalid JSON value for CAST to {kind} from column {column} at row 1"),
+        )
+    }
+
     /// The conversion as messages print it.
     pub fn text(&self) -> String {
         crate::print::cast(self.input, &self.to, Some(self.ctx))
@@ -127,9 +140,19 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     } else {
         DateRules::of_mode(&ctx.sql_mode)
     };
-    let unquoted = json_text(value, conversion);
-    let value = unquoted.as_deref().map_or(value, Datum::String);
-    let Some(found) = temporal::to_datetime(value, &conversion.from, ctx, rules)? else {
+    let found = match value {
+        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
+            match crate::json::datetime(text, rules) {
+                Some(parsed) => temporal::complete(&parsed, ctx),
+                None => {
+                    conversion.invalid_json(crate::json::MOMENT)?;
+                    None
+                }
+            }
+        }
+        value => temporal::to_datetime(value, &conversion.from, ctx, rules)?,
+    };
+    let Some(found) = found else {
         return Ok(Value::Null);
     };
     if to.kind == TypeKind::Date {
@@ -145,22 +168,19 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
 }
 
 fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
-    let unquoted = json_text(value, conversion);
-    let value = unquoted.as_deref().map_or(value, Datum::String);
-    Ok(
-        match temporal::to_time(value, &conversion.from, conversion.ctx)? {
-            Some(us) => Value::Int(Time(us).round(conversion.to.decimals).0),
-            None => Value::Null,
+    let found = match value {
+        Datum::String(text) if conversion.from.kind == TypeKind::Json => match crate::json::time(text) {
+            Some(parsed) => Some(Time(parsed.us + parsed.rounding).clamped().0),
+            None => {
+                conversion.invalid_json(crate::json::MOMENT)?;
+                None
+            }
         },
-    )
-}
-
-/// The text inside a JSON string.
-fn json_text(value: Datum<'_>, conversion: &Conversion<'_>) -> Option<String> {
-    match value {
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => Some(crate::json::unquote(text)),
-        _ => None,
-    }
+        value => temporal::to_time(value, &conversion.from, conversion.ctx)?,
+    };
+    Ok(found.map_or(Value::Null, |us| {
+        Value::Int(Time(us).round(conversion.to.decimals).0)
+    }))
 }
 
 /// Converts an array.

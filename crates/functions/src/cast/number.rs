@@ -4,7 +4,6 @@ use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::{Conversion, temporal_number};
-use crate::Expr;
 use crate::datum::Datum;
 
 /// What a text began with.
@@ -367,15 +366,7 @@ fn json_number(
     let (value, from) = match crate::json::scalar(text) {
         Some(found) => found,
         None => {
-            let column = match conversion.input {
-                Expr::Column { label, .. } => label.name().unwrap_or("column"),
-                Expr::Call { function, .. } => function.0.name,
-                _ => "cast_as_json",
-            };
-            conversion.ctx.conversion_lost(
-                errno::ER_INVALID_JSON_VALUE_FOR_CAST,
-                format!("Invalid JSON value for CAST to {kind} from column {column} at row 1"),
-            )?;
+            conversion.invalid_json(kind)?;
             (Value::Int(0), SqlType::BIGINT)
         }
     };

@@ -121,7 +121,9 @@ fn addtime(call: &Call<'_>, args: &[Datum<'_>], sign: i64) -> Result<Value> {
                 return Ok(Value::Null);
             }
             let Some(sum) = at.add_us(by) else {
-                temporal::overflow(call.ctx)?;
+                if by > 0 {
+                    temporal::overflow_of("add_time", call.ctx)?;
+                }
                 return Ok(Value::Null);
             };
             Ok(if call.ty.is_string() {
@@ -161,19 +163,19 @@ fn resolve_from_days(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::DATE)
 }
 
+/// From this day number on MySQL has no date, and none that overflows either: a few days into the year 10000.
+const NO_DAY: i64 = 3_652_500;
+
 /// Days of the year 0 are the zero date.
 fn from_days(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let days = args.first().map_or(0, Datum::int);
-    if days <= 365 {
+    if days <= 365 || days >= NO_DAY {
         return Ok(Value::UInt(0));
     }
     match DateTime::from_day_number(days, 0) {
         Some(date) => Ok(Value::UInt(date.pack())),
         None => {
-            call.ctx.conversion_lost(
-                errno::ER_DATETIME_FUNCTION_OVERFLOW,
-                "Datetime function: from_days field overflow",
-            )?;
+            temporal::overflow_of("from_days", call.ctx)?;
             Ok(Value::Null)
         }
     }

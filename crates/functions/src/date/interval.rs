@@ -231,14 +231,19 @@ fn overflow(call: &Call<'_>) -> Result<Value> {
     Ok(Value::Null)
 }
 
+fn overflow_of_time(call: &Call<'_>) -> Result<Value> {
+    temporal::overflow_of("time", call.ctx)?;
+    Ok(Value::Null)
+}
+
 fn add_to_time(call: &Call<'_>, time: &Datum<'_>, span: Span) -> Result<Value> {
     let (Datum::Int(us), Span::Micros(by)) = (time, span) else {
-        return overflow(call);
+        return overflow_of_time(call);
     };
     let moved = i64::try_from(i128::from(*us) + by).map(Time);
     match moved {
         Ok(moved) if moved.is_valid() => Ok(Value::Int(moved.0)),
-        _ => overflow(call),
+        _ => overflow_of_time(call),
     }
 }
 

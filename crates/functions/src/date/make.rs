@@ -2,9 +2,9 @@
 //! TIME_TO_SEC, LAST_DAY.
 
 use types::temporal::{DateTime, Time};
-use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
+use types::{Decimal, Result, SqlType, Value, errno};
 
-use super::{datetime_at, fraction_digits, integer, time_at, time_value};
+use super::{datetime_at, exact_seconds, fraction_digits, integer, time_at, time_value};
 use crate::bind::Binding;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -75,7 +75,7 @@ fn timestamp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match sum.and_then(|s| s.round(call.ty.decimals)) {
         Some(value) => Ok(Value::UInt(value.pack())),
         None => {
-            temporal::overflow(call.ctx)?;
+            temporal::overflow_of("add_time", call.ctx)?;
             Ok(Value::Null)
         }
     }
@@ -122,15 +122,7 @@ fn makedate(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn resolve_maketime(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(0);
     binding.integer(1);
-    let ty = binding.ty(2);
-    let fsp = match ty.kind {
-        TypeKind::Decimal => ty.decimals.min(6),
-        _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
-        _ => 6,
-    };
-    if !ty.is_numeric() || ty.is_float() {
-        binding.cast(2, SqlType::decimal(65, 6));
-    }
+    let fsp = exact_seconds(binding, 2);
     Ok(SqlType::time(fsp))
 }
 
@@ -150,15 +142,7 @@ fn maketime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn resolve_sec_to_time(binding: &mut Binding<'_>) -> Result<SqlType> {
-    let ty = binding.ty(0);
-    let fsp = match ty.kind {
-        TypeKind::Decimal => ty.decimals.min(6),
-        _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
-        _ => 6,
-    };
-    if !ty.is_numeric() || ty.is_float() {
-        binding.cast(0, SqlType::decimal(65, 6));
-    }
+    let fsp = exact_seconds(binding, 0);
     Ok(SqlType::time(fsp))
 }
 

@@ -4,7 +4,7 @@
 //! - [`fields`]: parts of dates and times: YEAR, EXTRACT, WEEK, DAYNAME.
 //! - [`interval`]: DATE_ADD and its kin; [`difference`]: DATEDIFF, TIMEDIFF, ADDTIME, day numbers.
 //! - [`make`]: DATE, TIMESTAMP, MAKEDATE, SEC_TO_TIME, LAST_DAY; [`unix`]: Unix time and time zones.
-//! - [`format`], [`parse_format`]: DATE_FORMAT and STR_TO_DATE.
+//! - [`mod@format`], [`parse_format`]: DATE_FORMAT and STR_TO_DATE.
 //!
 //! Arguments of any type are read by [`crate::temporal`]. Source: manual 12.7 "Date and Time Functions".
 
@@ -94,7 +94,7 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
         return Ok(Some(Moment::DateTime(DateTime::unpack(packed))));
     }
     if let Datum::String(_) | Datum::Bytes(_) = datum
-        && let Some(parsed) = parse::time(datum.bytes())
+        && let Ok(parsed) = parse::time(datum.bytes())
         && let Some(date) = parsed.date
     {
         let date = if parsed.rounding != 0 {
@@ -105,6 +105,19 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
         return Ok(Some(Moment::DateTime(date)));
     }
     Ok(temporal::to_time(datum, &ty, call.ctx)?.map(Moment::Time))
+}
+
+/// Makes an argument a number of seconds, which no DOUBLE is exactly. Answers its fractional digits.
+pub(crate) fn exact_seconds(binding: &mut Binding<'_>, index: usize) -> u8 {
+    let ty = binding.ty(index);
+    if !ty.is_numeric() || ty.is_float() {
+        binding.cast(index, SqlType::decimal(65, 6));
+    }
+    match ty.kind {
+        TypeKind::Decimal => ty.decimals.min(6),
+        _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
+        _ => 6,
+    }
 }
 
 /// Fractional digits that an argument has as a TIME or a point in time.
@@ -123,7 +136,7 @@ pub(crate) fn fraction_digits(binding: &Binding<'_>, index: usize) -> u8 {
         }) => {
             let at =
                 parse::datetime(text.as_bytes(), DateRules::ANY).filter(|p| p.has_time || p.value.year > 0);
-            let time = parse::time(text.as_bytes());
+            let time = parse::time(text.as_bytes()).ok();
             match (at, time) {
                 (_, Some(time)) if time.date.is_some() || !time.truncated => time.fraction_digits,
                 (Some(at), _) => at.fraction_digits,

@@ -30,15 +30,7 @@ static FUNCTIONS: &[FunctionDef] = &[
 const MAX_SECONDS: i64 = 32_536_771_199;
 
 fn resolve_from(binding: &mut Binding<'_>) -> Result<SqlType> {
-    let ty = binding.ty(0);
-    let fsp = match ty.kind {
-        TypeKind::Decimal => ty.decimals.min(6),
-        _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
-        _ => 6,
-    };
-    if !ty.is_numeric() || ty.is_float() {
-        binding.cast(0, SqlType::decimal(65, 6));
-    }
+    let fsp = super::exact_seconds(binding, 0);
     if binding.args.len() > 1 {
         binding.text(1);
         return super::format::format_type(binding, 1);

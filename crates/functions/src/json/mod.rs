@@ -6,7 +6,7 @@
 //! - [`parse`]: text in, with MySQL's error messages and positions.
 //! - [`key`]: bytes that compare as values do.
 //! - [`path`]: `$.a[0]`, `$**.b`.
-//! - [`read`], [`write`]: the functions.
+//! - [`read`], [`mod@write`]: the functions.
 
 pub(crate) mod key;
 pub(crate) mod parse;
@@ -20,9 +20,11 @@ use std::fmt::Write as _;
 use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno, number_text};
 
-use crate::Expr;
 use crate::cast::Conversion;
 use crate::datum::Datum;
+use crate::temporal::parse::{ParsedDateTime, ParsedTime};
+use crate::temporal::{self, DateRules};
+use crate::{EvalContext, Expr};
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -254,7 +256,7 @@ pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Valu
     } else if conversion.from.is_string() && !conversion.from.is_binary() {
         parse_argument(value.bytes(), 1, "cast_as_json")?
     } else {
-        of_value(&value, &conversion.from, is_boolean(conversion.input))
+        of_result(&value, conversion.input, conversion.ctx)
     };
     Ok(Value::String(json.to_text()))
 }
@@ -264,6 +266,15 @@ pub(crate) fn is_boolean(expr: &Expr) -> bool {
     match expr {
         Expr::Call { ty, .. } | Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
         _ => false,
+    }
+}
+
+/// The JSON value of what an expression gave, with all digits that it was computed with.
+pub(crate) fn of_result(value: &Datum<'_>, expr: &Expr, ctx: &EvalContext) -> Json {
+    let ty = crate::ops::arithmetic::computed_type(expr, ctx.div_precision_increment);
+    match value {
+        Datum::Decimal(d) => Json::Decimal(crate::eval::fit_decimal(*d, &ty)),
+        value => of_value(value, &ty, is_boolean(expr)),
     }
 }
 
@@ -280,7 +291,7 @@ pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
         Datum::UInt(packed) if ty.is_datetime() => Json::String(DateTime::unpack(*packed).datetime_text(6)),
         Datum::UInt(v) => i64::try_from(*v).map_or(Json::UInt(*v), Json::Int),
         Datum::Double(v) => Json::Double(*v),
-        Datum::Decimal(d) => Json::Decimal(crate::eval::fit_decimal(*d, ty)),
+        Datum::Decimal(d) => Json::Decimal(*d),
         // What an expression holds as JSON was checked when it was made.
         Datum::String(text) if ty.kind == TypeKind::Json => {
             parse::parse(text.as_bytes()).unwrap_or(Json::Null)
@@ -329,16 +340,29 @@ pub(crate) fn scalar(text: &str) -> Option<(Value, SqlType)> {
     })
 }
 
-/// The text of a JSON string without quotes and escapes; any other JSON text as it is.
-pub(crate) fn unquote(text: &str) -> String {
-    if text.len() >= 2
-        && text.starts_with('"')
-        && text.ends_with('"')
-        && let Ok(Json::String(inner)) = parse::parse(text.as_bytes())
-    {
-        return inner;
+/// What messages call the types that [`datetime`] and [`time`] are read for.
+pub(crate) const MOMENT: &str = "DATE/TIME/DATETIME/TIMESTAMP";
+
+/// The point in time that a JSON string is, whole.
+pub(crate) fn datetime(text: &str, rules: DateRules) -> Option<ParsedDateTime> {
+    let inner = string(text)?;
+    temporal::parse::datetime(inner.as_bytes(), rules).filter(|parsed| !parsed.truncated)
+}
+
+/// The TIME that a JSON string is, whole.
+pub(crate) fn time(text: &str) -> Option<ParsedTime> {
+    temporal::time_of_text(string(text)?.as_bytes())
+}
+
+/// The text of a JSON string without quotes and escapes.
+pub(crate) fn string(text: &str) -> Option<String> {
+    if !text.starts_with('"') {
+        return None;
     }
-    text.to_owned()
+    match parse::parse(text.as_bytes()) {
+        Ok(Json::String(inner)) => Some(inner),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -397,8 +421,24 @@ mod tests {
 
     #[test]
     fn unquoting() {
-        assert_eq!(unquote(r#""a\nb""#), "a\nb");
-        assert_eq!(unquote("[1]"), "[1]");
-        assert_eq!(unquote("\"abc"), "\"abc");
+        assert_eq!(string(r#""a\nb""#).as_deref(), Some("a\nb"));
+        assert_eq!(string("[1]"), None);
+        assert_eq!(string("\"abc"), None);
+        let day = |text: &str| datetime(text, DateRules::CALENDAR).map(|parsed| parsed.value.date_text());
+        assert_eq!(day(r#""2024-02-29""#).as_deref(), Some("2024-02-29"));
+        for text in [
+            r#""2024-02-30""#,
+            r#""2024-02-29x""#,
+            "20240229",
+            "[]",
+            "null",
+            r#""""#,
+        ] {
+            assert_eq!(day(text), None, "{text}");
+        }
+        let seconds = |text: &str| time(text).map(|parsed| parsed.us / 1_000_000);
+        assert_eq!(seconds(r#""00:01:02""#), Some(62));
+        assert_eq!(seconds(r#""00:01:02x""#), None);
+        assert_eq!(seconds("62"), None);
     }
 }

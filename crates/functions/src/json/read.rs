@@ -320,7 +320,7 @@ fn member_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (Some(value), Some(written)) = (args.first(), call.args.first()) else {
         return Ok(Value::Null);
     };
-    let value = super::of_value(value, &call.arg_type(0), super::is_boolean(written));
+    let value = super::of_result(value, written, call.ctx);
     let found = match document(call, args, 1)? {
         Json::Array(items) => items.iter().any(|item| item.compare(&value).is_eq()),
         single => single.compare(&value).is_eq(),

@@ -6,7 +6,7 @@ use types::{Error, Result, SqlType, Value, errno};
 
 use super::path::{Index, Leg, Path};
 use super::read::{document, json_value, resolve_json, single_path_at};
-use super::{Json, is_boolean, key_order, of_value};
+use super::{Json, key_order, of_result};
 use crate::bind::Binding;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -80,9 +80,10 @@ fn resolve_pairs(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 /// The JSON value of argument `index`.
 fn value_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Json {
-    let boolean = call.args.get(index).is_some_and(is_boolean);
-    args.get(index)
-        .map_or(Json::Null, |d| of_value(d, &call.arg_type(index), boolean))
+    match (args.get(index), call.args.get(index)) {
+        (Some(datum), Some(expr)) => of_result(datum, expr, call.ctx),
+        _ => Json::Null,
+    }
 }
 
 fn array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

@@ -347,6 +347,17 @@ fn negate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
+/// The type of an expression's values with all digits that they are computed with.
+pub(crate) fn computed_type(expr: &Expr, increment: u8) -> SqlType {
+    let ty = expr.ty();
+    let scale = inner_scale(expr, increment);
+    if !ty.is_decimal() || scale <= ty.decimals {
+        return ty;
+    }
+    let whole = ty.length.saturating_sub(u32::from(ty.decimals));
+    SqlType::decimal((whole + u32::from(scale)).min(65), scale)
+}
+
 /// The scale at which an expression's decimals are computed, which may be finer than its type says.
 pub(crate) fn inner_scale(expr: &Expr, increment: u8) -> u8 {
     let own = expr.ty().decimals;

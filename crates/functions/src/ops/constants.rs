@@ -185,7 +185,7 @@ fn read(
     if parsed.truncated {
         cut(&parsed)?;
     }
-    temporal::warn_delimiter(&parsed, text, call.ctx)?;
+    temporal::warn_delimiter(parsed.delimiter, text, call.ctx)?;
     Ok(temporal::complete(&parsed, call.ctx).map(|d| d.pack()))
 }
 

@@ -13,7 +13,7 @@ use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
 use crate::EvalContext;
 use crate::datum::Datum;
 pub(crate) use parse::DateRules;
-use parse::{ParsedDateTime, ParsedTime};
+use parse::{OddDelimiter, ParsedDateTime, ParsedTime};
 
 /// Today in the session's zone, at midnight.
 pub(crate) fn today(ctx: &EvalContext) -> DateTime {
@@ -68,7 +68,7 @@ fn datetime_of_bytes(text: &[u8], ctx: &EvalContext, rules: DateRules) -> Result
             format!("Truncated incorrect {kind} value: '{}'", shown()),
         )?;
     }
-    warn_delimiter(&parsed, text, ctx)?;
+    warn_delimiter(parsed.delimiter, text, ctx)?;
     match complete(&parsed, ctx) {
         Some(value) => Ok(Some(value)),
         None => {
@@ -78,17 +78,22 @@ fn datetime_of_bytes(text: &[u8], ctx: &EvalContext, rules: DateRules) -> Result
     }
 }
 
-/// Warning 1441.
+/// Warning 1441 of a point in time.
 pub(crate) fn overflow(ctx: &EvalContext) -> Result<()> {
+    overflow_of("datetime", ctx)
+}
+
+/// Warning 1441; `what` is a kind of value, or a function.
+pub(crate) fn overflow_of(what: &str, ctx: &EvalContext) -> Result<()> {
     ctx.conversion_lost(
         errno::ER_DATETIME_FUNCTION_OVERFLOW,
-        "Datetime function: datetime field overflow",
+        format!("Datetime function: {what} field overflow"),
     )
 }
 
 /// Warnings 4095 and 4096.
-pub(crate) fn warn_delimiter(parsed: &ParsedDateTime, text: &[u8], ctx: &EvalContext) -> Result<()> {
-    let Some(odd) = parsed.delimiter else {
+pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalContext) -> Result<()> {
+    let Some(odd) = odd else {
         return Ok(());
     };
     let text = String::from_utf8_lossy(text);
@@ -206,7 +211,12 @@ pub(crate) fn datetime_of_number(value: &Value, ty: &SqlType) -> Option<u64> {
 
 /// The TIME that a text spells in full.
 pub(crate) fn time_of_text(text: &[u8]) -> Option<ParsedTime> {
-    parse::time(text).filter(|p| !p.truncated)
+    parse::time(text).ok().filter(|p| !p.truncated)
+}
+
+/// Whether a text that can be read as a TIME is a point in time, of which a TIME is only the time of day.
+pub fn spells_point_in_time(text: &str) -> bool {
+    parse::time(text.as_bytes()).is_ok_and(|parsed| parsed.date.is_some())
 }
 
 /// The value as a TIME in microseconds; `None` with a warning (an error in strict DML) if it is none, and for NULL.
@@ -225,13 +235,14 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
             return Ok(Some(DateTime::unpack(packed).time_of_day_us()));
         }
         Datum::String(_) | Datum::Bytes(_) => match parse::time(datum.bytes()) {
-            Some(parsed) => {
+            Ok(parsed) => {
                 if parsed.truncated || parsed.clamped {
                     lost()?;
                 }
+                warn_delimiter(parsed.delimiter, datum.bytes(), ctx)?;
                 return Ok(Some(Time(parsed.us + parsed.rounding).clamped().0));
             }
-            None => None,
+            Err(_) => None,
         },
         number => split_number(&number)
             .and_then(|(whole, nano)| number_to_time(whole, nano))

@@ -374,35 +374,64 @@ pub(crate) struct ParsedTime {
     pub clamped: bool,
     /// It was a whole point in time.
     pub date: Option<DateTime>,
+    /// A space before or after it.
+    pub delimiter: Option<OddDelimiter>,
 }
 
-/// Reads `[-][d ]hh:mm:ss[.fraction]`, `hhmmss`, or the time of a point in time. `None` if it is none of them.
-pub(crate) fn time(text: &[u8]) -> Option<ParsedTime> {
-    let mut at = text.iter().take_while(|b| is_space(**b)).count();
-    let negative = text.get(at) == Some(&b'-');
-    at += usize::from(negative);
-    let rest = text.get(at..).filter(|r| !r.is_empty())?;
+/// Why a text is no TIME: MySQL stores a zero for each, and tells of the last two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoTime {
+    /// Nothing but a sign, an exponent, or a number beyond 32 bits.
+    Unsaid,
+    /// 60 minutes or seconds, or more.
+    OutOfRange,
+    Unreadable,
+}
+
+/// Reads `[-][d ]hh:mm:ss[.fraction]`, `hhmmss`, or the time of a point in time.
+pub(crate) fn time(text: &[u8]) -> Result<ParsedTime, NoTime> {
+    let start = text.iter().take_while(|b| is_space(**b)).count();
+    let negative = text.get(start) == Some(&b'-');
+    let from = start + usize::from(negative);
+    let rest = text.get(from..).filter(|r| !r.is_empty()).ok_or(NoTime::Unsaid)?;
     if rest.len() >= 12
         && let Some(parsed) = full_datetime(rest)
         && parsed.has_time
     {
-        return Some(ParsedTime {
+        return Ok(ParsedTime {
             us: parsed.value.time_of_day_us(),
             rounding: i64::from(parsed.round_up),
             fraction_digits: parsed.fraction_digits,
             truncated: parsed.truncated,
             clamped: false,
             date: Some(parsed.value),
+            delimiter: None,
         });
     }
-    parse_time(rest, negative)
+    let mut found = parse_time(rest, negative)?;
+    if start > 0 {
+        found.delimiter = space_at(text, 0);
+    } else if let Some(odd) = &mut found.delimiter {
+        odd.position += from;
+    }
+    Ok(found)
 }
 
-fn parse_time(text: &[u8], negative: bool) -> Option<ParsedTime> {
+/// The needless space at a place.
+fn space_at(text: &[u8], position: usize) -> Option<OddDelimiter> {
+    text.get(position).map(|byte| OddDelimiter {
+        found: char::from(*byte),
+        position,
+        expected: None,
+    })
+}
+
+fn parse_time(text: &[u8], negative: bool) -> Result<ParsedTime, NoTime> {
+    let number_at = |at: usize, len: usize| text.get(at..at + len).and_then(number).ok_or(NoTime::Unsaid);
     let first_len = digits_at(text, 0);
-    let first = number(text.get(..first_len)?)?;
+    let first = number_at(0, first_len)?;
     let mut at = first_len;
-    let spaces = text.get(at..)?.iter().take_while(|b| is_space(**b)).count();
+    let spaces = text.iter().skip(at).take_while(|b| is_space(**b)).count();
     let after = at + spaces;
     let digit = |i: usize| text.get(i).is_some_and(u8::is_ascii_digit);
     // Days, hours, minutes, seconds.
@@ -422,7 +451,7 @@ fn parse_time(text: &[u8], negative: bool) -> Option<ParsedTime> {
     let mut filled = filled;
     while filled < 4 {
         let len = digits_at(text, at);
-        parts[filled] = number(text.get(at..at + len)?)?;
+        parts[filled] = number_at(at, len)?;
         at += len;
         filled += 1;
         if filled == 4 || text.get(at) != Some(&b':') || !digit(at + 1) {
@@ -435,7 +464,7 @@ fn parse_time(text: &[u8], negative: bool) -> Option<ParsedTime> {
         let len = digits_at(text, at + 1);
         if len > 0 {
             let used = len.min(6);
-            fraction = number(text.get(at + 1..at + 1 + used)?)? * 10u64.pow((6 - used) as u32);
+            fraction = number_at(at + 1, used)? * 10u64.pow((6 - used) as u32);
             fraction_digits = used as u8;
             round_up = text.get(at + 7).is_some_and(|b| len > 6 && *b >= b'5');
             at += 1 + len;
@@ -446,19 +475,25 @@ fn parse_time(text: &[u8], negative: bool) -> Option<ParsedTime> {
     if matches!(text.get(at), Some(b'e' | b'E'))
         && (digit(at + 1) || matches!(text.get(at + 1), Some(b'+' | b'-')) && digit(at + 2))
     {
-        return None;
+        return Err(NoTime::Unsaid);
     }
     let [days, hours, minutes, seconds] = parts;
-    if minutes > 59 || seconds > 59 || at == 0 {
-        return None;
+    if minutes > 59 || seconds > 59 {
+        return Err(NoTime::OutOfRange);
     }
-    let hours = days.checked_mul(24)?.checked_add(hours)?;
+    if at == 0 {
+        return Err(NoTime::Unreadable);
+    }
+    // Each is a number of 32 bits.
+    let hours = days * 24 + hours;
     let max = types::temporal::Time::MAX.0;
     let us =
         (i128::from(hours) * 3600 + i128::from(minutes * 60 + seconds)) * 1_000_000 + i128::from(fraction);
     let clamped = us > i128::from(max);
     let us = if clamped { max } else { us as i64 };
-    Some(ParsedTime {
+    let rest = text.get(at..).unwrap_or_default();
+    let truncated = !rest.iter().all(|b| is_space(*b));
+    Ok(ParsedTime {
         us: if negative { -us } else { us },
         rounding: if round_up && !clamped {
             if negative { -1 } else { 1 }
@@ -466,11 +501,10 @@ fn parse_time(text: &[u8], negative: bool) -> Option<ParsedTime> {
             0
         },
         fraction_digits,
-        truncated: text
-            .get(at..)
-            .is_some_and(|rest| !rest.iter().all(|b| is_space(*b))),
+        truncated,
         clamped,
         date: None,
+        delimiter: (!truncated).then(|| space_at(text, at)).flatten(),
     })
 }
 
@@ -577,8 +611,8 @@ mod tests {
     #[test]
     fn times_as_mysql_reads_them() {
         let text = |t: &str| match time(t.as_bytes()) {
-            None => "none".to_owned(),
-            Some(p) => format!(
+            Err(_) => "none".to_owned(),
+            Ok(p) => format!(
                 "{}{}{}",
                 types::temporal::Time(p.us).to_text(if p.fraction_digits > 0 { 6 } else { 0 }),
                 if p.truncated { " truncated" } else { "" },
@@ -609,5 +643,25 @@ mod tests {
         ] {
             assert_eq!(text(input), expected, "{input}");
         }
+    }
+
+    /// As MySQL 8.0.33 stores them in a TIME: a zero, with and without a word about it.
+    #[test]
+    fn what_is_wrong_with_a_time() {
+        for (input, expected) in [
+            ("", NoTime::Unsaid),
+            (" -", NoTime::Unsaid),
+            ("1e2", NoTime::Unsaid),
+            ("99999999999", NoTime::Unsaid),
+            ("12:60:00", NoTime::OutOfRange),
+            ("1260", NoTime::OutOfRange),
+            ("x", NoTime::Unreadable),
+        ] {
+            assert_eq!(time(input.as_bytes()), Err(expected), "{input}");
+        }
+        let position = |text: &str| time(text.as_bytes()).unwrap().delimiter.map(|odd| odd.position);
+        assert_eq!(position("1:2:3"), None);
+        assert_eq!(position(" 1:2:3 "), Some(0));
+        assert_eq!(position("-1:2:3 "), Some(6));
     }
 }

@@ -58,14 +58,20 @@ impl Binder<'_> {
         };
         let written = literal_type(text.chars().count(), self.types.collation);
         let cast = functions::bind::cast(Expr::literal(Value::String(text.to_owned()), written), ty)?;
-        let value = functions::eval_value(&cast, &context);
-        match value {
-            Ok(value) if !value.is_null() && context.warnings.count() == 0 => Ok(Expr::literal(value, ty)),
-            _ => Err(Error::new(
-                ER_WRONG_VALUE,
-                format!("Incorrect {name} value: '{text}'"),
-            )),
+        let incorrect = || Error::new(ER_WRONG_VALUE, format!("Incorrect {name} value: '{text}'"));
+        let value = functions::eval_value(&cast, &context).map_err(|_| incorrect())?;
+        let (warnings, _) = context.warnings.take();
+        let is_odd_only = warnings.iter().all(|w| ODD_DELIMITERS.contains(&w.code));
+        let is_of_kind = kind != TemporalKind::Time || !functions::spells_point_in_time(text);
+        if value.is_null() || !is_odd_only || !is_of_kind {
+            return Err(incorrect());
         }
+        for warning in warnings {
+            // The next execution has to say so as well.
+            self.not_cacheable();
+            self.warn(warning);
+        }
+        Ok(Expr::literal(value, ty))
     }
 
     /// The bytes, read in the named character set.
@@ -98,6 +104,9 @@ impl Binder<'_> {
         }
     }
 }
+
+/// What is said of a text that is a date all the same: its separators are not the standard's.
+const ODD_DELIMITERS: [u16; 2] = [4095, 4096];
 
 /// Digits of a fraction as written, 6 at most.
 fn fraction_digits(text: &str) -> u8 {
