@@ -279,11 +279,11 @@ fn largest_value(table: &Table) -> u64 {
     }
     table
         .auto_increment_column()
-        .map_or(u64::MAX, |at| largest_of(&table.columns[at].ty))
+        .map_or(u64::MAX, |at| largest_id(&table.columns[at].ty))
 }
 
-/// The largest integer a numeric type holds exactly and without gaps.
-pub(crate) fn largest_of(ty: &SqlType) -> u64 {
+/// The largest id that a column of a numeric type holds, exactly and without gaps.
+pub fn largest_id(ty: &SqlType) -> u64 {
     let bits = match ty.kind {
         TypeKind::TinyInt => 8,
         TypeKind::SmallInt => 16,

@@ -39,6 +39,7 @@ pub mod split;
 mod statistics;
 mod system;
 
+pub use auto_increment::largest_id;
 pub use catalog::Catalog;
 pub use ddl::DdlContext;
 

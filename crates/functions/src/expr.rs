@@ -1,10 +1,10 @@
 //! Bound, typed expressions: what `planner` makes of SQL text and what both executors evaluate.
 //!
-//! Not here: how calls are resolved and typed ([`crate::bind`]), how they are computed ([`crate::eval`]).
+//! Not here: how calls are resolved and typed ([`crate::bind`]), how they are computed ([`mod@crate::eval`]).
 
 use std::sync::Arc;
 
-use types::{SqlType, Value};
+use types::{Result, SqlType, Value};
 
 use crate::registry::Function;
 
@@ -161,6 +161,42 @@ impl Expr {
                 }
             }
         }
+    }
+
+    /// The same expression, of what `map` makes of its parts; one without parts as it is.
+    pub fn of_parts(&self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
+        Ok(match self {
+            Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } => self.clone(),
+            Self::Call { function, args, ty } => Self::Call {
+                function: *function,
+                args: args.iter().map(map).collect::<Result<_>>()?,
+                ty: *ty,
+            },
+            Self::Cast { input, ty, implicit } => Self::Cast {
+                input: Box::new(map(input)?),
+                ty: *ty,
+                implicit: *implicit,
+            },
+            Self::Case {
+                branches,
+                otherwise,
+                ty,
+            } => {
+                let mut mapped = Vec::with_capacity(branches.len());
+                for (when, then) in branches {
+                    mapped.push((map(when)?, map(then)?));
+                }
+                let otherwise = match otherwise {
+                    Some(otherwise) => Some(Box::new(map(otherwise)?)),
+                    None => None,
+                };
+                Self::Case {
+                    branches: mapped,
+                    otherwise,
+                    ty: *ty,
+                }
+            }
+        })
     }
 
     /// Rewrites column positions, for a batch that holds other columns.

@@ -152,7 +152,7 @@ fn no_id_comes_twice_from_two_nodes_and_four_threads() {
 #[test]
 fn largest_values_of_types() {
     let of = |kind, unsigned| {
-        largest_of(&SqlType {
+        largest_id(&SqlType {
             kind,
             unsigned,
             ..SqlType::BIGINT

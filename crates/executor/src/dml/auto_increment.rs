@@ -3,6 +3,7 @@
 //! Ids come from the catalog in blocks: all that the statement's remaining rows may need at once, so that the rows of one
 //! INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
 
+use catalog::largest_id;
 use catalog::model::Table;
 use catalog::sharded_id::{self, IdLayout};
 use kv::Timestamp;
@@ -42,7 +43,7 @@ impl<'p> AutoIncrement<'p> {
             column,
             ty,
             random: layout.map(|layout| (layout, start_ts)),
-            last: layout.map_or_else(|| largest(&ty), IdLayout::last),
+            last: layout.map_or_else(|| largest_id(&ty), IdLayout::last),
             zero_is_a_value: ctx.eval.sql_mode.no_auto_value_on_zero,
             next: 0,
             left: 0,
@@ -152,22 +153,6 @@ pub(super) fn number_of(value: &Value) -> u64 {
     }
 }
 
-/// The largest id a column of the type can hold.
-fn largest(ty: &SqlType) -> u64 {
-    let bits = match ty.kind {
-        TypeKind::TinyInt => 8,
-        TypeKind::SmallInt => 16,
-        TypeKind::MediumInt => 24,
-        TypeKind::Int => 32,
-        // What a FLOAT and a DOUBLE count without gaps.
-        TypeKind::Float => return 1 << 24,
-        TypeKind::Double => return 1 << 53,
-        _ => 64,
-    };
-    let bits = if ty.unsigned { bits } else { bits - 1 };
-    u64::MAX >> (64 - bits)
-}
-
 fn value_of(id: u64, ty: &SqlType) -> Value {
     match ty.kind {
         TypeKind::Float | TypeKind::Double => Value::Double(id as f64),
@@ -183,24 +168,4 @@ fn exhausted() -> Error {
         ER_AUTOINC_READ_FAILED,
         "Failed to read auto-increment value from storage engine",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_have_their_last_ids() {
-        let int = |kind, unsigned| SqlType {
-            kind,
-            unsigned,
-            ..SqlType::BIGINT
-        };
-        assert_eq!(largest(&int(TypeKind::TinyInt, false)), 127);
-        assert_eq!(largest(&int(TypeKind::TinyInt, true)), 255);
-        assert_eq!(largest(&int(TypeKind::MediumInt, false)), 8_388_607);
-        assert_eq!(largest(&int(TypeKind::Int, true)), 4_294_967_295);
-        assert_eq!(largest(&SqlType::BIGINT), i64::MAX as u64);
-        assert_eq!(largest(&SqlType::BIGINT_UNSIGNED), u64::MAX);
-    }
 }

@@ -31,9 +31,6 @@ impl Groups<'_, '_> {
                 label: label_of(expr),
             });
         }
-        let list = |groups: &mut Self, args: &[Expr]| -> Result<Vec<Expr>> {
-            args.iter().map(|arg| groups.rewrite(arg)).collect()
-        };
         Ok(match expr {
             Expr::Column {
                 index, ty, nullable, ..
@@ -41,37 +38,8 @@ impl Groups<'_, '_> {
                 Expr::column(self.first_aggregate() + index - AGGREGATE_BASE, *ty, *nullable)
             }
             Expr::Column { .. } => self.first_of_group(expr)?,
-            Expr::Param { .. } | Expr::Literal { .. } => expr.clone(),
             Expr::Call { function, args, .. } if function.0.name == "grouping" => self.grouping(args)?,
-            Expr::Call { function, args, ty } => Expr::Call {
-                function: *function,
-                args: list(self, args)?,
-                ty: *ty,
-            },
-            Expr::Cast { input, ty, implicit } => Expr::Cast {
-                input: Box::new(self.rewrite(input)?),
-                ty: *ty,
-                implicit: *implicit,
-            },
-            Expr::Case {
-                branches,
-                otherwise,
-                ty,
-            } => {
-                let mut rewritten = Vec::with_capacity(branches.len());
-                for (when, then) in branches {
-                    rewritten.push((self.rewrite(when)?, self.rewrite(then)?));
-                }
-                let otherwise = match otherwise {
-                    Some(otherwise) => Some(Box::new(self.rewrite(otherwise)?)),
-                    None => None,
-                };
-                Expr::Case {
-                    branches: rewritten,
-                    otherwise,
-                    ty: *ty,
-                }
-            }
+            _ => expr.of_parts(&mut |part| self.rewrite(part))?,
         })
     }
 

@@ -266,47 +266,13 @@ fn over_items(expr: &Expr, items: &[Expr]) -> Result<Expr> {
     if let Some(index) = items.iter().position(|item| item == expr) {
         return Ok(Expr::column(index, expr.ty(), expr.nullable()));
     }
-    Ok(match expr {
-        Expr::Column { .. } => {
-            return Err(Error::not_supported(
-                "ORDER BY of a DISTINCT query by what it does not show",
-                "add it to the SELECT list",
-            ));
-        }
-        Expr::Param { .. } | Expr::Literal { .. } => expr.clone(),
-        Expr::Call { function, args, ty } => Expr::Call {
-            function: *function,
-            args: args
-                .iter()
-                .map(|arg| over_items(arg, items))
-                .collect::<Result<_>>()?,
-            ty: *ty,
-        },
-        Expr::Cast { input, ty, implicit } => Expr::Cast {
-            input: Box::new(over_items(input, items)?),
-            ty: *ty,
-            implicit: *implicit,
-        },
-        Expr::Case {
-            branches,
-            otherwise,
-            ty,
-        } => {
-            let mut rewritten = Vec::with_capacity(branches.len());
-            for (when, then) in branches {
-                rewritten.push((over_items(when, items)?, over_items(then, items)?));
-            }
-            let otherwise = match otherwise {
-                Some(otherwise) => Some(Box::new(over_items(otherwise, items)?)),
-                None => None,
-            };
-            Expr::Case {
-                branches: rewritten,
-                otherwise,
-                ty: *ty,
-            }
-        }
-    })
+    if matches!(expr, Expr::Column { .. }) {
+        return Err(Error::not_supported(
+            "ORDER BY of a DISTINCT query by what it does not show",
+            "add it to the SELECT list",
+        ));
+    }
+    expr.of_parts(&mut |part| over_items(part, items))
 }
 
 /// Which executor a plan that only one of them can run goes to.
