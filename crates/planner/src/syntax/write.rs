@@ -84,8 +84,12 @@ impl Parser<'_> {
     }
 
     fn rows_of_values(&mut self) -> Result<Vec<Vec<Option<Expr>>>> {
+        let named = self.eat("ROW");
         let mut rows = vec![self.row_of_values(0)?];
         while self.eat_kind(Kind::Comma) {
+            if self.eat("ROW") != named {
+                return self.fail();
+            }
             let width = rows.last().map_or(0, Vec::len);
             rows.push(self.row_of_values(width)?);
         }
@@ -94,7 +98,6 @@ impl Parser<'_> {
 
     /// `width`: how many values there probably are, as many as in the row before.
     fn row_of_values(&mut self, width: usize) -> Result<Vec<Option<Expr>>> {
-        self.eat("ROW");
         self.expect_kind(Kind::LeftParen)?;
         let mut values = Vec::with_capacity(width);
         if self.eat_kind(Kind::RightParen) {
