@@ -76,7 +76,7 @@ impl Writer {
     fn insert(&mut self, round: u64) -> Result<u64, String> {
         let (number, conn) = (self.number, &mut self.conn);
         let insert = "INSERT INTO answers (writer, v, small) VALUES";
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             conn.query_drop(format!("{insert} ({number}, {round}, 300)"))
         } else {
             conn.exec_drop(format!("{insert} (?, ?, 300)"), (number, round))
@@ -122,7 +122,7 @@ impl Writer {
             let create = format!("CREATE TABLE {table} (id INT PRIMARY KEY)");
             return self.other.query_drop(create).map_err(text);
         }
-        if round % 6 != 0 {
+        if !round.is_multiple_of(6) {
             return Ok(());
         }
         let write = format!("INSERT INTO {table} (id) VALUES ({round})");

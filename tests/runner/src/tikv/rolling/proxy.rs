@@ -122,7 +122,7 @@ fn program() -> Option<&'static str> {
     let runs = |program: &&str| Command::new(program).arg("-v").output().is_ok();
     ["haproxy", "/usr/sbin/haproxy"]
         .into_iter()
-        .find(|program| runs(&program))
+        .find(|program| runs(program))
 }
 
 fn name(index: usize) -> String {
