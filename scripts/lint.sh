@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 cargo fmt --all --check
 cargo clippy --release --workspace --all-targets --locked -- -D warnings
-RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --locked
+RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --document-private-items --locked
 for script in scripts/*.sh bench/*.sh tests/clients/cli/*.sh .ci/run; do
     bash -n "$script"
 done

@@ -166,7 +166,7 @@ impl Session {
         }
     }
 
-    /// KILL [QUERY].
+    /// `KILL [QUERY]`.
     pub(crate) fn kill(&mut self, id: u64, query_only: bool) -> Result<()> {
         let Some(process) = self.shared.processes.find(id) else {
             return self.kill_elsewhere(id, query_only);

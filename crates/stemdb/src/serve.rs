@@ -29,8 +29,8 @@ pub struct Arguments {
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// Where data is kept: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...][/KEYSPACE], or memory: to keep nothing [default:
-    /// rocksdb:./stemdb-data]
+    /// Where data is kept: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...] or that with /KEYSPACE, or memory: to keep nothing
+    /// [default: rocksdb:./stemdb-data]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
     /// Where the server keeps its own files (a certificate it made, what queries spill) [default: the store's directory;

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 //!
-//! [`insert`], [`update`], [`delete`] run the statements; [`writer`] locks, finds duplicates and writes rows with their
+//! [`mod@insert`], [`mod@update`], [`mod@delete`] run the statements; [`writer`] locks, finds duplicates and writes rows with their
 //! index entries; [`image`] says what a row looks like in the store; [`defaults`] and [`assign`] make values for
 //! columns. A failing statement leaves its writes behind: the session undoes them with a savepoint.
 

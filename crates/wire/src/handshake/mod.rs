@@ -1,7 +1,7 @@
 //! The connection phase: one packet per file, in the order in which they travel.
 //!
 //! 1. [`Greeting`] from the server. 2. [`SslRequest`], where the client wants TLS, and TLS itself. 3. [`Response`]
-//!    from the client. 4. [`AuthSwitch`] and [`auth_more_data`] as the authentication plugin needs them, answered by
+//!    from the client. 4. [`AuthSwitch`] and [`auth_more_data()`] as the authentication plugin needs them, answered by
 //!    packets that are nothing but data. 5. [`crate::ok`] or [`crate::err`].
 //!
 //! The arithmetic of authentication is [`crate::auth`]; who may log in is `server`'s.
