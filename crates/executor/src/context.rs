@@ -18,7 +18,7 @@ pub struct ExecContext<'a> {
     /// Rows of `information_schema` and its like.
     pub virtual_tables: &'a dyn VirtualTables,
     /// Raised by KILL and by a vanished client; ends lock waits too.
-    pub interrupt: Arc<kv::Interrupt>,
+    pub interrupt: &'a Arc<kv::Interrupt>,
     /// `innodb_lock_wait_timeout`.
     pub lock_wait: Duration,
     /// Bytes one statement may hold (sorts, groups, write sets); beyond it the statement fails alone, with 8175.

@@ -29,6 +29,15 @@ impl StatementState {
         assigned.get(name).cloned()
     }
 
+    /// Forgets everything: another statement begins.
+    pub fn clear(&mut self) {
+        let assigned = self.assigned.get_mut().unwrap_or_else(|e| e.into_inner());
+        let random = self.random.get_mut().unwrap_or_else(|e| e.into_inner());
+        assigned.clear();
+        random.clear();
+        self.regexes.clear();
+    }
+
     /// What the statement has assigned, for the session to keep.
     pub fn take_assigned(&self) -> HashMap<String, Value> {
         std::mem::take(&mut *self.assigned.lock().unwrap_or_else(|e| e.into_inner()))

@@ -3,11 +3,10 @@
 //! Nested savepoints undo writes: while one is open, each write logs what it replaced. Reading through the buffer to
 //! what lies below it: `merge`.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::{Entry, Range};
 use std::ops::Bound;
 
 use crate::reader::KeyRange;
+use crate::small_map::{Range, SmallMap};
 
 /// One key's write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,13 +15,38 @@ pub struct Write {
     pub value: Option<Vec<u8>>,
     /// See [`crate::Transaction::put_guarded`].
     pub is_guarded: bool,
+    /// See [`crate::Transaction::put_fresh`].
+    pub is_fresh: bool,
 }
 
 impl Write {
-    fn new(value: Option<Vec<u8>>) -> Self {
+    pub fn put(value: Vec<u8>) -> Self {
         Self {
-            value,
+            value: Some(value),
             is_guarded: false,
+            is_fresh: false,
+        }
+    }
+
+    pub fn delete() -> Self {
+        Self {
+            value: None,
+            is_guarded: false,
+            is_fresh: false,
+        }
+    }
+
+    pub fn guarded(self) -> Self {
+        Self {
+            is_guarded: true,
+            ..self
+        }
+    }
+
+    pub fn fresh(self) -> Self {
+        Self {
+            is_fresh: true,
+            ..self
         }
     }
 
@@ -31,7 +55,7 @@ impl Write {
     }
 }
 
-/// What an entry costs beyond its bytes: the map's node and two vectors.
+/// What an entry costs beyond its bytes: its place in the map and two vectors.
 const ENTRY_OVERHEAD_BYTES: usize = 64;
 
 /// A place to return to. A handle: it stays good until it is released, or a savepoint set before it is rolled back to
@@ -58,7 +82,7 @@ struct Undo {
 /// Ordered writes, with undo.
 #[derive(Debug, Clone, Default)]
 pub struct WriteBuffer {
-    writes: BTreeMap<Vec<u8>, Write>,
+    writes: SmallMap<Vec<u8>, Write>,
     undo: Vec<Undo>,
     marks: Vec<Mark>,
     next_id: u64,
@@ -101,6 +125,11 @@ impl WriteBuffer {
             .map(|(key, write)| (key.as_slice(), write.value.as_deref()))
     }
 
+    /// All writes in key order, with what is known of them.
+    pub fn writes(&self) -> impl ExactSizeIterator<Item = (&[u8], &Write)> {
+        self.writes.iter().map(|(key, write)| (key.as_slice(), write))
+    }
+
     /// The keys that have to be locked before they are committed, in order: no other key's lock guards them.
     pub fn unguarded(&self) -> impl Iterator<Item = &[u8]> {
         let writes = self.writes.iter().filter(|(_, write)| !write.is_guarded);
@@ -108,44 +137,30 @@ impl WriteBuffer {
     }
 
     /// The writes within a range, in key order.
-    pub fn range(&self, range: &KeyRange) -> Range<'_, Vec<u8>, Write> {
-        if range.is_empty() {
-            // BTreeMap::range panics on a start beyond the end.
-            return self
-                .writes
-                .range::<[u8], _>((Bound::Excluded(&[][..]), Bound::Included(&[][..])));
-        }
-        let end = if range.end.is_empty() {
-            Bound::Unbounded
-        } else {
-            Bound::Excluded(range.end.as_slice())
+    pub(crate) fn range(&self, range: &KeyRange) -> Range<'_, Vec<u8>, Write> {
+        let end = match range.end.as_slice() {
+            [] => Bound::Unbounded,
+            end => Bound::Excluded(end),
         };
-        self.writes
-            .range::<[u8], _>((Bound::Included(range.start.as_slice()), end))
+        self.writes.range(range.start.as_slice(), end)
     }
 
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.write(key, Write::new(Some(value)));
+        self.write(key, Write::put(value));
     }
 
     pub fn delete(&mut self, key: Vec<u8>) {
-        self.write(key, Write::new(None));
+        self.write(key, Write::delete());
     }
 
     pub fn write(&mut self, key: Vec<u8>, write: Write) {
         let logged_key = (!self.marks.is_empty()).then(|| key.clone());
         self.bytes += cost(&key, &write);
-        let before = match self.writes.entry(key) {
-            Entry::Vacant(entry) => {
-                entry.insert(write);
-                None
-            }
-            Entry::Occupied(mut entry) => {
-                let before = std::mem::replace(entry.get_mut(), write);
-                self.bytes -= cost(entry.key(), &before);
-                Some(before)
-            }
-        };
+        let key_bytes = key.len();
+        let before = self.writes.insert(key, write);
+        if let Some(before) = &before {
+            self.bytes -= ENTRY_OVERHEAD_BYTES + key_bytes + before.value_bytes();
+        }
         if let Some(key) = logged_key {
             self.log(Undo { key, before });
         }
@@ -153,7 +168,7 @@ impl WriteBuffer {
 
     /// Takes the key out of the buffer altogether, as if it had never been written.
     pub fn forget(&mut self, key: &[u8]) {
-        if let Some((key, before)) = self.writes.remove_entry(key) {
+        if let Some((key, before)) = self.writes.remove(key) {
             self.bytes -= cost(&key, &before);
             if !self.marks.is_empty() {
                 self.log(Undo {
@@ -229,7 +244,7 @@ impl WriteBuffer {
                 self.bytes += cost(&undo.key, &write);
                 self.writes.insert(undo.key, write)
             }
-            None => self.writes.remove(&undo.key),
+            None => self.writes.remove(&undo.key).map(|(_, write)| write),
         };
         if let Some(write) = replaced {
             self.bytes -= ENTRY_OVERHEAD_BYTES + key_len + write.value_bytes();
@@ -309,10 +324,7 @@ mod tests {
     #[test]
     fn the_last_write_says_whether_a_key_is_guarded() {
         let mut buffer = WriteBuffer::new();
-        let guarded = |value: &[u8]| Write {
-            value: Some(value.to_vec()),
-            is_guarded: true,
-        };
+        let guarded = |value: &[u8]| Write::put(value.to_vec()).guarded();
         buffer.put(b"row".to_vec(), b"1".to_vec());
         buffer.write(b"entry".to_vec(), guarded(b"1"));
         assert_eq!(buffer.unguarded().collect::<Vec<_>>(), [b"row"]);

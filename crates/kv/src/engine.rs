@@ -5,7 +5,7 @@
 //! [`crate::Storage`], so that locks, timestamps and group commit cannot differ between them.
 
 use crate::buffer::WriteBuffer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
@@ -14,6 +14,7 @@ use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::timestamp::Timestamp;
 use crate::transaction::TxnOptions;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// When a commit is acknowledged: `innodb_flush_log_at_trx_commit` 1, 2 and 0.
@@ -145,6 +146,15 @@ pub trait EngineTransaction: Send + Sync {
     /// Locks keys in the order given and returns their newest committed values, in that order. On an error, locks
     /// taken so far stay until the end of the transaction, as in MySQL.
     fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>>;
+
+    /// [`EngineTransaction::lock`] of one key, which may be what most statements do. One that is skipped is an error:
+    /// [`crate::Error::LockNotAvailable`].
+    fn lock_one(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Arc<[u8]>>> {
+        match self.lock(&[key.to_vec()], options)?.pop() {
+            Some(Locked::Value(value)) => Ok(value.map(Arc::from)),
+            Some(Locked::Skipped) | None => Err(Error::LockNotAvailable),
+        }
+    }
 
     /// [`EngineTransaction::lock`] without reading the values; one flag per key, false if it was skipped.
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>>;

@@ -7,7 +7,7 @@
 //!
 //! Members are told what became of their group by whoever ran it, so a thread that commits need not wait for that.
 
-use crate::engine::{CommitDone, Durability};
+use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::timestamp::Timestamp;
 use parking_lot::{Condvar, Mutex};
@@ -22,7 +22,18 @@ pub(crate) struct Member<P> {
     pub work: P,
     pub bytes: usize,
     pub durability: Durability,
-    pub done: CommitDone,
+    pub done: Box<dyn Told>,
+}
+
+/// Is told the outcome of its commit.
+pub(crate) trait Told: Send {
+    fn told(self: Box<Self>, outcome: Result<Timestamp>);
+}
+
+impl<F: FnOnce(Result<Timestamp>) + Send> Told for F {
+    fn told(self: Box<Self>, outcome: Result<Timestamp>) {
+        self(outcome);
+    }
 }
 
 struct Queue<P> {
@@ -129,11 +140,11 @@ impl<P> GroupCommit<P> {
         let outcome = catch_unwind(AssertUnwindSafe(|| run(works, sync)))
             .unwrap_or_else(|_| Err(Error::Undetermined("the commit was cut short by a defect".into())));
         for done in dones {
-            let _ = catch_unwind(AssertUnwindSafe(|| done(outcome.clone())));
+            let _ = catch_unwind(AssertUnwindSafe(|| done.told(outcome.clone())));
         }
     }
 
-    fn take_group(&self) -> (Vec<P>, Vec<CommitDone>, bool) {
+    fn take_group(&self) -> (Vec<P>, Vec<Box<dyn Told>>, bool) {
         let mut queue = self.queue.lock();
         let mut works = Vec::with_capacity(queue.members.len());
         let mut dones = Vec::with_capacity(queue.members.len());

@@ -17,6 +17,7 @@ mod group_commit;
 mod merge;
 mod oracle;
 mod short_turns;
+mod small_map;
 mod ticket;
 
 pub mod buffer;
@@ -50,7 +51,7 @@ pub use pins::Pins;
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use region::{Region, SplitReport};
 pub use snapshot::Snapshot;
-pub use storage::{ApplyError, ApplyHow, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};
+pub use storage::{ApplyError, ApplyHow, KeyGuard, KnownVersions, Pressure, Seen, Storage, VisitVersions};
 pub use store::Store;
 pub use timestamp::{
     Clock, LATEST, ManualClock, PER_MILLISECOND, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms,

@@ -66,10 +66,10 @@ impl Snapshot {
         }
     }
 
-    fn engine(&self) -> &dyn Engine {
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         match &self.moment {
-            Moment::Latest(engine) => &**engine,
-            Moment::Pinned(pin) => &*pin.engine,
+            Moment::Latest(engine) => engine,
+            Moment::Pinned(pin) => &pin.engine,
         }
     }
 
@@ -106,6 +106,24 @@ impl Snapshot {
             interrupt: self.interrupt.as_deref(),
         }
     }
+
+    /// What is newest in the same store, borrowed.
+    pub(crate) fn newest(&self) -> Reading<'_> {
+        Reading {
+            engine: &**self.engine(),
+            at: ReadAt {
+                ts: LATEST,
+                interrupt: self.interrupt.as_deref(),
+            },
+        }
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            engine: &**self.engine(),
+            at: self.read_at(),
+        }
+    }
 }
 
 impl fmt::Debug for Snapshot {
@@ -118,23 +136,43 @@ impl fmt::Debug for Snapshot {
 
 impl Reader for Snapshot {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        self.engine().get_with(key, self.read_at(), found)
+        self.reading().get_with(key, found)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        self.engine().batch_get_with(keys, self.read_at(), visit)
+        self.reading().batch_get_with(keys, visit)
+    }
+
+    fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
+        self.reading().scan(range, reverse, visit)
+    }
+}
+
+/// One moment of an engine. Borrowed: it costs nothing to make.
+pub(crate) struct Reading<'a> {
+    engine: &'a dyn Engine,
+    at: ReadAt<'a>,
+}
+
+impl Reader for Reading<'_> {
+    fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.engine.get_with(key, self.at, found)
+    }
+
+    fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
+        self.engine.batch_get_with(keys, self.at, visit)
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
         if range.is_empty() {
             return Ok(());
         }
-        self.engine().scan(
+        self.engine.scan(
             ScanRequest {
                 range,
-                ts: self.ts(),
+                ts: self.at.ts,
                 reverse,
-                interrupt: self.interrupt.as_deref(),
+                interrupt: self.at.interrupt,
             },
             visit,
         )

@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::lock::{LockMode, LockOptions, LockWait, Locked};
 use crate::merge;
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Reading, Snapshot};
 use crate::ticket::Ticket;
 use crate::timestamp::Timestamp;
 use std::fmt;
@@ -68,8 +68,6 @@ pub struct Transaction {
     /// An optimistic transaction's first snapshot: a deletion since the start must not be collected before the commit
     /// has looked for conflicts.
     _start: Option<Snapshot>,
-    latest: Snapshot,
-    engine: Arc<dyn Engine>,
     start_ts: Timestamp,
     options: TxnOptions,
     limits: Limits,
@@ -79,11 +77,8 @@ pub struct Transaction {
 
 impl Transaction {
     pub(crate) fn begin(engine: Arc<dyn Engine>, options: TxnOptions) -> Result<Self> {
-        let snapshot = Snapshot::now(Arc::clone(&engine), options.interrupt.clone())?;
-        let mut latest = Snapshot::latest(Arc::clone(&engine));
-        if let Some(interrupt) = &options.interrupt {
-            latest = latest.interruptible(Arc::clone(interrupt));
-        }
+        let snapshot = Snapshot::now(engine, options.interrupt.clone())?;
+        let engine = snapshot.engine();
         let mut limits = engine.limits();
         if let Some(max_bytes) = options.max_bytes {
             limits.transaction_bytes = limits.transaction_bytes.min(max_bytes);
@@ -94,8 +89,6 @@ impl Transaction {
             buffer: Arc::default(),
             _start: options.optimistic.then(|| snapshot.clone()),
             snapshot,
-            latest,
-            engine,
             start_ts,
             options,
             limits,
@@ -116,7 +109,8 @@ impl Transaction {
     /// first one (MySQL takes the snapshot with the first read, not with BEGIN). Conflicts of an optimistic
     /// transaction are still judged from its start.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
-        self.snapshot = Snapshot::now(Arc::clone(&self.engine), self.options.interrupt.clone())?;
+        let engine = Arc::clone(self.snapshot.engine());
+        self.snapshot = Snapshot::now(engine, self.options.interrupt.clone())?;
         Ok(())
     }
 
@@ -159,6 +153,17 @@ impl Transaction {
         Ok(locked)
     }
 
+    /// [`Transaction::lock`] for one key. One that is to be skipped, or that is not to be waited for, is an error:
+    /// [`Error::LockNotAvailable`].
+    pub fn lock_one(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Arc<[u8]>>> {
+        self.limits.check_key(key)?;
+        let value = self.locks.lock_one(key, options)?;
+        Ok(match self.buffer.get(key) {
+            Some(write) => write.map(Arc::from),
+            None => value,
+        })
+    }
+
     /// [`Transaction::lock`] for who does not need the values; false for a key that was skipped.
     pub fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
         for key in keys {
@@ -197,11 +202,11 @@ impl Transaction {
     }
 
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        self.write(key, Some(value), false)
+        self.write(key, Write::put(value))
     }
 
     pub fn delete(&mut self, key: Vec<u8>) -> Result<()> {
-        self.write(key, None, false)
+        self.write(key, Write::delete())
     }
 
     /// [`Transaction::put`] of a key that another key guards: an index entry's, which only whoever changes its row writes.
@@ -210,16 +215,25 @@ impl Transaction {
     /// The caller promises, for all transactions: who writes a guarded key holds the exclusive lock of its guard until
     /// the commit, or writes the guard too; and nobody locks a guarded key itself.
     pub fn put_guarded(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        self.write(key, Some(value), true)
+        self.write(key, Write::put(value).guarded())
+    }
+
+    /// [`Transaction::put_guarded`] of a key that has no value, in no transaction that has been committed: an index entry of
+    /// a new row. That it replaces nothing is not looked up.
+    pub fn put_fresh(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        let write = Write::put(value).guarded();
+        // What this transaction has deleted before has a value below its buffer.
+        let is_written = self.buffer.get(&key).is_some();
+        self.write(key, if is_written { write } else { write.fresh() })
     }
 
     /// [`Transaction::delete`], as [`Transaction::put_guarded`].
     pub fn delete_guarded(&mut self, key: Vec<u8>) -> Result<()> {
-        self.write(key, None, true)
+        self.write(key, Write::delete().guarded())
     }
 
-    fn write(&mut self, key: Vec<u8>, value: Option<Vec<u8>>, is_guarded: bool) -> Result<()> {
-        if let Some(value) = &value {
+    fn write(&mut self, key: Vec<u8>, write: Write) -> Result<()> {
+        if let Some(value) = &write.value {
             self.limits.check_value(value)?;
         }
         if self.options.read_only {
@@ -227,10 +241,10 @@ impl Transaction {
         }
         self.limits.check_key(&key)?;
         let buffer = Arc::make_mut(&mut self.buffer);
-        let value_bytes = value.as_ref().map_or(0, Vec::len);
+        let value_bytes = write.value.as_ref().map_or(0, Vec::len);
         self.limits
             .check_transaction(buffer.size_bytes() + key.len() + value_bytes)?;
-        buffer.write(key, Write { value, is_guarded });
+        buffer.write(key, write);
         Ok(())
     }
 
@@ -344,23 +358,23 @@ pub struct Current<'a> {
     transaction: &'a Transaction,
 }
 
+impl Current<'_> {
+    fn newest(&self) -> Reading<'_> {
+        self.transaction.snapshot.newest()
+    }
+}
+
 impl Reader for Current<'_> {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        merge::get_with(&self.transaction.buffer, &self.transaction.latest, key, found)
+        merge::get_with(&self.transaction.buffer, &self.newest(), key, found)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        merge::batch_get_with(&self.transaction.buffer, &self.transaction.latest, keys, visit)
+        merge::batch_get_with(&self.transaction.buffer, &self.newest(), keys, visit)
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
-        merge::scan(
-            &self.transaction.buffer,
-            &self.transaction.latest,
-            range,
-            reverse,
-            visit,
-        )
+        merge::scan(&self.transaction.buffer, &self.newest(), range, reverse, visit)
     }
 }
 

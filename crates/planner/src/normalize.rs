@@ -223,10 +223,12 @@ impl<'a> Walk<'a> {
         let (value, ty) = match token.kind {
             Kind::Text => {
                 let value = unquote(source, self.backslash_escapes);
-                if has_carried(&value) {
-                    return None;
-                }
-                let ty = SqlType::varchar(length_class(value.chars().count()), self.collation);
+                let chars = match value.is_ascii() {
+                    true => value.len(),
+                    false if has_carried(&value) => return None,
+                    false => value.chars().count(),
+                };
+                let ty = SqlType::varchar(length_class(chars), self.collation);
                 (Value::String(value), ty)
             }
             Kind::Integer => integer(source)?,

@@ -25,6 +25,8 @@ pub struct Channel {
     pub transport: Transport,
     /// Answers that wait, where they may: as plain as they come.
     pub held: Option<Arc<Held>>,
+    /// For frames, while others are away.
+    spare: Vec<u8>,
 }
 
 /// What came of waiting for a packet.
@@ -92,6 +94,7 @@ impl Channel {
             },
             transport,
             held: None,
+            spare: Vec::new(),
         }
     }
 
@@ -193,6 +196,7 @@ impl Channel {
     pub fn release_memory(&mut self) {
         self.input.frames.release();
         self.output.frames.release();
+        self.spare = Vec::new();
     }
 
     /// Where answers go.
@@ -218,9 +222,13 @@ impl Channel {
 
     /// Takes out what is to be sent.
     pub fn take_frames(&mut self) -> Vec<u8> {
-        let frames = self.output.frames.bytes().to_vec();
-        self.output.frames.clear();
-        frames
+        let spare = std::mem::take(&mut self.spare);
+        self.output.frames.take(spare)
+    }
+
+    /// Gives back what [`Channel::take_frames`] took, for the next ones.
+    pub fn give_back(&mut self, buffer: Vec<u8>) {
+        self.spare = buffer;
     }
 
     /// Sends an error packet. `capabilities` as in [`wire::err::encode`].

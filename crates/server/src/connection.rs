@@ -222,6 +222,7 @@ impl Connection {
             return;
         };
         self.idle_since = sent.at;
+        self.channel.give_back(sent.buffer);
         if let Some(error) = sent.error {
             self.session.failed_late(&error);
         }

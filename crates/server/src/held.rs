@@ -49,6 +49,8 @@ pub struct Sent {
     pub at: Instant,
     /// What took the answer's place.
     pub error: Option<Error>,
+    /// What it was in: belongs to its maker's thread, which has use for it.
+    pub buffer: Vec<u8>,
 }
 
 /// The answers of one connection: one at a time.
@@ -144,7 +146,7 @@ impl Held {
             }
         };
         if written == bytes.len() {
-            return self.end(&mut state, end);
+            return self.end(&mut state, end, bytes);
         }
         // A client that has sent many commands and reads no answers must not hold up others' commits.
         *state = State::Writing;
@@ -155,7 +157,7 @@ impl Held {
                 // Half of an answer is none, and nothing may follow it.
                 held.control.cut();
             }
-            held.end(&mut held.state.lock(), end);
+            held.end(&mut held.state.lock(), end, Vec::new());
         };
         if thread::Builder::new()
             .name("slow-client".into())
@@ -169,9 +171,13 @@ impl Held {
     }
 
     /// The answer has been sent.
-    fn end(&self, state: &mut State, end: End) {
+    fn end(&self, state: &mut State, end: End, buffer: Vec<u8>) {
         let at = Instant::now();
-        *state = State::Sent(Sent { at, error: end.error });
+        *state = State::Sent(Sent {
+            at,
+            error: end.error,
+            buffer,
+        });
         self.sent.notify_all();
         self.shared.metrics.observe_command(end.command, at - end.started);
         // Answers are held for what ends a transaction.

@@ -20,10 +20,10 @@ const ER_ROLE_NOT_GRANTED: u16 = 3530;
 impl Session {
     /// Brings the account up to date with what GRANT and ALTER USER have made of it since the last statement.
     pub(crate) fn refresh_account(&mut self) {
-        let accounts = self.shared.catalog.accounts();
-        if Arc::ptr_eq(&accounts, &self.accounts) {
+        if self.shared.catalog.are_accounts(&self.accounts) {
             return;
         }
+        let accounts = self.shared.catalog.accounts();
         let (user, host) = self.account_parts();
         // An account that has been dropped keeps its connections, as in MySQL, but may do nothing more.
         self.account = accounts.get(&user, &host).cloned().unwrap_or_else(|| {
@@ -39,9 +39,7 @@ impl Session {
         if self.account.privileges.everything {
             return Ok(());
         }
-        plan_uses(plan)
-            .iter()
-            .try_for_each(|used| self.account.check_database(&used.table.database))
+        plan_uses(plan).try_for_each(|used| self.account.check_database(&used.table.database))
     }
 
     /// The same for what a definition changes.

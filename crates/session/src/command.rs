@@ -233,7 +233,7 @@ impl Session {
                 return Ok(Flow::Continue);
             }
         };
-        self.process.begin("Query", Some(text.clone()));
+        self.process.begin("Query", Some(text.clone()), Instant::now());
         self.text(&text, out)
     }
 

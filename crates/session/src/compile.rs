@@ -16,8 +16,8 @@ use crate::session::Session;
 /// A statement, ready to run.
 pub enum Compiled {
     Plan(Arc<CachedPlan>),
-    Ddl(Ddl),
-    Command(Command),
+    Ddl(Box<Ddl>),
+    Command(Box<Command>),
 }
 
 /// What is known of a statement's parameters when it is compiled.
@@ -94,8 +94,8 @@ impl Session {
             Bound::Plan { plan, cacheable } => {
                 Compiled::Plan(Arc::new(planned(plan, cacheable, &schema, parsed)))
             }
-            Bound::Ddl(ddl) => Compiled::Ddl(ddl),
-            Bound::Command(command) => Compiled::Command(command),
+            Bound::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
+            Bound::Command(command) => Compiled::Command(Box::new(command)),
         })
     }
 
@@ -119,8 +119,8 @@ impl Session {
                 }
                 Ok(Compiled::Plan(plan))
             }
-            Bound::Ddl(ddl) => Ok(Compiled::Ddl(ddl)),
-            Bound::Command(command) => Ok(Compiled::Command(command)),
+            Bound::Ddl(ddl) => Ok(Compiled::Ddl(Box::new(ddl))),
+            Bound::Command(command) => Ok(Compiled::Command(Box::new(command))),
         }
     }
 

@@ -16,6 +16,7 @@ mod command;
 mod compile;
 mod ddl_jobs;
 mod errors;
+mod evaluation;
 mod kept;
 mod late_check;
 mod listing;

@@ -56,7 +56,7 @@ impl LockedTable {
 impl LockedTables {
     /// Fails with 1099 or 1100 when a plan uses what has not been locked for that.
     fn check_plan(&self, plan: &Plan) -> Result<()> {
-        for used in plan_uses(plan).iter().filter(|used| !used.table.is_virtual()) {
+        for used in plan_uses(plan).filter(|used| !used.table.is_virtual()) {
             self.check(
                 &used.table.database,
                 &used.table.name,

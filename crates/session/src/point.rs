@@ -58,6 +58,7 @@ impl Session {
                 }
             };
             session.collect_warnings(&eval);
+            session.keep_context(eval);
             found
         });
         let found = match found {

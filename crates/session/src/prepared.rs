@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use arrow::record_batch::RecordBatch;
+use planner::Parsed;
 use planner::command::PrepareSource;
 use planner::plan::{Plan, ResultColumn};
-use planner::{CachedPlan, Parsed};
 use types::{Collation, Error, Result, SqlType, Value, errno};
 use wire::command::{BoundType, LongData, ParameterContext, StmtExecute};
 use wire::connection::PacketSink;
@@ -31,7 +31,7 @@ pub struct Prepared {
     /// The database that names without one are looked up in: the one of the moment of preparing.
     database: Option<Arc<str>>,
     places: Places,
-    /// The plan of the last execution.
+    /// The plan of the last execution, unless one is under way.
     plan: Option<KeptPlan>,
     /// Types of the parameters, which a client sends once.
     bound: Vec<BoundType>,
@@ -41,9 +41,9 @@ pub struct Prepared {
     cursor: Option<Cursor>,
 }
 
-/// A plan of the plan cache's, kept so that it need not be looked up by the statement's text each time.
+/// A plan of the plan cache's, kept so that it need not be looked up by the statement's text each time, or a COMMIT.
 struct KeptPlan {
-    plan: Arc<CachedPlan>,
+    plan: Compiled,
     /// What it was planned for, beside what cannot change while the statement is prepared.
     types: Vec<SqlType>,
     environment: u64,
@@ -79,12 +79,12 @@ struct Checked {
 /// What one execution of a prepared statement is made of.
 struct Execution {
     text: Arc<str>,
-    parsed: Arc<Parsed>,
     database: Option<Arc<str>>,
     values: Vec<Value>,
     types: Vec<SqlType>,
-    /// The plan of the execution before, if it was for the same types in the same environment.
-    kept: Option<Arc<CachedPlan>>,
+    /// The plan of the execution before, if it was for the same types in the same environment. It is away from the prepared
+    /// statement while it runs: to count one more of its owners would cost all connections something, who share it.
+    kept: Option<Compiled>,
     cursor: bool,
 }
 
@@ -290,17 +290,19 @@ impl Session {
             client: self.settings.charset_client,
             collation: self.settings.collation_connection,
         };
-        let mut execution = match self.read_execution(execute, &context) {
+        let execution = match self.read_execution(execute, &context) {
             Ok(execution) => execution,
             Err(error) => {
                 self.count(Kind::Other, started, true);
                 return Ok(Err(error));
             }
         };
-        self.process.begin("Execute", Some(execution.text.clone()));
-        let current = std::mem::replace(&mut self.database, execution.database.clone());
-        let result = self.run_execution(execute.statement_id, &mut execution, out);
-        self.restore_database(current, &execution.database);
+        self.process
+            .begin("Execute", Some(execution.text.clone()), started);
+        let database = execution.database.clone();
+        let current = std::mem::replace(&mut self.database, database.clone());
+        let result = self.run_execution(execute.statement_id, execution, out);
+        self.restore_database(current, &database);
         let (kind, result) = result?;
         self.count(kind, started, result.is_err());
         Ok(self.executed(result))
@@ -309,44 +311,49 @@ impl Session {
     fn run_execution(
         &mut self,
         id: u32,
-        execution: &mut Execution,
+        execution: Execution,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
-        let values = std::mem::take(&mut execution.values);
-        let compiled = match self.compile_execution(id, execution) {
+        let Execution {
+            values, types, kept, ..
+        } = execution;
+        let environment = self.settings.plan_environment;
+        let compiled = match kept {
+            Some(Compiled::Plan(plan)) if !self.is_current(&plan) => self.compile_execution(id, &types),
+            Some(kept) => Ok(kept),
+            None => self.compile_execution(id, &types),
+        };
+        let mut compiled = match compiled {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
-        let Execution {
-            text, parsed, types, ..
-        } = execution;
-        let replan = |session: &mut Self| session.compile_prepared(parsed, text, types);
-        if execution.cursor
+        let replan = |session: &mut Self| session.compile_execution(id, &types);
+        let result = if execution.cursor
             && let Compiled::Plan(plan) = &compiled
             && matches!(plan.plan, Plan::Query(_))
         {
-            let opened = self.open_cursor(id, compiled, values, &replan, out)?;
-            return Ok((Kind::Select, opened.map(|()| Outcome::Sent)));
-        }
-        self.run_compiled(compiled, values, Format::Binary, &replan, out)
-    }
-
-    /// The plan kept of the execution before, or one of the plan cache's, which is kept then.
-    fn compile_execution(&mut self, id: u32, execution: &mut Execution) -> Result<Compiled> {
-        if let Some(kept) = execution.kept.take().filter(|plan| self.is_current(plan)) {
-            return Ok(Compiled::Plan(kept));
-        }
-        let compiled = self.compile_prepared(&execution.parsed, &execution.text, &execution.types)?;
-        if let (Compiled::Plan(plan), Some(prepared)) = (&compiled, self.prepared.get_mut(&id))
-            && plan.cacheable
+            let opened = self.open_cursor(id, &mut compiled, values, &replan, out)?;
+            (Kind::Select, opened.map(|()| Outcome::Sent))
+        } else {
+            self.run_compiled(&mut compiled, values, Format::Binary, &replan, out)?
+        };
+        if is_kept(&compiled)
+            && let Some(prepared) = self.prepared.get_mut(&id)
         {
             prepared.plan = Some(KeptPlan {
-                plan: plan.clone(),
-                types: execution.types.clone(),
-                environment: self.settings.plan_environment,
+                plan: compiled,
+                types,
+                environment,
             });
         }
-        Ok(compiled)
+        Ok(result)
+    }
+
+    /// A plan of the plan cache's for parameters of these types.
+    fn compile_execution(&mut self, id: u32, types: &[SqlType]) -> Result<Compiled> {
+        let prepared = self.prepared.get(&id);
+        let prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
+        self.compile_prepared(&prepared.parsed, &prepared.text, types)
     }
 
     /// Selects the database again that was selected before a prepared statement ran in its own; unless the statement
@@ -397,16 +404,16 @@ impl Session {
             prepared = again.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
         }
         let environment = self.settings.plan_environment;
-        let kept = prepared.plan.as_ref();
+        let cursor = execute.wants_cursor()?;
+        let kept = prepared.plan.take();
         let kept = kept.filter(|kept| kept.environment == environment && kept.types == bound.types);
         Ok(Execution {
-            kept: kept.map(|kept| kept.plan.clone()),
+            kept: kept.map(|kept| kept.plan),
             text: prepared.text.clone(),
-            parsed: prepared.parsed.clone(),
             database: prepared.database.clone(),
             values: bound.values,
             types: bound.types,
-            cursor: execute.wants_cursor()?,
+            cursor,
         })
     }
 
@@ -414,16 +421,17 @@ impl Session {
     fn open_cursor(
         &mut self,
         id: u32,
-        compiled: Compiled,
+        compiled: &mut Compiled,
         params: Vec<Value>,
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<()>> {
         self.start_deadline(compiled.plan());
-        let plan = match self.lock_current(compiled, replan) {
-            Ok(Compiled::Plan(plan)) => plan,
-            Ok(_) => return Ok(Err(Error::internal("a cursor over no query"))),
-            Err(error) => return Ok(Err(error)),
+        if let Err(error) = self.lock_current(compiled, replan) {
+            return Ok(Err(error));
+        }
+        let Compiled::Plan(plan) = compiled else {
+            return Ok(Err(Error::internal("a cursor over no query")));
         };
         let Plan::Query(query) = &plan.plan else {
             return Ok(Err(Error::internal("a cursor over no query")));
@@ -440,7 +448,7 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         self.found_rows = counted.unwrap_or(rows.rows as u64);
-        self.send_columns(self.columns_of(&plan, query), status::CURSOR_EXISTS, out)?;
+        self.send_columns(self.columns_of(plan, query), status::CURSOR_EXISTS, out)?;
         if self.has(wire::capability::DEPRECATE_EOF) {
             // The packet after the definitions is the only one that can say that there is a cursor.
             self.send_rows_end(status::CURSOR_EXISTS, out)?;
@@ -558,7 +566,7 @@ impl Session {
         let replan =
             |session: &mut Self| session.compile_prepared(&statement.parsed, &statement.text, &types);
         let result = match replan(self) {
-            Ok(compiled) => self.run_compiled(compiled, values, Format::Text, &replan, out),
+            Ok(mut compiled) => self.run_compiled(&mut compiled, values, Format::Text, &replan, out),
             Err(error) => Ok((Kind::Other, Err(error))),
         };
         self.restore_database(current, &statement.database);
@@ -596,6 +604,19 @@ fn kept(places: &[Option<SqlType>]) -> Places {
     match places.iter().any(Option::is_some) {
         true => places.into(),
         false => Places::default(),
+    }
+}
+
+/// Whether what a statement was compiled to is good for its next execution.
+fn is_kept(compiled: &Compiled) -> bool {
+    use planner::command::Command;
+    match compiled {
+        Compiled::Plan(plan) => plan.cacheable,
+        // They name nothing that could be another thing by then.
+        Compiled::Command(command) => {
+            matches!(**command, Command::Commit { .. } | Command::Rollback { .. })
+        }
+        Compiled::Ddl(_) => false,
     }
 }
 

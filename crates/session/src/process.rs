@@ -52,16 +52,16 @@ impl Process {
         activity.host = host.to_owned();
     }
 
-    pub(crate) fn begin(&self, command: &'static str, statement: Option<Arc<str>>) {
+    pub(crate) fn begin(&self, command: &'static str, statement: Option<Arc<str>>, since: Instant) {
         let mut activity = self.activity.lock();
         activity.command = command;
         activity.state = if statement.is_some() { "executing" } else { "" };
         activity.statement = statement;
-        activity.since = Instant::now();
+        activity.since = since;
     }
 
-    pub(crate) fn end(&self) {
-        self.begin("Sleep", None);
+    pub(crate) fn end(&self, since: Instant) {
+        self.begin("Sleep", None, since);
     }
 
     /// How long the current command has been running; `None` while the connection sleeps.

@@ -1,5 +1,6 @@
 //! Answers as packets: OK, errors, result sets streamed row by row.
 
+use std::borrow::Cow;
 use std::io;
 
 use arrow::record_batch::RecordBatch;
@@ -25,7 +26,7 @@ use crate::session::Session;
 pub struct Done {
     pub affected: u64,
     pub insert_id: u64,
-    pub info: String,
+    pub info: Cow<'static, str>,
 }
 
 /// A client that went away while rows were sent: told to the executor as an error, and found again by the caller.

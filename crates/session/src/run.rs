@@ -1,5 +1,6 @@
 //! Runs a plan: metadata locks, transaction, executor, and the end of the statement.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +13,7 @@ use executor::{DmlResult, ExecContext, PacketRows, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
 use planner::plan::{Access, InsertSource, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan};
-use types::{Error, Result, Value, Warning, errno};
+use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{HeldAnswer, PacketSink};
 use wire::row::Format;
@@ -57,35 +58,6 @@ impl Drop for Owed {
 }
 
 impl Session {
-    /// What expressions of the statement that starts now know.
-    pub(crate) fn eval_context(&self, params: Vec<Value>, strictness: Strictness) -> Arc<EvalContext> {
-        // All fields are named: defaults would be allocated first, and this runs for every statement.
-        Arc::new(EvalContext {
-            params,
-            sql_mode: self.settings.sql_mode,
-            strictness,
-            time_zone: self.settings.time_zone,
-            now_us: self.now_us(),
-            connection_id: self.process.id,
-            user: self.user.clone(),
-            current_user: self.current_user.clone(),
-            database: self.database.clone(),
-            last_insert_id: self.last_insert_id,
-            row_count: self.row_count,
-            found_rows: self.found_rows,
-            div_precision_increment: self.settings.div_precision_increment,
-            max_allowed_packet: self.settings.max_allowed_packet,
-            group_concat_max_len: self.settings.group_concat_max_len,
-            version: crate::shared::VERSION,
-            interrupted: self.interrupted.clone(),
-            user_variables: self.user_variables.clone(),
-            warnings: Default::default(),
-            set_last_insert_id: Default::default(),
-            user_locks: self.user_locks.clone(),
-            state: Default::default(),
-        })
-    }
-
     /// Runs `body` as one statement's work on the transaction: what it wrote is kept if it succeeds, undone if it
     /// fails, and committed where the transaction is the statement's own.
     pub(crate) fn as_statement<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
@@ -155,8 +127,9 @@ impl Session {
             shared.end_locks(&mut locks, &result);
             let failed = result.is_err();
             owed.give(result, &mut || {
-                shared.statistics.record(kind, started.elapsed(), failed);
-                process.end();
+                let now = Instant::now();
+                shared.statistics.record(kind, now - started, failed);
+                process.end(now);
             });
         };
         let fence = lease.as_ref().map(|node| node.fence());
@@ -184,7 +157,7 @@ impl Session {
 
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
     pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
-        let tables = plan_uses(plan);
+        let mut tables = plan_uses(plan);
         let relied = self.table_locks.rely_on(&self.shared.catalog);
         if let Err(error) = relied.and_then(|()| self.check_locked_lease()) {
             // Whatever the transaction has done cannot be committed any more.
@@ -192,7 +165,7 @@ impl Session {
             return Err(error);
         }
         let is_locked = self.check_locked(plan)?;
-        for used in &tables {
+        for used in tables.clone() {
             self.transaction.deeds.note(used.what);
             if is_locked || used.table.is_virtual() {
                 continue;
@@ -209,7 +182,7 @@ impl Session {
             return Ok(true);
         }
         let schema = self.shared.catalog.schema();
-        Ok(tables.iter().all(|used| {
+        Ok(tables.all(|used| {
             let planned = used.table;
             schema
                 .table(&planned.database, &planned.name)
@@ -239,6 +212,7 @@ impl Session {
                 let columns = session.columns_of(cached, query);
                 let run = session.query_to_client(query, columns, &eval, format, out, &mut client_failure);
                 session.end_of_evaluation(&eval);
+                session.keep_context(eval);
                 run.map(|()| Outcome::Sent)
             }),
             _ => self.as_answered_statement(Some((kind_of(plan), out)), |session| {
@@ -402,7 +376,7 @@ impl Session {
             store: &self.shared.store,
             catalog: &self.shared.catalog,
             virtual_tables: tables,
-            interrupt: self.process.interrupt.clone(),
+            interrupt: &self.process.interrupt,
             lock_wait: self.settings.innodb_lock_wait,
             memory_limit_bytes: self.settings.memory_limit_bytes,
             auto_increment: self.settings.auto_increment,
@@ -446,6 +420,7 @@ impl Session {
         self.transaction = state;
         self.collect_warnings(&eval);
         self.end_of_evaluation(&eval);
+        self.keep_context(eval);
         let result = run?;
         Ok(self.dml_done(plan, &result))
     }
@@ -511,15 +486,16 @@ impl Session {
                         ("Warnings", warnings),
                     ])
                 } else {
-                    String::new()
+                    Cow::default()
                 }
             }
+            Plan::Update(_) if (result.matched, result.affected, warnings) == (1, 1, 0) => ONE_CHANGED.into(),
             Plan::Update(_) => info_of([
                 ("Rows matched", result.matched),
                 ("Changed", result.affected),
                 ("Warnings", warnings),
             ]),
-            _ => String::new(),
+            _ => Cow::default(),
         };
         let counts_matches = match plan {
             Plan::Update(_) => true,
@@ -535,50 +511,6 @@ impl Session {
             affected,
             insert_id: result.ok_insert_id,
             info,
-        }
-    }
-
-    /// Moves the statement's warnings to the diagnostics area.
-    pub(crate) fn collect_warnings(&mut self, eval: &EvalContext) {
-        self.keep_warnings(eval.warnings.take());
-    }
-
-    /// The same for warnings of planning.
-    pub(crate) fn collect_planning_warnings(&mut self) {
-        self.keep_warnings(self.planning_warnings.take());
-    }
-
-    pub(crate) fn keep_warnings(&mut self, (warnings, count): (Vec<Warning>, u64)) {
-        if count == 0 {
-            return;
-        }
-        let notes = self.settings.notes;
-        let kept: Vec<Warning> = warnings
-            .into_iter()
-            .filter(|w| notes || w.level != types::WarningLevel::Note)
-            .collect();
-        let dropped = count.saturating_sub(kept.len() as u64);
-        self.diagnostics.count += kept.len() as u64 + if notes { dropped } else { 0 };
-        let room = self
-            .settings
-            .max_error_count
-            .saturating_sub(self.diagnostics.warnings.len());
-        self.diagnostics.warnings.extend(kept.into_iter().take(room));
-    }
-
-    /// Keeps what functions left for the session: LAST_INSERT_ID(expr).
-    pub(crate) fn end_of_evaluation(&mut self, eval: &EvalContext) {
-        let set = eval
-            .set_last_insert_id
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .take();
-        if let Some(id) = set {
-            self.last_insert_id = id;
-        }
-        let assigned = eval.state.take_assigned();
-        if !assigned.is_empty() {
-            Arc::make_mut(&mut self.user_variables).extend(assigned);
         }
     }
 
@@ -630,6 +562,7 @@ fn has_rows_to_look_at(rel: &Rel) -> bool {
 }
 
 /// A table that a plan uses.
+#[derive(Clone, Copy)]
 pub(crate) struct PlanUse<'p> {
     pub table: &'p Arc<Table>,
     /// What the statement calls it.
@@ -638,7 +571,7 @@ pub(crate) struct PlanUse<'p> {
 }
 
 /// The stored tables a plan uses.
-pub(crate) fn plan_uses(plan: &Plan) -> Vec<PlanUse<'_>> {
+pub(crate) fn plan_uses(plan: &Plan) -> impl Iterator<Item = PlanUse<'_>> + Clone {
     fn of_scan(scan: &TableScan, what: Use) -> PlanUse<'_> {
         PlanUse {
             table: &scan.table,
@@ -646,14 +579,14 @@ pub(crate) fn plan_uses(plan: &Plan) -> Vec<PlanUse<'_>> {
             what,
         }
     }
-    fn of_query<'p>(query: &'p QueryPlan, uses: &mut Vec<PlanUse<'p>>) {
+    fn of_query(query: &QueryPlan) -> Option<PlanUse<'_>> {
         let for_update = query.locking.is_some_and(|locking| locking.exclusive);
         let what = if for_update { Use::Write } else { Use::Read };
         let mut rel = &query.root;
         loop {
             rel = match rel {
-                Rel::OneRow | Rel::Virtual(_) => return,
-                Rel::Scan(scan) => return uses.push(of_scan(scan, what)),
+                Rel::OneRow | Rel::Virtual(_) => return None,
+                Rel::Scan(scan) => return Some(of_scan(scan, what)),
                 Rel::Filter { input, .. }
                 | Rel::Project { input, .. }
                 | Rel::Aggregate { input, .. }
@@ -664,23 +597,24 @@ pub(crate) fn plan_uses(plan: &Plan) -> Vec<PlanUse<'_>> {
             };
         }
     }
-    let mut uses = Vec::with_capacity(1);
-    match plan {
-        Plan::Query(query) => of_query(query, &mut uses),
+    let (first, second) = match plan {
+        Plan::Query(query) => (of_query(query), None),
         Plan::Insert(insert) => {
-            uses.push(PlanUse {
+            let target = PlanUse {
                 table: &insert.table,
                 alias: &insert.table.name,
                 what: Use::Write,
-            });
-            if let InsertSource::Query(query) = &insert.source {
-                of_query(query, &mut uses);
-            }
+            };
+            let source = match &insert.source {
+                InsertSource::Query(query) => of_query(query),
+                InsertSource::Values(_) => None,
+            };
+            (Some(target), source)
         }
-        Plan::Update(update) => uses.push(of_scan(&update.target.scan, Use::Write)),
-        Plan::Delete(delete) => uses.push(of_scan(&delete.target.scan, Use::Write)),
-    }
-    uses
+        Plan::Update(update) => (Some(of_scan(&update.target.scan, Use::Write)), None),
+        Plan::Delete(delete) => (Some(of_scan(&delete.target.scan, Use::Write)), None),
+    };
+    first.into_iter().chain(second)
 }
 
 /// Ends a query after `sql_select_limit` rows.
@@ -801,19 +735,22 @@ impl RowSink for Collected {
     }
 }
 
-/// What `mysql_info()` shows. Most counts have one digit, which needs no formatting.
-fn info_of(counts: [(&str, u64); 3]) -> String {
-    let mut info = String::with_capacity(64);
-    for (what, count) in counts {
-        if !info.is_empty() {
-            info.push_str("  ");
-        }
-        info.push_str(what);
-        info.push_str(": ");
-        match u8::try_from(count) {
-            Ok(digit @ 0..=9) => info.push(char::from(b'0' + digit)),
-            _ => info.push_str(&count.to_string()),
-        }
+/// What `mysql_info()` shows of most UPDATEs.
+const ONE_CHANGED: &str = "Rows matched: 1  Changed: 1  Warnings: 0";
+
+/// What it shows of others.
+fn info_of(counts: [(&str, u64); 3]) -> Cow<'static, str> {
+    let [(a, x), (b, y), (c, z)] = counts;
+    format!("{a}: {x}  {b}: {y}  {c}: {z}").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_updates_are_told_of_as_all_others() {
+        let counts = [("Rows matched", 1), ("Changed", 1), ("Warnings", 0)];
+        assert_eq!(info_of(counts), ONE_CHANGED);
     }
-    info
 }

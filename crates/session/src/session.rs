@@ -4,14 +4,15 @@
 //! finds the plan, in the plan cache or by `planner`; `run` takes the metadata locks, opens or joins the transaction,
 //! and hands the plan to `executor` or `analytics`; `reply` turns rows into packets as they come.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use catalog::accounts::{Account, Accounts, Privileges};
 use catalog::metadata_lock::TransactionLocks;
-use functions::UserLocks;
+use functions::{EvalContext, UserLocks};
+use parking_lot::Mutex;
 use types::{Error, Result, Value, Warning, WarningLevel, errno};
 use wire::capability;
 use wire::connection::{ClientInfo, Flow, PacketSink, TlsInfo};
@@ -44,6 +45,8 @@ pub struct Session {
     /// `variables`, parsed; made anew whenever one is set.
     pub(crate) settings: Arc<Settings>,
     pub(crate) database: Option<Arc<str>>,
+    /// The last statement's, to be used again.
+    pub(crate) kept_context: Mutex<Option<Arc<EvalContext>>>,
     pub(crate) transaction: TransactionState,
     /// Metadata locks the transaction holds.
     pub(crate) table_locks: TransactionLocks,
@@ -51,7 +54,7 @@ pub struct Session {
     pub(crate) locked: Option<LockedTables>,
     pub(crate) user_locks: Arc<SessionUserLocks>,
     /// Statements prepared by COM_STMT_PREPARE.
-    pub(crate) prepared: HashMap<u32, Prepared>,
+    pub(crate) prepared: BTreeMap<u32, Prepared>,
     pub(crate) next_statement_id: u32,
     /// Statements prepared by PREPARE, by lower-case name.
     pub(crate) named: HashMap<String, NamedStatement>,
@@ -147,8 +150,9 @@ impl Session {
             account: Arc::new(no_account()),
             accounts: Arc::default(),
             database: None,
+            kept_context: Mutex::default(),
             transaction: TransactionState::default(),
-            prepared: HashMap::new(),
+            prepared: BTreeMap::new(),
             next_statement_id: 1,
             named: HashMap::new(),
             user_variables: Arc::default(),
@@ -332,7 +336,7 @@ impl Session {
     pub fn handle(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         let flow = self.command(packet, out)?;
         if !self.answer_waits {
-            self.process.end();
+            self.process.end(Instant::now());
         }
         if self.process.is_killed() {
             return Ok(Flow::Close);

@@ -63,7 +63,7 @@ impl Session {
             Command::RepairTable { tables } => Answer::Listing(self.maintain(tables, "repair", &[NO_REPAIR])),
             Command::Prepare { name, source } => {
                 let done = Done {
-                    info: "Statement prepared".to_owned(),
+                    info: "Statement prepared".into(),
                     ..Done::default()
                 };
                 Answer::Outcome(self.prepare_named(name, source).map(|()| Outcome::Ok(done)))
@@ -218,7 +218,7 @@ impl Session {
                         .iter()
                         .any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
             {
-                done.info = format!("Records: 0  Duplicates: 0  Warnings: {}", self.diagnostics.count);
+                done.info = format!("Records: 0  Duplicates: 0  Warnings: {}", self.diagnostics.count).into();
             }
             _ => {}
         }

@@ -35,8 +35,8 @@ impl Session {
                         let found = session.find_normalized(&normalized)?;
                         found.map(Compiled::Plan).ok_or_else(schema_moves)
                     };
-                    let result =
-                        self.run_compiled(Compiled::Plan(plan), params, Format::Text, &replan, out)?;
+                    let mut compiled = Compiled::Plan(plan);
+                    let result = self.run_compiled(&mut compiled, params, Format::Text, &replan, out)?;
                     return self.finish_statement(result, started, out);
                 }
                 Ok(None) => {}
@@ -95,12 +95,12 @@ impl Session {
         if parsed.parameters > 0 {
             return Ok((Kind::Other, Err(planner::syntax_error_at_parameter(text, parsed))));
         }
-        let compiled = match self.compile(parsed, Parameters::Unknown(None)) {
+        let mut compiled = match self.compile(parsed, Parameters::Unknown(None)) {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };
         let replan = |session: &mut Self| session.compile(parsed, Parameters::Unknown(None));
-        self.run_compiled(compiled, Vec::new(), Format::Text, &replan, out)
+        self.run_compiled(&mut compiled, Vec::new(), Format::Text, &replan, out)
     }
 
     /// Clears what the last statement left for SHOW WARNINGS.
@@ -110,26 +110,25 @@ impl Session {
         self.refresh_account();
     }
 
-    /// Runs a compiled statement. `replan` compiles it again, for when the schema moves between plan and metadata lock.
+    /// Runs a compiled statement. `replan` compiles it again, in its place, for when the schema moves between plan and metadata lock.
     pub(crate) fn run_compiled(
         &mut self,
-        mut compiled: Compiled,
+        compiled: &mut Compiled,
         params: Vec<Value>,
         format: Format,
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
         self.start_deadline(compiled.plan());
-        if let Compiled::Plan(plan) = &compiled {
+        if let Compiled::Plan(plan) = &*compiled {
             let kind = kind_of(&plan.plan);
-            compiled = match self.lock_current(compiled, replan) {
-                Ok(compiled) => compiled,
-                Err(error) => return Ok((kind, Err(error))),
-            };
+            if let Err(error) = self.lock_current(compiled, replan) {
+                return Ok((kind, Err(error)));
+            }
         } else {
             self.collect_planning_warnings();
         }
-        match &compiled {
+        match &*compiled {
             Compiled::Plan(plan) => {
                 let kind = kind_of(&plan.plan);
                 let result = match (self.point_of(plan), &plan.plan) {
@@ -152,22 +151,22 @@ impl Session {
     /// and lock. On an error, locks that no transaction keeps are released by whoever ends the statement.
     pub(crate) fn lock_current(
         &mut self,
-        mut compiled: Compiled,
+        compiled: &mut Compiled,
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
-    ) -> Result<Compiled> {
+    ) -> Result<()> {
         for _ in 0..REPLANS_MAX {
             self.collect_planning_warnings();
-            let Compiled::Plan(plan) = &compiled else {
-                return Ok(compiled);
+            let Compiled::Plan(plan) = &*compiled else {
+                return Ok(());
             };
             self.check_plan(&plan.plan)?;
             if self.lock_tables(&plan.plan, plan.schema_version)? {
-                return Ok(compiled);
+                return Ok(());
             }
             if !self.transaction.in_transaction() {
                 self.table_locks.release_all();
             }
-            compiled = replan(self)?;
+            *compiled = replan(self)?;
         }
         Err(schema_moves())
     }

@@ -55,6 +55,8 @@ pub struct Storage {
     pub block_cache_bytes: Option<usize>,
     /// Bytes of rows kept in memory beside them, in a form that reads faster. Default: an eighth of the machine's memory.
     pub row_cache_bytes: Option<usize>,
+    /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the machine's memory, 8 to 256 MiB.
+    pub history_bytes: Option<usize>,
     /// Bytes of new data gathered in memory before they are written as a file.
     pub write_buffer_bytes: Option<usize>,
     /// Most files the store keeps open.

@@ -21,7 +21,7 @@ fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
     )?;
     writeln!(out, "# TYPE stemdb_statements_total counter")?;
     for (kind, _, label) in Kind::ALL {
-        let count = shared.statistics.of(kind).count.load(Ordering::Relaxed);
+        let count = shared.statistics.of(kind).count();
         writeln!(out, "stemdb_statements_total{{kind=\"{label}\"}} {count}")?;
     }
     writeln!(

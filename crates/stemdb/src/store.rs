@@ -76,6 +76,7 @@ fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {
         row_cache_bytes: storage
             .row_cache_bytes
             .map_or(defaults.row_cache_bytes, |n| n as u64),
+        history_bytes: storage.history_bytes.map_or(defaults.history_bytes, |n| n as u64),
         write_buffer_bytes: storage
             .write_buffer_bytes
             .map_or(defaults.write_buffer_bytes, |n| n as u64),

@@ -205,6 +205,11 @@ impl Catalog {
         self.accounts_cell().load_full()
     }
 
+    /// Whether they are still the ones that somebody knows. Counts no owner, which all statements would share.
+    pub fn are_accounts(&self, known: &Arc<Accounts>) -> bool {
+        Arc::ptr_eq(&self.accounts_cell().load(), known)
+    }
+
     /// From now on no statement may leave an account that anybody may use: other machines can reach the server.
     pub fn require_passwords(&self) {
         self.passwords_required.store(true, Ordering::Relaxed);

@@ -18,16 +18,26 @@ pub(super) enum ColumnDefault {
     Missing,
 }
 
-pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
+/// The default of a column where it depends on neither session nor time, nor has to be read.
+pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
     if column.makes_ids() {
-        return Ok(ColumnDefault::Generated);
+        return Some(ColumnDefault::Generated);
     }
-    Ok(match &column.default {
+    Some(match &column.default {
         Default::Null => ColumnDefault::Value(Value::Null),
         Default::None if column.nullable => ColumnDefault::Value(Value::Null),
         // A column that is still being added takes what ADD COLUMN gives to the rows that are there.
         Default::None if column.state != SchemaState::Public => ColumnDefault::Value(implicit(&column.ty)),
         Default::None | Default::Dropped => ColumnDefault::Missing,
+        Default::Now | Default::NowExpression(_) | Default::Literal(_) => return None,
+    })
+}
+
+pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
+    if let Some(constant) = constant(column) {
+        return Ok(constant);
+    }
+    Ok(match &column.default {
         Default::Now => ColumnDefault::Value(now(&column.ty, eval)),
         Default::NowExpression(fsp) => {
             let ty = types::SqlType {
@@ -37,6 +47,7 @@ pub(super) fn of(column: &Column, eval: &EvalContext) -> Result<ColumnDefault> {
             ColumnDefault::Value(now(&ty, eval))
         }
         Default::Literal(text) => ColumnDefault::Value(default_value(column, text, eval.time_zone)?),
+        Default::None | Default::Null | Default::Dropped => ColumnDefault::Missing,
     })
 }
 

@@ -110,11 +110,6 @@ impl<'p> ImageMaker<'p> {
         self.codec.key.point(values, self.zone)
     }
 
-    /// A column's DEFAULT, where it is a constant.
-    pub fn constant_default(&self, column: usize) -> Option<&Value> {
-        self.codec.defaults.get(column)?.as_ref()
-    }
-
     /// Whether rows have handles that no primary key gives.
     pub fn hides_handles(&self) -> bool {
         matches!(self.table.handle, Handle::Hidden)

@@ -11,6 +11,7 @@ mod delete;
 mod duplicate;
 mod image;
 mod insert;
+mod known;
 mod table_codec;
 mod target;
 mod touched;

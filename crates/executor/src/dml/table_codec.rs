@@ -18,7 +18,7 @@ pub(super) struct TableCodec {
     /// Of all columns.
     pub layout: TableLayout,
     /// For each column its DEFAULT, where that is a constant that does not depend on the session.
-    pub defaults: Vec<Option<Value>>,
+    defaults: Vec<Option<Value>>,
     /// Positions of the indexes beside the primary key.
     pub secondary: Vec<usize>,
     /// For each index of the table: what finds a row by an entry, where the index is unique.
@@ -42,6 +42,11 @@ impl TableCodec {
         known.retain(|_, (table, _)| table.strong_count() > 0);
         known.insert(address, (Arc::downgrade(table), Arc::clone(&codec)));
         Ok(codec)
+    }
+
+    /// A column's DEFAULT, where it is such a constant.
+    pub fn constant_default(&self, column: usize) -> Option<&Value> {
+        self.defaults.get(column)?.as_ref()
     }
 
     fn new(table: &Table) -> Result<Self> {

@@ -1,6 +1,7 @@
 //! The rows that an UPDATE or DELETE is about: found, locked, ordered and cut to the LIMIT.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
@@ -88,7 +89,7 @@ pub(super) struct Point {
 /// A row that is found by its key, and locked.
 pub(super) struct Found {
     pub key: Vec<u8>,
-    pub stored: Vec<u8>,
+    pub stored: Arc<[u8]>,
     /// NULL in columns that nobody looks at.
     pub row: Row,
 }
@@ -126,7 +127,7 @@ impl Point {
         let Some(key) = writer.maker.row_key(&values)? else {
             return Ok(None);
         };
-        let (key, Some(stored)) = writer.get_once(key)? else {
+        let Some(stored) = writer.get_once(&key)? else {
             return Ok(None);
         };
         let row = writer.maker.decode_some(&self.layout, &key, &stored)?;

@@ -42,15 +42,19 @@ impl Touched {
         self.columns.contains(&column)
     }
 
+    /// Whether a change may show in keys, rather than in rows' values only.
+    pub fn any_keys(&self) -> bool {
+        self.keys || !self.indexes.is_empty()
+    }
+
     /// Columns that images of rows before and after the change are made of, with their indexes' entries; some of them may
     /// be named twice.
     pub fn imaged_columns(&self, table: &Table) -> Vec<usize> {
         let parts = self.indexes.iter().filter_map(|i| table.indexes.get(*i));
         let entries = parts.flat_map(|index| index.parts.iter().map(|p| p.column));
         let key = table.primary_parts();
-        let has_images = self.keys || !self.indexes.is_empty();
         entries
-            .chain(key.iter().filter(|_| has_images).map(|p| p.column))
+            .chain(key.iter().filter(|_| self.any_keys()).map(|p| p.column))
             .collect()
     }
 }

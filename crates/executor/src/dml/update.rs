@@ -124,10 +124,17 @@ impl Update<'_> {
         let Some(found) = point.lock(&self.plan.target, &mut writer, self.ctx)? else {
             return Ok(());
         };
-        match self.change(&found.key, found.row, Some(&found.stored), maker)? {
-            Some(change) => self.write(vec![change], &mut writer),
-            None => Ok(()),
+        let Some(row) = self.assigned(&found.row)? else {
+            return Ok(());
+        };
+        let value = maker.changed_value(&found.stored, &row, &self.touched.columns)?;
+        if self.touched.any_keys() {
+            let change = self.change(&found.key, &found.row, row, value, maker)?;
+            return self.write(vec![change], &mut writer);
         }
+        writer.txn.put(found.key, value)?;
+        self.count(&row);
+        Ok(())
     }
 
     fn run(&mut self, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
@@ -142,7 +149,13 @@ impl Update<'_> {
         let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;
         while let Some(batch) = rows.next(&mut env)? {
             let found = keys_of(&batch)?.into_iter().zip(rows_of(&batch, self.table));
-            let changes = found.map(|(key, row)| self.change(key, row, None, maker));
+            let changes = found.map(|(key, old)| {
+                let Some(row) = self.assigned(&old)? else {
+                    return Ok(None);
+                };
+                let value = maker.value(&row)?;
+                self.change(key, &old, row, value, maker).map(Some)
+            });
             let changes = changes
                 .filter_map(Result::transpose)
                 .collect::<Result<Vec<_>>>()?;
@@ -152,15 +165,8 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// What the assignments make of a row. `None`: nothing. `stored`: what the store holds for it, where that is at hand;
-    /// then `old` need not have more than what the change depends on.
-    fn change(
-        &mut self,
-        key: &[u8],
-        old: Row,
-        stored: Option<&[u8]>,
-        maker: &ImageMaker<'_>,
-    ) -> Result<Option<Change>> {
+    /// What the assignments make of a row, which need not have more than what they depend on. `None`: nothing new.
+    fn assigned(&mut self, old: &Row) -> Result<Option<Row>> {
         let eval = self.ctx.eval;
         self.result.matched += 1;
         let mut row = old.clone();
@@ -171,7 +177,7 @@ impl Update<'_> {
             self.result.matched,
             eval,
         )?;
-        if is_same_row(&row, &old) {
+        if is_same_row(&row, old) {
             return Ok(None);
         }
         for &column in &self.touched.on_update {
@@ -179,17 +185,25 @@ impl Update<'_> {
                 *slot = now(&column.ty, eval);
             }
         }
+        Ok(Some(row))
+    }
+
+    fn change(
+        &self,
+        key: &[u8],
+        old: &Row,
+        row: Row,
+        value: Vec<u8>,
+        maker: &ImageMaker<'_>,
+    ) -> Result<Change> {
         let handle = maker.handle(key)?;
         let new_handle = (!self.touched.keys).then_some(&handle);
-        Ok(Some(Change {
-            old: maker.image(&old, Some(&handle), &self.touched.indexes)?,
+        Ok(Change {
+            old: maker.image(old, Some(&handle), &self.touched.indexes)?,
             new: maker.image(&row, new_handle, &self.touched.indexes)?,
-            value: match stored {
-                Some(stored) => maker.changed_value(stored, &row, &self.touched.columns)?,
-                None => maker.value(&row)?,
-            },
+            value,
             row,
-        }))
+        })
     }
 
     fn write(&mut self, changes: Vec<Change>, writer: &mut Writer<'_, '_>) -> Result<()> {
@@ -212,12 +226,17 @@ impl Update<'_> {
                 warn(self.ctx.eval, error.code, error.message);
                 continue;
             }
-            writer.update(&old, new, value)?;
-            self.result.affected += 1;
-            if let Some(ids) = &mut self.ids {
-                ids.note(row.get(ids.column).unwrap_or(&Value::Null));
-            }
+            writer.update(old, new, value)?;
+            self.count(&row);
         }
         Ok(())
+    }
+
+    /// A row has been changed into this.
+    fn count(&mut self, row: &Row) {
+        self.result.affected += 1;
+        if let Some(ids) = &mut self.ids {
+            ids.note(row.get(ids.column).unwrap_or(&Value::Null));
+        }
     }
 }

@@ -4,11 +4,13 @@
 //! statement's own write. Entries that no other row can have are not locked: the lock of their row guards them.
 //! Not here: what is done about a duplicate (the statements).
 
-use hashbrown::HashMap;
+use std::sync::Arc;
+
 use kv::{LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
 use types::Result;
 
 use super::image::{Entry, Image, ImageMaker, UniqueKey};
+use super::known::Known;
 use crate::context::ExecContext;
 
 pub(super) struct Writer<'w, 'p> {
@@ -16,7 +18,7 @@ pub(super) struct Writer<'w, 'p> {
     pub maker: &'w ImageMaker<'p>,
     options: LockOptions,
     /// What keys locked by this statement held then; what has been written since is in the transaction's buffer.
-    known: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    known: Known,
 }
 
 /// A key that another row has.
@@ -40,14 +42,14 @@ impl<'w, 'p> Writer<'w, 'p> {
                 wait: LockWait::Timeout(ctx.lock_wait),
                 interrupt: ctx.interrupt.clone(),
             },
-            known: HashMap::new(),
+            known: Known::default(),
         }
     }
 
     /// Locks keys in one call and remembers what they hold. Keys that are known are left alone. An optimistic transaction
     /// only reads them, from its snapshot: who changed them since shows at the commit.
     pub fn lock(&mut self, keys: impl Iterator<Item = Vec<u8>>) -> Result<()> {
-        let keys: Vec<Vec<u8>> = keys.filter(|key| !self.known.contains_key(key)).collect();
+        let keys: Vec<Vec<u8>> = keys.filter(|key| self.known.get(key).is_none()).collect();
         if keys.is_empty() {
             return Ok(());
         }
@@ -81,7 +83,7 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     /// What a key holds now; locks it first if need be.
     pub fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        if !self.known.contains_key(key) {
+        if self.known.get(key).is_none() {
             self.lock(std::iter::once(key.to_vec()))?;
         }
         Ok(self.held(key))
@@ -91,20 +93,16 @@ impl<'w, 'p> Writer<'w, 'p> {
     fn held(&self, key: &[u8]) -> Option<&[u8]> {
         match self.txn.writes().get(key) {
             Some(written) => written,
-            None => self.known.get(key)?.as_deref(),
+            None => self.known.get(key)?,
         }
     }
 
-    /// Locks a key that the statement asks for only once: gives it back with what it holds, which is not remembered.
-    pub fn get_once(&mut self, key: Vec<u8>) -> Result<(Vec<u8>, Option<Vec<u8>>)> {
-        if self.txn.is_optimistic() {
-            let value = self.txn.get(&key)?;
-            return Ok((key, value));
+    /// Locks a key that the statement asks for only once, and gives what it holds, which is not remembered.
+    pub fn get_once(&mut self, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        match self.txn.is_optimistic() {
+            true => Ok(self.txn.get(key)?.map(Arc::from)),
+            false => Ok(self.txn.lock_one(key, &self.options)?),
         }
-        let key = [key];
-        let value = self.txn.lock(&key, &self.options)?.pop();
-        let [key] = key;
-        Ok((key, value.and_then(Locked::into_value)))
     }
 
     /// Locks the keys that must be no other row's, and the rows that have them: all that writing the images needs to know.
@@ -167,52 +165,59 @@ impl<'w, 'p> Writer<'w, 'p> {
     pub fn insert(&mut self, image: Image, value: Vec<u8>) -> Result<()> {
         for entry in image.entries {
             if self.maker.writes_entries(entry.index) {
-                self.put_entry(entry)?;
+                self.put_entry(entry, true)?;
             }
         }
         Ok(self.txn.put(image.key, value)?)
     }
 
     /// Removes a row with its entries.
-    pub fn delete(&mut self, image: &Image) -> Result<()> {
-        for entry in &image.entries {
+    pub fn delete(&mut self, image: Image) -> Result<()> {
+        for entry in image.entries {
             self.remove_entry(entry)?;
         }
-        self.remove(&image.key)
+        Ok(self.txn.delete(image.key)?)
     }
 
     /// Writes a row in the place of its old self. Entries that stay the same are left alone.
-    pub fn update(&mut self, old: &Image, new: Image, value: Vec<u8>) -> Result<()> {
+    pub fn update(&mut self, old: Image, mut new: Image, value: Vec<u8>) -> Result<()> {
         if old.key != new.key {
-            self.remove(&old.key)?;
+            self.txn.delete(old.key)?;
         }
-        for entry in &old.entries {
+        for entry in old.entries {
             // What would be replaced and is not written any more must not stay as it was.
-            let stays = |e: &Entry| {
-                e.index == entry.index
-                    && e.key == entry.key
-                    && (e.value == entry.value || self.maker.writes_entries(e.index))
-            };
-            if !new.entries.iter().any(stays) {
-                self.remove_entry(entry)?;
+            let same = new
+                .entries
+                .iter()
+                .position(|e| e.index == entry.index && e.key == entry.key);
+            match same {
+                Some(at) if new.entries[at].value == entry.value => drop(new.entries.remove(at)),
+                Some(at) if self.maker.writes_entries(entry.index) => {
+                    self.put_entry(new.entries.remove(at), false)?;
+                }
+                _ => self.remove_entry(entry)?,
             }
         }
         for entry in new.entries {
-            if !old.entries.contains(&entry) && self.maker.writes_entries(entry.index) {
-                self.put_entry(entry)?;
+            if self.maker.writes_entries(entry.index) {
+                self.put_entry(entry, true)?;
             }
         }
         Ok(self.txn.put(new.key, value)?)
     }
 
-    fn put_entry(&mut self, entry: Entry) -> Result<()> {
-        match entry.distinct {
-            true => Ok(self.txn.put(entry.key, entry.value)?),
-            false => Ok(self.txn.put_guarded(entry.key, entry.value)?),
-        }
+    /// `is_fresh`: the row had no entry with this key.
+    fn put_entry(&mut self, entry: Entry, is_fresh: bool) -> Result<()> {
+        let Entry { key, value, .. } = entry;
+        Ok(match entry.distinct {
+            true => self.txn.put(key, value),
+            // While the index is being built, who builds it may have been here.
+            false if is_fresh && self.maker.is_public(entry.index) => self.txn.put_fresh(key, value),
+            false => self.txn.put_guarded(key, value),
+        }?)
     }
 
-    fn remove_entry(&mut self, entry: &Entry) -> Result<()> {
+    fn remove_entry(&mut self, entry: Entry) -> Result<()> {
         // In a unique index that is being built the entry may be another row's: this one may have none yet.
         if entry.distinct
             && !self.maker.is_public(entry.index)
@@ -221,13 +226,9 @@ impl<'w, 'p> Writer<'w, 'p> {
             return Ok(());
         }
         match entry.distinct {
-            true => self.remove(&entry.key),
-            false => Ok(self.txn.delete_guarded(entry.key.clone())?),
+            true => Ok(self.txn.delete(entry.key)?),
+            false => Ok(self.txn.delete_guarded(entry.key)?),
         }
-    }
-
-    fn remove(&mut self, key: &[u8]) -> Result<()> {
-        Ok(self.txn.delete(key.to_vec())?)
     }
 }
 

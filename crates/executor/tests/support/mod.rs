@@ -201,7 +201,7 @@ impl Conn<'_> {
             store: &self.db.store,
             catalog: &self.db.catalog,
             virtual_tables: &NoTables,
-            interrupt: self.interrupt.clone(),
+            interrupt: &self.interrupt,
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,
             auto_increment: self.auto_increment,

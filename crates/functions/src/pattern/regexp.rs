@@ -36,6 +36,12 @@ static FUNCTIONS: &[FunctionDef] = &[
 #[derive(Debug, Default)]
 pub(crate) struct Cache(Mutex<HashMap<(String, Flags), Arc<Regex>>>);
 
+impl Cache {
+    pub fn clear(&mut self) {
+        self.0.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
+    }
+}
+
 /// Distinct patterns kept; a column of patterns must not fill the memory.
 const CACHE_LIMIT: usize = 256;
 

@@ -20,7 +20,7 @@ fn is_carrier(c: char) -> bool {
 /// Any bytes as text that the parser can read.
 pub fn carry(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
-        && !has_carried(text)
+        && (bytes.is_ascii() || !has_carried(text))
     {
         return Cow::Borrowed(text);
     }

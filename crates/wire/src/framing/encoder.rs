@@ -38,6 +38,13 @@ impl FrameEncoder {
         }
     }
 
+    /// Takes all frames out. The next ones go to `buffer`, whose contents are gone.
+    pub fn take(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
+        buffer.clear();
+        self.open = None;
+        std::mem::replace(&mut self.buffer, buffer)
+    }
+
     /// Appends the payloads of another encoder, which has them in frames already.
     pub fn push_frames(&mut self, frames: &Self) {
         let mut at = self.buffer.len();

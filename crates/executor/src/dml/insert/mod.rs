@@ -19,7 +19,7 @@ use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
 use types::{Result, Value};
 
 use self::on_duplicate::OnDuplicate;
-use self::rows::{NewRow, NewRows, RowMaker};
+use self::rows::{NewRow, NewRows, RowMaker, Template};
 use super::auto_increment::number_of;
 use super::image::{Image, ImageMaker, UniqueKey};
 use super::table_codec::TableCodec;
@@ -42,11 +42,15 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     let table: &Table = &plan.table;
     let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
     let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
+    let template = match &shape.template {
+        Some(template) => Cow::Borrowed(template),
+        None => Cow::Owned(Template::of(plan, &shape.codec, ctx.eval)?),
+    };
     let mut insert = Insert {
         table,
         plan,
         ctx,
-        rows: RowMaker::new(plan, &maker, txn.start_ts(), ctx)?,
+        rows: RowMaker::new(plan, template, txn.start_ts(), ctx),
         on_duplicate: match (&plan.mode, &shape.touched) {
             (InsertMode::Update(assignments), Some(touched)) => {
                 Some(OnDuplicate::new(plan, assignments, touched))
@@ -77,6 +81,8 @@ struct Shape {
     codec: Arc<TableCodec>,
     /// By ON DUPLICATE KEY UPDATE.
     touched: Option<Touched>,
+    /// Where it is the same, too.
+    template: Option<Template>,
 }
 
 impl Shape {
@@ -86,7 +92,11 @@ impl Shape {
             InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)),
             InsertMode::Insert | InsertMode::Replace => None,
         };
-        Ok(Self { codec, touched })
+        Ok(Self {
+            template: Template::constant(plan, &codec),
+            codec,
+            touched,
+        })
     }
 }
 
@@ -307,7 +317,7 @@ impl Insert<'_> {
         }
         let maker = writer.maker;
         let old = maker.image(&old.row, Some(&old.handle), maker.secondary())?;
-        writer.delete(&old)?;
+        writer.delete(old)?;
         self.result.affected += 1;
         self.result.matched += 1;
         self.result.duplicates += 1;

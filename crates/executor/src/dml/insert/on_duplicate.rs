@@ -88,7 +88,7 @@ impl<'p> OnDuplicate<'p> {
             warn(ctx.eval, error.code, error.message);
             return Ok(Changed::default());
         }
-        writer.update(&old_image, new_image, maker.value(&new)?)?;
+        writer.update(old_image, new_image, maker.value(&new)?)?;
         let id = self.table.id_column();
         Ok(Changed {
             affected: 2,

@@ -1,8 +1,10 @@
 //! The rows of an INSERT: given values, defaults, and AUTO_INCREMENT ids.
 
+use std::borrow::Cow;
+
 use arrow::record_batch::RecordBatch;
 use catalog::model::{Column, IndexPart, Table};
-use functions::{Expr, eval_assigned};
+use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
 use planner::plan::{InsertPlan, QueryPlan};
 use types::array::ColumnView;
@@ -13,7 +15,8 @@ use crate::context::ExecContext;
 use crate::dml::assign::{NullRule, Target};
 use crate::dml::auto_increment::AutoIncrement;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
-use crate::dml::image::{ImageMaker, Row};
+use crate::dml::image::Row;
+use crate::dml::table_codec::TableCodec;
 
 pub(super) struct NewRow {
     pub values: Row,
@@ -39,15 +42,62 @@ impl NewRows {
     }
 }
 
+/// A row of defaults.
+#[derive(Clone)]
+pub(super) struct Template {
+    row: Row,
+    /// Columns that are neither given nor have a default.
+    missing: Vec<usize>,
+}
+
+impl Template {
+    pub fn of(plan: &InsertPlan, codec: &TableCodec, eval: &EvalContext) -> Result<Self> {
+        Self::make(plan, |i, column| match codec.constant_default(i) {
+            Some(default) => Ok(ColumnDefault::Value(default.clone())),
+            None => defaults::of(column, eval),
+        })
+    }
+
+    /// `None`: it is another in other sessions, or at other times.
+    pub fn constant(plan: &InsertPlan, codec: &TableCodec) -> Option<Self> {
+        let constant = |i, column: &Column| match codec.constant_default(i) {
+            Some(default) => Some(ColumnDefault::Value(default.clone())),
+            None => defaults::constant(column),
+        };
+        Self::make(plan, |i, column| constant(i, column).ok_or(())).ok()
+    }
+
+    fn make<E>(
+        plan: &InsertPlan,
+        default: impl Fn(usize, &Column) -> std::result::Result<ColumnDefault, E>,
+    ) -> std::result::Result<Self, E> {
+        let columns = &plan.table.columns;
+        let mut row = Vec::with_capacity(columns.len());
+        let mut missing = Vec::new();
+        for (i, column) in columns.iter().enumerate() {
+            let is_given = plan.columns.contains(&i);
+            row.push(match default(i, column)? {
+                ColumnDefault::Value(value) => value,
+                ColumnDefault::Generated if !is_given => Value::Null,
+                ColumnDefault::Generated => implicit(&column.ty),
+                ColumnDefault::Missing => {
+                    missing.extend((!is_given).then_some(i));
+                    defaults::for_want(column)
+                }
+            });
+        }
+        Ok(Self { row, missing })
+    }
+}
+
 pub(super) struct RowMaker<'p> {
     table: &'p Table,
     /// Columns that values are given for.
     targets: &'p [usize],
     ctx: &'p ExecContext<'p>,
-    /// A row of defaults.
-    template: Row,
-    /// Columns that are neither given nor have a default: told once, when the first row's values are known to be good.
-    missing: Vec<&'p Column>,
+    template: Cow<'p, Template>,
+    /// What is missing is told once, when the first row's values are known to be good.
+    told_missing: bool,
     ids: Option<AutoIncrement<'p>>,
     nulls: NullRule,
     row_number: u64,
@@ -56,39 +106,20 @@ pub(super) struct RowMaker<'p> {
 impl<'p> RowMaker<'p> {
     pub fn new(
         plan: &'p InsertPlan,
-        maker: &ImageMaker<'_>,
+        template: Cow<'p, Template>,
         start_ts: Timestamp,
         ctx: &'p ExecContext<'p>,
-    ) -> Result<Self> {
-        let table: &Table = &plan.table;
-        let mut template = Vec::with_capacity(table.columns.len());
-        let mut missing = Vec::new();
-        for (i, column) in table.columns.iter().enumerate() {
-            let default = match maker.constant_default(i) {
-                Some(default) => ColumnDefault::Value(default.clone()),
-                None => defaults::of(column, ctx.eval)?,
-            };
-            let is_given = plan.columns.contains(&i);
-            template.push(match default {
-                ColumnDefault::Value(value) => value,
-                ColumnDefault::Generated if !is_given => Value::Null,
-                ColumnDefault::Generated => implicit(&column.ty),
-                ColumnDefault::Missing => {
-                    missing.extend((!is_given).then_some(column));
-                    defaults::for_want(column)
-                }
-            });
-        }
-        Ok(Self {
-            table,
+    ) -> Self {
+        Self {
+            table: &plan.table,
             targets: &plan.columns,
             ctx,
             template,
-            missing,
-            ids: AutoIncrement::of(table, start_ts, ctx),
+            told_missing: false,
+            ids: AutoIncrement::of(&plan.table, start_ts, ctx),
             nulls: null_rule(plan, ctx),
             row_number: 0,
-        })
+        }
     }
 
     /// Rows of VALUES. `rows_left`: how many there are still, these included.
@@ -99,7 +130,7 @@ impl<'p> RowMaker<'p> {
 
     fn of_expressions(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<NewRow> {
         self.row_number += 1;
-        let mut row = self.template.clone();
+        let mut row = self.template.row.clone();
         for (&target, value) in self.targets.iter().zip(values) {
             let Some(column) = self.table.columns.get(target) else {
                 return Err(no_column(self.table, target));
@@ -148,7 +179,7 @@ impl<'p> RowMaker<'p> {
         rows_left: usize,
     ) -> Result<NewRow> {
         self.row_number += 1;
-        let mut made = self.template.clone();
+        let mut made = self.template.row.clone();
         for (&target, value) in self.targets.iter().zip(values) {
             let Some(column) = self.table.columns.get(target) else {
                 return Err(no_column(self.table, target));
@@ -226,8 +257,11 @@ impl<'p> RowMaker<'p> {
     }
 
     fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<NewRow> {
-        for column in std::mem::take(&mut self.missing) {
-            defaults::given(column, self.ctx.eval)?;
+        if !std::mem::replace(&mut self.told_missing, true) {
+            let missing = self.template.missing.iter();
+            for column in missing.filter_map(|&column| self.table.columns.get(column)) {
+                defaults::given(column, self.ctx.eval)?;
+            }
         }
         let mut generated = None;
         if let Some(ids) = &mut self.ids
