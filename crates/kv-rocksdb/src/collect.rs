@@ -1,24 +1,21 @@
 //! Garbage collection: removing what no snapshot can see any more.
 //!
-//! Superseded versions are dropped by RocksDB itself whenever it compacts their files (see
-//! [`crate::options`]), which costs no writes. What is left are newest versions that are deletions: `deletions` lists
-//! them in the order they expire, so no scan has to look for them. One may only be removed under its key's lock:
-//! between the look that finds it still the newest and the removal, a commit could put a value there, which would be
-//! removed instead. The lock is taken only if it is free.
+//! Superseded versions go from memory ([`crate::history`]), and from the disk where they have been moved there
+//! ([`crate::spill`]). What is left are newest versions that are deletions. The history's entries name them in the order
+//! they expire, so no scan has to look for them; those of before a restart, which nobody lists any more, are dropped
+//! when files are compacted ([`crate::options`]), or listed by the first who has to pass over them ([`crate::load`]). One
+//! may only be removed under its key's lock: between the look that finds it still the newest and the removal, a commit
+//! could put a value there, which would be removed instead. The lock is taken only if it is free.
 
 use crate::failure::from_rocksdb;
-use crate::layout::{DELETIONS, HISTORY, LATEST, TS_BYTES, Version, damaged, leading_ts};
+use crate::history::Expired;
+use crate::layout::{LATEST, TS_BYTES, Version};
 use crate::storage::RocksStorage;
 use kv::{KeyGuard, Result, Timestamp};
-use rocksdb::{BottommostLevelCompaction, CompactOptions, FlushOptions, ReadOptions, WriteBatch};
-use std::sync::atomic::Ordering;
+use rocksdb::WriteBatch;
 
 /// Keys removed by one write: well below a millisecond of a writer's time.
 const BATCH_KEYS: usize = 256;
-
-/// Where the next round starts, so that it does not wade through what earlier rounds have removed.
-#[derive(Debug, Default)]
-pub(crate) struct DeletionsCursor(Vec<u8>);
 
 impl RocksStorage {
     pub(crate) fn collect_garbage(
@@ -27,56 +24,51 @@ impl RocksStorage {
         thorough: bool,
         guard: &mut dyn KeyGuard,
     ) -> Result<u64> {
-        let mut removed = self.collect_deletions(safe_point, guard)?;
-        if thorough {
-            removed += self.compact_history()?;
-        }
-        Ok(removed)
+        let superseded = self.history.collect(safe_point);
+        // What snapshots that live still need.
+        self.spill().inspect_err(|error| {
+            tracing::warn!(dir = %self.dir.display(), %error, "old versions for snapshots cannot be moved to disk");
+        })?;
+        let deletions = self.collect_deletions(safe_point, guard)?;
+        let spilled = self.collect_spilled(safe_point, thorough)?;
+        Ok(superseded + deletions + spilled)
     }
 
     fn collect_deletions(&self, safe_point: Timestamp, guard: &mut dyn KeyGuard) -> Result<u64> {
-        let mut cursor = self.deletions_cursor.lock();
-        let mut options = ReadOptions::default();
-        options.set_iterate_lower_bound(cursor.0.as_slice());
-        options.set_iterate_upper_bound(safe_point.saturating_add(1).to_be_bytes());
-        let mut iterator = self.db.raw_iterator_cf_opt(self.family(DELETIONS)?, options);
-        iterator.seek_to_first();
         let mut removed = 0;
-        // The first entry left in place, if any.
-        let mut kept = None;
-        let mut entries = Vec::with_capacity(BATCH_KEYS);
-        loop {
-            entries.clear();
-            while let Some(entry) = iterator.key()
-                && entries.len() < BATCH_KEYS
-            {
-                entries.push(entry.to_vec());
-                iterator.next();
+        // For the next round.
+        let mut kept = Vec::new();
+        let outcome = loop {
+            let expired = self.history.take_expired(BATCH_KEYS);
+            if expired.is_empty() {
+                break Ok(());
             }
-            iterator.status().map_err(|error| from_rocksdb(&error))?;
-            let Some(last) = entries.last() else { break };
-            let next = [last.as_slice(), &[0]].concat();
-            removed += self.remove_deletions(&entries, guard, &mut kept)?;
-            cursor.0 = kept.clone().unwrap_or(next);
-        }
-        Ok(removed)
+            match self.remove_deletions(&expired, safe_point, guard, &mut kept) {
+                Ok(count) => removed += count,
+                Err(error) => {
+                    kept.extend(expired);
+                    break Err(error);
+                }
+            }
+        };
+        kept.into_iter()
+            .for_each(|deletion| self.history.expire(deletion));
+        outcome.map(|()| removed)
     }
 
     fn remove_deletions(
         &self,
-        entries: &[Vec<u8>],
+        expired: &[Expired],
+        safe_point: Timestamp,
         guard: &mut dyn KeyGuard,
-        kept: &mut Option<Vec<u8>>,
+        kept: &mut Vec<Expired>,
     ) -> Result<u64> {
-        let (latest, deletions) = (self.family(LATEST)?, self.family(DELETIONS)?);
+        let latest = self.family(LATEST)?;
         let mut batch = WriteBatch::default();
         let mut removed = 0;
-        for entry in entries {
-            let Some((deleted_ts, key)) = leading_ts(entry) else {
-                return Err(damaged("a key of deletions", entry));
-            };
-            if !guard.try_lock(key) {
-                kept.get_or_insert_with(|| entry.clone());
+        for (deleted_ts, key) in expired {
+            if *deleted_ts > safe_point || !guard.try_lock(key) {
+                kept.push((*deleted_ts, key.clone()));
                 continue;
             }
             let stored = self
@@ -84,49 +76,18 @@ impl RocksStorage {
                 .get_pinned_cf_opt(latest, key, &self.read_options)
                 .map_err(|error| from_rocksdb(&error))?;
             let newest = stored.as_deref().map(Version::parse).transpose()?;
-            if newest.is_some_and(|newest| newest.value.is_none() && newest.ts == deleted_ts) {
+            if newest.is_some_and(|newest| newest.value.is_none() && newest.ts == *deleted_ts) {
                 batch.delete_cf(latest, key);
                 removed += 1;
             }
-            batch.delete_cf(deletions, entry);
         }
-        let written = self.write(batch, false);
+        let written = match removed {
+            0 => Ok(()),
+            _ => self.write(batch, false),
+        };
         guard.unlock_all();
         written?;
         Ok(removed)
-    }
-
-    /// Passes all of `history` by the filter now.
-    fn compact_history(&self) -> Result<u64> {
-        let before = self.dropped.load(Ordering::Relaxed);
-        let history = self.family(HISTORY)?;
-        let mut flush = FlushOptions::default();
-        flush.set_wait(true);
-        self.db
-            .flush_cf_opt(history, &flush)
-            .map_err(|error| from_rocksdb(&error))?;
-        let mut compact = CompactOptions::default();
-        compact.set_exclusive_manual_compaction(false);
-        compact.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-        self.db
-            .compact_range_cf_opt(history, None::<&[u8]>, None::<&[u8]>, &compact);
-        Ok(self.dropped.load(Ordering::Relaxed).saturating_sub(before))
-    }
-
-    /// How many versions wait to be collected: superseded ones, and deletions. About.
-    pub(crate) fn garbage_estimate(&self) -> (u64, u64) {
-        let keys = |name: &str| {
-            self.family(name)
-                .ok()
-                .and_then(|family| {
-                    self.db
-                        .property_int_value_cf(family, rocksdb::properties::ESTIMATE_NUM_KEYS)
-                        .ok()
-                        .flatten()
-                })
-                .unwrap_or(0)
-        };
-        (keys(HISTORY), keys(DELETIONS))
     }
 }
 

@@ -3,29 +3,37 @@
 //! | column family | key | value | holds |
 //! |---|---|---|---|
 //! | `latest` | key | commit_ts, flag, bytes | the newest version of every key |
-//! | `history` | escaped key, !commit_ts | superseded_ts, flag, bytes | versions that have been superseded |
-//! | `deletions` | commit_ts, key | | newest versions that are deletions, in the order they will be collected |
 //! | `default` | `format`, `last_commit_ts` | | facts about the whole store |
 //!
+//! Versions that have been superseded lie in memory, and those of them that memory has not room enough for in a RocksDB of
+//! their own, which a start removes:
+//!
+//! | key | value |
+//! |---|---|
+//! | escaped key, !commit_ts | superseded_ts, flag, bytes |
+//!
 //! Timestamps are 8 bytes, big-endian; `!commit_ts` is its complement, so that a key's versions lie newest first. The
-//! flag is 1 for a value, 0 for a deletion. Keys in `history` are escaped, so that no version of one key can lie
+//! flag is 1 for a value, 0 for a deletion. Those keys are escaped, so that no version of one key can lie
 //! between two of another whose bytes it begins with.
 //!
-//! A version in `history` was there from its `commit_ts` until its `superseded_ts`. Storing both makes each entry
+//! Such a version was there from its `commit_ts` until its `superseded_ts`. Storing both makes each entry
 //! speak for itself: a read can tell that nothing was there at its moment, and collection can tell garbage from a
 //! single entry, in any order.
+//!
+//! Format 1 had superseded versions in a family `history`, and a family `deletions` listed what was to be collected of
+//! `latest`. Both are dropped when such a store is opened.
 
 use kv::{Error, Result, Timestamp};
 
 pub const LATEST: &str = "latest";
-pub const HISTORY: &str = "history";
-pub const DELETIONS: &str = "deletions";
 pub const META: &str = "default";
 /// All of them.
-pub const FAMILIES: [&str; 4] = [META, LATEST, HISTORY, DELETIONS];
+pub const FAMILIES: [&str; 2] = [META, LATEST];
+/// What only format 1 has.
+pub const FAMILIES_OF_1: [&str; 2] = ["history", "deletions"];
 
 /// The version of this layout, under [`FORMAT_KEY`] in `default`.
-pub const FORMAT: u8 = 1;
+pub const FORMAT: u8 = 2;
 pub const FORMAT_KEY: &[u8] = b"format";
 pub const LAST_COMMIT_KEY: &[u8] = b"last_commit_ts";
 
@@ -36,7 +44,7 @@ const FLAG_VALUE: u8 = 1;
 /// Keys are escaped in groups of eight bytes.
 const GROUP: usize = 8;
 
-/// A stored version: in `latest`, `ts` is when it was committed; in `history`, when it was superseded.
+/// A stored version: in `latest`, `ts` is when it was committed; of a superseded one, when that was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version<'a> {
     pub ts: Timestamp,
@@ -64,8 +72,13 @@ impl<'a> Version<'a> {
 
 /// Appends a version whose timestamp is to be filled in later.
 pub fn push_unstamped_version(out: &mut Vec<u8>, value: Option<&[u8]>) {
-    out.extend_from_slice(&[0; TS_BYTES]);
-    match value {
+    push_version(out, Version { ts: 0, value });
+}
+
+/// Appends a version.
+pub fn push_version(out: &mut Vec<u8>, version: Version) {
+    out.extend_from_slice(&version.ts.to_be_bytes());
+    match version.value {
         Some(value) => {
             out.push(FLAG_VALUE);
             out.extend_from_slice(value);
@@ -95,19 +108,14 @@ pub fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
     out.push(u8::MAX - u8::try_from(padding).unwrap_or(0));
 }
 
-/// Appends where in `history` the version of `key` committed at `commit_ts` lies. Seeking there from any timestamp
+/// Appends where among the superseded ones the version of `key` committed at `commit_ts` lies. Seeking there from any timestamp
 /// leads to the newest version at or before it.
 pub fn push_history_key(out: &mut Vec<u8>, key: &[u8], commit_ts: Timestamp) {
     push_escaped(out, key);
     out.extend_from_slice(&(!commit_ts).to_be_bytes());
 }
 
-/// How many bytes [`push_history_key`] appends.
-pub fn history_key_bytes(key: &[u8]) -> usize {
-    (key.len() / GROUP + 1) * (GROUP + 1) + TS_BYTES
-}
-
-/// The timestamp at the front of a version or of a key of `deletions`.
+/// The timestamp at the front of a version.
 pub fn leading_ts(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
     let (ts, rest) = bytes.split_first_chunk::<TS_BYTES>()?;
     Some((Timestamp::from_be_bytes(*ts), rest))
@@ -151,7 +159,10 @@ mod tests {
         sorted.sort();
         assert_eq!(sorted, expected);
         for key in keys {
-            assert_eq!(history_key(key, 7).len(), history_key_bytes(key));
+            assert_eq!(
+                history_key(key, 7).len(),
+                (key.len() / GROUP + 1) * (GROUP + 1) + TS_BYTES
+            );
         }
     }
 

@@ -6,6 +6,7 @@
 mod cache;
 mod collect;
 mod failure;
+mod history;
 mod load;
 mod log_ahead;
 mod machine;
@@ -16,6 +17,7 @@ mod records;
 mod scan;
 mod sizes;
 mod space;
+mod spill;
 mod stats;
 mod storage;
 mod write;

@@ -40,6 +40,9 @@ impl RocksStorage {
             }
             if version.value.is_none() && version.ts <= ts {
                 page.leave_out(version.ts);
+                if self.history.is_unlisted(version.ts) {
+                    self.history.expire((version.ts, Box::from(key)));
+                }
                 deletions += 1;
             } else if !page.push(key, stored) {
                 if key == start {

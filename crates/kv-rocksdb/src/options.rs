@@ -1,12 +1,12 @@
 //! How RocksDB is set up, and why so.
 
-use crate::layout::{DELETIONS, HISTORY, LATEST, META, leading_ts};
+use crate::layout::{LATEST, META, Version};
 use crate::machine;
 use kv::{EmbeddedOptions, Limits};
 use rocksdb::compaction_filter::Decision;
 use rocksdb::{
-    BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DB, DBCompactionStyle,
-    DBCompressionType, DBRecoveryMode, DataBlockIndexType, LogLevel, Options, UniversalCompactOptions,
+    BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
+    DBRecoveryMode, DataBlockIndexType, LogLevel, Options,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ pub struct RocksOptions {
     pub block_cache_bytes: u64,
     /// Newest versions of rows that are read, in memory in a form that reads fast. Filled as they are read. 0: none.
     pub row_cache_bytes: u64,
+    /// Superseded versions in memory. What is over it goes sooner than [`EmbeddedOptions::gc_age`], or to disk if a snapshot
+    /// needs it.
+    pub history_bytes: u64,
     /// Newest versions collected in memory before they are written to a file.
     pub write_buffer_bytes: u64,
     /// Files kept open; `-1`: all.
@@ -42,6 +45,7 @@ impl Default for RocksOptions {
         Self {
             block_cache_bytes: memory_bytes / 4,
             row_cache_bytes: memory_bytes / 8,
+            history_bytes: (memory_bytes / 64).clamp(8 << 20, 256 << 20),
             write_buffer_bytes: (memory_bytes / 64).clamp(8 << 20, 64 << 20),
             max_open_files: machine::open_files(),
             background_jobs: machine::cores().clamp(2, 16),
@@ -66,6 +70,7 @@ impl RocksOptions {
         Self {
             block_cache_bytes: 8 << 20,
             row_cache_bytes: 1 << 20,
+            history_bytes: 1 << 20,
             write_buffer_bytes: 4 << 20,
             max_open_files: 64,
             background_jobs: 2,
@@ -129,19 +134,27 @@ impl RocksOptions {
         }
     }
 
-    /// All column families, with the filter that drops superseded versions below the safe point.
-    pub(crate) fn column_families(
-        &self,
-        safe_point: &Arc<AtomicU64>,
-        dropped: &Arc<AtomicU64>,
-    ) -> [ColumnFamilyDescriptor; 4] {
+    /// All column families, with a filter that drops deletions which nobody at or above the safe point sees.
+    pub(crate) fn column_families(&self, safe_point: &Arc<AtomicU64>) -> [ColumnFamilyDescriptor; 2] {
         // 0: let RocksDB size the table by what is cached.
         let cache =
             Cache::new_hyper_clock_cache(usize::try_from(self.block_cache_bytes).unwrap_or(usize::MAX), 0);
+        let mut meta = level_compacted(1 << 20, 2);
+        // The last commit's timestamp is written with each group, and nobody reads it until the next start.
+        meta.set_inplace_update_support(true);
+        meta.set_inplace_update_locks(1);
+        meta.set_block_based_table_factory(&table(&cache));
+        [
+            ColumnFamilyDescriptor::new(META, meta),
+            ColumnFamilyDescriptor::new(LATEST, self.latest(&cache, safe_point)),
+        ]
+    }
+
+    fn latest(&self, cache: &Cache, safe_point: &Arc<AtomicU64>) -> Options {
         let buffer_bytes = usize::try_from(self.write_buffer_bytes).unwrap_or(usize::MAX);
 
         let mut latest = level_compacted(buffer_bytes, 4);
-        let mut table = table(&cache);
+        let mut table = table(cache);
         // Most reads are for one key, many for one that is not there (unique checks): a filter, and a hash index
         // inside each block.
         table.set_bloom_filter(10.0, false);
@@ -156,41 +169,17 @@ impl RocksOptions {
         // Queues: where most of a file has been deleted, compact it before a scan has to wade through.
         latest.add_compact_on_deletion_collector_factory(16_384, 8_192, 0.5);
 
-        let mut history = level_compacted(buffer_bytes / 2, 4);
-        history.set_block_based_table_factory(&self::table(&cache));
-        // Written once, hardly ever read, and dropped as a whole when it is old enough: what counts is how often it is
-        // written again until then.
-        history.set_compaction_style(DBCompactionStyle::Universal);
-        let mut runs = UniversalCompactOptions::default();
-        runs.set_min_merge_width(4);
-        history.set_universal_compaction_options(&runs);
-        history.set_level_zero_file_num_compaction_trigger(8);
-        let (safe_point, dropped) = (Arc::clone(safe_point), Arc::clone(dropped));
-        history.set_compaction_filter("superseded", move |_level, _key, value| match leading_ts(value) {
-            Some((superseded_ts, _)) if superseded_ts <= safe_point.load(Ordering::Relaxed) => {
-                dropped.fetch_add(1, Ordering::Relaxed);
-                Decision::Remove
+        // Deletions are removed one by one once they have expired (`crate::collect`), but for those of before a restart.
+        let safe_point = Arc::clone(safe_point);
+        latest.set_compaction_filter("deletions", move |_level, _key, value| {
+            match Version::parse(value) {
+                Ok(Version { ts, value: None }) if ts <= safe_point.load(Ordering::Relaxed) => {
+                    Decision::Remove
+                }
+                _ => Decision::Keep,
             }
-            _ => Decision::Keep,
         });
-        // Files that no write happens to overlap would keep their garbage for ever.
-        history.set_periodic_compaction_seconds(self.embedded.gc_age.as_secs().clamp(600, 86_400));
-
-        let mut deletions = level_compacted(buffer_bytes / 8, 2);
-        deletions.set_block_based_table_factory(&self::table(&cache));
-        deletions.add_compact_on_deletion_collector_factory(16_384, 8_192, 0.5);
-
-        let mut meta = level_compacted(1 << 20, 2);
-        // The last commit's timestamp is written with each group, and nobody reads it until the next start.
-        meta.set_inplace_update_support(true);
-        meta.set_inplace_update_locks(1);
-        meta.set_block_based_table_factory(&self::table(&cache));
-        [
-            ColumnFamilyDescriptor::new(META, meta),
-            ColumnFamilyDescriptor::new(LATEST, latest),
-            ColumnFamilyDescriptor::new(HISTORY, history),
-            ColumnFamilyDescriptor::new(DELETIONS, deletions),
-        ]
+        latest
     }
 }
 

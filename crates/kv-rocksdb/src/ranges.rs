@@ -1,7 +1,7 @@
 //! Ranges as a whole: where to split them, and removing them. How large they are: [`crate::sizes`].
 
 use crate::failure::from_rocksdb;
-use crate::layout::{HISTORY, LATEST, push_escaped};
+use crate::layout::LATEST;
 use crate::storage::RocksStorage;
 use kv::{KeyRange, Result, Storage};
 use rocksdb::{CompactOptions, DBRawIterator, ReadOptions, WriteBatch};
@@ -112,45 +112,35 @@ impl RocksStorage {
     }
 
     /// Drops whole files first, which frees their space at once, then covers the rest with a range deletion, which frees
-    /// it as files are compacted: now, if space is short. Entries of `deletions` find nothing to do later and go away by
-    /// themselves.
+    /// it as files are compacted: now, if space is short.
     pub(crate) fn destroy(&self, range: &KeyRange) -> Result<()> {
         let mut end = range.end.clone();
         if end.is_empty() {
-            // No bound at all: up to behind the last key there is, in either family.
+            // No bound at all: up to behind the last key there is.
             end = vec![u8::MAX; self.longest_key_bytes()? + 1];
         }
-        let mut history_start = Vec::new();
-        push_escaped(&mut history_start, &range.start);
-        let mut history_end = Vec::new();
-        push_escaped(&mut history_end, &end);
-        let parts = [
-            (LATEST, KeyRange::new(range.start.as_slice(), end)),
-            (HISTORY, KeyRange::new(history_start, history_end)),
-        ];
         let mut batch = WriteBatch::default();
-        for (name, part) in &parts {
-            // RocksDB takes the end of a range of files as part of it, so this ends at the last key inside.
-            if let Some((first, last)) = self.ends(name, part)? {
-                self.db
-                    .delete_file_in_range_cf(self.family(name)?, first, last)
-                    .map_err(|error| from_rocksdb(&error))?;
-            }
-            batch.delete_range_cf(self.family(name)?, &part.start, &part.end);
+        // RocksDB takes the end of a range of files as part of it, so this ends at the last key inside.
+        let part = KeyRange::new(range.start.as_slice(), end);
+        let family = self.family(LATEST)?;
+        if let Some((first, last)) = self.ends(LATEST, &part)? {
+            self.db
+                .delete_file_in_range_cf(family, first, last)
+                .map_err(|error| from_rocksdb(&error))?;
         }
+        batch.delete_range_cf(family, &part.start, &part.end);
         let destroyed = self.write(batch, true);
         self.cache.forget(range);
+        self.history.destroy(&part);
         destroyed?;
+        self.spill.destroy(&part)?;
         if self.space.is_short() {
             // What is in memory goes with its log, of all families: one log is theirs together.
             Storage::flush(self)?;
             let mut compact = CompactOptions::default();
             compact.set_exclusive_manual_compaction(false);
-            for (name, part) in &parts {
-                let (start, end) = (Some(&part.start), Some(&part.end));
-                self.db
-                    .compact_range_cf_opt(self.family(name)?, start, end, &compact);
-            }
+            self.db
+                .compact_range_cf_opt(family, Some(&part.start), Some(&part.end), &compact);
         }
         Ok(())
     }
@@ -212,11 +202,9 @@ mod tests {
                 .unwrap();
         }
         Storage::flush(&storage).unwrap();
-        for name in [LATEST, HISTORY] {
-            // Files of the first level are never dropped whole.
-            let family = storage.family(name).unwrap();
-            storage.db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);
-        }
+        // Files of the first level are never dropped whole.
+        let family = storage.family(LATEST).unwrap();
+        storage.db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);
         storage.destroy(&KeyRange::new("b", "c")).unwrap();
         let read = |key: &str, ts| {
             let mut value = None;

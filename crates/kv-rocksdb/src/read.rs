@@ -1,16 +1,16 @@
 //! Reading single keys, at any timestamp.
 //!
-//! `latest` is looked at first, in memory ([`crate::cache`]) or in RocksDB, and `history` only if what lies there is too
-//! new. That two looks are not one moment does no harm: a commit moves the old version to `history` in the same batch
-//! that puts the new one into `latest`, so whoever saw the new one finds the old one; and while its timestamp is pinned,
-//! `history` only grows.
+//! `latest` is looked at first, in memory ([`crate::cache`]) or in RocksDB, and superseded versions only if what lies there
+//! is too new. That two looks are not one moment does no harm: a commit adds the old version to those ([`crate::history`])
+//! before it puts the new one into `latest`, so whoever saw the new one finds the old one; and none is taken away that a
+//! pinned timestamp sees.
 
 use crate::cache::{Lookup, Page, Reads};
 use crate::failure::from_rocksdb;
-use crate::layout::{HISTORY, LATEST, TS_BYTES, Version, push_history_key};
+use crate::layout::{LATEST, Version};
 use crate::storage::RocksStorage;
 use kv::{Result, Seen, Timestamp, VisitVersions};
-use rocksdb::{DB, DBPinnableSlice, DBRawIteratorWithThreadMode};
+use rocksdb::DBPinnableSlice;
 use std::sync::Arc;
 
 const NOTHING: Seen = Seen {
@@ -22,7 +22,7 @@ impl RocksStorage {
     pub(crate) fn read_one(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
         self.with_newest(key, ts, |newest| match newest {
             None => Ok(NOTHING),
-            Some(version) if version.ts > ts => self.history().read(key, ts, found),
+            Some(version) if version.ts > ts => self.read_superseded(key, ts, found),
             Some(version) => Ok(lend(version, found)),
         })
     }
@@ -96,7 +96,7 @@ impl RocksStorage {
                 continue;
             };
             let newest = page.get(key).map(Version::parse).transpose()?;
-            visit_version(index, key, newest, ts, &mut self.history(), visit)?;
+            self.visit_version(index, key, newest, ts, visit)?;
         }
         if missing.is_empty() {
             return Ok(());
@@ -105,42 +105,61 @@ impl RocksStorage {
         let all =
             self.db
                 .batched_multi_get_cf_opt(self.family(LATEST)?, missing_keys, false, &self.read_options);
-        let mut history = self.history();
         for ((index, key), stored) in missing.into_iter().zip(all) {
             let stored = stored.map_err(|error| from_rocksdb(&error))?;
             let newest = stored.as_deref().map(Version::parse).transpose()?;
-            visit_version(index, key, newest, ts, &mut history, visit)?;
+            self.visit_version(index, key, newest, ts, visit)?;
         }
         Ok(())
     }
 
-    pub(crate) fn history(&self) -> History<'_> {
-        History {
-            storage: self,
-            iterator: None,
-            target: Vec::new(),
+    fn visit_version(
+        &self,
+        index: usize,
+        key: &[u8],
+        newest: Option<Version>,
+        ts: Timestamp,
+        visit: &mut VisitVersions,
+    ) -> Result<()> {
+        match newest {
+            None => visit(index, 0, None),
+            Some(version) if version.ts <= ts => visit(index, version.ts, version.value),
+            Some(_) => {
+                let mut found = None;
+                let seen = self.read_superseded(key, ts, &mut |value| found = Some(value.to_vec()))?;
+                visit(index, seen.commit_ts, found.as_deref());
+            }
         }
+        Ok(())
     }
-}
 
-fn visit_version(
-    index: usize,
-    key: &[u8],
-    newest: Option<Version>,
-    ts: Timestamp,
-    history: &mut History<'_>,
-    visit: &mut VisitVersions,
-) -> Result<()> {
-    match newest {
-        None => visit(index, 0, None),
-        Some(version) if version.ts <= ts => visit(index, version.ts, version.value),
-        Some(_) => {
-            let mut found = None;
-            let seen = history.read(key, ts, &mut |value| found = Some(value.to_vec()))?;
-            visit(index, seen.commit_ts, found.as_deref());
+    /// Lends the version of `key` that was there at `ts`, which is before its newest one.
+    pub(crate) fn read_superseded(
+        &self,
+        key: &[u8],
+        ts: Timestamp,
+        found: &mut dyn FnMut(&[u8]),
+    ) -> Result<Seen> {
+        // Copied, since values are lent without a lock.
+        let in_memory = self.history.with(key, ts, |entry| {
+            let value = entry.value.map(Vec::from);
+            (entry.commit_ts, value)
+        });
+        if let Some((commit_ts, value)) = in_memory {
+            let value = value.as_deref();
+            return Ok(lend(Version { ts: commit_ts, value }, found));
         }
+        // Looked at after memory, from where versions go there.
+        if self.history.spilled_ts() <= ts {
+            return Ok(NOTHING);
+        }
+        let on_disk = self.spill.with(key, ts, |commit_ts, version| {
+            let value = version.value;
+            // Superseded at or before `ts` by a deletion that has been collected since: nothing was there.
+            (version.ts > ts).then(|| lend(Version { ts: commit_ts, value }, found))
+        })?;
+        Ok(on_disk.flatten().unwrap_or(NOTHING))
     }
-    Ok(())
 }
 
 fn lend(version: Version, found: &mut dyn FnMut(&[u8])) -> Seen {
@@ -150,49 +169,5 @@ fn lend(version: Version, found: &mut dyn FnMut(&[u8])) -> Seen {
     Seen {
         found: version.value.is_some(),
         commit_ts: version.ts,
-    }
-}
-
-/// Reads superseded versions. Its iterator is made with the first read and used for all further ones; older than
-/// what was read of `latest` it must not be, so that it holds whatever was superseded there.
-pub(crate) struct History<'a> {
-    storage: &'a RocksStorage,
-    iterator: Option<DBRawIteratorWithThreadMode<'a, DB>>,
-    target: Vec<u8>,
-}
-
-impl History<'_> {
-    /// The version of `key` that was there at `ts`, which is before its newest one.
-    pub fn read(&mut self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
-        let iterator = match &mut self.iterator {
-            Some(iterator) => iterator,
-            slot => slot.insert(self.storage.db.raw_iterator_cf(self.storage.family(HISTORY)?)),
-        };
-        self.target.clear();
-        push_history_key(&mut self.target, key, ts);
-        iterator.seek(&self.target);
-        let Some((stored_key, stored)) = iterator.item() else {
-            iterator.status().map_err(|error| from_rocksdb(&error))?;
-            return Ok(NOTHING);
-        };
-        let Some((escaped, complement)) = stored_key.split_last_chunk::<TS_BYTES>() else {
-            return Err(crate::layout::damaged("a key of history", stored_key));
-        };
-        if Some(escaped) != self.target.get(..self.target.len() - TS_BYTES) {
-            return Ok(NOTHING);
-        }
-        let commit_ts = !Timestamp::from_be_bytes(*complement);
-        let version = Version::parse(stored)?;
-        // Superseded at or before `ts` by a deletion that has been collected since: nothing was there.
-        if version.ts <= ts {
-            return Ok(NOTHING);
-        }
-        Ok(lend(
-            Version {
-                ts: commit_ts,
-                ..version
-            },
-            found,
-        ))
     }
 }

@@ -2,12 +2,11 @@
 //!
 //! A range is read page by page ([`crate::cache`]) for as long as pages are there or worth loading, and from then on by an
 //! iterator over `latest`. Each page, and the iterator, shows a moment at or after the snapshot's timestamp; see
-//! [`crate::read`] for why looking into `history` later is sound.
+//! [`crate::read`] for why looking for superseded versions later is sound.
 
 use crate::cache::{Lookup, Part, Reads};
 use crate::failure::from_rocksdb;
 use crate::layout::{LATEST, Version};
-use crate::read::History;
 use crate::storage::RocksStorage;
 use kv::{KeyRange, Result, ScanRequest, Visit};
 use rocksdb::ReadOptions;
@@ -77,8 +76,6 @@ impl RocksStorage {
         request: &ScanRequest,
         visit: &mut Visit,
     ) -> Result<ControlFlow<()>> {
-        // Made anew for each page: it must not be older than the page is.
-        let mut history = self.history();
         // What is not the page's own bound already has to be searched for.
         let (mut start, mut end) = (&[][..], &[][..]);
         if range.start > part.start {
@@ -90,8 +87,8 @@ impl RocksStorage {
         let positions = part.page.positions(start, end);
         let entries = positions.filter_map(|at| part.page.entry(at));
         match request.reverse {
-            false => visit_entries(entries, request, &mut history, visit),
-            true => visit_entries(entries.rev(), request, &mut history, visit),
+            false => self.visit_entries(entries, request, visit),
+            true => self.visit_entries(entries.rev(), request, visit),
         }
     }
 
@@ -102,7 +99,6 @@ impl RocksStorage {
             options.set_iterate_upper_bound(request.range.end.as_slice());
         }
         let mut iterator = self.db.raw_iterator_cf_opt(self.family(LATEST)?, options);
-        let mut history = self.history();
         if request.reverse {
             iterator.seek_to_last();
         } else {
@@ -110,7 +106,7 @@ impl RocksStorage {
         }
         let mut rows = 0_u32;
         while let Some((key, stored)) = iterator.item() {
-            if visit_entry(key, stored, &request, &mut history, visit)?.is_break() {
+            if self.visit_entry(key, stored, &request, visit)?.is_break() {
                 return Ok(());
             }
             rows += 1;
@@ -128,37 +124,39 @@ impl RocksStorage {
         }
         iterator.status().map_err(|error| from_rocksdb(&error))
     }
-}
 
-fn visit_entries<'a>(
-    entries: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-    request: &ScanRequest,
-    history: &mut History<'_>,
-    visit: &mut Visit,
-) -> Result<ControlFlow<()>> {
-    for (key, stored) in entries {
-        if visit_entry(key, stored, request, history, visit)?.is_break() {
-            return Ok(ControlFlow::Break(()));
+    fn visit_entries<'a>(
+        &self,
+        entries: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+        request: &ScanRequest,
+        visit: &mut Visit,
+    ) -> Result<ControlFlow<()>> {
+        for (key, stored) in entries {
+            if self.visit_entry(key, stored, request, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
+        Ok(ControlFlow::Continue(()))
     }
-    Ok(ControlFlow::Continue(()))
-}
 
-/// Visits the version that the request sees of an entry of `latest`, if there is one.
-#[inline]
-fn visit_entry(
-    key: &[u8],
-    stored: &[u8],
-    request: &ScanRequest,
-    history: &mut History<'_>,
-    visit: &mut Visit,
-) -> Result<ControlFlow<()>> {
-    let version = Version::parse(stored)?;
-    let mut flow = ControlFlow::Continue(());
-    if version.ts > request.ts {
-        history.read(key, request.ts, &mut |value| flow = visit(key, value))?;
-    } else if let Some(value) = version.value {
-        flow = visit(key, value);
+    /// Visits the version that the request sees of an entry of `latest`, if there is one.
+    #[inline]
+    fn visit_entry(
+        &self,
+        key: &[u8],
+        stored: &[u8],
+        request: &ScanRequest,
+        visit: &mut Visit,
+    ) -> Result<ControlFlow<()>> {
+        let version = Version::parse(stored)?;
+        let mut flow = ControlFlow::Continue(());
+        if version.ts > request.ts {
+            self.read_superseded(key, request.ts, &mut |value| flow = visit(key, value))?;
+        } else if let Some(value) = version.value {
+            flow = visit(key, value);
+        } else if self.history.is_unlisted(version.ts) {
+            self.history.expire((version.ts, Box::from(key)));
+        }
+        Ok(flow)
     }
-    Ok(flow)
 }

@@ -77,9 +77,22 @@ impl FreeSpace {
         } else {
             self.reserve_bytes
         };
-        let wanted = kept.saturating_add(bytes);
         let space = disk_space_bytes(&self.dir);
         self.note_look(space.as_ref().map_or(0, |(free, _)| *free), now_ms);
+        self.judge(space, kept.saturating_add(bytes))
+    }
+
+    /// [`FreeSpace::check`] by a look at the disk, from any thread.
+    pub fn check_now(&self, bytes: usize) -> Result<()> {
+        if self.reserve_bytes == 0 {
+            return Ok(());
+        }
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let wanted = self.reserve_bytes.saturating_add(bytes);
+        self.judge(disk_space_bytes(&self.dir), wanted)
+    }
+
+    fn judge(&self, space: std::io::Result<(u64, u64)>, wanted: u64) -> Result<()> {
         match space {
             Ok((free, _)) if free < wanted => Err(Error::DiskFull(format!(
                 "{}: {} MiB free, {} MiB are kept in reserve",

@@ -18,11 +18,14 @@ impl RocksStorage {
                 .fold(0, u64::saturating_add) as f64
         };
         let single = |property: &CStr| of_family(LATEST, property).unwrap_or(0) as f64;
-        let (superseded, deletions) = self.garbage_estimate();
+        let (history_bytes, superseded, deletions) = self.history.size();
+        let (spilled, spilled_bytes) = self.spill.size();
         let (row_cache_bytes, row_cache_pages) = self.cache.size();
         vec![
             ("keys", single(properties::ESTIMATE_NUM_KEYS)),
-            ("superseded_versions", superseded as f64),
+            ("superseded_versions", superseded as f64 + spilled as f64),
+            ("history_bytes", history_bytes as f64),
+            ("history_spilled_bytes", spilled_bytes as f64),
             ("deletions_pending", deletions as f64),
             (
                 "block_cache_capacity_bytes",

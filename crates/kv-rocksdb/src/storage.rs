@@ -1,25 +1,27 @@
 //! Versions in RocksDB: opening the store, and who does what.
 //!
 //! Reads: [`crate::read`], [`crate::scan`], from memory where it can be: [`crate::cache`]. Writes: [`crate::write`].
-//! Removal: [`crate::collect`]. Ranges as a whole: [`crate::ranges`], [`crate::sizes`].
+//! What they supersede: [`crate::history`]. Removal: [`crate::collect`]. Ranges as a whole: [`crate::ranges`], [`crate::sizes`].
 
 use crate::cache::RowCache;
-use crate::collect::DeletionsCursor;
 use crate::failure::{from_open, from_rocksdb};
-use crate::layout::{FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
+use crate::history::History;
+use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::log_ahead::LogAhead;
 use crate::options::RocksOptions;
 use crate::space::FreeSpace;
+use crate::spill::Spill;
 use crate::write::{Heads, Prepared};
 use kv::{
-    ApplyError, ApplyHow, Error, KeyGuard, KeyRange, KnownVersions, Result, ScanRequest, Seen, Storage,
-    Timestamp, Visit, VisitVersions, WriteBuffer,
+    ApplyError, ApplyHow, Error, KeyGuard, KeyRange, KnownVersions, Pressure, Result, ScanRequest, Seen,
+    Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
-use parking_lot::Mutex;
-use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteBatch, WriteOptions};
+use rocksdb::{
+    ColumnFamily, ColumnFamilyDescriptor, DB, FlushOptions, Options, ReadOptions, WriteBatch, WriteOptions,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An open RocksDB.
 pub struct RocksStorage {
@@ -29,29 +31,39 @@ pub struct RocksStorage {
     log: LogAhead,
     pub(crate) heads: Heads,
     pub(crate) cache: RowCache,
+    pub(crate) history: History,
+    pub(crate) spill: Spill,
     /// Made once: each costs an allocation on the other side.
     pub(crate) read_options: ReadOptions,
     write_synced: WriteOptions,
     write_unsynced: WriteOptions,
-    /// Versions dropped while compacting.
-    pub(crate) dropped: Arc<AtomicU64>,
-    pub(crate) deletions_cursor: Mutex<DeletionsCursor>,
     newest_commit_ts: Timestamp,
 }
 
 impl RocksStorage {
-    /// Opens or creates the store in `dir`. `safe_point` is what compaction goes by.
+    /// Opens or creates the store in `dir`. `safe_point` is what compactions go by; it starts where the store was left,
+    /// since superseded versions do not outlive the process.
     pub fn open(dir: &Path, options: &RocksOptions, safe_point: &Arc<AtomicU64>) -> Result<Self> {
         std::fs::create_dir_all(dir)
             .map_err(|error| Error::Unavailable(format!("cannot create {}: {error}", dir.display())))?;
-        let dropped = Arc::<AtomicU64>::default();
-        let families = options.column_families(safe_point, &dropped);
-        let db = DB::open_cf_descriptors(&options.database(), dir, families)
+        let mut families = Vec::from(options.column_families(safe_point));
+        let mut obsolete = DB::list_cf(&options.database(), dir).unwrap_or_default();
+        obsolete.retain(|name| FAMILIES_OF_1.contains(&name.as_str()));
+        families.extend(
+            obsolete
+                .iter()
+                .map(|name| ColumnFamilyDescriptor::new(name, Options::default())),
+        );
+        let mut db = DB::open_cf_descriptors(&options.database(), dir, families)
             .map_err(|error| from_open(&error, dir))?;
         options.tune(&db, dir);
         let mut write_synced = WriteOptions::default();
         write_synced.set_sync(true);
         let newest_commit_ts = check_format(&db, dir, &write_synced)?;
+        safe_point.fetch_max(newest_commit_ts, Ordering::SeqCst);
+        for name in &obsolete {
+            db.drop_cf(name).map_err(|error| from_rocksdb(&error))?;
+        }
         Ok(Self {
             heads: Heads::of(&db)?,
             db,
@@ -59,11 +71,11 @@ impl RocksStorage {
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
             log: LogAhead::new(dir),
             cache: RowCache::new(options.row_cache_bytes),
+            history: History::new(options.history_bytes, newest_commit_ts),
+            spill: Spill::new(dir, safe_point),
             read_options: ReadOptions::default(),
             write_synced,
             write_unsynced: WriteOptions::default(),
-            dropped,
-            deletions_cursor: Mutex::default(),
             newest_commit_ts,
         })
     }
@@ -72,7 +84,7 @@ impl RocksStorage {
         family_of(&self.db, name)
     }
 
-    /// The one way to write: to the log, and to memory.
+    /// The one way to write what has to last: to the log, and to memory.
     pub(crate) fn write(&self, batch: WriteBatch, sync: bool) -> Result<()> {
         let options = if sync {
             &self.write_synced
@@ -90,17 +102,17 @@ pub(crate) fn family_of<'a>(db: &'a DB, name: &str) -> Result<&'a ColumnFamily> 
         .ok_or_else(|| Error::Internal(format!("column family {name} is not open")))
 }
 
-/// Refuses a store of another format, marks a new one, and returns the newest commit's timestamp.
+/// Refuses a store of an unknown format, marks a new one, and returns the newest commit's timestamp.
 fn check_format(db: &DB, dir: &Path, synced: &WriteOptions) -> Result<Timestamp> {
     let get = |key| db.get(key).map_err(|error| from_rocksdb(&error));
     match get(FORMAT_KEY)?.as_deref() {
-        None => db
+        None | Some([1]) => db
             .put_opt(FORMAT_KEY, [FORMAT], synced)
             .map_err(|error| from_rocksdb(&error))?,
         Some([FORMAT]) => {}
         Some(other) => {
             return Err(Error::Unavailable(format!(
-                "{} has storage format {other:?}; this program knows format {FORMAT} only",
+                "{} has storage format {other:?}; this program knows formats up to {FORMAT}",
                 dir.display()
             )));
         }
@@ -165,6 +177,20 @@ impl Storage for RocksStorage {
         self.collect_garbage(safe_point, thorough, guard)
     }
 
+    fn pressure(&self) -> Pressure {
+        if !self.history.exceeds_budget(1) {
+            Pressure::Low
+        } else if !self.history.exceeds_budget(2) {
+            Pressure::High
+        } else {
+            Pressure::TooHigh
+        }
+    }
+
+    fn wanted_safe_point(&self) -> Timestamp {
+        self.history.wanted_safe_point()
+    }
+
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
         self.split(range, parts)
     }
@@ -190,5 +216,59 @@ impl Storage for RocksStorage {
 
     fn stats(&self) -> Vec<(&'static str, f64)> {
         self.figures()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{LATEST, META, Version, push_version};
+
+    #[test]
+    fn a_store_of_format_1_is_opened_and_others_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        {
+            let families = [META, LATEST].into_iter().chain(FAMILIES_OF_1);
+            let db = DB::open_cf(&options, dir.path(), families).unwrap();
+            let mut stored = Vec::new();
+            push_version(
+                &mut stored,
+                Version {
+                    ts: 7,
+                    value: Some(b"value"),
+                },
+            );
+            db.put_cf(db.cf_handle(LATEST).unwrap(), b"key", &stored).unwrap();
+            for name in FAMILIES_OF_1 {
+                db.put_cf(db.cf_handle(name).unwrap(), b"old", b"old").unwrap();
+            }
+            db.put(FORMAT_KEY, [1]).unwrap();
+            db.put(LAST_COMMIT_KEY, 9_u64.to_be_bytes()).unwrap();
+        }
+        for _ in 0..2 {
+            let safe_point = Arc::<AtomicU64>::default();
+            let storage = RocksStorage::open(dir.path(), &RocksOptions::small(), &safe_point).unwrap();
+            assert_eq!(storage.newest_commit_ts(), 9);
+            assert_eq!(safe_point.load(Ordering::SeqCst), 9);
+            let mut value = None;
+            storage
+                .get_with(b"key", 9, &mut |bytes| value = Some(bytes.to_vec()))
+                .unwrap();
+            assert_eq!(value.as_deref(), Some(&b"value"[..]));
+            assert_eq!(
+                storage.db.get(FORMAT_KEY).unwrap().as_deref(),
+                Some(&[FORMAT][..])
+            );
+        }
+        let names = DB::list_cf(&options, dir.path()).unwrap();
+        assert_eq!(names.len(), 2, "{names:?}");
+        let db = DB::open_cf(&options, dir.path(), names).unwrap();
+        db.put(FORMAT_KEY, [FORMAT + 1]).unwrap();
+        drop(db);
+        let refused = RocksStorage::open(dir.path(), &RocksOptions::small(), &Arc::default());
+        assert!(matches!(refused.map(|_| ()), Err(Error::Unavailable(_))));
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::cache::{Lookup, Page};
 use crate::failure::from_rocksdb;
+use crate::history::{Entry, History};
 use crate::layout::{
-    DELETIONS, HISTORY, LAST_COMMIT_KEY, LATEST, META, TS_BYTES, Version, history_key_bytes,
-    push_history_key, push_unstamped_version, version_bytes,
+    LAST_COMMIT_KEY, LATEST, META, TS_BYTES, Version, push_unstamped_version, version_bytes,
 };
 use crate::records::{Head, Place, Records};
 use crate::storage::{RocksStorage, family_of};
@@ -22,16 +22,11 @@ const LOOKUP_KEYS: usize = 256;
 /// looked up at once.
 const PAGED_WRITES: usize = 64;
 
-/// What a version adds to its key and value, as a rule: timestamps, a flag, and the escaping of a short key.
-const WRITE_OVERHEAD_BYTES: usize = 3 * TS_BYTES;
-
 /// How puts of each column family begin.
 #[derive(Debug)]
 pub(crate) struct Heads {
     meta: Head,
     latest: Head,
-    history: Head,
-    deletions: Head,
 }
 
 impl Heads {
@@ -40,8 +35,6 @@ impl Heads {
         Ok(Self {
             meta: head(META)?,
             latest: head(LATEST)?,
-            history: head(HISTORY)?,
-            deletions: head(DELETIONS)?,
         })
     }
 }
@@ -51,8 +44,8 @@ pub struct Prepared {
     records: Records,
     /// What goes to `latest`.
     newest: Vec<Place>,
-    /// Where in the records the timestamp goes.
-    stamps: Vec<usize>,
+    /// The versions that they replace, as entries of the history.
+    superseded: Vec<u8>,
 }
 
 impl Prepared {
@@ -64,52 +57,41 @@ impl Prepared {
             .map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len))
             .sum();
         // And for what the leader of a group adds.
-        let records = 2 * keys + 2;
+        let records = keys + 2;
         Self {
-            records: Records::with_capacity(records, 2 * (bytes + keys * WRITE_OVERHEAD_BYTES)),
+            records: Records::with_capacity(records, bytes + records * version_bytes(None)),
             newest: Vec::with_capacity(keys),
-            stamps: Vec::with_capacity(2 * keys),
+            superseded: Vec::with_capacity(bytes + keys * Entry::bytes_of(&[], None)),
         }
     }
 
     /// `before` is the key's newest version so far.
-    fn push(&mut self, heads: &Heads, key: &[u8], value: Option<&[u8]>, before: Option<Version>) {
-        let place = self.records.put(
+    fn push(
+        &mut self,
+        heads: &Heads,
+        history: &History,
+        key: &[u8],
+        value: Option<&[u8]>,
+        before: Option<Version>,
+    ) {
+        self.newest.push(self.records.put(
             &heads.latest,
             (key.len(), |out| out.extend_from_slice(key)),
             (version_bytes(value), |out| push_unstamped_version(out, value)),
-        );
-        self.stamps.push(place.value.start);
-        self.newest.push(place);
-        if let Some(before) = before {
-            let place = self.records.put(
-                &heads.history,
-                (history_key_bytes(key), |out| {
-                    push_history_key(out, key, before.ts)
-                }),
-                (version_bytes(before.value), |out| {
-                    push_unstamped_version(out, before.value)
-                }),
-            );
-            self.stamps.push(place.value.start);
-        }
-        if value.is_none() {
-            let place = self.records.put(
-                &heads.deletions,
-                (TS_BYTES + key.len(), |out| {
-                    out.extend_from_slice(&[0; TS_BYTES]);
-                    out.extend_from_slice(key);
-                }),
-                (0, |_| {}),
-            );
-            self.stamps.push(place.key.start);
+        ));
+        // That there was nothing before a value follows from older entries. A deletion is to be collected some day, whatever
+        // it replaces.
+        if value.is_none() || before.is_some_and(|before| before.value.is_some()) {
+            let before = before.unwrap_or(Version { ts: 0, value: None });
+            history.push(&mut self.superseded, key, before, value.is_none());
         }
     }
 
     fn stamp(&mut self, commit_ts: Timestamp) {
         let bytes = self.records.bytes_mut();
-        for at in &self.stamps {
-            if let Some(slot) = bytes.get_mut(*at..*at + TS_BYTES) {
+        for place in &self.newest {
+            let at = place.value.start;
+            if let Some(slot) = bytes.get_mut(at..at + TS_BYTES) {
                 slot.copy_from_slice(&commit_ts.to_be_bytes());
             }
         }
@@ -129,20 +111,21 @@ impl RocksStorage {
         let mut prepared = Prepared::with_room_for(writes);
         let mut lookup = Vec::new();
         let is_short = writes.len() <= PAGED_WRITES;
-        for (key, value) in writes.iter() {
+        for (key, write) in writes.writes() {
+            let value = write.value.as_deref();
+            if write.is_fresh {
+                self.push(&mut prepared, key, value, None);
+                continue;
+            }
             match known.get(key) {
-                Some((0, _)) => prepared.push(&self.heads, key, value, None),
+                Some((0, _)) => self.push(&mut prepared, key, value, None),
                 Some((ts, before)) => {
-                    prepared.push(&self.heads, key, value, Some(Version { ts, value: before }))
+                    self.push(&mut prepared, key, value, Some(Version { ts, value: before }))
                 }
                 None => match self.page_of_write(key, is_short)? {
                     Some(page) => {
-                        prepared.push(
-                            &self.heads,
-                            key,
-                            value,
-                            page.get(key).map(Version::parse).transpose()?,
-                        );
+                        let before = page.get(key).map(Version::parse).transpose()?;
+                        self.push(&mut prepared, key, value, before);
                     }
                     None => {
                         lookup.push((key, value));
@@ -155,6 +138,10 @@ impl RocksStorage {
         }
         self.look_up(&mut lookup, &mut prepared)?;
         Ok(prepared)
+    }
+
+    fn push(&self, prepared: &mut Prepared, key: &[u8], value: Option<&[u8]>, before: Option<Version>) {
+        prepared.push(&self.heads, &self.history, key, value, before);
     }
 
     fn page_of_write(&self, key: &[u8], may_load: bool) -> Result<Option<Arc<Page>>> {
@@ -179,7 +166,7 @@ impl RocksStorage {
         for ((key, value), stored) in lookup.drain(..).zip(all) {
             let stored = stored.map_err(|error| from_rocksdb(&error))?;
             let before = stored.as_deref().map(Version::parse).transpose()?;
-            prepared.push(&self.heads, key, value, before);
+            self.push(prepared, key, value, before);
         }
         Ok(())
     }
@@ -199,6 +186,9 @@ impl RocksStorage {
         self.space
             .check(batch.size_in_bytes(), how.use_reserve)
             .map_err(ApplyError::NotApplied)?;
+        // Before anybody can meet what supersedes it.
+        let superseded = group.iter().map(|prepared| prepared.superseded.as_slice());
+        self.history.add(superseded, commit_ts);
         // RocksDB writes and syncs the log before it makes anything visible. If it fails, the record may have reached
         // the disk all the same, and an operating system that failed to sync once may claim success the next time:
         // neither this group's outcome is known nor can the log be trusted with another one.

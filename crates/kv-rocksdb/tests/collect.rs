@@ -136,6 +136,44 @@ fn deletions_are_listed_once_and_only_as_long_as_needed() {
         store.flush().unwrap();
     }
     drop(store);
-    // After a restart collection starts over from the front, and finds nothing.
     assert_eq!(open(dir.path()).run_gc().unwrap().removed, Some(0));
+}
+
+/// What lists them does not outlive the process.
+#[test]
+fn deletions_of_before_a_restart_are_listed_by_who_meets_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for n in 0..600 {
+        write(&store, &format!("k{n}"), Some("1"));
+        write(&store, &format!("k{n}"), None);
+    }
+    drop(store);
+    let store = open(dir.path());
+    assert!(pending(&store) < 1.0);
+    let scan = || {
+        let snapshot = store.snapshot_now().unwrap();
+        snapshot.scan_page(&kv::KeyRange::all(), 1_000, false).unwrap()
+    };
+    assert!(scan().is_empty());
+    assert_eq!(store.run_gc().unwrap().removed, Some(600));
+    assert!(scan().is_empty());
+    assert_eq!(store.run_gc().unwrap().removed, Some(0));
+}
+
+#[test]
+fn snapshots_of_before_a_restart_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    write(&store, "a", Some("1"));
+    let before = store.snapshot_now().unwrap().ts();
+    write(&store, "a", Some("2"));
+    assert!(store.snapshot(before).is_ok());
+    drop(store);
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    assert!(matches!(
+        store.snapshot(before).map(|_| ()),
+        Err(kv::Error::SnapshotTooOld { .. })
+    ));
+    assert_eq!(store.latest().get(b"a").unwrap(), Some(b"2".to_vec()));
 }

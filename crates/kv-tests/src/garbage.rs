@@ -84,6 +84,36 @@ pub fn deleted_keys_can_come_back(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()), ["a=2"]);
 }
 
+/// Whoever reads after deletions need not know of them, and so need not who deletes again.
+pub fn what_comes_and_goes_at_once_hides_nothing_older(new_subject: Factory) {
+    let store = open(new_subject);
+    let keys: Vec<String> = (0..300).map(|n| format!("a{n}")).collect();
+    let write_all = |values: &[Option<&str>]| {
+        let mut txn = begin(&store);
+        for key in &keys {
+            lock(&mut txn, key, &exclusive()).unwrap();
+            for value in values {
+                match value {
+                    Some(value) => txn.put(key.clone().into(), (*value).into()).unwrap(),
+                    None => txn.delete(key.clone().into()).unwrap(),
+                }
+            }
+        }
+        commit(txn).unwrap();
+    };
+    write_all(&[Some("1")]);
+    let old = store.snapshot_now().unwrap();
+    write_all(&[None]);
+    // Many deletions: an engine that has a way of not passing over them each time finds it here.
+    for _ in 0..3 {
+        assert!(scan_all(&store.snapshot_now().unwrap()).is_empty());
+    }
+    write_all(&[Some("2"), None]);
+    assert!(keys.iter().all(|key| get(&old, key).as_deref() == Some("1")));
+    assert_eq!(scan_all(&old).len(), keys.len());
+    assert!(scan_all(&store.snapshot_now().unwrap()).is_empty());
+}
+
 pub fn runs_beside_writers_and_readers(new_subject: Factory) {
     let store = open(new_subject);
     store.set_gc_age(Duration::ZERO);

@@ -23,7 +23,7 @@ fn put_row(txn: &mut Transaction, n: u64, old: Option<&str>, value: &str) -> Res
     if let Some(old) = old {
         txn.delete_guarded(entry(n, old))?;
     }
-    txn.put_guarded(entry(n, value), Vec::new())?;
+    txn.put_fresh(entry(n, value), Vec::new())?;
     txn.put(row(n).into_bytes(), value.as_bytes().to_vec())
 }
 
@@ -141,6 +141,32 @@ pub fn a_conflict_shows_at_the_guard(new_subject: Factory) {
     assert!(matches!(refused, Err(Error::WriteConflict { .. })), "{refused:?}");
     check_rows(&store.latest());
     assert_eq!(get(&store.latest(), &row(0)).as_deref(), Some("first"));
+}
+
+/// What a fresh key replaces, a deletion or nothing, is not looked up; snapshots see each state all the same.
+pub fn fresh_entries_come_back_as_they_went(new_subject: Factory) {
+    let store = open(new_subject);
+    set_up(&store);
+    let mut states = vec![(store.snapshot_now().unwrap(), "0")];
+    for value in ["1", "0", "1", "1", "2", "0"] {
+        let mut txn = begin(&store);
+        let old = lock(&mut txn, &row(1), &exclusive()).unwrap();
+        let savepoint = txn.savepoint();
+        put_row(&mut txn, 1, old.as_deref(), "undone").unwrap();
+        txn.rollback_to(savepoint);
+        // With the old value again, its entry is deleted and put by the same transaction.
+        put_row(&mut txn, 1, old.as_deref(), value).unwrap();
+        commit(txn).unwrap();
+        states.push((store.snapshot_now().unwrap(), value));
+        for (snapshot, value) in &states {
+            let entries = snapshot
+                .scan_page(&KeyRange::new("w1-", "w1."), 10, false)
+                .unwrap();
+            let keys: Vec<_> = entries.iter().map(|(key, _)| key.clone()).collect();
+            assert_eq!(keys, [entry(1, value)]);
+            assert!(snapshot.get(&entry(1, value)).unwrap().is_some());
+        }
+    }
 }
 
 pub fn entries_follow_their_rows(new_subject: Factory) {

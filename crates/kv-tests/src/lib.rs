@@ -87,6 +87,8 @@ macro_rules! for_each_case {
             locks::locks_survive_savepoint_rollback;
             locks::locks_can_be_taken_again;
             locks::a_commit_waits_for_unlocked_keys;
+            locks::a_shared_lock_is_no_licence_to_write;
+            locks::one_key_is_locked_as_many_are;
             locks::no_lock_is_left_behind;
             deadlocks::of_two_find_one_victim;
             deadlocks::of_three_find_one_victim;
@@ -106,6 +108,7 @@ macro_rules! for_each_case {
             guarded::writes_are_part_of_the_transaction;
             guarded::a_conflict_shows_at_the_guard;
             guarded::entries_follow_their_rows;
+            guarded::fresh_entries_come_back_as_they_went;
             fences::refuse_what_comes_behind_them;
             fences::refuse_optimistic_commits_too;
             fences::let_pass_what_comes_before_them;
@@ -122,6 +125,7 @@ macro_rules! for_each_case {
             garbage::old_moments_are_refused_afterwards;
             garbage::deleted_keys_can_come_back;
             garbage::runs_beside_writers_and_readers;
+            garbage::what_comes_and_goes_at_once_hides_nothing_older;
             garbage::transactions_hold_it_back;
             ranges::are_split_without_gaps;
             ranges::are_made_of_regions;
@@ -133,7 +137,7 @@ macro_rules! for_each_case {
             durability::commits_survive_reopening;
             durability::rolled_back_writes_do_not;
             durability::timestamps_stay_above_after_reopening;
-            durability::history_survives_reopening;
+            durability::moments_of_before_reopening_are_right_or_refused;
             model::random_histories_agree_with_a_map_of_versions;
         }
     };

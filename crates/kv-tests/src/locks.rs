@@ -410,6 +410,63 @@ pub fn a_commit_waits_for_unlocked_keys(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()), ["a=second", "b=second"]);
 }
 
+pub fn a_shared_lock_is_no_licence_to_write(new_subject: Factory) {
+    let store = open(new_subject);
+    write(&store, &[("a", Some("1"))]);
+    let mut sharer = begin(&store);
+    assert_eq!(lock(&mut sharer, "a", &shared()), Ok(Some("1".into())));
+    let writer = |wait| {
+        let mut txn = store
+            .begin(TxnOptions {
+                commit_lock_wait: wait,
+                ..TxnOptions::default()
+            })
+            .unwrap();
+        assert_eq!(txn.lock_one(b"a", &shared()).unwrap().as_deref(), Some(&b"1"[..]));
+        txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+        txn
+    };
+    assert_eq!(commit(writer(SHORT)), Err(Error::LockTimeout));
+    let patient = writer(LONG);
+    let committer = thread::spawn(move || commit(patient));
+    wait_for_waiters(&store, 1);
+    assert_eq!(get(&store.latest(), "a").as_deref(), Some("1"));
+    sharer.rollback();
+    committer.join().unwrap().unwrap();
+    assert_eq!(get(&store.latest(), "a").as_deref(), Some("2"));
+}
+
+pub fn one_key_is_locked_as_many_are(new_subject: Factory) {
+    let store = open(new_subject);
+    write(&store, &[("a", Some("1")), ("b", Some("1")), ("c", Some("1"))]);
+    let mut holder = begin(&store);
+    lock(&mut holder, "c", &exclusive()).unwrap();
+    let mut txn = begin(&store);
+    write(&store, &[("a", Some("2")), ("b", None)]);
+    let mut one = |key: &str, options: &LockOptions| {
+        let value = txn.lock_one(key.as_bytes(), options)?;
+        Ok(value.as_deref().map(text))
+    };
+    assert_eq!(one("a", &exclusive()), Ok(Some("2".into())));
+    assert_eq!(one("b", &exclusive()), Ok(None));
+    for wait in [LockWait::NoWait, LockWait::SkipLocked] {
+        assert_eq!(
+            one("c", &with(LockMode::Exclusive, wait)),
+            Err(Error::LockNotAvailable)
+        );
+    }
+    assert_eq!(txn.lock_count(), 2);
+    txn.put(b"a".to_vec(), b"own".to_vec()).unwrap();
+    txn.delete(b"b".to_vec()).unwrap();
+    assert_eq!(
+        txn.lock_one(b"a", &shared()).unwrap().as_deref(),
+        Some(&b"own"[..])
+    );
+    assert_eq!(txn.lock_one(b"b", &shared()).unwrap(), None);
+    commit(txn).unwrap();
+    assert_eq!(scan_all(&store.latest()), ["a=own", "c=1"]);
+}
+
 pub fn no_lock_is_left_behind(new_subject: Factory) {
     let store = open(new_subject);
     write(&store, &[("k1", Some("0"))]);

@@ -3,14 +3,17 @@
 
 use crate::embedded::Shared;
 use crate::short_turns::ask_for_short_turns;
-use crate::storage::Storage;
+use crate::storage::{Pressure, Storage};
 use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// `innodb_flush_log_at_trx_commit` 0 and 2 promise about a second.
 const LOG_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether superseded versions take too much memory.
+const PRESSURE_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Stop {
@@ -62,9 +65,18 @@ impl Background {
         background.every(LOG_SYNC_INTERVAL, "kv-log-sync", shared, |shared| {
             let _ = shared.sync_log();
         });
-        background.every(gc_interval, "kv-gc", shared, |shared| {
-            let _ = shared.collect_garbage(false);
-        });
+        let mut collected = Instant::now();
+        background.every(
+            PRESSURE_INTERVAL.min(gc_interval),
+            "kv-gc",
+            shared,
+            move |shared| {
+                if collected.elapsed() >= gc_interval || shared.storage.pressure() > Pressure::Low {
+                    let _ = shared.collect_garbage(false);
+                    collected = Instant::now();
+                }
+            },
+        );
         background
     }
 
@@ -73,7 +85,7 @@ impl Background {
         interval: Duration,
         name: &str,
         shared: &Arc<Shared<S>>,
-        work: fn(&Shared<S>),
+        mut work: impl FnMut(&Shared<S>) + Send + 'static,
     ) {
         let stop = Arc::clone(&self.stop);
         let shared: Weak<Shared<S>> = Arc::downgrade(shared);

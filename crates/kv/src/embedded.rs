@@ -12,12 +12,12 @@ use crate::group_commit::{self, GroupCommit};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockMode, LockStats, LockWait};
-use crate::lock_table::{Acquired, COLLECTOR, HeldKey, LockTable, Owner, Request};
+use crate::lock_table::{Acquired, COLLECTOR, HeldKey, LockTable, Request};
 use crate::oracle::Oracle;
 use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
-use crate::storage::{ApplyError, ApplyHow, KeyGuard, Storage};
+use crate::storage::{ApplyError, ApplyHow, KeyGuard, Pressure, Storage};
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
 use parking_lot::Mutex;
@@ -32,9 +32,10 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct EmbeddedOptions {
     pub limits: Limits,
-    /// How long superseded versions are kept.
+    /// How long superseded versions are kept, if the storage has room enough for them. What a snapshot that lives needs is
+    /// kept in any case.
     pub gc_age: Duration,
-    /// How often the background looks for garbage.
+    /// How often the background collects garbage, if it need not do so sooner.
     pub gc_interval: Duration,
     /// Whether to run background threads: garbage collection, and the log sync each second for commits that did not
     /// wait for one.
@@ -95,7 +96,6 @@ pub(crate) struct Shared<S: Storage> {
     pins: Pins,
     pub commits: GroupCommit<Member<S::Prepared>>,
     options: EmbeddedOptions,
-    next_owner: AtomicU64,
     gc_age_ms: AtomicU64,
     /// One collection at a time.
     collecting: Mutex<()>,
@@ -145,6 +145,16 @@ impl<S: Storage> Shared<S> {
 
     fn commit_group(&self, group: Vec<Member<S::Prepared>>, sync: bool) -> Result<Timestamp> {
         self.check_writable()?;
+        if self.storage.pressure() == Pressure::TooHigh {
+            let collected = self.collect_garbage(false);
+            // What snapshots need must be kept somewhere. Who makes room is let through.
+            if let Err(error) = collected
+                && self.storage.pressure() == Pressure::TooHigh
+                && !group.iter().any(|member| member.use_reserve)
+            {
+                return Err(error);
+            }
+        }
         let commit = OpenCommit {
             shared: self,
             ts: self.oracle.begin_commit(),
@@ -205,7 +215,8 @@ impl<S: Storage> Shared<S> {
         // up to there: timestamps may have run ahead of the clock.
         let mut wanted = self.oracle.last();
         if age_ms > 0 {
-            wanted = wanted.min(timestamp_from_ms(self.oracle.now_ms().saturating_sub(age_ms)));
+            let aged = timestamp_from_ms(self.oracle.now_ms().saturating_sub(age_ms));
+            wanted = wanted.min(aged.max(self.storage.wanted_safe_point()));
         }
         let safe_point = self.pins.advance(wanted);
         self.check_writable()?;
@@ -220,10 +231,6 @@ impl<S: Storage> Shared<S> {
             safe_point,
             removed: Some(removed),
         })
-    }
-
-    pub fn new_owner(&self) -> Owner {
-        self.next_owner.fetch_add(1, Ordering::Relaxed)
     }
 }
 
@@ -308,7 +315,6 @@ impl<S: Storage> EmbeddedEngine<S> {
             cores: available_parallelism().map_or(1, NonZero::get),
             pins: Pins::new(safe_point),
             commits: GroupCommit::new(),
-            next_owner: AtomicU64::new(COLLECTOR + 1),
             gc_age_ms: AtomicU64::new(milliseconds(options.gc_age)),
             collecting: Mutex::new(()),
             unsynced: AtomicBool::new(false),

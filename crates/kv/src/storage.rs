@@ -6,8 +6,8 @@ use crate::buffer::WriteBuffer;
 use crate::engine::ScanRequest;
 use crate::error::{Error, Result};
 use crate::reader::{KeyRange, Visit};
+use crate::small_map::SmallMap;
 use crate::timestamp::Timestamp;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why a group of commits failed.
@@ -42,13 +42,13 @@ pub struct Seen {
 pub type VisitVersions<'a> = dyn FnMut(usize, Timestamp, Option<&[u8]>) + 'a;
 
 /// When it was committed, and its value.
-type KnownVersion = (Timestamp, Option<Box<[u8]>>);
+type KnownVersion = (Timestamp, Option<Arc<[u8]>>);
 
-/// The newest versions of keys that a transaction has locked and read. They stand still until it ends, so whoever has
-/// to know what a write replaces need not read them again.
+/// The newest versions of keys that a transaction has locked for itself alone and read. They stand still until it ends, so
+/// whoever has to know what a write replaces need not read them again.
 #[derive(Debug, Default)]
 pub struct KnownVersions {
-    versions: BTreeMap<Arc<[u8]>, KnownVersion>,
+    versions: SmallMap<Arc<[u8]>, KnownVersion>,
     bytes: usize,
 }
 
@@ -58,21 +58,17 @@ impl KnownVersions {
     const BYTES_MAX: usize = 1 << 20;
 
     /// Remembers a version, unless that would take too much memory.
-    pub fn insert(&mut self, key: &Arc<[u8]>, commit_ts: Timestamp, value: Option<&[u8]>) {
-        let bytes = key.len() + value.map_or(0, <[u8]>::len);
+    pub fn insert(&mut self, key: &Arc<[u8]>, commit_ts: Timestamp, value: Option<Arc<[u8]>>) {
+        let bytes = key.len() + value.as_deref().map_or(0, <[u8]>::len);
         if bytes > Self::VALUE_BYTES_MAX || self.bytes + bytes > Self::BYTES_MAX {
             return;
         }
         self.bytes += bytes;
-        self.versions
-            .insert(Arc::clone(key), (commit_ts, value.map(Box::from)));
+        self.versions.insert(Arc::clone(key), (commit_ts, value));
     }
 
     /// When the newest version of `key` was committed (0: there is none), and its value; `None` if not known.
     pub fn get(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
-        if self.versions.is_empty() {
-            return None;
-        }
         let (commit_ts, value) = self.versions.get(key)?;
         Some((*commit_ts, value.as_deref()))
     }
@@ -90,6 +86,16 @@ pub trait KeyGuard {
 
     /// Gives back everything locked since the last call.
     fn unlock_all(&mut self);
+}
+
+/// How much memory superseded versions take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pressure {
+    Low,
+    /// More than they should; to be collected soon.
+    High,
+    /// Collection did not keep up: whoever adds more waits for it.
+    TooHigh,
 }
 
 /// Versioned keys on disk or in memory.
@@ -143,6 +149,16 @@ pub trait Storage: Send + Sync + 'static {
     /// Removes what no snapshot at or above `safe_point` can see; in steps short enough not to hold up writers.
     /// `thorough` asks for all of it now. Returns how many versions it removed.
     fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64>;
+
+    /// How urgent collection is.
+    fn pressure(&self) -> Pressure {
+        Pressure::Low
+    }
+
+    /// The safe point that would end the pressure; 0: there is none.
+    fn wanted_safe_point(&self) -> Timestamp {
+        0
+    }
 
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>>;
 

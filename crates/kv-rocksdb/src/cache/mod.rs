@@ -6,7 +6,7 @@
 //! commits change the pages of the keys they write.
 //!
 //! A page is right for a reader whose commits are all applied, which is what its timestamp promises
-//! (`kv::oracle`): entries that are too new for it lead to `history`, as those of RocksDB do. A commit changes pages after
+//! (`kv::oracle`): entries that are too new for it lead to [`crate::history`], as those of RocksDB do. A commit changes pages after
 //! RocksDB has applied it and before it is published, when no reader is meant to see it yet. So it does not matter
 //! which of the two a reader looks at, and when.
 //!
