@@ -143,7 +143,9 @@ impl Spill {
             .join(self.made.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::create_dir_all(&dir)
             .map_err(|error| kv::Error::Io(format!("cannot create {}: {error}", dir.display())))?;
-        let files = Arc::new(Files::open(dir, &self.safe_point)?);
+        // Tried again soon, in another directory.
+        let files = Files::open(dir.clone(), &self.safe_point).inspect_err(|_| remove(&dir))?;
+        let files = Arc::new(files);
         *self.files.write() = Some(Arc::clone(&files));
         Ok(files)
     }
@@ -208,10 +210,11 @@ impl RocksStorage {
     /// Moves the oldest versions out of memory until the rest is within its budget.
     pub(crate) fn spill(&self) -> Result<()> {
         while self.history.exceeds_budget(1) {
-            let Some((newest_ts, mut next)) = self.history.seal_oldest() else {
+            let Some(newest_ts) = self.history.seal_oldest() else {
                 break;
             };
             let (mut key, mut value) = (Vec::new(), Vec::new());
+            let mut next = 0;
             loop {
                 let mut batch = WriteBatch::default();
                 let from = next;

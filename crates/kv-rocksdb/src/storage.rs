@@ -271,4 +271,34 @@ mod tests {
         let refused = RocksStorage::open(dir.path(), &RocksOptions::small(), &Arc::default());
         assert!(matches!(refused.map(|_| ()), Err(Error::Unavailable(_))));
     }
+
+    #[test]
+    fn compaction_drops_deletions_that_nobody_has_to_know_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let safe_point = Arc::<AtomicU64>::default();
+        let storage = RocksStorage::open(dir.path(), &RocksOptions::small(), &safe_point).unwrap();
+        for (key, commit_ts) in [("a", 10), ("b", 20), ("c", 30)] {
+            let mut writes = WriteBuffer::new();
+            writes.delete(key.into());
+            writes.put(format!("{key} stays").into_bytes(), b"value".to_vec());
+            let prepared = storage.prepare(&writes, &KnownVersions::default()).unwrap();
+            storage
+                .apply(vec![prepared], commit_ts, ApplyHow::default())
+                .unwrap();
+        }
+        safe_point.store(20, Ordering::SeqCst);
+        Storage::flush(&storage).unwrap();
+        let latest = storage.family(LATEST).unwrap();
+        let mut compact = rocksdb::CompactOptions::default();
+        compact.set_bottommost_level_compaction(rocksdb::BottommostLevelCompaction::Force);
+        storage
+            .db
+            .compact_range_cf_opt(latest, None::<&[u8]>, None::<&[u8]>, &compact);
+        let left: Vec<_> = storage
+            .db
+            .iterator_cf(latest, rocksdb::IteratorMode::Start)
+            .map(|entry| String::from_utf8(entry.unwrap().0.to_vec()).unwrap())
+            .collect();
+        assert_eq!(left, ["a stays", "b stays", "c", "c stays"]);
+    }
 }

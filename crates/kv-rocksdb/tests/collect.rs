@@ -142,7 +142,22 @@ fn deletions_are_listed_once_and_only_as_long_as_needed() {
 /// What lists them does not outlive the process.
 #[test]
 fn deletions_of_before_a_restart_are_listed_by_who_meets_them() {
+    for row_cache_bytes in [0, 1 << 20] {
+        deletions_of_before_a_restart(row_cache_bytes);
+    }
+}
+
+fn deletions_of_before_a_restart(row_cache_bytes: u64) {
     let dir = tempfile::tempdir().unwrap();
+    let open = |dir: &Path| {
+        let options = RocksOptions {
+            row_cache_bytes,
+            ..RocksOptions::small()
+        };
+        let store = kv_rocksdb::open(dir, options).unwrap();
+        store.set_gc_age(Duration::ZERO);
+        store
+    };
     let store = open(dir.path());
     for n in 0..600 {
         write(&store, &format!("k{n}"), Some("1"));

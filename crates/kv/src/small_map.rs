@@ -117,21 +117,20 @@ fn find<K: Borrow<Q>, V, Q: Ord + ?Sized>(entries: &[(K, V)], key: &Q) -> Result
     }
 }
 
-pub(crate) enum Iter<'a, K, V> {
+/// Entries in order, of either form of the map.
+pub(crate) enum Entries<'a, K, V, M> {
     Few(slice::Iter<'a, (K, V)>),
-    Many(btree_map::Iter<'a, K, V>),
+    Many(M),
 }
 
-pub(crate) enum Range<'a, K, V> {
-    Few(slice::Iter<'a, (K, V)>),
-    Many(btree_map::Range<'a, K, V>),
-}
+pub(crate) type Iter<'a, K, V> = Entries<'a, K, V, btree_map::Iter<'a, K, V>>;
+pub(crate) type Range<'a, K, V> = Entries<'a, K, V, btree_map::Range<'a, K, V>>;
 
 fn pair<K, V>(entry: &(K, V)) -> (&K, &V) {
     (&entry.0, &entry.1)
 }
 
-impl<'a, K, V> Iterator for Iter<'a, K, V> {
+impl<'a, K, V, M: Iterator<Item = (&'a K, &'a V)>> Iterator for Entries<'a, K, V, M> {
     type Item = (&'a K, &'a V);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -149,7 +148,7 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
     }
 }
 
-impl<K, V> DoubleEndedIterator for Iter<'_, K, V> {
+impl<'a, K, V, M: DoubleEndedIterator<Item = (&'a K, &'a V)>> DoubleEndedIterator for Entries<'a, K, V, M> {
     fn next_back(&mut self) -> Option<Self::Item> {
         match self {
             Self::Few(entries) => entries.next_back().map(pair),
@@ -158,27 +157,7 @@ impl<K, V> DoubleEndedIterator for Iter<'_, K, V> {
     }
 }
 
-impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
-
-impl<'a, K, V> Iterator for Range<'a, K, V> {
-    type Item = (&'a K, &'a V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Few(entries) => entries.next().map(pair),
-            Self::Many(entries) => entries.next(),
-        }
-    }
-}
-
-impl<K, V> DoubleEndedIterator for Range<'_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Few(entries) => entries.next_back().map(pair),
-            Self::Many(entries) => entries.next_back(),
-        }
-    }
-}
+impl<'a, K, V, M: ExactSizeIterator<Item = (&'a K, &'a V)>> ExactSizeIterator for Entries<'a, K, V, M> {}
 
 #[cfg(test)]
 mod tests {

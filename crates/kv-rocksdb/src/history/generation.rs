@@ -8,11 +8,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// Entries are put into chunks of that size, larger ones into one of their own.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Where an entry is: its chunk, and where in that it begins.
+/// Where an entry is: its chunk, and where in that it begins. 0 is the first one's.
 pub(super) type Place = u64;
-
-/// Before the first one.
-pub(super) const START: Place = 0;
 
 const OFFSET_BITS: u32 = 32;
 
@@ -63,12 +60,11 @@ pub(super) struct Generation {
 }
 
 impl Generation {
-    /// With room for as many as another one has, in memory that another one has left.
-    pub fn like(other: Option<&Self>, chunks: Vec<Vec<u8>>) -> Self {
-        let capacity = other.map_or(0, |other| other.table.len());
+    /// For about `count` entries, in memory that another one has left.
+    pub fn new(chunks: Vec<Vec<u8>>, count: usize) -> Self {
         Self {
             chunks,
-            table: HashMap::with_capacity_and_hasher(capacity, BuildHasherDefault::default()),
+            table: HashMap::with_capacity_and_hasher(count, BuildHasherDefault::default()),
             ..Self::default()
         }
     }

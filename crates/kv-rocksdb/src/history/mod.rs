@@ -17,7 +17,7 @@ mod tests;
 pub(crate) use entry::Entry;
 
 use crate::layout::Version;
-use generation::{Generation, Place, START};
+use generation::{Generation, Place};
 use kv::{KeyRange, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
@@ -78,7 +78,10 @@ impl History {
             let last = generations.back();
             if last.is_none_or(|last| last.bytes() >= self.generation_bytes()) {
                 let memory = std::mem::take(&mut *self.spare.lock());
-                let next = Generation::like(last, memory);
+                // As many as the last one has; of a large transaction's many no more than there is room for.
+                let count = last.map_or(0, Generation::count);
+                let most = self.generation_bytes() / Entry::bytes_of(&[], None);
+                let next = Generation::new(memory, count.min(most));
                 generations.push_back(next);
             }
             if let Some(last) = generations.back_mut() {
@@ -125,8 +128,7 @@ impl History {
         if oldest.newest_ts() > ts {
             // One that is needed no longer than by what is added to it would never go.
             if generations.len() == 1 && oldest.oldest_ts() <= ts {
-                let next = Generation::like(None, Vec::new());
-                generations.push_back(next);
+                generations.push_back(Generation::default());
             }
             return None;
         }
@@ -182,17 +184,17 @@ impl History {
         self.bytes.load(Ordering::Relaxed) > self.budget_bytes.saturating_mul(times)
     }
 
-    /// When the last of the oldest generation was superseded, and where its entries begin. Nothing is added to it from now on.
-    pub fn seal_oldest(&self) -> Option<(Timestamp, Place)> {
+    /// When the last of the oldest generation was superseded. Nothing is added to it from now on.
+    pub fn seal_oldest(&self) -> Option<Timestamp> {
         let mut generations = self.generations.write();
         if generations.len() == 1 {
             generations.push_back(Generation::default());
         }
-        let oldest = generations.front()?;
-        Some((oldest.newest_ts(), START))
+        generations.front().map(Generation::newest_ts)
     }
 
-    /// Shows some `count` entries of the oldest generation, oldest first, and returns where the next one is.
+    /// Shows some `count` entries of the oldest generation, oldest first, from 0 or what the last call returned: where the
+    /// next one is.
     pub fn visit_oldest(&self, from: Place, count: usize, visit: impl FnMut(Entry<'_>)) -> Place {
         let generations = self.generations.read();
         let oldest = generations.front();

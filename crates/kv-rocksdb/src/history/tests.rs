@@ -80,7 +80,8 @@ fn entries_are_visited_in_their_order_batch_by_batch() {
         let value = if ts % 1_500 == 0 { &large } else { &large[..500] };
         supersede(&history, &format!("{ts}"), (ts, Some(value)), ts + 1);
     }
-    let (newest_ts, mut next) = history.seal_oldest().unwrap();
+    let newest_ts = history.seal_oldest().unwrap();
+    let mut next = 0;
     let mut visited = Vec::new();
     loop {
         let from = next;
