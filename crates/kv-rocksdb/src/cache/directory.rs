@@ -4,10 +4,12 @@ use super::page::{BYTES_MAX, ENTRIES_MAX, Page};
 use kv::{KeyRange, Timestamp};
 use parking_lot::RwLock;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// What a page costs beyond its entries: its place here, and three allocations.
 const PAGE_BYTES: usize = 256;
@@ -26,21 +28,42 @@ pub(super) struct Leaf {
 
 /// A key to search by. What begins it is compared where it lies in the tree: those of one table's rows, and of most indexes,
 /// differ there, and the search need not look up the keys themselves.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq)]
 struct Start<'a> {
     /// Big-endian, and zeros behind a shorter key.
-    head: (u128, u128),
+    head: [u64; HEAD_WORDS],
     key: Cow<'a, [u8]>,
+}
+
+const HEAD_WORDS: usize = 4;
+
+impl Ord for Start<'_> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        for (word, others) in self.head.iter().zip(&other.head) {
+            if word != others {
+                return word.cmp(others);
+            }
+        }
+        self.key.cmp(&other.key)
+    }
+}
+
+impl PartialOrd for Start<'_> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl<'a> Start<'a> {
     #[inline]
     fn new(key: Cow<'a, [u8]>) -> Self {
-        let mut words = [[0; 16]; 2];
+        let mut words = [[0; 8]; HEAD_WORDS];
         let bytes = words.as_flattened_mut();
         let length = key.len().min(bytes.len());
         bytes[..length].copy_from_slice(&key[..length]);
-        let head = (u128::from_be_bytes(words[0]), u128::from_be_bytes(words[1]));
+        let head = words.map(u64::from_be_bytes);
         Self { head, key }
     }
 
@@ -70,7 +93,7 @@ impl Directory {
     }
 
     pub fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.bytes.load(Relaxed)
     }
 
     /// The same, counted.
@@ -81,8 +104,7 @@ impl Directory {
     }
 
     fn account(&self, before: usize, after: usize) {
-        self.bytes
-            .fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+        self.bytes.fetch_add(after.wrapping_sub(before), Relaxed);
     }
 
     /// The range that has `key`.
@@ -281,7 +303,7 @@ impl Directory {
                 self.hand.clear();
                 continue;
             };
-            let was_used = leaf.used.swap(false, Ordering::Relaxed);
+            let was_used = leaf.used.swap(false, Relaxed);
             let start = start.to_vec();
             self.hand.clone_from(&start);
             self.hand.push(0);
@@ -298,8 +320,8 @@ impl Leaf {
     #[inline]
     fn mark_used(&self) {
         // Written only where it changes, so that readers share the cache line.
-        if !self.used.load(Ordering::Relaxed) {
-            self.used.store(true, Ordering::Relaxed);
+        if !self.used.load(Relaxed) {
+            self.used.store(true, Relaxed);
         }
     }
 }

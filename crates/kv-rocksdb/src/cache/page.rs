@@ -2,6 +2,7 @@
 
 use crate::layout::Version;
 use kv::Timestamp;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// A page is split once it has more entries, or more bytes.
@@ -18,6 +19,8 @@ const DELETIONS_MIN: usize = 8;
 /// Where an entry lies in the heap: its key, and behind it what is stored.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
+    /// See [`head_of`].
+    head: u64,
     at: u32,
     key_bytes: u32,
     stored_bytes: u32,
@@ -40,10 +43,30 @@ impl Slot {
     }
 }
 
+/// The first bytes of a key behind those that all keys of its page begin with, as keys order: big-endian, and zeros behind a
+/// shorter key. A search compares these where the slots lie, and looks at few keys.
+#[inline]
+fn head_of(key: &[u8], shared: usize) -> u64 {
+    let rest = key.get(shared..).unwrap_or_default();
+    if let Some(head) = rest.first_chunk() {
+        return u64::from_be_bytes(*head);
+    }
+    let mut head = [0; 8];
+    head[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(head)
+}
+
+/// How many bytes two keys begin with in common.
+fn shared_bytes(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
 /// All entries of `latest` in a range of keys, which whoever holds the page knows.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
     slots: Vec<Slot>,
+    /// Bytes that all keys begin with, or fewer.
+    shared: usize,
     heap: Vec<u8>,
     /// Bytes of the heap that no slot has any more.
     wasted: usize,
@@ -84,7 +107,37 @@ impl Page {
     }
 
     fn find(&self, key: &[u8]) -> Result<usize, usize> {
-        self.slots.binary_search_by(|slot| self.key_of(*slot).cmp(key))
+        let Some(first) = self.slots.first() else {
+            return Err(0);
+        };
+        let first = self.key_of(*first);
+        if key.get(..self.shared) != first.get(..self.shared) {
+            // It comes before all of them, or behind them.
+            return Err(if key < first { 0 } else { self.slots.len() });
+        }
+        let head = head_of(key, self.shared);
+        self.slots.binary_search_by(|slot| match slot.head.cmp(&head) {
+            Ordering::Equal => self.key_of(*slot).cmp(key),
+            different => different,
+        })
+    }
+
+    /// Has a key begin with all that the page's keys share, if need be by letting them share less.
+    fn share_with(&mut self, key: &[u8]) {
+        let Some(first) = self.slots.first() else {
+            // What comes after the first key differs in its end.
+            self.shared = key.len().saturating_sub(size_of::<u64>());
+            return;
+        };
+        let first = self.key_of(*first);
+        if key.get(..self.shared) == first.get(..self.shared) {
+            return;
+        }
+        let shared = shared_bytes(first, key);
+        for slot in &mut self.slots {
+            slot.head = head_of(self.heap.get(slot.key()).unwrap_or_default(), shared);
+        }
+        self.shared = shared;
     }
 
     /// What is stored under a key.
@@ -101,7 +154,7 @@ impl Page {
 
     /// The positions of the keys from `start` up to `end`; an empty `end` is none.
     pub fn positions(&self, start: &[u8], end: &[u8]) -> Range<usize> {
-        let before = |key: &[u8]| self.slots.partition_point(|slot| self.key_of(*slot) < key);
+        let before = |key: &[u8]| self.find(key).unwrap_or_else(|place| place);
         let first = if start.is_empty() { 0 } else { before(start) };
         let last = if end.is_empty() {
             self.slots.len()
@@ -123,7 +176,9 @@ impl Page {
         if key.len() + stored.len() > BYTES_MAX {
             return None;
         }
+        self.share_with(key);
         let slot = Slot {
+            head: head_of(key, self.shared),
             at: u32::try_from(self.heap.len()).ok()?,
             key_bytes: u32::try_from(key.len()).ok()?,
             stored_bytes: u32::try_from(stored.len()).ok()?,
@@ -239,6 +294,7 @@ impl Page {
         let mut part = Self {
             slots: Vec::with_capacity(slots.len()),
             heap: Vec::with_capacity(slots.iter().map(|slot| slot.bytes()).sum()),
+            shared: self.shared,
             complete_from: self.complete_from,
             ..Self::default()
         };
@@ -309,18 +365,32 @@ mod tests {
 
     #[test]
     fn a_page_holds_what_a_map_would() {
+        holds_what_a_map_would(|n| format!("key{n}"));
+        // They share much, then less, then hardly anything.
+        holds_what_a_map_would(|n| format!("what all of them begin with, and {n}"));
+        holds_what_a_map_would(|n| format!("what most of them begin with{}{n}", "\0".repeat(n % 12)));
+        holds_what_a_map_would(|n| "what all but a few of them begin with, whatever"[..n % 40].to_owned());
+    }
+
+    fn holds_what_a_map_would(key: impl Fn(usize) -> String) {
         let mut page = Page::default();
         let mut map = BTreeMap::new();
         let mut random = 1_u64;
         for ts in 1..2_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let key = format!("key{}", (random >> 33) % 100).into_bytes();
+            let key = key(usize::try_from((random >> 33) % 100).unwrap()).into_bytes();
             let length = usize::try_from((random >> 40) % 50).unwrap();
             let value = (length > 5).then(|| vec![7; length]);
             let entry = stored(ts, value.as_deref());
             page.put(&key, &entry);
             map.insert(key.clone(), entry);
             assert_eq!(page.get(&key), map.get(&key).map(Vec::as_slice));
+            let next = map.range([key.as_slice(), &[0]].concat()..).next();
+            let behind = page.positions(&key, b"").nth(1);
+            assert_eq!(
+                behind.and_then(|at| page.entry(at)).map(|e| e.0),
+                next.map(|e| e.0.as_slice())
+            );
         }
         assert_eq!(contents(&page), map.clone().into_iter().collect::<Vec<_>>());
         assert!(page.heap.len() < 2 * map.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>() + 200);

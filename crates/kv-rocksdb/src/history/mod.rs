@@ -18,10 +18,10 @@ pub(crate) use entry::Entry;
 
 use crate::layout::Version;
 use generation::{Generation, Place};
+use hashbrown::DefaultHashBuilder;
 use kv::{KeyRange, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
-use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -44,7 +44,7 @@ pub(crate) struct History {
     /// Memory of a generation that has been dropped.
     spare: Mutex<Vec<Vec<u8>>>,
     expired: Mutex<VecDeque<Expired>>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     /// Versions superseded up to then may lie on disk.
     spilled_ts: AtomicU64,
     /// Deletions up to then may not be listed here.
@@ -60,7 +60,7 @@ impl History {
             budget_bytes: usize::try_from(budget_bytes).unwrap_or(usize::MAX),
             spare: Mutex::default(),
             expired: Mutex::default(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             spilled_ts: AtomicU64::new(0),
             unlisted_ts: AtomicU64::new(newest_ts),
         }
