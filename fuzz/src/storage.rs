@@ -62,18 +62,14 @@ pub fn rows(bytes: &[u8]) {
 }
 
 pub fn row_seeds() -> Vec<Vec<u8>> {
-    let mut encoder = RowEncoder::new();
     let mut seeds = Vec::new();
     for first_id in [1, 250] {
-        encoder.clear();
+        let mut encoder = RowEncoder::new();
         for (position, (ty, value)) in TYPES.iter().zip(values()).enumerate() {
             drop(encoder.push(first_id + position as i64, &value, ty));
         }
         drop(encoder.push(first_id + 90, &Value::Null, &TYPES[0]));
-        let mut row = Vec::new();
-        if encoder.finish(&mut row).is_ok() {
-            seeds.push(row);
-        }
+        seeds.extend(encoder.finish());
     }
     seeds
 }

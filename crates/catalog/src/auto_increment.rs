@@ -11,7 +11,7 @@
 //!
 //! A lease is committed without waiting for the disk: rows that use its ids are committed after it, to the same log.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ const QUICK: Duration = Duration::from_secs(10);
 /// under another setting are never met again. At a million rows a second that lasts nine years.
 const LAST_ROW_ID: u64 = (1 << 48) - 1;
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     AutoIncrement,
     RowId,
@@ -67,16 +67,16 @@ struct Lease {
 /// All counters this process has used.
 #[derive(Default)]
 pub(crate) struct Counters {
-    counters: RwLock<HashMap<(Kind, i64), Arc<Counter>>>,
+    counters: RwLock<BTreeMap<(i64, Kind), Arc<Counter>>>,
 }
 
 impl Counters {
     fn get(&self, kind: Kind, table: i64) -> Arc<Counter> {
-        if let Some(counter) = self.counters.read().get(&(kind, table)) {
+        if let Some(counter) = self.counters.read().get(&(table, kind)) {
             return Arc::clone(counter);
         }
         let mut counters = self.counters.write();
-        let counter = counters.entry((kind, table)).or_insert_with(|| {
+        let counter = counters.entry((table, kind)).or_insert_with(|| {
             Arc::new(Counter {
                 key: kind.key(table),
                 lease: Mutex::default(),
@@ -88,8 +88,8 @@ impl Counters {
     /// Drops what is leased of a table: it is gone, or its counter has been set.
     pub(crate) fn forget(&self, table: i64) {
         let mut counters = self.counters.write();
-        counters.remove(&(Kind::AutoIncrement, table));
-        counters.remove(&(Kind::RowId, table));
+        counters.remove(&(table, Kind::AutoIncrement));
+        counters.remove(&(table, Kind::RowId));
     }
 }
 
@@ -226,10 +226,10 @@ impl Catalog {
 
     /// Stores how far ids have really been given, for a clean shutdown.
     pub(crate) fn return_leased_ids(&self) -> Result<()> {
-        let counters: Vec<_> = self.counters.counters.write().drain().map(|(_, c)| c).collect();
+        let counters = std::mem::take(&mut *self.counters.counters.write());
         let mut txn = Meta::begin(self.store())?;
         let mut meta = Meta::new(&mut txn);
-        for counter in counters {
+        for counter in counters.into_values() {
             let mut lease = counter.lease.lock();
             if lease.next == 0 {
                 continue;

@@ -210,11 +210,10 @@ mod tests {
     }
 
     fn restored_row() -> Vec<u8> {
-        let (mut encoder, mut row) = (RowEncoder::new(), Vec::new());
+        let mut encoder = RowEncoder::new();
         let ty = SqlType::varchar(9, Collation::DEFAULT);
         encoder.push(2, &Value::from("x"), &ty).unwrap();
-        encoder.finish(&mut row).unwrap();
-        row
+        encoder.finish().unwrap()
     }
 
     #[test]
@@ -230,10 +229,9 @@ mod tests {
     #[test]
     fn every_form_comes_back() {
         let row = restored_row();
-        let mut null_row = Vec::new();
         let mut encoder = RowEncoder::new();
         encoder.push(2, &Value::Null, &SqlType::BIGINT).unwrap();
-        encoder.finish(&mut null_row).unwrap();
+        let null_row = encoder.finish().unwrap();
         let mut common = Vec::new();
         crate::datum::encode(&Value::Int(7), &SqlType::BIGINT, &mut common).unwrap();
         for handle in [RowHandle::Int(-3), RowHandle::Common(common)] {

@@ -5,10 +5,11 @@ use codec::{RowHandle, datum, key};
 use functions::TimeZone;
 use types::{Error, Result, SqlType, Value};
 
+use super::defaults::original_default;
 use super::key_parts::{append_part, cut_value, integer_handle};
 use super::stored::{Place, clustered_parts, column, index_at, is_cut, place, restored_columns};
 use super::zone::to_stored;
-use crate::model::{Handle, IndexPart, Table};
+use crate::model::{Column, Handle, IndexPart, Table};
 
 /// What is stored for one row in one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,13 +31,13 @@ pub struct RowEncoder {
     indexes: Vec<IndexEncoder>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct StoredColumn {
     offset: usize,
     id: i64,
     ty: SqlType,
-    /// NULL is what a missing column has, so it is left out.
-    null_is_default: bool,
+    /// What rows without the column have for it. NULL is left out, then.
+    missing: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Clone)]
@@ -65,8 +66,30 @@ struct IndexEncoder {
 }
 
 impl StoredColumn {
+    fn new(offset: usize, column: &Column) -> Result<Self> {
+        let mut encoder = codec::row::RowEncoder::new();
+        let default = original_default(column)?;
+        encoder.push(column.id, &default, &column.ty)?;
+        Ok(Self {
+            offset,
+            id: column.id,
+            ty: column.ty,
+            missing: (!default.is_null()).then(|| encoder.last_bytes().to_vec()),
+        })
+    }
+
+    /// Whether a stored cell holds a value, which is the last one that was pushed.
+    fn holds(&self, cell: Cell<'_>, value: &Value, encoder: &codec::row::RowEncoder) -> bool {
+        let held = match cell {
+            Cell::Bytes(bytes) => Some(bytes),
+            Cell::Null => None,
+            Cell::Missing => self.missing.as_deref(),
+        };
+        held == (!value.is_null()).then(|| encoder.last_bytes())
+    }
+
     fn push(&self, value: &Value, zone: TimeZone, encoder: &mut codec::row::RowEncoder) -> Result<()> {
-        if value.is_null() && self.null_is_default {
+        if value.is_null() && self.missing.is_none() {
             return Ok(());
         }
         let mut slot = Value::Null;
@@ -94,13 +117,8 @@ impl RowEncoder {
             .iter()
             .enumerate()
             .filter(|(offset, _)| place(table, *offset) == Place::Row)
-            .map(|(offset, column)| StoredColumn {
-                offset,
-                id: column.id,
-                ty: column.ty,
-                null_is_default: column.original_default.is_none(),
-            })
-            .collect();
+            .map(|(offset, column)| StoredColumn::new(offset, column))
+            .collect::<Result<_>>()?;
         stored.sort_by_key(|c| c.id);
         let handle = match table.handle {
             Handle::Integer { column } => HandleParts::Integer { column },
@@ -152,39 +170,42 @@ impl RowEncoder {
         for column in &self.stored {
             column.push(&row[column.offset], zone, &mut encoder)?;
         }
-        let mut out = Vec::new();
-        encoder.finish(&mut out)?;
-        Ok(out)
+        Ok(encoder.finish()?)
     }
 
     /// The stored value of a row of which some columns are changed: what `stored` holds of all others is copied, whatever
-    /// `row` has for them.
+    /// `row` has for them. `None`: it holds the same of those that are changed.
     pub fn changed_value(
         &self,
         stored: &[u8],
         row: &[Value],
         changed: &[usize],
         zone: TimeZone,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<Option<Vec<u8>>> {
         self.check(row)?;
         let view = RowView::parse(stored)?;
         let mut cursor = view.cursor();
+        let mut is_same = true;
         let mut encoder = codec::row::RowEncoder::with_capacity(self.stored.len(), stored.len());
         for column in &self.stored {
+            let cell = cursor.find(column.id)?;
             if changed.contains(&column.offset) {
-                column.push(&row[column.offset], zone, &mut encoder)?;
+                let value = &row[column.offset];
+                column.push(value, zone, &mut encoder)?;
+                is_same = is_same && column.holds(cell, value, &encoder);
                 continue;
             }
-            match cursor.find(column.id)? {
+            match cell {
                 Cell::Bytes(bytes) => encoder.push_bytes(column.id, bytes)?,
-                Cell::Null if !column.null_is_default => encoder.push_null(column.id)?,
+                Cell::Null if column.missing.is_some() => encoder.push_null(column.id)?,
                 // What a missing column has does not change.
                 Cell::Null | Cell::Missing => {}
             }
         }
-        let mut out = Vec::new();
-        encoder.finish(&mut out)?;
-        Ok(out)
+        if is_same {
+            return Ok(None);
+        }
+        Ok(Some(encoder.finish()?))
     }
 
     /// Positions in [`Table::indexes`] of the indexes that have entries: all but a clustered primary key.
@@ -294,8 +315,6 @@ impl IndexEncoder {
                 None => encoder.push(*id, value, ty)?,
             }
         }
-        let mut out = Vec::new();
-        encoder.finish(&mut out)?;
-        Ok(out)
+        Ok(encoder.finish()?)
     }
 }

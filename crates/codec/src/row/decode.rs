@@ -179,13 +179,13 @@ mod tests {
 
     #[test]
     fn columns_arrive_at_their_places() {
-        let (mut encoder, mut row) = (RowEncoder::new(), Vec::new());
+        let mut encoder = RowEncoder::new();
         let columns = all_types();
         for (i, (ty, value)) in columns.iter().enumerate() {
             encoder.push(i as i64 * 2 + 1, value, ty).unwrap();
         }
         encoder.push(100, &Value::Null, &SqlType::BIGINT).unwrap();
-        encoder.finish(&mut row).unwrap();
+        let row = encoder.finish().unwrap();
 
         // In reverse, with a NULL and a missing column in between.
         let mut wanted: Vec<(i64, SqlType, Value)> = columns

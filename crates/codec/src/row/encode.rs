@@ -5,7 +5,7 @@ use types::{SqlType, Value};
 use super::{FLAG_LARGE, HEADER_LEN, VERSION, cell};
 use crate::{Error, Result};
 
-/// Writes rows; keeps its buffers from one row to the next.
+/// Writes a row.
 #[derive(Debug, Default)]
 pub struct RowEncoder {
     /// Ids and ends of the values that are not NULL.
@@ -24,15 +24,8 @@ impl RowEncoder {
         Self {
             values: Vec::with_capacity(columns),
             nulls: Vec::new(),
-            data: Vec::with_capacity(bytes),
+            data: Vec::with_capacity(bytes + HEADER_LEN + columns * 3),
         }
-    }
-
-    /// Starts a row.
-    pub fn clear(&mut self) {
-        self.values.clear();
-        self.nulls.clear();
-        self.data.clear();
     }
 
     /// Adds a column. Ids must come in ascending order, as the catalog gives them or sorted by the caller.
@@ -64,34 +57,62 @@ impl RowEncoder {
         Ok(())
     }
 
-    /// Appends the row's bytes.
-    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
+    /// What the last column was encoded as that is not NULL.
+    pub fn last_bytes(&self) -> &[u8] {
+        let start = match self.values.as_slice() {
+            [.., (_, start), _] => *start,
+            _ => 0,
+        };
+        self.data.get(start..).unwrap_or_default()
+    }
+
+    /// The row's bytes.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a row of more than 65,535 columns, or 4 GiB.
+    pub fn finish(self) -> Result<Vec<u8>> {
         let too_wide = |_| Error::Malformed { what: "a row's size" };
-        let max_id = self
-            .values
+        let Self {
+            values,
+            nulls,
+            data: mut row,
+        } = self;
+        let max_id = values
             .last()
             .map_or(0, |v| v.0)
-            .max(self.nulls.last().copied().unwrap_or(0));
-        let large = max_id > 255 || self.data.len() > usize::from(u16::MAX);
-        let value_count = u16::try_from(self.values.len()).map_err(too_wide)?;
-        let null_count = u16::try_from(self.nulls.len()).map_err(too_wide)?;
-        u32::try_from(self.data.len()).map_err(too_wide)?;
-        let width = if large { 8 } else { 3 };
-        out.reserve(HEADER_LEN + self.values.len() * width + self.nulls.len() * 4 + self.data.len());
-        out.extend_from_slice(&[VERSION, if large { FLAG_LARGE } else { 0 }]);
-        out.extend_from_slice(&value_count.to_le_bytes());
-        out.extend_from_slice(&null_count.to_le_bytes());
-        let ids = self.values.iter().map(|v| v.0).chain(self.nulls.iter().copied());
-        let ends = self.values.iter().map(|v| v.1);
+            .max(nulls.last().copied().unwrap_or(0));
+        let large = max_id > 255 || row.len() > usize::from(u16::MAX);
+        let value_count = u16::try_from(values.len()).map_err(too_wide)?;
+        let null_count = u16::try_from(nulls.len()).map_err(too_wide)?;
+        u32::try_from(row.len()).map_err(too_wide)?;
+        let (id_bytes, end_bytes) = if large { (4, 4) } else { (1, 2) };
+        let id_list = (values.len() + nulls.len()) * id_bytes;
+        let front = HEADER_LEN + id_list + values.len() * end_bytes;
+
+        // The values move behind what says where they are.
+        let length = row.len();
+        row.resize(front + length, 0);
+        row.copy_within(..length, front);
+        let (header, lists) = row.split_at_mut(HEADER_LEN);
+        header[0] = VERSION;
+        header[1] = if large { FLAG_LARGE } else { 0 };
+        header[2..4].copy_from_slice(&value_count.to_le_bytes());
+        header[4..].copy_from_slice(&null_count.to_le_bytes());
+        let (id_list, rest) = lists.split_at_mut(id_list);
+        let ids = values.iter().map(|v| v.0).chain(nulls);
+        let ends = values.iter().map(|v| v.1);
         if large {
-            ids.for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
-            ends.for_each(|end| out.extend_from_slice(&(end as u32).to_le_bytes()));
+            let places = id_list.chunks_exact_mut(id_bytes).zip(ids);
+            places.for_each(|(place, id)| place.copy_from_slice(&id.to_le_bytes()));
+            let places = rest.chunks_exact_mut(end_bytes).zip(ends);
+            places.for_each(|(place, end)| place.copy_from_slice(&(end as u32).to_le_bytes()));
         } else {
-            ids.for_each(|id| out.push(id as u8));
-            ends.for_each(|end| out.extend_from_slice(&(end as u16).to_le_bytes()));
+            let places = id_list.iter_mut().zip(ids);
+            places.for_each(|(place, id)| *place = id as u8);
+            let places = rest.chunks_exact_mut(end_bytes).zip(ends);
+            places.for_each(|(place, end)| place.copy_from_slice(&(end as u16).to_le_bytes()));
         }
-        out.extend_from_slice(&self.data);
-        Ok(())
+        Ok(row)
     }
 }
 
@@ -114,13 +135,9 @@ mod tests {
         encoder.push(1, &Value::Int(1), &SqlType::BIGINT).unwrap();
         encoder.push(3, &Value::Null, &SqlType::BIGINT).unwrap();
         encoder.push(24, &Value::Int(300), &SqlType::BIGINT).unwrap();
-        let mut row = Vec::new();
-        encoder.finish(&mut row).unwrap();
+        let row = encoder.finish().unwrap();
         assert_eq!(row, [128, 0, 2, 0, 1, 0, 1, 24, 3, 1, 0, 3, 0, 1, 44, 1]);
-        encoder.clear();
-        row.clear();
-        encoder.finish(&mut row).unwrap();
-        assert_eq!(row, [128, 0, 0, 0, 0, 0]);
+        assert_eq!(RowEncoder::new().finish().unwrap(), [128, 0, 0, 0, 0, 0]);
     }
 
     #[test]
@@ -132,5 +149,6 @@ mod tests {
         assert!(encoder.push(1 << 32, &Value::Int(1), &SqlType::BIGINT).is_err());
         assert!(encoder.push_bytes(2, &[1]).is_err() && encoder.push_bytes(3, &[1]).is_ok());
         assert!(encoder.push_null(1).is_ok() && encoder.push_null(1).is_err());
+        assert_eq!(encoder.last_bytes(), [1]);
     }
 }

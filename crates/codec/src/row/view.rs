@@ -254,13 +254,12 @@ mod tests {
     const TEXT: SqlType = SqlType::varchar(100_000, Collation::Binary);
 
     fn row(columns: &[(i64, Option<Vec<u8>>)]) -> Vec<u8> {
-        let (mut encoder, mut out) = (RowEncoder::new(), Vec::new());
+        let mut encoder = RowEncoder::new();
         for (id, bytes) in columns {
             let value = bytes.clone().map_or(Value::Null, Value::Bytes);
             encoder.push(*id, &value, &TEXT).unwrap();
         }
-        encoder.finish(&mut out).unwrap();
-        out
+        encoder.finish().unwrap()
     }
 
     #[test]

@@ -91,7 +91,8 @@ impl<'p> ImageMaker<'p> {
     }
 
     /// What is stored for a row that differs from a stored one in the columns `changed`. All others of `row` may be NULL.
-    pub fn changed_value(&self, stored: &[u8], row: &[Value], changed: &[usize]) -> Result<Vec<u8>> {
+    /// `None`: it differs in none, but for what keys hold.
+    pub fn changed_value(&self, stored: &[u8], row: &[Value], changed: &[usize]) -> Result<Option<Vec<u8>>> {
         self.codec.encoder.changed_value(stored, row, changed, self.zone)
     }
 

@@ -9,7 +9,7 @@ use super::table_codec::TableCodec;
 /// What the assignments of an UPDATE, or of ON DUPLICATE KEY UPDATE, can change.
 #[derive(Debug)]
 pub(super) struct Touched {
-    /// Columns that are assigned, and those of `on_update`.
+    /// Columns that are assigned, and behind them those of `on_update`.
     pub columns: Vec<usize>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
     pub on_update: Vec<usize>,
@@ -36,6 +36,11 @@ impl Touched {
             on_update,
             keys,
         }
+    }
+
+    pub fn assigned(&self) -> &[usize] {
+        let count = self.columns.len() - self.on_update.len();
+        self.columns.get(..count).unwrap_or_default()
     }
 
     pub fn contains(&self, column: usize) -> bool {

@@ -17,7 +17,7 @@ use super::defaults::now;
 use super::duplicate;
 use super::image::{Image, ImageMaker, Row, rows_of};
 use super::table_codec::TableCodec;
-use super::target::{Point, Rows, add_columns, keys_of};
+use super::target::{Found, Point, Rows, add_columns, keys_of};
 use super::touched::Touched;
 use super::writer::{Writer, unique_keys};
 use crate::context::{DmlResult, ExecContext};
@@ -74,7 +74,8 @@ impl Shape {
         let codec = TableCodec::of(table)?;
         let touched = Touched::by(&plan.assignments, table, &codec);
         let mut read: BTreeSet<usize> = touched.imaged_columns(table).into_iter().collect();
-        read.extend(&touched.columns);
+        // Where keys stay, it is stored bytes that tell what is new.
+        read.extend(touched.columns.iter().filter(|_| touched.any_keys()));
         let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
         values.for_each(|value| add_columns(value, &mut read));
         let assigned = |column| plan.assignments.iter().any(|a| a.column == column);
@@ -124,13 +125,29 @@ impl Update<'_> {
         let Some(found) = point.lock(&self.plan.target, &mut writer, self.ctx)? else {
             return Ok(());
         };
+        if !self.touched.any_keys() {
+            return self.change_in_place(found, &mut writer);
+        }
         let Some(row) = self.assigned(&found.row)? else {
             return Ok(());
         };
         let value = maker.changed_value(&found.stored, &row, &self.touched.columns)?;
-        if self.touched.any_keys() {
-            let change = self.change(&found.key, &found.row, row, value, maker)?;
-            return self.write(vec![change], &mut writer);
+        let value = value.unwrap_or_else(|| found.stored.to_vec());
+        let change = self.change(&found.key, &found.row, row, value, maker)?;
+        self.write(vec![change], &mut writer)
+    }
+
+    /// Changes a row whose keys stay.
+    fn change_in_place(&mut self, found: Found, writer: &mut Writer<'_, '_>) -> Result<()> {
+        let (mut row, touched, maker) = (found.row, self.touched, writer.maker);
+        self.assign(&mut row)?;
+        let Some(mut value) = maker.changed_value(&found.stored, &row, touched.assigned())? else {
+            return Ok(());
+        };
+        if !touched.on_update.is_empty() {
+            self.stamp(&mut row);
+            let stamped = maker.changed_value(&found.stored, &row, &touched.columns)?;
+            value = stamped.unwrap_or(value);
         }
         writer.txn.put(found.key, value)?;
         self.count(&row);
@@ -167,25 +184,28 @@ impl Update<'_> {
 
     /// What the assignments make of a row, which need not have more than what they depend on. `None`: nothing new.
     fn assigned(&mut self, old: &Row) -> Result<Option<Row>> {
-        let eval = self.ctx.eval;
-        self.result.matched += 1;
         let mut row = old.clone();
-        assign_row(
-            self.table,
-            &self.plan.assignments,
-            &mut row,
-            self.result.matched,
-            eval,
-        )?;
+        self.assign(&mut row)?;
         if is_same_row(&row, old) {
             return Ok(None);
         }
+        self.stamp(&mut row);
+        Ok(Some(row))
+    }
+
+    fn assign(&mut self, row: &mut Row) -> Result<()> {
+        self.result.matched += 1;
+        let (assignments, number) = (&self.plan.assignments, self.result.matched);
+        assign_row(self.table, assignments, row, number, self.ctx.eval)
+    }
+
+    /// Sets the columns that say when a row was changed.
+    fn stamp(&self, row: &mut Row) {
         for &column in &self.touched.on_update {
             if let (Some(slot), Some(column)) = (row.get_mut(column), self.table.columns.get(column)) {
-                *slot = now(&column.ty, eval);
+                *slot = now(&column.ty, self.ctx.eval);
             }
         }
-        Ok(Some(row))
     }
 
     fn change(

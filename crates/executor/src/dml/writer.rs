@@ -53,13 +53,17 @@ impl<'w, 'p> Writer<'w, 'p> {
         if keys.is_empty() {
             return Ok(());
         }
-        let values: Vec<Option<Vec<u8>>> = if self.txn.is_optimistic() {
-            self.txn.batch_get(&keys)?
+        if self.txn.is_optimistic() {
+            let values = self.txn.batch_get(&keys)?;
+            self.known.extend(keys.into_iter().zip(values));
+        } else if let [key] = keys.as_slice() {
+            let value = self.txn.lock_one(key, &self.options)?.map(|value| value.to_vec());
+            self.known.extend(keys.into_iter().zip([value]));
         } else {
             let locked = self.txn.lock(&keys, &self.options)?;
-            locked.into_iter().map(Locked::into_value).collect()
-        };
-        self.known.extend(keys.into_iter().zip(values));
+            let values = locked.into_iter().map(Locked::into_value);
+            self.known.extend(keys.into_iter().zip(values));
+        }
         Ok(())
     }
 
