@@ -7,7 +7,10 @@ pub fn run(input: &[u8]) {
     for mode in modes() {
         if let Some(normalized) = planner::normalize(&text, &mode, types::Collation::DEFAULT) {
             // What the normaliser makes has to be text that lexes again.
-            drop(planner::parse(&normalized.text, &mode));
+            drop(planner::parse(&normalized.template.text, &mode));
+            if let Some(values) = normalized.template.read(&text, &mode) {
+                assert_eq!(values, normalized.params);
+            }
         }
         drop(planner::parse(&text, &mode));
     }

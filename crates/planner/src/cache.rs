@@ -7,13 +7,12 @@
 //! not used since the last time goes first (the clock algorithm).
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use hashbrown::DefaultHashBuilder;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::RwLock;
 use types::SqlType;
 

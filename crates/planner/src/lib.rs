@@ -25,6 +25,7 @@ pub mod plan;
 mod print;
 mod stack;
 mod syntax;
+mod template;
 #[cfg(test)]
 mod testing;
 
@@ -34,5 +35,7 @@ pub use env::{BindEnv, Bound};
 pub use normalize::{Normalized, normalize};
 pub use syntax::ast::Statement;
 pub use syntax::{
-    Parsed, ast, carry_bytes, parse, parse_expression, parse_one, syntax_error, syntax_error_at_parameter,
+    Parsed, ast, carry_bytes, parse, parse_expression, parse_one, parse_transaction_word, syntax_error,
+    syntax_error_at_parameter,
 };
+pub use template::Template;

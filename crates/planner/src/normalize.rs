@@ -8,6 +8,7 @@ use functions::SqlMode;
 use types::{Collation, Decimal, SqlType, Value};
 
 use crate::syntax::{Kind, Lexer, Token, bytes_of, has_carried, unquote};
+use crate::template::{Place, Template};
 
 /// Longer texts are not worth a place in the cache.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
@@ -16,9 +17,8 @@ const PARAMS_MAX: usize = 512;
 /// A text with `?` for its literals, and what they were.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Normalized {
-    pub text: String,
+    pub template: Template,
     pub params: Vec<Value>,
-    pub types: Vec<SqlType>,
 }
 
 /// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts that gain nothing.
@@ -62,6 +62,7 @@ struct Walk<'a> {
     copied: usize,
     params: Vec<Value>,
     types: Vec<SqlType>,
+    places: Vec<Place>,
     part: Part,
     depth: usize,
     /// Depth of a parenthesis behind a type's or a function's name whose literals stay.
@@ -103,6 +104,7 @@ impl<'a> Walk<'a> {
             copied: 0,
             params: Vec::with_capacity(8),
             types: Vec::with_capacity(8),
+            places: Vec::with_capacity(8),
             part,
             depth: 0,
             kept_below: None,
@@ -197,14 +199,18 @@ impl<'a> Walk<'a> {
             &self.text[token.start..token.end],
             self.backslash_escapes,
         ));
-        let ty = SqlType::varchar(length_class(bytes.len()), Collation::Binary);
-        self.take_out(start, token.end, Value::Bytes(bytes), ty);
+        let ty = SqlType::given(bytes.len(), Collation::Binary);
+        self.take_out((start, token.end), None, Value::Bytes(bytes), ty);
         Some(())
     }
 
-    /// Puts a `?` where a literal was.
-    fn take_out(&mut self, start: usize, end: usize, value: Value, ty: SqlType) {
+    /// Puts a `?` where a literal was. `kind`: of its only token.
+    fn take_out(&mut self, (start, end): (usize, usize), kind: Option<Kind>, value: Value, ty: SqlType) {
         self.out.push_str(&self.text[self.copied..start]);
+        self.places.push(Place {
+            at: self.out.len(),
+            kind,
+        });
         self.out.push('?');
         self.copied = end;
         self.params.push(value);
@@ -213,40 +219,19 @@ impl<'a> Walk<'a> {
 
     fn literal(&mut self, token: Token) -> Option<()> {
         // `'a' 'b'` is one literal: it stays whole.
-        if token.kind == Kind::Text {
+        let next = self.text.as_bytes().get(token.end);
+        if token.kind == Kind::Text && !matches!(next, Some(b',' | b')')) {
             let mut ahead = self.lexer;
             if ahead.next_token().kind == Kind::Text {
                 return Some(());
             }
         }
         let source = &self.text[token.start..token.end];
-        let (value, ty) = match token.kind {
-            Kind::Text => {
-                let value = unquote(source, self.backslash_escapes);
-                let chars = match value.is_ascii() {
-                    true => value.len(),
-                    false if has_carried(&value) => return None,
-                    false => value.chars().count(),
-                };
-                let ty = SqlType::varchar(length_class(chars), self.collation);
-                (Value::String(value), ty)
-            }
-            Kind::Integer => integer(source)?,
-            Kind::Decimal => {
-                let value = Decimal::parse(source)?;
-                let digits = source.bytes().filter(u8::is_ascii_digit).count();
-                let precision = [18, 38, 65].into_iter().find(|&p| p as usize >= digits)?;
-                (Value::Decimal(value), SqlType::decimal(precision, value.scale))
-            }
-            _ => (
-                Value::Double(source.parse().ok().filter(|d: &f64| d.is_finite())?),
-                SqlType::DOUBLE,
-            ),
-        };
+        let (value, ty) = literal(token.kind, source, self.backslash_escapes, self.collation)?;
         if self.params.len() == PARAMS_MAX {
             return None;
         }
-        self.take_out(token.start, token.end, value, ty);
+        self.take_out((token.start, token.end), Some(token.kind), value, ty);
         Some(())
     }
 
@@ -255,12 +240,49 @@ impl<'a> Walk<'a> {
             return None;
         }
         self.out.push_str(&self.text[self.copied..]);
-        Some(Normalized {
+        let template = Template {
             text: self.out,
-            params: self.params,
             types: self.types,
+            places: self.places,
+            collation: self.collation,
+        };
+        Some(Normalized {
+            template,
+            params: self.params,
         })
     }
+}
+
+/// What a literal of one token is as a parameter. `None`: it is to stay in its text.
+pub(crate) fn literal(
+    kind: Kind,
+    source: &str,
+    backslash_escapes: bool,
+    collation: Collation,
+) -> Option<(Value, SqlType)> {
+    Some(match kind {
+        Kind::Text => {
+            let value = unquote(source, backslash_escapes);
+            let chars = match value.is_ascii() {
+                true => value.len(),
+                false if has_carried(&value) => return None,
+                false => value.chars().count(),
+            };
+            let ty = SqlType::given(chars, collation);
+            (Value::String(value), ty)
+        }
+        Kind::Integer => integer(source)?,
+        Kind::Decimal => {
+            let value = Decimal::parse(source)?;
+            let digits = source.bytes().filter(u8::is_ascii_digit).count();
+            let precision = [18, 38, 65].into_iter().find(|&p| p as usize >= digits)?;
+            (Value::Decimal(value), SqlType::decimal(precision, value.scale))
+        }
+        _ => (
+            Value::Double(source.parse().ok().filter(|d: &f64| d.is_finite())?),
+            SqlType::DOUBLE,
+        ),
+    })
 }
 
 fn is_write(word: &str) -> bool {
@@ -278,15 +300,6 @@ fn integer(source: &str) -> Option<(Value, SqlType)> {
         .parse::<u64>()
         .ok()
         .map(|value| (Value::UInt(value), SqlType::BIGINT_UNSIGNED))
-}
-
-/// Strings of about a length share plans; the type of a parameter only has to be long enough.
-fn length_class(chars: usize) -> u32 {
-    match chars {
-        0..=255 => 255,
-        256..=16_383 => 16_383,
-        _ => 4_194_303,
-    }
 }
 
 /// What a word says about the literals behind it.
@@ -308,12 +321,12 @@ const LONGEST: usize = 16;
 
 fn meaning(word: &str) -> Meaning {
     let mut lower = [0_u8; LONGEST];
-    let Some(lower) = lower.get_mut(..word.len()) else {
+    let Some(place) = lower.get_mut(..word.len()) else {
         return Meaning::Nothing;
     };
-    lower.copy_from_slice(word.as_bytes());
+    place.copy_from_slice(word.as_bytes());
     lower.make_ascii_lowercase();
-    match &*lower {
+    match &lower[..word.len()] {
         b"from" | b"having" | b"limit" | b"set" | b"values" | b"value" | b"where" | b"on" | b"into" => {
             Meaning::Opens
         }
@@ -336,7 +349,7 @@ mod tests {
     use super::*;
 
     fn run(text: &str) -> Option<(String, Vec<Value>)> {
-        normalize(text, &SqlMode::default(), Collation::DEFAULT).map(|n| (n.text, n.params))
+        normalize(text, &SqlMode::default(), Collation::DEFAULT).map(|n| (n.template.text, n.params))
     }
 
     fn text_of(text: &str) -> String {

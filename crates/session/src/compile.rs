@@ -8,7 +8,7 @@ use catalog::definition::Ddl;
 use catalog::model::Schema;
 use planner::command::{Command, VariableScope};
 use planner::plan::Plan;
-use planner::{BindEnv, Bound, CachedPlan, Normalized, Parsed, PlanKey};
+use planner::{BindEnv, Bound, CachedPlan, Parsed, PlanKey, Template};
 use types::{Result, SqlType, Value};
 
 use crate::session::Session;
@@ -52,8 +52,8 @@ impl Session {
 
     /// Finds the shared plan of a text statement whose literals have become parameters. `None`: the text is not of a
     /// kind that is shared, or has to be planned as it stands.
-    pub(crate) fn find_normalized(&self, normalized: &Normalized) -> Result<Option<Arc<CachedPlan>>> {
-        let key = self.key(&normalized.text, &normalized.types);
+    pub(crate) fn find_normalized(&self, template: &Template) -> Result<Option<Arc<CachedPlan>>> {
+        let key = self.key(&template.text, &template.types);
         if let Some(found) = self.cached(&key) {
             return Ok(Some(found));
         }
@@ -61,14 +61,14 @@ impl Session {
             return Ok(None);
         }
         // An error would quote the text with its literals taken out: let the original give it.
-        let Ok(parsed) = planner::parse(&normalized.text, &self.settings.sql_mode) else {
+        let Ok(parsed) = planner::parse(&template.text, &self.settings.sql_mode) else {
             return Ok(None);
         };
         let [parsed] = parsed.as_slice() else {
             return Ok(None);
         };
         let schema = self.visible_schema();
-        match self.bind(&schema, parsed, Parameters::Literals(&normalized.types)) {
+        match self.bind(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Bound::Plan {
                 plan,
                 cacheable: true,

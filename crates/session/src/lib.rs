@@ -18,6 +18,7 @@ mod ddl_jobs;
 mod errors;
 mod evaluation;
 mod kept;
+mod known_texts;
 mod late_check;
 mod listing;
 mod lock_tables;

@@ -19,6 +19,7 @@ use wire::connection::{ClientInfo, Flow, PacketSink, TlsInfo};
 use wire::session_track::SessionTrack;
 
 use crate::errors;
+use crate::known_texts::KnownTexts;
 use crate::lock_tables::LockedTables;
 use crate::prepared::{NamedStatement, Prepared};
 use crate::process::Process;
@@ -55,6 +56,8 @@ pub struct Session {
     pub(crate) user_locks: Arc<SessionUserLocks>,
     /// Statements prepared by COM_STMT_PREPARE.
     pub(crate) prepared: BTreeMap<u32, Prepared>,
+    /// Of COM_QUERY.
+    pub(crate) known_texts: KnownTexts,
     pub(crate) next_statement_id: u32,
     /// Statements prepared by PREPARE, by lower-case name.
     pub(crate) named: HashMap<String, NamedStatement>,
@@ -153,6 +156,7 @@ impl Session {
             kept_context: Mutex::default(),
             transaction: TransactionState::default(),
             prepared: BTreeMap::new(),
+            known_texts: KnownTexts::default(),
             next_statement_id: 1,
             named: HashMap::new(),
             user_variables: Arc::default(),

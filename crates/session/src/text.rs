@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use planner::plan::{InsertMode, Plan};
-use planner::{Parsed, Statement};
+use planner::{Normalized, Parsed, Statement};
 use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
 use crate::compile::{Compiled, Parameters};
+use crate::known_texts::{KnownText, SettledBy};
 use crate::run::Outcome;
 use crate::session::Session;
 use crate::statistics::Kind;
@@ -24,24 +25,30 @@ impl Session {
     pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let started = Instant::now();
         self.statement_started = started;
-        if let Some(mut normalized) =
-            planner::normalize(text, &self.settings.sql_mode, self.settings.collation_connection)
-        {
-            match self.find_normalized(&normalized) {
-                Ok(Some(plan)) => {
-                    self.begin_statement();
-                    let params = std::mem::take(&mut normalized.params);
-                    let replan = |session: &mut Self| {
-                        let found = session.find_normalized(&normalized)?;
-                        found.map(Compiled::Plan).ok_or_else(schema_moves)
-                    };
-                    let mut compiled = Compiled::Plan(plan);
-                    let result = self.run_compiled(&mut compiled, params, Format::Text, &replan, out)?;
-                    return self.finish_statement(result, started, out);
+        if let Some(command) = planner::parse_transaction_word(text) {
+            self.start_deadline(None);
+            self.begin_statement();
+            let result = self.run_command(&command, Format::Text, out)?;
+            return self.finish_statement(result, started, out);
+        }
+        match self.find_known(text) {
+            Ok(Some((mut known, params))) => {
+                self.begin_statement();
+                let mut compiled = Compiled::Plan(known.plan);
+                let template = &known.template;
+                let replan = |session: &mut Self| {
+                    let found = session.find_normalized(template)?;
+                    found.map(Compiled::Plan).ok_or_else(schema_moves)
+                };
+                let result = self.run_compiled(&mut compiled, params, Format::Text, &replan, out)?;
+                if let Compiled::Plan(plan) = compiled {
+                    known.plan = plan;
+                    self.known_texts.keep(known);
                 }
-                Ok(None) => {}
-                Err(error) => return self.finish_statement((Kind::Other, Err(error)), started, out),
+                return self.finish_statement(result, started, out);
             }
+            Ok(None) => {}
+            Err(error) => return self.finish_statement((Kind::Other, Err(error)), started, out),
         }
         let parsed = match planner::parse(text, &self.settings.sql_mode) {
             Ok(parsed) => parsed,
@@ -56,6 +63,38 @@ impl Session {
             return self.finish_statement((Kind::Other, Err(error)), started, out);
         }
         self.statements(text, &parsed, out)
+    }
+
+    /// The shape, the plan and the literals of a text whose plan is shared by all that differ in literals only. `None`: it is
+    /// to be parsed.
+    fn find_known(&mut self, text: &str) -> Result<Option<(Box<KnownText>, Vec<Value>)>> {
+        let mode = &self.settings.sql_mode;
+        let settled_by = SettledBy {
+            database: self.database.clone(),
+            environment: self.settings.plan_environment,
+        };
+        if let Some((mut known, params)) = self.known_texts.take(text, mode, &settled_by) {
+            if !self.is_current(&known.plan) {
+                let Some(plan) = self.find_normalized(&known.template)? else {
+                    return Ok(None);
+                };
+                known.plan = plan;
+            }
+            return Ok(Some((known, params)));
+        }
+        let collation = self.settings.collation_connection;
+        let Some(Normalized { template, params }) = planner::normalize(text, mode, collation) else {
+            return Ok(None);
+        };
+        let found = self.find_normalized(&template)?;
+        Ok(found.map(|plan| {
+            let known = KnownText {
+                template,
+                plan,
+                settled_by,
+            };
+            (Box::new(known), params)
+        }))
     }
 
     fn statements(

@@ -148,6 +148,17 @@ impl SqlType {
         }
     }
 
+    /// The type of a text, or of bytes, that a client gives for a parameter. It only has to be long enough, and texts of about
+    /// a length share plans.
+    pub fn given(length: usize, collation: Collation) -> Self {
+        let length = match length {
+            0..=255 => 255,
+            256..=16_383 => 16_383,
+            _ => u32::try_from(length).unwrap_or(u32::MAX).max(4_194_303),
+        };
+        Self::varchar(length, collation)
+    }
+
     pub fn is_integer(&self) -> bool {
         use TypeKind::*;
         matches!(self.kind, TinyInt | SmallInt | MediumInt | Int | BigInt | Year)

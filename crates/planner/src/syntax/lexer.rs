@@ -57,7 +57,27 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next token; at the end [`Kind::End`], again and again.
+    #[inline]
     pub fn next_token(&mut self) -> Token {
+        let bytes = self.text.as_bytes();
+        let mut start = self.at;
+        if bytes.get(start) == Some(&b' ') {
+            start += 1;
+        }
+        // The commonest need no look at what follows.
+        let (kind, end) = match bytes.get(start).map(|&b| BEGINNINGS[b as usize]) {
+            Some(Beginning::Sign(kind)) => (kind, start + 1),
+            Some(Beginning::Word) => (Kind::Word, self.word_end(start + 1)),
+            _ => return self.any_token(),
+        };
+        self.at = end;
+        self.after_qualifier = false;
+        self.last_was_name = kind == Kind::Word && self.byte(end) == b'.';
+        Token { kind, start, end }
+    }
+
+    #[inline(never)]
+    fn any_token(&mut self) -> Token {
         if let Err(start) = self.skip_blanks() {
             return self.finish(Kind::Bad, start, self.text.len());
         }
@@ -172,9 +192,12 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    fn word_end(&self, at: usize) -> usize {
-        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
-        at + rest.iter().take_while(|&&b| is_word_byte(b)).count()
+    fn word_end(&self, mut at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        while bytes.get(at).is_some_and(|&b| is_word_byte(b)) {
+            at += 1;
+        }
+        at
     }
 
     fn scan(&self, start: usize) -> (Kind, usize) {
@@ -296,13 +319,7 @@ impl<'a> Lexer<'a> {
 
 /// How many bytes at the beginning of a quoted text are neither the quote nor a backslash.
 pub fn plain_length(text: &[u8], quote: u8) -> usize {
-    let is_plain = |b: u8| (b != quote) & (b != b'\\');
-    // Without an exit inside, a chunk is compared at once.
-    let all_plain = |chunk: &&[u8; 16]| chunk.iter().fold(true, |plain, &b| plain & is_plain(b));
-    let (chunks, _) = text.as_chunks::<16>();
-    let length = chunks.iter().take_while(all_plain).count() * 16;
-    let rest = text.get(length..).unwrap_or_default();
-    length + rest.iter().take_while(|&&b| is_plain(b)).count()
+    memchr::memchr2(quote, b'\\', text).unwrap_or(text.len())
 }
 
 /// Whether a byte may be part of an unquoted name.
@@ -316,6 +333,38 @@ const WORD_BYTES: [bool; 256] = {
     while b < 256 {
         let byte = b as u8;
         table[b] = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;
+        b += 1;
+    }
+    table
+};
+
+/// What a byte says of the token that it begins.
+#[derive(Clone, Copy)]
+enum Beginning {
+    /// The whole token, whatever follows.
+    Sign(Kind),
+    /// A word, whatever follows.
+    Word,
+    /// No token, or one that has to be looked at.
+    Unclear,
+}
+
+const BEGINNINGS: [Beginning; 256] = {
+    let mut table = [Beginning::Unclear; 256];
+    let mut b = 0;
+    while b < 256 {
+        table[b] = match b as u8 {
+            b'(' => Beginning::Sign(Kind::LeftParen),
+            b')' => Beginning::Sign(Kind::RightParen),
+            b',' => Beginning::Sign(Kind::Comma),
+            b'=' => Beginning::Sign(Kind::Equal),
+            b'?' => Beginning::Sign(Kind::Parameter),
+            b'+' => Beginning::Sign(Kind::Plus),
+            // They may begin a literal.
+            b'0'..=b'9' | b'b' | b'B' | b'n' | b'N' | b'x' | b'X' => Beginning::Unclear,
+            byte if WORD_BYTES[byte as usize] => Beginning::Word,
+            _ => Beginning::Unclear,
+        };
         b += 1;
     }
     table

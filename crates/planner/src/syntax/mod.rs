@@ -47,6 +47,7 @@ use parser::Parser;
 pub use raw_bytes::carry as carry_bytes;
 pub(crate) use raw_bytes::{bytes_of, has_carried};
 pub(crate) use token::{Kind, Token};
+pub use transaction::parse_transaction_word;
 
 /// A statement of a text.
 #[derive(Debug, Clone)]

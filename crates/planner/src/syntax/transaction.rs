@@ -5,6 +5,21 @@ use types::{Error, Result};
 use super::parser::Parser;
 use crate::command::Command;
 
+/// What most transactions begin and end with, and nothing else in the text: told without the parser.
+pub fn parse_transaction_word(text: &str) -> Option<Command> {
+    let (chain, release) = (false, false);
+    match text {
+        _ if text.eq_ignore_ascii_case("begin") => Some(Command::Begin {
+            read_only: None,
+            consistent_snapshot: false,
+            optimistic: None,
+        }),
+        _ if text.eq_ignore_ascii_case("commit") => Some(Command::Commit { chain, release }),
+        _ if text.eq_ignore_ascii_case("rollback") => Some(Command::Rollback { chain, release }),
+        _ => None,
+    }
+}
+
 impl Parser<'_> {
     /// `BEGIN [WORK]`, and TiDB's `BEGIN OPTIMISTIC` and `BEGIN PESSIMISTIC`.
     pub fn begin(&mut self) -> Result<Command> {
@@ -99,5 +114,27 @@ impl Parser<'_> {
         }
         let name = self.name()?;
         Ok(Command::Savepoint { name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::ast::Statement;
+    use crate::syntax::parse_one;
+
+    #[test]
+    fn lone_words_are_what_the_parser_makes_of_them() {
+        for word in ["BEGIN", "commit", "Rollback"] {
+            let parsed = parse_one(word, crate::testing::sql_mode()).unwrap();
+            let Statement::Command(command) = parsed.statement else {
+                panic!("{word} is no command");
+            };
+            let told = parse_transaction_word(word).unwrap();
+            assert_eq!(format!("{told:?}"), format!("{command:?}"));
+        }
+        for other in ["BEGIN WORK", "commit ", "", "ROLLBACK TO s"] {
+            assert!(parse_transaction_word(other).is_none());
+        }
     }
 }

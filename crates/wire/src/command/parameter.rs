@@ -144,17 +144,21 @@ pub(super) fn long_data(ty: BoundType, data: &[u8], context: &ParameterContext) 
 /// Text where the client says text and it is some; otherwise binary data. (Drivers send byte arrays as strings: what is
 /// no text then goes unchanged into a BLOB, and is error 1366 in a text column.)
 fn bytes(ty: BoundType, data: &[u8], context: &ParameterContext) -> (Value, SqlType) {
-    let length = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     if !ty.is_blob()
         && context.client != Charset::Binary
         && let Some(text) = charset::decode(context.client, data)
     {
-        let ty = SqlType::varchar(length(text.chars().count()), context.collation);
+        // As short a text has no need to be counted.
+        let chars = match text.len() {
+            bytes @ ..=255 => bytes,
+            _ => text.chars().count(),
+        };
+        let ty = SqlType::given(chars, context.collation);
         return (Value::String(text.into_owned()), ty);
     }
     (
         Value::Bytes(data.to_vec()),
-        SqlType::varchar(length(data.len()), Collation::Binary),
+        SqlType::given(data.len(), Collation::Binary),
     )
 }
 
