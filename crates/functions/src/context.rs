@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use types::{Error, Result, Value, Warning, errno};
 
 use crate::eval::speculate;
+use crate::string::block_cipher::BlockEncryption;
 use crate::timezone::TimeZone;
 
 /// Flags of `@@sql_mode` that change what expressions mean. Source: manual 5.1.11 "Server SQL Modes".
@@ -80,6 +81,8 @@ pub struct EvalContext {
     pub max_allowed_packet: usize,
     /// `@@group_concat_max_len`, in bytes.
     pub group_concat_max_len: usize,
+    /// `@@block_encryption_mode`.
+    pub block_encryption: BlockEncryption,
     pub version: &'static str,
     /// Warnings the statement has caused so far.
     pub warnings: Warnings,
@@ -113,6 +116,7 @@ impl Default for EvalContext {
             div_precision_increment: 4,
             max_allowed_packet: 64 << 20,
             group_concat_max_len: 1024,
+            block_encryption: BlockEncryption::default(),
             version: "",
             warnings: Warnings::default(),
             interrupted: Arc::new(|| false),

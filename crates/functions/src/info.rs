@@ -99,8 +99,6 @@ static FUNCTIONS: &[FunctionDef] = &[
     refused("master_pos_wait"),
     refused("source_pos_wait"),
     refused("wait_for_executed_gtid_set"),
-    refused("aes_encrypt"),
-    refused("aes_decrypt"),
     refused("extractvalue"),
     refused("updatexml"),
     refused("statement_digest"),
@@ -123,13 +121,9 @@ const fn refused(name: &'static str) -> FunctionDef {
 }
 
 fn refuse(binding: &mut Binding<'_>) -> Result<SqlType> {
-    let instead = match binding.name {
-        "aes_encrypt" | "aes_decrypt" => "do it in the application",
-        _ => "",
-    };
     Err(Error::not_supported(
         format!("{}()", binding.name.to_uppercase()),
-        instead,
+        "",
     ))
 }
 

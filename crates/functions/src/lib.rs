@@ -39,6 +39,7 @@ pub use eval::{
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
+pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
@@ -70,6 +71,7 @@ fn families() -> &'static [&'static registry::Family] {
         &math::random::FAMILY,
         &math::rounding::FAMILY,
         &math::transcendental::FAMILY,
+        &string::aes::FAMILY,
         &string::basic::FAMILY,
         &string::collation::FAMILY,
         &string::encode::FAMILY,

@@ -33,6 +33,7 @@ impl Session {
             div_precision_increment: self.settings.div_precision_increment,
             max_allowed_packet: self.settings.max_allowed_packet,
             group_concat_max_len: self.settings.group_concat_max_len,
+            block_encryption: self.settings.block_encryption,
             version: crate::shared::VERSION,
             interrupted: self.interrupted.clone(),
             user_variables: self.user_variables.clone(),
@@ -62,6 +63,7 @@ impl Session {
             div_precision_increment,
             max_allowed_packet,
             group_concat_max_len,
+            block_encryption,
             version,
             warnings,
             interrupted: _,
@@ -89,6 +91,7 @@ impl Session {
         *div_precision_increment = self.settings.div_precision_increment;
         *max_allowed_packet = self.settings.max_allowed_packet;
         *group_concat_max_len = self.settings.group_concat_max_len;
+        *block_encryption = self.settings.block_encryption;
         *version = crate::shared::VERSION;
         drop(warnings.take());
         *set_last_insert_id.get_mut().unwrap_or_else(|e| e.into_inner()) = None;

@@ -61,9 +61,14 @@ fn resolve_crc32(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 /// The bytes of the first argument in its own character set.
 pub(super) fn bytes(call: &Call<'_>, args: &[Datum<'_>]) -> Vec<u8> {
-    match args.first() {
+    argument_bytes(call, args, 0)
+}
+
+/// The same of any argument.
+pub(super) fn argument_bytes(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Vec<u8> {
+    match args.get(index) {
         Some(Datum::String(text)) => {
-            let charset = call.arg_type(0).collation.charset();
+            let charset = call.arg_type(index).collation.charset();
             let charset = if charset == Charset::Binary {
                 Charset::Utf8mb4
             } else {

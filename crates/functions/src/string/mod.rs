@@ -9,8 +9,10 @@
 //!
 //! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String Functions and Operators".
 
+pub(crate) mod aes;
 pub(crate) mod base64;
 pub(crate) mod basic;
+pub(crate) mod block_cipher;
 pub(crate) mod collation;
 pub(crate) mod compress;
 pub(crate) mod encode;

@@ -114,7 +114,7 @@ const ROWS: &[Row] = &[
     ("bind_address", Global, Kind::Text, "127.0.0.1", Fixed),
     ("binlog_format", Both, Kind::Text, "ROW", Same),
     ("binlog_row_image", Both, Kind::Text, "FULL", Same),
-    ("block_encryption_mode", Both, Kind::Text, "aes-128-ecb", Same),
+    ("block_encryption_mode", Both, Kind::Enum(functions::BLOCK_ENCRYPTION_MODES), "aes-128-ecb", Live),
     ("bulk_insert_buffer_size", Both, Kind::Int(0, 18446744073709551615), "8388608", Hint),
     ("character_set_client", Both, Kind::Charset, "utf8mb4", Live),
     ("character_set_connection", Both, Kind::Charset, "utf8mb4", Live),

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use functions::{SqlMode, TimeZone};
+use functions::{BlockEncryption, SqlMode, TimeZone};
 use planner::plan::Route;
 use types::{Charset, Collation, Error, Result, errno};
 
@@ -38,6 +38,7 @@ pub struct Settings {
     pub metadata_lock_wait: Duration,
     pub max_allowed_packet: usize,
     pub group_concat_max_len: usize,
+    pub block_encryption: BlockEncryption,
     /// 0 means none.
     pub max_execution: Duration,
     pub memory_limit_bytes: usize,
@@ -112,6 +113,7 @@ impl Settings {
             metadata_lock_wait: seconds("lock_wait_timeout"),
             max_allowed_packet: integer("max_allowed_packet") as usize,
             group_concat_max_len: integer("group_concat_max_len") as usize,
+            block_encryption: BlockEncryption::from_name(&text("block_encryption_mode")).unwrap_or_default(),
             max_execution: Duration::from_millis(integer("max_execution_time")),
             memory_limit_bytes: integer("stemdb_memory_limit") as usize,
             net_read_timeout: seconds("net_read_timeout"),

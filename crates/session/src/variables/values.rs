@@ -258,14 +258,7 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
             _ => Err(wrong_type(name)),
         },
         Kind::Text => Ok((Some(string(name, &value)?), None)),
-        Kind::Enum(choices) => {
-            let text = string(name, &value)?;
-            let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
-            Ok((
-                Some(found.ok_or_else(|| wrong_value(name, &text))?.to_string()),
-                None,
-            ))
-        }
+        Kind::Enum(choices) => Ok((Some(choice(name, &value, choices)?.to_owned()), None)),
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
         Kind::Charset | Kind::CharsetOrNull => {
             let text = string(name, &value)?;
@@ -320,6 +313,24 @@ fn boolean(name: &str, value: &Value) -> Result<&'static str> {
         Value::UInt(u) => Err(wrong_value(name, &u.to_string())),
         _ => Err(wrong_type(name)),
     }
+}
+
+/// One of some names, or its number.
+fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'static str> {
+    let number = match value {
+        Value::Int(i) => Some(i128::from(*i)),
+        Value::UInt(u) => Some(i128::from(*u)),
+        _ => None,
+    };
+    if let Some(number) = number {
+        let found = usize::try_from(number).ok().and_then(|n| choices.get(n));
+        return found
+            .copied()
+            .ok_or_else(|| wrong_value(name, &number.to_string()));
+    }
+    let text = string(name, value)?;
+    let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
+    found.copied().ok_or_else(|| wrong_value(name, &text))
 }
 
 fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {

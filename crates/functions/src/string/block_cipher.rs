@@ -1,0 +1,278 @@
+//! AES in the modes of `@@block_encryption_mode`, over whole values.
+//!
+//! Not here: the SQL functions, and how keys are made ([`super::aes`]).
+
+use aes::cipher::generic_array::GenericArray;
+use aes::cipher::{BlockCipher, BlockDecrypt, BlockEncrypt, BlockSizeUser, KeyInit, consts::U16};
+use aes::{Aes128, Aes192, Aes256};
+
+/// Bytes of a block, and of an initialization vector.
+pub(crate) const BLOCK: usize = 16;
+
+/// The values of `@@block_encryption_mode`, in MySQL's order: a number stands for one too.
+pub const BLOCK_ENCRYPTION_MODES: &[&str] = &[
+    "aes-128-ecb",
+    "aes-192-ecb",
+    "aes-256-ecb",
+    "aes-128-cbc",
+    "aes-192-cbc",
+    "aes-256-cbc",
+    "aes-128-cfb1",
+    "aes-192-cfb1",
+    "aes-256-cfb1",
+    "aes-128-cfb8",
+    "aes-192-cfb8",
+    "aes-256-cfb8",
+    "aes-128-cfb128",
+    "aes-192-cfb128",
+    "aes-256-cfb128",
+    "aes-128-ofb",
+    "aes-192-ofb",
+    "aes-256-ofb",
+];
+
+/// One of [`BLOCK_ENCRYPTION_MODES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockEncryption {
+    pub(crate) key_bytes: usize,
+    pub(crate) chaining: Chaining,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chaining {
+    Ecb,
+    Cbc,
+    /// Cipher feedback, of so many bits at a time.
+    Cfb(u32),
+    Ofb,
+}
+
+impl Default for BlockEncryption {
+    /// `aes-128-ecb`.
+    fn default() -> Self {
+        Self {
+            key_bytes: 16,
+            chaining: Chaining::Ecb,
+        }
+    }
+}
+
+impl BlockEncryption {
+    /// By its name, in lower case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (bits, chaining) = name.strip_prefix("aes-")?.split_once('-')?;
+        Some(Self {
+            key_bytes: match bits {
+                "128" => 16,
+                "192" => 24,
+                "256" => 32,
+                _ => return None,
+            },
+            chaining: match chaining {
+                "ecb" => Chaining::Ecb,
+                "cbc" => Chaining::Cbc,
+                "cfb1" => Chaining::Cfb(1),
+                "cfb8" => Chaining::Cfb(8),
+                "cfb128" => Chaining::Cfb(128),
+                "ofb" => Chaining::Ofb,
+                _ => return None,
+            },
+        })
+    }
+
+    /// The cipher text. `key` has [`Self::key_bytes`]; the initialization vector counts in all modes but ECB.
+    /// `None` for a key of another length.
+    pub(crate) fn encrypt(self, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
+        self.run(Direction::Encrypt, key, iv, data)
+    }
+
+    /// The plain text; `None` for what no plain text with this key has become.
+    pub(crate) fn decrypt(self, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
+        self.run(Direction::Decrypt, key, iv, data)
+    }
+
+    fn run(self, direction: Direction, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
+        match self.key_bytes {
+            16 => chain(
+                &Aes128::new_from_slice(key).ok()?,
+                self.chaining,
+                direction,
+                iv,
+                data,
+            ),
+            24 => chain(
+                &Aes192::new_from_slice(key).ok()?,
+                self.chaining,
+                direction,
+                iv,
+                data,
+            ),
+            _ => chain(
+                &Aes256::new_from_slice(key).ok()?,
+                self.chaining,
+                direction,
+                iv,
+                data,
+            ),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+trait Cipher: BlockCipher + BlockSizeUser<BlockSize = U16> + BlockEncrypt + BlockDecrypt {
+    fn encrypted(&self, block: u128) -> u128 {
+        let mut bytes = GenericArray::from(block.to_be_bytes());
+        self.encrypt_block(&mut bytes);
+        u128::from_be_bytes(bytes.into())
+    }
+
+    fn decrypted(&self, block: u128) -> u128 {
+        let mut bytes = GenericArray::from(block.to_be_bytes());
+        self.decrypt_block(&mut bytes);
+        u128::from_be_bytes(bytes.into())
+    }
+}
+
+impl<C: BlockCipher + BlockSizeUser<BlockSize = U16> + BlockEncrypt + BlockDecrypt> Cipher for C {}
+
+fn chain<C: Cipher>(
+    cipher: &C,
+    chaining: Chaining,
+    direction: Direction,
+    iv: [u8; BLOCK],
+    mut data: Vec<u8>,
+) -> Option<Vec<u8>> {
+    let register = u128::from_be_bytes(iv);
+    let chained = chaining == Chaining::Cbc;
+    match (chaining, direction) {
+        (Chaining::Ecb | Chaining::Cbc, Direction::Encrypt) => {
+            pad(&mut data);
+            encrypt_blocks(cipher, chained.then_some(register), &mut data);
+        }
+        (Chaining::Ecb | Chaining::Cbc, Direction::Decrypt) => {
+            decrypt_blocks(cipher, chained.then_some(register), &mut data);
+            unpad(&mut data)?;
+        }
+        (Chaining::Cfb(1), _) => feed_back_bits(cipher, direction, register, &mut data),
+        (Chaining::Cfb(bits), _) => feed_back(cipher, direction, bits, register, &mut data),
+        (Chaining::Ofb, _) => key_stream(cipher, register, &mut data),
+    }
+    Some(data)
+}
+
+/// PKCS #7: as many bytes as are missing, each of them that number; a whole block where none is.
+fn pad(data: &mut Vec<u8>) {
+    let missing = BLOCK - data.len() % BLOCK;
+    data.resize(data.len() + missing, missing as u8);
+}
+
+fn unpad(data: &mut Vec<u8>) -> Option<()> {
+    let padding = usize::from(*data.last()?);
+    let rest = data.len().checked_sub(padding)?;
+    let whole = data.len().is_multiple_of(BLOCK) && (1..=BLOCK).contains(&padding);
+    if !whole || data[rest..].iter().any(|byte| usize::from(*byte) != padding) {
+        return None;
+    }
+    data.truncate(rest);
+    Some(())
+}
+
+/// Whole blocks, each mixed with the cipher text before it if there is a `previous` one at all.
+fn encrypt_blocks<C: Cipher>(cipher: &C, mut previous: Option<u128>, data: &mut [u8]) {
+    for block in data.as_chunks_mut::<BLOCK>().0 {
+        let plain = u128::from_be_bytes(*block) ^ previous.unwrap_or(0);
+        let sealed = cipher.encrypted(plain);
+        *block = sealed.to_be_bytes();
+        previous = previous.map(|_| sealed);
+    }
+}
+
+fn decrypt_blocks<C: Cipher>(cipher: &C, mut previous: Option<u128>, data: &mut [u8]) {
+    for block in data.as_chunks_mut::<BLOCK>().0 {
+        let sealed = u128::from_be_bytes(*block);
+        *block = (cipher.decrypted(sealed) ^ previous.unwrap_or(0)).to_be_bytes();
+        previous = previous.map(|_| sealed);
+    }
+}
+
+/// The register's cipher text hides the next 8 or 128 bits, and takes in what that gave.
+fn feed_back<C: Cipher>(cipher: &C, direction: Direction, bits: u32, mut register: u128, data: &mut [u8]) {
+    let bytes = bits as usize / 8;
+    for segment in data.chunks_mut(bytes) {
+        let mask = cipher.encrypted(register).to_be_bytes();
+        for (byte, mask) in segment.iter_mut().zip(mask) {
+            let read = *byte;
+            *byte ^= mask;
+            let sealed = if direction == Direction::Encrypt {
+                *byte
+            } else {
+                read
+            };
+            register = register << 8 | u128::from(sealed);
+        }
+    }
+}
+
+/// The same of single bits, those of a byte from the highest on.
+fn feed_back_bits<C: Cipher>(cipher: &C, direction: Direction, mut register: u128, data: &mut [u8]) {
+    for byte in data {
+        let read = *byte;
+        for position in (0..8).rev() {
+            let mask = (cipher.encrypted(register) >> 127) as u8;
+            *byte ^= mask << position;
+            let sealed = if direction == Direction::Encrypt {
+                *byte
+            } else {
+                read
+            };
+            register = register << 1 | u128::from(sealed >> position & 1);
+        }
+    }
+}
+
+/// The register's cipher text, and that one's, and so on, hide the data.
+fn key_stream<C: Cipher>(cipher: &C, mut register: u128, data: &mut [u8]) {
+    for segment in data.chunks_mut(BLOCK) {
+        register = cipher.encrypted(register);
+        for (byte, mask) in segment.iter_mut().zip(register.to_be_bytes()) {
+            *byte ^= mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mode_has_its_name_and_gives_back_what_it_took() {
+        for name in BLOCK_ENCRYPTION_MODES {
+            let mode = BlockEncryption::from_name(name).unwrap_or_else(|| panic!("{name}"));
+            let key: Vec<u8> = (0..mode.key_bytes as u8).collect();
+            let iv = [7; BLOCK];
+            for length in 0..50 {
+                let plain: Vec<u8> = (0..length).collect();
+                let sealed = mode.encrypt(&key, iv, plain.clone()).unwrap_or_default();
+                if length > 0 {
+                    assert_ne!(sealed, plain, "{name}");
+                }
+                assert_eq!(mode.decrypt(&key, iv, sealed), Some(plain), "{name}");
+            }
+            assert_eq!(mode.encrypt(&key[1..], iv, Vec::new()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_never_padded_is_no_plain_text() {
+        let mode = BlockEncryption::default();
+        let key = [1; 16];
+        for garbage in [&[][..], &[0; 15], &[0; 16], &[9; 33]] {
+            assert_eq!(mode.decrypt(&key, [0; BLOCK], garbage.to_vec()), None);
+        }
+    }
+}
