@@ -46,7 +46,7 @@ pub enum Nullability {
     AllArguments,
     Always,
     Never,
-    /// If any argument after the first may: IF.
+    /// If any argument after the first may: IF, and others of which [`FunctionDef::chooses`] is true.
     Branches,
 }
 
@@ -132,6 +132,11 @@ pub(crate) const fn lazy(
 }
 
 impl FunctionDef {
+    /// Whether it answers with one of its arguments, which the first one chooses.
+    pub(crate) fn chooses(&self) -> bool {
+        matches!(self.nullability, Nullability::Branches)
+    }
+
     pub(crate) const fn vector(self, vector: VectorFn) -> Self {
         Self {
             vector: Some(vector),

@@ -1,4 +1,4 @@
-//! Each row several times, with its copy's number before its columns: what WITH ROLLUP groups.
+//! Each row several times, with its copy's number before its columns: what WITH ROLLUP groups, and the rows of VALUES.
 
 use std::sync::Arc;
 
@@ -14,8 +14,10 @@ use crate::env::Env;
 
 pub(super) struct Repeat<'p> {
     input: BoxOperator<'p>,
-    times: u32,
+    times: usize,
     schema: SchemaRef,
+    /// Rows whose copies are being given, and how many copies of all of them have been.
+    current: Option<(RecordBatch, usize)>,
 }
 
 impl<'p> Repeat<'p> {
@@ -24,28 +26,34 @@ impl<'p> Repeat<'p> {
         let types: Vec<SqlType> = std::iter::once(SqlType::BIGINT).chain(types).collect();
         Self {
             input,
-            times: times.max(1),
+            times: times.max(1) as usize,
             schema: schema_of(&types),
+            current: None,
         }
     }
 }
 
 impl Operator for Repeat<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        let ask = (wanted / self.times as usize).max(1);
-        let Some(batch) = self.input.next(env, ask)? else {
-            return Ok(None);
+        let (batch, given) = match self.current.take() {
+            Some(current) => current,
+            None => match self.input.next(env, (wanted / self.times).max(1))? {
+                Some(batch) => (batch, 0),
+                None => return Ok(None),
+            },
         };
-        let rows = batch.num_rows() as u32;
-        let copies = || (0..rows).flat_map(|row| (0..self.times).map(move |copy| (row, copy)));
-        let rows: UInt32Array = copies().map(|(row, _)| row).collect::<Vec<_>>().into();
-        let numbers: Int64Array = copies()
-            .map(|(_, copy)| i64::from(copy))
-            .collect::<Vec<_>>()
-            .into();
+        let all = batch.num_rows() * self.times;
+        let until = all.min(given.saturating_add(wanted));
+        let rows = (given..until).map(|copy| (copy / self.times) as u32);
+        let rows: UInt32Array = rows.collect::<Vec<_>>().into();
+        let numbers = (given..until).map(|copy| (copy % self.times) as i64);
+        let numbers: Int64Array = numbers.collect::<Vec<_>>().into();
         let mut columns: Vec<ArrayRef> = vec![Arc::new(numbers)];
         for column in batch.columns() {
             columns.push(compute::take(column, &rows, None).map_err(arrow_error)?);
+        }
+        if until < all {
+            self.current = Some((batch, until));
         }
         batch_of(&self.schema, columns, rows.len()).map(Some)
     }

@@ -130,7 +130,7 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
 pub(crate) fn as_text(expr: Expr, ty: SqlType) -> Expr {
     let from = expr.ty();
     match expr {
-        Expr::Call { function, args, .. } if from.is_decimal() && function.0.name == "if" => Expr::Call {
+        Expr::Call { function, args, .. } if from.is_decimal() && function.0.chooses() => Expr::Call {
             function,
             args: args
                 .into_iter()
@@ -169,7 +169,7 @@ fn branch_text(value: Expr, ty: SqlType) -> Expr {
 /// all other expressions.
 pub fn output_text(expr: &Expr) -> Option<Expr> {
     let chooses = match expr {
-        Expr::Call { function, .. } => function.0.name == "if",
+        Expr::Call { function, .. } => function.0.chooses(),
         Expr::Case { .. } => true,
         _ => false,
     };

@@ -107,7 +107,7 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         },
         "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
         | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
-        "if" => mixed(args.iter().skip(1), ty),
+        "if" | "nth of" => mixed(args.iter().skip(1), ty),
         _ => mixed(args.iter(), ty),
     }
 }

@@ -27,6 +27,7 @@ pub(crate) static FAMILY: Family = Family {
 
 static FUNCTIONS: &[FunctionDef] = &[
     lazy("if", 3, 3, resolve_if, if_then_else).nullability(Nullability::Branches),
+    lazy("nth of", 2, MANY, resolve_nth, nth).nullability(Nullability::Branches),
     lazy("ifnull", 2, 2, resolve_coalesce, coalesce).nullability(Nullability::AllArguments),
     lazy("coalesce", 1, MANY, resolve_coalesce, coalesce).nullability(Nullability::AllArguments),
     lazy("nullif", 2, 2, resolve_nullif, nullif).nullability(Nullability::Always),
@@ -61,6 +62,27 @@ fn if_then_else<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     };
     let holds = truth(&evaluate(condition, row, call.ctx)?.datum()) == Some(true);
     evaluate(if holds { then } else { otherwise }, row, call.ctx)
+}
+
+/// A number, from 0, and values, which become of one type as those of a UNION do.
+fn resolve_nth(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    match binding.args.get_mut(1..) {
+        Some(values) => common::unify(values, "UNION", binding.env),
+        None => Ok(SqlType::NULL),
+    }
+}
+
+/// The value of that number; no other is looked at.
+fn nth<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
+    let Some((number, values)) = call.args.split_first() else {
+        return Ok(Cell::NULL);
+    };
+    let number = evaluate(number, row, call.ctx)?.datum().int();
+    match usize::try_from(number).ok().and_then(|n| values.get(n)) {
+        Some(value) => evaluate(value, row, call.ctx),
+        None => Ok(Cell::NULL),
+    }
 }
 
 fn resolve_coalesce(binding: &mut Binding<'_>) -> Result<SqlType> {

@@ -27,6 +27,7 @@ mod result_column;
 mod row_compare;
 mod scope;
 mod select;
+mod values;
 mod write;
 
 use std::cell::{Cell, RefCell};

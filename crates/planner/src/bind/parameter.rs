@@ -95,7 +95,7 @@ fn place(function: &str, position: usize, args: &[&ast::Expr], bound: &[Option<E
             Some(ty) => Some(ty).filter(SqlType::is_numeric),
         },
         "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "case" => beside(bound.iter()),
-        "if" if position > 0 => beside(bound.iter().skip(1)),
+        "if" | "nth of" if position > 0 => beside(bound.iter().skip(1)),
         "unary -" | "abs" | "ceil" | "ceiling" | "floor" | "sum" | "avg" => Some(SqlType::COMPUTED_DOUBLE),
         "round" | "truncate" if position == 0 => Some(WIDEST_DECIMAL),
         "date_add" | "date_sub" if position == 0 => match args.get(2) {

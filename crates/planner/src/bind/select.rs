@@ -22,6 +22,8 @@ pub struct BoundSelect<'a> {
     pub table: Option<TableBinding>,
     pub hints: &'a [IndexHint],
     pub items: Vec<Item>,
+    /// Of VALUES: the number of rows. The items are over the number of the row.
+    pub values: Option<usize>,
     pub filter: Option<Expr>,
     /// Whether rows are gathered in groups, be it one of all.
     pub grouped: bool,
@@ -64,15 +66,15 @@ impl Binder<'_> {
         let filter = self.filter(select.filter.as_ref(), table.as_ref())?;
         let aggregates = RefCell::new(Vec::new());
         let fields = names(FIELD_LIST);
-        let items = self.items(
-            &select.items,
-            table.as_ref(),
-            &Context {
-                aggregates: Some(&aggregates),
-                grouped,
-                ..Context::of(&fields)
-            },
-        )?;
+        let context = Context {
+            aggregates: Some(&aggregates),
+            grouped,
+            ..Context::of(&fields)
+        };
+        let items = match &select.values {
+            Some(rows) => self.items_of_values(rows)?,
+            None => self.items(&select.items, table.as_ref(), &context)?,
+        };
         let keys = self.group_by(select, &items, names(GROUP_STATEMENT))?;
         let having = match &select.having {
             Some(having) => {
@@ -110,6 +112,7 @@ impl Binder<'_> {
             items,
             keys,
             table,
+            values: select.values.as_ref().map(Vec::len),
         })
     }
 
@@ -175,6 +178,9 @@ impl Binder<'_> {
             aggregates: grouped.then_some(aggregates),
             grouped,
         };
+        if select.values.is_some() && select.order_by.iter().any(|item| item.expr.has_aggregate()) {
+            return Err(invalid_group_function());
+        }
         // An aggregate in ORDER BY alone does not make a query one with groups.
         let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
         let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());

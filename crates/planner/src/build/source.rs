@@ -27,20 +27,10 @@ pub struct Source {
 impl Binder<'_> {
     pub(super) fn source(&self, select: &BoundSelect<'_>, upper: &Upper, free: bool) -> Result<Source> {
         match &select.table {
-            None => self.one_row(select),
+            None => Ok(written_rows(select)),
             Some(table) if table.table.is_virtual() => self.virtual_table(select, upper, table),
             Some(table) => self.stored_table(select, upper, table, free),
         }
-    }
-
-    fn one_row(&self, select: &BoundSelect<'_>) -> Result<Source> {
-        Ok(Source {
-            rel: filtered(Rel::OneRow, select.filter.clone()),
-            map: Vec::new(),
-            width: 0,
-            ordered: true,
-            route: ONLY_ROUTE,
-        })
     }
 
     /// Its rows are made whole, and filtered afterwards.
@@ -160,6 +150,28 @@ impl Binder<'_> {
             ordered: chosen.ordered,
             route,
         })
+    }
+}
+
+/// One row, without columns; or the numbers of the rows of VALUES.
+fn written_rows(select: &BoundSelect<'_>) -> Source {
+    let one = filtered(Rel::OneRow, select.filter.clone());
+    let (rel, width) = match select.values {
+        None => (one, 0),
+        Some(rows) => {
+            let numbers = Rel::Repeat {
+                input: Box::new(one),
+                times: u32::try_from(rows).unwrap_or(u32::MAX),
+            };
+            (numbers, 1)
+        }
+    };
+    Source {
+        rel,
+        map: (0..width).map(Some).collect(),
+        width,
+        ordered: select.values.is_none_or(|rows| rows <= 1),
+        route: ONLY_ROUTE,
     }
 }
 

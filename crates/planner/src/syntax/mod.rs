@@ -26,6 +26,7 @@ mod primary;
 mod raw_bytes;
 mod select;
 mod set;
+mod short_query;
 mod show;
 mod split_table;
 mod statement;

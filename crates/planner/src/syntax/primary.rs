@@ -251,6 +251,7 @@ impl Parser<'_> {
                 max_execution_ms: _,
                 counts_all_rows: false,
                 mut items,
+                values: None,
                 from: None,
                 filter: None,
                 group_by,

@@ -21,7 +21,7 @@ impl Parser<'_> {
             ));
         }
         if self.is("VALUES") {
-            return Err(Error::not_supported("VALUES statements", "use SELECT"));
+            return self.values_statement();
         }
         if self.is("TABLE") {
             return self.table_statement();
@@ -39,24 +39,22 @@ impl Parser<'_> {
             distinct,
             counts_all_rows,
             items,
-            from: None,
-            filter: None,
-            group_by: Vec::new(),
-            rollup: false,
-            having: None,
-            order_by: Vec::new(),
-            limit: None,
-            locking: None,
+            ..Select::default()
         };
         self.clauses_of_table(&mut select)?;
+        self.end_of_query(&mut select)?;
+        Ok(select)
+    }
+
+    /// What may follow any query: ORDER BY, LIMIT, FOR UPDATE and its like.
+    pub fn end_of_query(&mut self, select: &mut Select) -> Result<()> {
         self.refuse_combination()?;
         select.order_by = self.order_by()?;
         select.limit = self.limit()?;
         self.refuse_into()?;
         select.locking = self.locking()?;
         self.refuse_into()?;
-        self.refuse_combination()?;
-        Ok(select)
+        self.refuse_combination()
     }
 
     fn parenthesised_select(&mut self) -> Result<Select> {
@@ -148,36 +146,6 @@ impl Parser<'_> {
                 return Ok(items);
             }
         }
-    }
-
-    /// `TABLE t [ORDER BY ...] [LIMIT ...]`: `SELECT * FROM t`.
-    fn table_statement(&mut self) -> Result<Select> {
-        self.advance();
-        let name = self.object_name()?;
-        self.refuse_combination()?;
-        let order_by = self.order_by()?;
-        let limit = self.limit()?;
-        self.refuse_into()?;
-        self.refuse_combination()?;
-        Ok(Select {
-            max_execution_ms: None,
-            distinct: false,
-            counts_all_rows: false,
-            items: vec![SelectItem::All],
-            from: Some(TableRef {
-                name,
-                alias: None,
-                as_of: None,
-                hints: Vec::new(),
-            }),
-            filter: None,
-            group_by: Vec::new(),
-            rollup: false,
-            having: None,
-            order_by,
-            limit,
-            locking: None,
-        })
     }
 
     fn select_item(&mut self) -> Result<SelectItem> {

@@ -2,7 +2,9 @@
 
 use types::{Error, Result};
 
-use super::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Update};
+use super::ast::{
+    Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Select, Update,
+};
 use super::keywords::is_reserved;
 use super::parser::Parser;
 use super::token::Kind;
@@ -67,7 +69,12 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.is_any(&["SELECT", "WITH", "TABLE"]) || self.kind() == Kind::LeftParen {
-            insert.rows = InsertRows::Query(Box::new(self.select()?));
+            let mut select = self.select()?;
+            insert.rows = match select.values.take() {
+                // As without the parentheses: with DEFAULT, for one.
+                Some(rows) if select == Select::default() => InsertRows::Values(rows),
+                values => InsertRows::Query(Box::new(Select { values, ..select })),
+            };
             return Ok(());
         }
         self.fail()
@@ -78,12 +85,12 @@ impl Parser<'_> {
         let text = self.text_of(next);
         (next.kind == Kind::LeftParen && after.kind != Kind::RightParen)
             || (next.kind == Kind::Word
-                && ["select", "with", "table"]
+                && ["select", "with", "table", "values"]
                     .iter()
                     .any(|w| text.eq_ignore_ascii_case(w)))
     }
 
-    fn rows_of_values(&mut self) -> Result<Vec<Vec<Option<Expr>>>> {
+    pub fn rows_of_values(&mut self) -> Result<Vec<Vec<Option<Expr>>>> {
         let named = self.eat("ROW");
         let mut rows = vec![self.row_of_values(0)?];
         while self.eat_kind(Kind::Comma) {

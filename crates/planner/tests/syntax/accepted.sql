@@ -217,3 +217,5 @@ SHOW TABLE STATUS
 -- nothing
 /* nothing */
 /*!99999 nothing */;
+VALUES ROW(1, 'a'), ROW(?, NULL) ORDER BY column_1 DESC LIMIT 1 OFFSET 1
+(VALUES ROW(1)) LIMIT 1

@@ -3,7 +3,7 @@
 use super::{ColumnName, Expr, ObjectName};
 use crate::plan::LockingWait;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Select {
     /// The hint MAX_EXECUTION_TIME, in milliseconds.
     pub max_execution_ms: Option<u64>,
@@ -11,6 +11,8 @@ pub struct Select {
     /// SQL_CALC_FOUND_ROWS.
     pub counts_all_rows: bool,
     pub items: Vec<SelectItem>,
+    /// VALUES: rows in place of items and of a table. `None` in a row is DEFAULT.
+    pub values: Option<Vec<Vec<Option<Expr>>>>,
     /// `None`: no FROM, or FROM DUAL.
     pub from: Option<TableRef>,
     pub filter: Option<Expr>,
