@@ -10,6 +10,7 @@ use types::{Error, Result, Value, Warning, errno};
 use crate::eval::speculate;
 use crate::string::block_cipher::BlockEncryption;
 use crate::timezone::TimeZone;
+use crate::warnings::Warnings;
 
 /// Flags of `@@sql_mode` that change what expressions mean. Source: manual 5.1.11 "Server SQL Modes".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,31 +126,6 @@ impl Default for EvalContext {
             user_locks: Arc::new(crate::user_lock::NoLocks),
             state: crate::state::StatementState::default(),
         }
-    }
-}
-
-/// A list of warnings that several threads may add to; keeps `max_error_count` and counts the rest.
-#[derive(Default)]
-pub struct Warnings {
-    list: Mutex<(Vec<Warning>, u64)>,
-}
-
-impl Warnings {
-    pub fn push(&self, warning: Warning) {
-        let mut list = self.list.lock().unwrap_or_else(|e| e.into_inner());
-        list.1 += 1;
-        if list.0.len() < 1024 {
-            list.0.push(warning);
-        }
-    }
-
-    /// The warnings kept, and how many there were in all; leaves none behind.
-    pub fn take(&self) -> (Vec<Warning>, u64) {
-        std::mem::take(&mut *self.list.lock().unwrap_or_else(|e| e.into_inner()))
-    }
-
-    pub fn count(&self) -> u64 {
-        self.list.lock().unwrap_or_else(|e| e.into_inner()).1
     }
 }
 

@@ -29,9 +29,10 @@ mod string;
 mod temporal;
 pub mod timezone;
 mod user_lock;
+mod warnings;
 
 pub use bind::common_type;
-pub use context::{EvalContext, SqlMode, Strictness, Warnings};
+pub use context::{EvalContext, SqlMode, Strictness};
 pub use eval::{
     ColumnarValue, Row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row,
     eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent,
@@ -43,6 +44,7 @@ pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
+pub use warnings::{TakenBack, Warnings};
 
 /// The tables of all families of functions.
 fn families() -> &'static [&'static registry::Family] {

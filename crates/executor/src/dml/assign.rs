@@ -3,6 +3,7 @@
 //! Not here: the conversion's own rules ([`functions::assign`]).
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use catalog::model::{Column, Table};
 use functions::{EvalContext, Strictness, assign, eval_assigned};
@@ -14,20 +15,46 @@ use super::image::Row;
 use crate::dml::warn;
 
 /// What a NULL for a NOT NULL column does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NullRule {
+#[derive(Clone, Copy)]
+pub(super) enum NullRule<'a> {
     /// Error 1048.
     Error,
     /// The warning of the same number, and the type's own default.
     Warn,
+    /// The same, but an INSERT or REPLACE warns of a column only once.
+    WarnOnce(&'a NullsTold),
 }
 
-impl NullRule {
+/// The columns, by id, of whose NULLs a statement has warned.
+#[derive(Default)]
+pub(super) struct NullsTold(RefCell<Vec<i64>>);
+
+impl<'a> NullRule<'a> {
     pub fn of(eval: &EvalContext) -> Self {
         match eval.strictness {
             Strictness::Error => Self::Error,
             Strictness::Warn => Self::Warn,
         }
+    }
+
+    pub fn once(self, told: &'a NullsTold) -> Self {
+        match self {
+            Self::Error => Self::Error,
+            Self::Warn | Self::WarnOnce(_) => Self::WarnOnce(told),
+        }
+    }
+
+    /// Whether there is still to be warned of a column.
+    fn warns_of(self, column: &Column) -> bool {
+        let Self::WarnOnce(NullsTold(told)) = self else {
+            return true;
+        };
+        let mut told = told.borrow_mut();
+        let first = !told.contains(&column.id);
+        if first {
+            told.push(column.id);
+        }
+        first
     }
 }
 
@@ -36,7 +63,7 @@ impl NullRule {
 pub(super) struct Target<'a> {
     pub table: &'a Table,
     pub column: &'a Column,
-    pub nulls: NullRule,
+    pub nulls: NullRule<'a>,
     pub eval: &'a EvalContext,
 }
 
@@ -63,10 +90,12 @@ impl Target<'_> {
             return Ok(value);
         }
         let message = format!("Column '{}' cannot be null", column.name);
-        if self.nulls == NullRule::Error {
+        if let NullRule::Error = self.nulls {
             return Err(Error::new(errno::ER_BAD_NULL_ERROR, message));
         }
-        warn(self.eval, errno::ER_BAD_NULL_ERROR, message);
+        if self.nulls.warns_of(column) {
+            warn(self.eval, errno::ER_BAD_NULL_ERROR, message);
+        }
         Ok(implicit(&column.ty))
     }
 }
@@ -78,6 +107,7 @@ pub(super) fn assign_row(
     assignments: &[Assignment],
     row: &mut Row,
     row_number: u64,
+    nulls: NullRule<'_>,
     eval: &EvalContext,
 ) -> Result<()> {
     for assignment in assignments {
@@ -89,7 +119,7 @@ pub(super) fn assign_row(
                 let target = Target {
                     table,
                     column,
-                    nulls: NullRule::of(eval),
+                    nulls,
                     eval,
                 };
                 let (value, from) = eval_assigned(expr, functions::Row::Values(row), eval)?;

@@ -11,7 +11,7 @@ use kv::Transaction;
 use planner::plan::{Access, UpdatePlan};
 use types::{Result, Value};
 
-use super::assign::{assign_row, is_same_row};
+use super::assign::{NullRule, assign_row, is_same_row};
 use super::auto_increment::AutoIncrement;
 use super::defaults::now;
 use super::duplicate;
@@ -117,6 +117,8 @@ struct Change {
     row: Row,
     /// What will be stored for it.
     value: Vec<u8>,
+    /// How many warnings there were when it was made.
+    warned: u64,
 }
 
 impl Update<'_> {
@@ -128,13 +130,14 @@ impl Update<'_> {
         if !self.touched.any_keys() {
             return self.change_in_place(found, &mut writer);
         }
+        let warned = self.ctx.eval.warnings.count();
         let Some(row) = self.assigned(&found.row)? else {
             return Ok(());
         };
         let value = maker.changed_value(&found.stored, &row, &self.touched.columns)?;
         let value = value.unwrap_or_else(|| found.stored.to_vec());
         let change = self.change(&found.key, &found.row, row, value, maker)?;
-        self.write(vec![change], &mut writer)
+        self.write(vec![change], warned, &mut writer)
     }
 
     /// Changes a row whose keys stay.
@@ -165,6 +168,7 @@ impl Update<'_> {
         };
         let mut rows = Rows::open(&plan.target, moves_rows(plan, self.touched), &mut env)?;
         while let Some(batch) = rows.next(&mut env)? {
+            let warned = ctx.eval.warnings.count();
             let found = keys_of(&batch)?.into_iter().zip(rows_of(&batch, self.table));
             let changes = found.map(|(key, old)| {
                 let Some(row) = self.assigned(&old)? else {
@@ -177,7 +181,7 @@ impl Update<'_> {
                 .filter_map(Result::transpose)
                 .collect::<Result<Vec<_>>>()?;
             let mut writer = Writer::new(env.source.transaction()?, maker, ctx);
-            self.write(changes, &mut writer)?;
+            self.write(changes, warned, &mut writer)?;
         }
         Ok(())
     }
@@ -196,7 +200,8 @@ impl Update<'_> {
     fn assign(&mut self, row: &mut Row) -> Result<()> {
         self.result.matched += 1;
         let (assignments, number) = (&self.plan.assignments, self.result.matched);
-        assign_row(self.table, assignments, row, number, self.ctx.eval)
+        let eval = self.ctx.eval;
+        assign_row(self.table, assignments, row, number, NullRule::of(eval), eval)
     }
 
     /// Sets the columns that say when a row was changed.
@@ -223,10 +228,14 @@ impl Update<'_> {
             new: maker.image(&row, new_handle, &self.touched.indexes)?,
             value,
             row,
+            warned: self.ctx.eval.warnings.count(),
         })
     }
 
-    fn write(&mut self, changes: Vec<Change>, writer: &mut Writer<'_, '_>) -> Result<()> {
+    /// Writes some rows, in order. There were `warned` warnings before the first was made; what there is to warn of a row comes
+    /// before what is wrong with later ones.
+    fn write(&mut self, changes: Vec<Change>, warned: u64, writer: &mut Writer<'_, '_>) -> Result<()> {
+        let mut warnings = self.ctx.eval.warnings.take_back(warned);
         let mut keys = Vec::new();
         for Change { old, new, .. } in &changes {
             if old.key != new.key {
@@ -237,7 +246,11 @@ impl Update<'_> {
             keys.extend(entries(old).chain(entries(new)).filter(|_| different));
         }
         writer.lock(keys.into_iter())?;
-        for Change { old, new, row, value } in changes {
+        for change in changes {
+            warnings.tell_until(change.warned);
+            let Change {
+                old, new, row, value, ..
+            } = change;
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
                 let error = duplicate::error(self.table, conflict.key, &row);
                 if !self.plan.ignore || conflict.is_building {
@@ -249,6 +262,7 @@ impl Update<'_> {
             writer.update(old, new, value)?;
             self.count(&row);
         }
+        warnings.tell_all();
         Ok(())
     }
 

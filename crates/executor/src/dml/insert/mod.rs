@@ -171,10 +171,12 @@ impl Insert<'_> {
         }
     }
 
-    /// Writes some rows, in order. What one of them fails with comes before what a later one could not be made for.
+    /// Writes some rows, in order. What one of them fails with comes before what a later one could not be made for, and what
+    /// there is to warn of it before warnings about later ones, though all of them are made by now.
     fn write(&mut self, new: NewRows, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
-        let NewRows { rows, failed } = new;
+        let NewRows { rows, failed, warned } = new;
+        let mut warnings = self.ctx.eval.warnings.take_back(warned);
         let images = self.images(&rows, writer)?;
         match self.plan.mode {
             InsertMode::Insert if !self.plan.ignore && failed.is_none() => writer.expect_new(&images)?,
@@ -183,8 +185,10 @@ impl Insert<'_> {
         }
         for (row, image) in rows.into_iter().zip(images) {
             self.result.records += 1;
+            warnings.tell_until(row.warned);
             self.write_one(row, image, writer)?;
         }
+        warnings.tell_all();
         writer.forget();
         failed.map_or(Ok(()), Err)
     }
@@ -228,7 +232,8 @@ impl Insert<'_> {
                 (InsertMode::Update(_), Some(on_duplicate)) => {
                     let old = existing(&image, conflict, writer)?;
                     let number = self.result.records;
-                    let changed = on_duplicate.run(&old, &row.values, number, writer, self.ctx)?;
+                    let changed =
+                        on_duplicate.run(&old, &row.values, number, &self.rows.told, writer, self.ctx)?;
                     changed.count(&mut self.result);
                     if let Some(id) = &changed.id {
                         self.rows.note_id(id);
@@ -386,7 +391,7 @@ fn existing(image: &Image, conflict: Conflict, writer: &mut Writer<'_, '_>) -> R
 }
 
 /// How NULLs are treated: one row's VALUES fail where several rows' only warn (outside strict mode).
-fn null_rule(plan: &InsertPlan, ctx: &ExecContext<'_>) -> assign::NullRule {
+fn null_rule<'p>(plan: &InsertPlan, ctx: &ExecContext<'_>) -> assign::NullRule<'p> {
     match &plan.source {
         InsertSource::Values(rows) if rows.len() == 1 && !plan.ignore => assign::NullRule::Error,
         _ => assign::NullRule::of(ctx.eval),

@@ -6,7 +6,7 @@ use types::{Result, Value};
 
 use super::Existing;
 use crate::context::{DmlResult, ExecContext};
-use crate::dml::assign::{assign_row, is_same_row};
+use crate::dml::assign::{NullRule, NullsTold, assign_row, is_same_row};
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
 use crate::dml::touched::Touched;
@@ -48,18 +48,20 @@ impl<'p> OnDuplicate<'p> {
         }
     }
 
-    /// `number`: which of the statement's rows `offered` is, for messages.
+    /// `number`: which of the statement's rows `offered` is, for messages. `told`: NULLs that have been warned of.
     pub fn run(
         &self,
         old: &Existing,
         offered: &[Value],
         number: u64,
+        told: &NullsTold,
         writer: &mut Writer<'_, '_>,
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
         // The assignments see the offered row behind the existing one.
         let mut new = [&old.row, offered].concat();
-        assign_row(self.table, self.assignments, &mut new, number, ctx.eval)?;
+        let nulls = NullRule::of(ctx.eval).once(told);
+        assign_row(self.table, self.assignments, &mut new, number, nulls, ctx.eval)?;
         new.truncate(old.row.len());
         if is_same_row(&new, &old.row) {
             return Ok(Changed {

@@ -12,7 +12,7 @@ use types::{Error, Result, SqlType, Value};
 
 use super::null_rule;
 use crate::context::ExecContext;
-use crate::dml::assign::{NullRule, Target};
+use crate::dml::assign::{NullRule, NullsTold, Target};
 use crate::dml::auto_increment::AutoIncrement;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
 use crate::dml::image::Row;
@@ -22,6 +22,8 @@ pub(super) struct NewRow {
     pub values: Row,
     /// The id made for the row.
     pub generated: Option<u64>,
+    /// How many warnings there were when it was made.
+    pub warned: u64,
 }
 
 /// Rows in the order of the statement.
@@ -29,16 +31,19 @@ pub(super) struct NewRows {
     pub rows: Vec<NewRow>,
     /// Why the row after them could not be made.
     pub failed: Option<Error>,
+    /// How many warnings there were before the first was made.
+    pub warned: u64,
 }
 
 impl NewRows {
     /// The rows before the first failure.
-    fn of(made: impl Iterator<Item = Result<NewRow>>) -> Self {
+    fn of(made: impl Iterator<Item = Result<NewRow>>, eval: &EvalContext) -> Self {
+        let warned = eval.warnings.count();
         let mut failed = None;
         let rows = made
             .map_while(|row| row.map_err(|error| failed = Some(error)).ok())
             .collect();
-        Self { rows, failed }
+        Self { rows, failed, warned }
     }
 }
 
@@ -99,7 +104,8 @@ pub(super) struct RowMaker<'p> {
     /// What is missing is told once, when the first row's values are known to be good.
     told_missing: bool,
     ids: Option<AutoIncrement<'p>>,
-    nulls: NullRule,
+    nulls: NullRule<'p>,
+    pub told: NullsTold,
     row_number: u64,
 }
 
@@ -118,14 +124,17 @@ impl<'p> RowMaker<'p> {
             told_missing: false,
             ids: AutoIncrement::of(&plan.table, start_ts, ctx),
             nulls: null_rule(plan, ctx),
+            told: NullsTold::default(),
             row_number: 0,
         }
     }
 
     /// Rows of VALUES. `rows_left`: how many there are still, these included.
     pub fn of_values(&mut self, rows: &[Vec<Option<Expr>>], rows_left: usize) -> NewRows {
-        let numbered = rows.iter().enumerate();
-        NewRows::of(numbered.map(|(i, row)| self.of_expressions(row, rows_left - i)))
+        let eval = self.ctx.eval;
+        let made = rows.iter().enumerate();
+        let made = made.map(|(i, row)| self.of_expressions(row, rows_left - i));
+        NewRows::of(made, eval)
     }
 
     fn of_expressions(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<NewRow> {
@@ -157,20 +166,23 @@ impl<'p> RowMaker<'p> {
             .map(|(array, source)| (ColumnView::new(array, &source.ty), source.ty))
             .collect();
         let rows = batch.num_rows();
-        NewRows::of((0..rows).map(|row| {
+        let eval = self.ctx.eval;
+        let made = (0..rows).map(|row| {
             let values = columns.iter().map(|(view, ty)| Ok((view.value(row), *ty)));
             self.of_query(values, rows - row)
-        }))
+        });
+        NewRows::of(made, eval)
     }
 
     /// Rows of what a query computes of a batch at last.
     pub fn of_projected(&mut self, batch: &RecordBatch, exprs: &[Expr]) -> NewRows {
         let eval = self.ctx.eval;
         let rows = batch.num_rows();
-        NewRows::of((0..rows).map(|row| {
+        let made = (0..rows).map(|row| {
             let value = |expr| eval_assigned(expr, functions::Row::Batch(batch, row), eval);
             self.of_query(exprs.iter().map(value), rows - row)
-        }))
+        });
+        NewRows::of(made, eval)
     }
 
     fn of_query(
@@ -243,7 +255,7 @@ impl<'p> RowMaker<'p> {
         let target = Target {
             table: self.table,
             column,
-            nulls: self.nulls,
+            nulls: self.nulls.once(&self.told),
             eval: self.ctx.eval,
         };
         target.value(value, from, self.row_number)
@@ -276,7 +288,11 @@ impl<'p> RowMaker<'p> {
                 ids.note(slot);
             }
         }
-        Ok(NewRow { values, generated })
+        Ok(NewRow {
+            values,
+            generated,
+            warned: self.ctx.eval.warnings.count(),
+        })
     }
 }
 
