@@ -67,6 +67,8 @@ impl Binder<'_> {
 
     /// The type, and whether its character set or collation was written.
     fn column_type(&self, name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
+        // A collation means nothing to a number, but has to be one.
+        of_clauses(None, ty.collation.as_deref())?;
         use TypeName::*;
         let plain = |ty| Ok((ty, false));
         match ty.name {

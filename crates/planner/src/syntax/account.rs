@@ -103,7 +103,7 @@ impl Parser<'_> {
             self.expect_kind(Kind::Star)?;
             return Ok(GrantTarget::Everything { grant_option: false });
         }
-        let database = self.name()?;
+        let database = self.database_name()?;
         if !self.eat_kind(Kind::Dot) || !self.eat_kind(Kind::Star) {
             return Err(Error::not_supported(
                 "privileges on tables",

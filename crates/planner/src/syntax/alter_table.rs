@@ -210,7 +210,7 @@ impl Parser<'_> {
         if self.eat_any(&["INDEX", "KEY"]).is_some() {
             let from = self.name()?;
             self.expect("TO")?;
-            return Ok(AlterItem::RenameIndex(from, self.name()?));
+            return Ok(AlterItem::RenameIndex(from, self.index_name()?));
         }
         self.eat_any(&["TO", "AS"]);
         self.eat_kind(Kind::Equal);

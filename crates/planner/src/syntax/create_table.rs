@@ -79,7 +79,7 @@ impl Parser<'_> {
     pub fn index_definition(&mut self) -> Result<Option<IndexDefinition>> {
         let mut constraint_name = None;
         if self.eat("CONSTRAINT") && !self.is_any(&["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
-            constraint_name = Some(self.name()?);
+            constraint_name = Some(self.index_name()?);
             if !self.is_any(&["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
                 return self.fail();
             }
@@ -97,7 +97,7 @@ impl Parser<'_> {
             return Ok(None);
         };
         let name = if self.kind() != Kind::LeftParen && !self.is_any(&["USING", "TYPE"]) {
-            Some(self.name()?)
+            Some(self.index_name()?)
         } else {
             None
         };
@@ -414,7 +414,7 @@ impl Parser<'_> {
             IndexKind::Plain
         };
         self.expect("INDEX")?;
-        let name = self.name()?;
+        let name = self.index_name()?;
         self.index_type()?;
         self.expect("ON")?;
         let table = self.object_name()?;

@@ -9,7 +9,7 @@ use super::token::Kind;
 impl Parser<'_> {
     pub fn create_database(&mut self) -> Result<Statement> {
         let if_not_exists = self.if_not_exists()?;
-        let name = self.name()?;
+        let name = self.database_name()?;
         let options = self.database_options()?;
         Ok(Statement::CreateDatabase {
             name,
@@ -28,7 +28,11 @@ impl Parser<'_> {
             "ENCRYPTION",
             "READ",
         ]);
-        let name = if has_name { Some(self.name()?) } else { None };
+        let name = if has_name {
+            Some(self.database_name()?)
+        } else {
+            None
+        };
         let start = self.start();
         let options = self.database_options()?;
         if self.start() == start {

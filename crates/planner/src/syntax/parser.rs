@@ -236,7 +236,8 @@ impl<'a> Parser<'a> {
         syntax_message(text.get(start..end).unwrap_or_default(), line)
     }
 
-    /// A name: any word that is not reserved, or a quoted one.
+    /// A name: any word that is not reserved, or a quoted one, which may be empty: whoever looks for what it names says that
+    /// there is no such thing.
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !is_reserved(self.word()) => self.word().to_string(),
@@ -271,9 +272,6 @@ impl<'a> Parser<'a> {
     }
 
     fn finish_name(&mut self, name: String) -> Result<String> {
-        if name.is_empty() {
-            return self.fail();
-        }
         if name.len() > MAX_NAME_CHARS && name.chars().count() > MAX_NAME_CHARS {
             return Err(too_long(&name));
         }
@@ -299,19 +297,37 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 
-    /// `[database.]name`
+    /// A database's name; 1102 for an empty one.
+    pub fn database_name(&mut self) -> Result<String> {
+        let name = self.name()?;
+        not_empty(&name, errno::ER_WRONG_DB_NAME, "database")?;
+        Ok(name)
+    }
+
+    /// The name of a new index; 1280 for an empty one.
+    pub fn index_name(&mut self) -> Result<String> {
+        let name = self.name()?;
+        not_empty(&name, errno::ER_WRONG_NAME_FOR_INDEX, "index")?;
+        Ok(name)
+    }
+
+    /// `[database.]name` of a table; 1102 and 1103 for empty names.
     pub fn object_name(&mut self) -> Result<ObjectName> {
         let first = self.name()?;
-        if !self.eat_kind(Kind::Dot) {
-            return Ok(ObjectName {
+        let named = if self.eat_kind(Kind::Dot) {
+            not_empty(&first, errno::ER_WRONG_DB_NAME, "database")?;
+            ObjectName {
+                database: Some(first),
+                name: self.name_behind_point()?,
+            }
+        } else {
+            ObjectName {
                 database: None,
                 name: first,
-            });
-        }
-        Ok(ObjectName {
-            database: Some(first),
-            name: self.name_behind_point()?,
-        })
+            }
+        };
+        not_empty(&named.name, errno::ER_WRONG_TABLE_NAME, "table")?;
+        Ok(named)
     }
 
     /// A number of digits only, `0x` too.
@@ -406,6 +422,13 @@ impl<'a> Parser<'a> {
             format!("Expressions are nested more than {limit} levels deep{at}"),
         )
     }
+}
+
+fn not_empty(name: &str, code: u16, what: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::new(code, format!("Incorrect {what} name ''")));
+    }
+    Ok(())
 }
 
 fn too_long(name: &str) -> Error {

@@ -1,7 +1,7 @@
 //! The operands of operators: literals, names, parameters, variables, parentheses, unary operators. Calls and special forms are in
 //! [`super::function`].
 
-use types::{Charset, Error, Result};
+use types::{Charset, Error, Result, errno};
 
 use super::ast::{BinaryOp, ColumnName, Expr, NumberText, Select, SelectItem, TemporalKind, UnaryOp};
 use super::literal::{bit_bytes, hex_bytes, text_or_bytes, unquote, unquote_name};
@@ -316,8 +316,14 @@ impl Parser<'_> {
             names.push(self.name_behind_point()?);
         }
         let column = names.pop().unwrap_or_default();
-        let table = names.pop();
+        let mut table = names.pop();
         let database = names.pop();
+        match database.as_deref() {
+            Some("") => return Err(Error::new(errno::ER_WRONG_DB_NAME, "Incorrect database name ''")),
+            Some(_) => {}
+            // To MySQL an empty table is none.
+            None => table = table.filter(|table| !table.is_empty()),
+        }
         Ok(ColumnName {
             database,
             table,

@@ -1,6 +1,6 @@
 //! SELECT.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::ast::{
     Expr, IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, NumberText, OrderItem, Select,
@@ -187,6 +187,9 @@ impl Parser<'_> {
         let first = self.name()?;
         self.expect_kind(Kind::Dot)?;
         let name = if self.kind() == Kind::Star {
+            if first.is_empty() {
+                return Err(Error::new(errno::ER_NO_TABLES_USED, "No tables used"));
+            }
             super::ast::ObjectName {
                 database: None,
                 name: first,

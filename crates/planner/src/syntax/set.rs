@@ -1,6 +1,6 @@
 //! SET.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::ast::{Expr, SetClause, Statement};
 use super::parser::Parser;
@@ -129,6 +129,12 @@ impl Parser<'_> {
     fn set_clause(&mut self) -> Result<SetClause> {
         if self.kind() == Kind::At {
             let name = self.user_variable_name()?;
+            if name.is_empty() {
+                return Err(Error::new(
+                    errno::ER_ILLEGAL_USER_VAR,
+                    "User variable name '' is illegal",
+                ));
+            }
             self.assignment_sign()?;
             let value = self.expression()?;
             return Ok(SetClause::User { name, value });

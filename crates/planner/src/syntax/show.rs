@@ -132,7 +132,7 @@ impl Parser<'_> {
         ] {
             if self.eat_all(words) {
                 let database = if self.eat_any(&["FROM", "IN"]).is_some() {
-                    Some(self.name()?)
+                    Some(self.database_name()?)
                 } else {
                     None
                 };
@@ -155,7 +155,7 @@ impl Parser<'_> {
         }
         let mut table = self.object_name()?;
         if self.eat_any(&["FROM", "IN"]).is_some() {
-            table.database = Some(self.name()?);
+            table.database = Some(self.database_name()?);
         }
         Ok(Some(ShowStatement::OfTable {
             target,
@@ -168,7 +168,7 @@ impl Parser<'_> {
     fn show_create(&mut self) -> Result<ShowStatement> {
         if self.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
             let if_not_exists = self.if_not_exists()?;
-            let name = self.name()?;
+            let name = self.database_name()?;
             return Ok(ShowStatement::Plain(Show::CreateDatabase { name, if_not_exists }));
         }
         if self.eat("TABLE") {

@@ -81,6 +81,9 @@ impl Parser<'_> {
             "use" => {
                 self.advance();
                 let database = self.name()?;
+                if database.is_empty() {
+                    return Err(Error::new(errno::ER_NO_DB_ERROR, "No database selected"));
+                }
                 Ok(command(Command::Use { database }))
             }
             "set" => self.set(),
@@ -146,7 +149,7 @@ impl Parser<'_> {
         self.advance();
         if self.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
             let if_exists = self.if_exists()?;
-            let name = self.name()?;
+            let name = self.database_name()?;
             return Ok(Statement::DropDatabase { name, if_exists });
         }
         if self.eat_any(&["TABLE", "TABLES"]).is_some() {
