@@ -11,6 +11,7 @@ use datafusion_execution::config::SessionConfig;
 use datafusion_execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion_execution::memory_pool::TrackConsumersPool;
 use datafusion_execution::runtime_env::RuntimeEnvBuilder;
+use scheduling::Turns;
 use tokio::runtime::Runtime;
 use types::{Error, Result};
 
@@ -48,7 +49,7 @@ pub fn runtime() -> Result<&'static Runtime> {
             .thread_name("analytics")
             .on_thread_start(|| {
                 // Refused, they compete as all others do.
-                let _ = rustix::process::nice(NICER);
+                Turns::Nicer(NICER).ask();
             })
             .enable_time()
             .build()

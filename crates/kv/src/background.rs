@@ -2,15 +2,18 @@
 //! one collects garbage. One commits for those who do so at the same time (`group_commit`).
 
 use crate::embedded::Shared;
-use crate::short_turns::ask_for_short_turns;
 use crate::storage::{Pressure, Storage};
 use parking_lot::{Condvar, Mutex};
+use scheduling::Turns;
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// `innodb_flush_log_at_trx_commit` 0 and 2 promise about a second.
 const LOG_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Shorter than what all others ask for: many wait for what the thread that commits does.
+const COMMIT_TURN: Duration = Duration::from_micros(100);
 
 /// How often it is looked whether superseded versions take too much memory.
 const PRESSURE_INTERVAL: Duration = Duration::from_secs(1);
@@ -51,8 +54,7 @@ impl Background {
         let thread = thread::Builder::new()
             .name("kv-commit".to_owned())
             .spawn(move || {
-                // Many wait for what it does.
-                ask_for_short_turns();
+                Turns::AtOnce(COMMIT_TURN).ask();
                 committing.serve_commits();
             });
         // No thread to be had: who commits goes on for others then.

@@ -16,7 +16,6 @@ mod embedded_transaction;
 mod group_commit;
 mod merge;
 mod oracle;
-mod short_turns;
 mod small_map;
 mod ticket;
 
