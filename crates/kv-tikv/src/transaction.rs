@@ -84,7 +84,8 @@ impl TikvTransaction {
             locks.renew();
         }
         match acquired {
-            Acquired::New(local) => {
+            // No commit is announced here, so there is none to come after.
+            Acquired::New(local) | Acquired::After(local, _) => {
                 let held = Held {
                     local,
                     cluster: InCluster::Nothing,
@@ -638,7 +639,7 @@ impl EngineTransaction for TikvTransaction {
     /// The cluster has one durability: a commit is on a majority's disks.
     fn commit(
         mut self: Box<Self>,
-        writes: &WriteBuffer,
+        writes: &Arc<WriteBuffer>,
         options: &LockOptions,
         _: Durability,
         fence: Option<&Fence>,

@@ -1,10 +1,11 @@
 //! An engine within this process: any [`Storage`], with timestamps, row locks, group commit and garbage collection
 //! around it.
 //!
-//! A commit's way: [`crate::embedded_transaction`] locks and prepares on the transaction's thread, `commit` below
-//! runs for a group of them. Threads that work by themselves: [`crate::background`].
+//! A commit's way: [`crate::embedded_transaction`] locks and prepares on the transaction's thread, [`crate::group_commit`]
+//! queues it, [`crate::commit`] runs for a group of them. Threads that work by themselves: [`crate::background`].
 
 use crate::background::Background;
+use crate::commit::Member;
 use crate::embedded_transaction::EmbeddedTransaction;
 use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
@@ -17,7 +18,7 @@ use crate::oracle::Oracle;
 use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
-use crate::storage::{ApplyError, ApplyHow, KeyGuard, Pressure, Storage};
+use crate::storage::{KeyGuard, Storage};
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
 use parking_lot::Mutex;
@@ -75,15 +76,6 @@ pub(crate) struct Counters {
     pub collected: AtomicU64,
 }
 
-/// A transaction of a commit group.
-pub(crate) struct Member<P> {
-    pub prepared: P,
-    /// The last timestamp at which it may be committed.
-    pub last: Timestamp,
-    /// Whether it may use the space that is kept free. Who shares its group may then too, which is rare and bounded.
-    pub use_reserve: bool,
-}
-
 /// What the engine and its transactions share.
 pub(crate) struct Shared<S: Storage> {
     pub storage: S,
@@ -100,7 +92,7 @@ pub(crate) struct Shared<S: Storage> {
     /// One collection at a time.
     collecting: Mutex<()>,
     /// Something was applied without a sync since the last one.
-    unsynced: AtomicBool,
+    pub unsynced: AtomicBool,
     /// Why writes are refused, once they are.
     broken: Mutex<Option<String>>,
     is_broken: AtomicBool,
@@ -116,7 +108,8 @@ impl<S: Storage> Shared<S> {
         Err(Error::StoreReadOnly(reason))
     }
 
-    fn refuse_writes(&self, reason: &str) {
+    /// Nobody knows what the log holds: nothing may be added to it.
+    pub fn refuse_writes(&self, reason: &str) {
         let mut broken = self.broken.lock();
         if broken.is_none() {
             *broken = Some(format!(
@@ -141,59 +134,6 @@ impl<S: Storage> Shared<S> {
     /// The work of the thread that commits groups.
     pub fn serve_commits(&self) {
         self.commits.serve(&|group, sync| self.commit_group(group, sync));
-    }
-
-    fn commit_group(&self, group: Vec<Member<S::Prepared>>, sync: bool) -> Result<Timestamp> {
-        self.check_writable()?;
-        if self.storage.pressure() == Pressure::TooHigh {
-            let collected = self.collect_garbage(false);
-            // What snapshots need must be kept somewhere. Who makes room is let through.
-            if let Err(error) = collected
-                && self.storage.pressure() == Pressure::TooHigh
-                && !group.iter().any(|member| member.use_reserve)
-            {
-                return Err(error);
-            }
-        }
-        let commit = OpenCommit {
-            shared: self,
-            ts: self.oracle.begin_commit(),
-            settled: false,
-        };
-        if !sync {
-            self.unsynced.store(true, Ordering::SeqCst);
-        }
-        let in_time = group.into_iter().filter(|member| member.last >= commit.ts);
-        let mut how = ApplyHow {
-            sync,
-            ..ApplyHow::default()
-        };
-        // Not collected in place, which would have the allocation shrunk.
-        let mut group: Vec<S::Prepared> = Vec::with_capacity(in_time.size_hint().1.unwrap_or(0));
-        group.extend(in_time.map(|member| {
-            how.use_reserve |= member.use_reserve;
-            member.prepared
-        }));
-        let members = u64::try_from(group.len()).unwrap_or(u64::MAX);
-        let applied = self.storage.apply(group, commit.ts, how);
-        let commit_ts = commit.settle();
-        match applied {
-            Ok(()) => {
-                self.counters.commits.fetch_add(members, Ordering::Relaxed);
-                self.counters.groups.fetch_add(1, Ordering::Relaxed);
-                if sync {
-                    self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-                    // The sync took along what earlier groups had left.
-                    self.unsynced.store(false, Ordering::SeqCst);
-                }
-                Ok(commit_ts)
-            }
-            Err(ApplyError::NotApplied(error)) => Err(error),
-            Err(ApplyError::Unknown(error)) => {
-                self.refuse_writes(&error.to_string());
-                Err(Error::Undetermined(error.to_string()))
-            }
-        }
     }
 
     /// Syncs what was committed without waiting for it. A failure refuses further writes.
@@ -234,30 +174,6 @@ impl<S: Storage> Shared<S> {
     }
 }
 
-/// A commit in flight. Dropped without being settled (a panic), it refuses further writes: nobody knows what is there.
-struct OpenCommit<'a, S: Storage> {
-    shared: &'a Shared<S>,
-    ts: Timestamp,
-    settled: bool,
-}
-
-impl<S: Storage> OpenCommit<'_, S> {
-    fn settle(mut self) -> Timestamp {
-        self.settled = true;
-        self.ts
-    }
-}
-
-impl<S: Storage> Drop for OpenCommit<'_, S> {
-    fn drop(&mut self) {
-        if !self.settled {
-            self.shared.refuse_writes("a defect");
-        }
-        // Failed or not: if nothing is there, its timestamp shows nothing.
-        self.shared.oracle.publish(self.ts);
-    }
-}
-
 /// Locks keys for garbage collection, never waiting.
 struct GcGuard<'a> {
     locks: &'a LockTable,
@@ -276,7 +192,7 @@ impl KeyGuard for GcGuard<'_> {
             interrupt: &self.interrupt,
         };
         match self.locks.lock(&request) {
-            Ok(Acquired::New(held)) => {
+            Ok(Acquired::New(held) | Acquired::After(held, _)) => {
                 self.held.push(held);
                 true
             }

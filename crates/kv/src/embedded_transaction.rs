@@ -1,18 +1,28 @@
 //! One transaction of an embedded engine: the locks it holds, and how it commits.
 
 use crate::buffer::WriteBuffer;
-use crate::embedded::{Member, Shared};
+use crate::commit::{Member, Work};
+use crate::embedded::Shared;
 use crate::engine::{CommitDone, Durability, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::group_commit::{self, Told};
+use crate::interrupt::Interrupt;
 use crate::lock::{LockMode, LockOptions, Locked};
 use crate::lock_table::{Acquired, HeldKey, Owner, Request};
+use crate::pending_commit::{Followed, PendingCommit};
 use crate::storage::{KnownVersions, Storage};
 use crate::timestamp::{LATEST, Timestamp};
 use parking_lot::Mutex;
+use std::cell::Cell;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// A transaction that holds more locks, or writes more, is not followed, and waits for those it follows before it commits: its
+/// writes are not kept for longer than they must be, and the thread that commits is not to prepare them.
+const FOLLOWED_KEYS_MAX: usize = 1 << 10;
+const FOLLOWED_BYTES_MAX: usize = 1 << 20;
 
 /// Room for locks.
 const HELD: usize = 8;
@@ -25,8 +35,38 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
     use_reserve: bool,
     held: Vec<HeldKey>,
     known: KnownVersions,
-    /// While it commits: who is told, and the last timestamp that is in time. Never locked: who commits has it alone.
-    ending: Mutex<Option<(CommitDone, Timestamp)>>,
+    /// Of one thread, like all of it; locked for what that does by reference only.
+    followed: Mutex<Followed>,
+    /// While it commits.
+    ending: Option<Ending>,
+}
+
+/// Has small writes freed by the thread that has made them, with its next commit, rather than by the one that commits for all:
+/// an allocator has less to do there.
+fn free_later(writes: &Arc<WriteBuffer>) {
+    const BYTES_MAX: usize = 16 << 10;
+    thread_local! {
+        static LAST: Cell<Option<Arc<WriteBuffer>>> = const { Cell::new(None) };
+    }
+    if writes.size_bytes() <= BYTES_MAX {
+        LAST.set(Some(Arc::clone(writes)));
+    }
+}
+
+struct Ending {
+    commit: Arc<PendingCommit>,
+    /// Never locked: who commits has it alone.
+    done: Mutex<CommitDone>,
+}
+
+/// What became of a request for one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    /// Got for the first time; what the store holds there stands still.
+    New,
+    /// Had before, or got from somebody whose commit is on its way.
+    Other,
+    Skipped,
 }
 
 impl<S: Storage> EmbeddedTransaction<S> {
@@ -41,13 +81,9 @@ impl<S: Storage> EmbeddedTransaction<S> {
             use_reserve: false,
             held: Vec::new(),
             known: KnownVersions::default(),
-            ending: Mutex::default(),
+            followed: Mutex::default(),
+            ending: None,
         }
-    }
-
-    fn acquire(&self, key: &[u8], options: &LockOptions) -> Result<Acquired> {
-        let request = Request::new(self.owner, self.held.len(), key, options);
-        self.shared.locks.lock(&request)
     }
 
     fn hold(&mut self, held: HeldKey) {
@@ -58,16 +94,21 @@ impl<S: Storage> EmbeddedTransaction<S> {
         self.held.push(held);
     }
 
-    /// False if the key was skipped.
-    fn lock_key(&mut self, key: &[u8], options: &LockOptions) -> Result<bool> {
-        match self.acquire(key, options)? {
+    fn lock_key(&mut self, key: &[u8], options: &LockOptions) -> Result<Lock> {
+        let request = Request::new(self.owner, self.held.len(), key, options);
+        Ok(match self.shared.locks.lock(&request)? {
             Acquired::New(held) => {
                 self.hold(held);
-                Ok(true)
+                Lock::New
             }
-            Acquired::Held => Ok(true),
-            Acquired::Skipped => Ok(false),
-        }
+            Acquired::After(held, commit) => {
+                self.followed.get_mut().add(&held.key, commit);
+                self.hold(held);
+                Lock::Other
+            }
+            Acquired::Held => Lock::Other,
+            Acquired::Skipped => Lock::Skipped,
+        })
     }
 
     fn unlock_all(&mut self) {
@@ -78,18 +119,17 @@ impl<S: Storage> EmbeddedTransaction<S> {
 
     /// Locks a key and reads it. `None`: it was skipped.
     fn lock_and_read(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Option<Arc<[u8]>>>> {
-        let is_new = match self.acquire(key, options)? {
-            Acquired::New(held) => {
-                self.hold(held);
-                true
-            }
-            Acquired::Held => false,
-            Acquired::Skipped => return Ok(None),
-        };
+        let lock = self.lock_key(key, options)?;
+        if lock == Lock::Skipped {
+            return Ok(None);
+        }
+        if let Some(value) = self.followed.get_mut().value(key)? {
+            return Ok(Some(value.map(Arc::from)));
+        }
         let mut value = None;
         let storage = &self.shared.storage;
         let seen = storage.get_with(key, LATEST, &mut |found| value = Some(Arc::from(found)))?;
-        if let (true, LockMode::Exclusive, Some(held)) = (is_new, options.mode, self.held.last()) {
+        if let (Lock::New, LockMode::Exclusive, Some(held)) = (lock, options.mode, self.held.last()) {
             self.known.insert(&held.key, seen.commit_ts, value.clone());
         }
         Ok(Some(value))
@@ -114,8 +154,12 @@ impl<S: Storage> EmbeddedTransaction<S> {
                 }
             })
             .collect();
+        let followed = self.followed.get_mut();
         let new = self.held.get(first_new..).unwrap_or_default();
-        let mut new = new.iter().filter(|_| mode == LockMode::Exclusive).peekable();
+        let mut new = new
+            .iter()
+            .filter(|held| mode == LockMode::Exclusive && !followed.contains(&held.key))
+            .peekable();
         let known = &mut self.known;
         let storage = &self.shared.storage;
         storage.batch_get_with(keys, LATEST, &mut |index, commit_ts, value| {
@@ -127,6 +171,13 @@ impl<S: Storage> EmbeddedTransaction<S> {
                 *slot = value.map(<[u8]>::to_vec);
             }
         })?;
+        if !followed.is_empty() {
+            for (key, answer) in keys.iter().zip(&mut answers) {
+                if let (Locked::Value(slot), Some(value)) = (answer, followed.value(key)?) {
+                    *slot = value.map(<[u8]>::to_vec);
+                }
+            }
+        }
         Ok(answers)
     }
 
@@ -148,7 +199,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
     /// All that a commit takes but the group's part.
     fn prepare(
         &mut self,
-        writes: &WriteBuffer,
+        writes: &Arc<WriteBuffer>,
         options: &LockOptions,
         fence: Option<&Fence>,
     ) -> Result<Member<S::Prepared>> {
@@ -157,20 +208,41 @@ impl<S: Storage> EmbeddedTransaction<S> {
         // the garbage collector: what is prepared below must not be collected before it is applied.
         // What is known is locked.
         for (key, _) in writes.iter() {
-            if self.known.get(key).is_none() && !self.lock_key(key, options)? {
+            if self.known.get(key).is_none() && self.lock_key(key, options)? == Lock::Skipped {
                 return Err(Error::LockNotAvailable);
             }
+        }
+        let is_large = self.held.len() > FOLLOWED_KEYS_MAX || writes.size_bytes() > FOLLOWED_BYTES_MAX;
+        if self.optimistic || is_large {
+            self.settle(Some(&options.interrupt))?;
         }
         if self.optimistic {
             self.check_conflicts(writes)?;
         }
-        let prepared = self.shared.storage.prepare(writes, &self.known)?;
+        let after = self.followed.get_mut().take_unapplied()?;
         // What follows is another thread's.
-        self.known.clear();
+        let known = mem::take(&mut self.known);
+        let work = if after.is_empty() {
+            Work::Ready(self.shared.storage.prepare(writes, &known)?)
+        } else {
+            Work::Later {
+                writes: Arc::clone(writes),
+                known,
+                after,
+            }
+        };
         Ok(Member {
-            prepared,
+            work,
             last: fence.map_or(Timestamp::MAX, Fence::last),
             use_reserve: self.use_reserve,
+            commit: Arc::new(PendingCommit::new(
+                self.owner,
+                if is_large {
+                    Arc::default()
+                } else {
+                    Arc::clone(writes)
+                },
+            )),
         })
     }
 }
@@ -192,12 +264,14 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
     }
 
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
-        keys.iter().map(|key| self.lock_key(key, options)).collect()
+        keys.iter()
+            .map(|key| Ok(self.lock_key(key, options)? != Lock::Skipped))
+            .collect()
     }
 
     fn commit(
         mut self: Box<Self>,
-        writes: &WriteBuffer,
+        writes: &Arc<WriteBuffer>,
         options: &LockOptions,
         durability: Durability,
         fence: Option<&Fence>,
@@ -210,7 +284,10 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
                 return done(Err(error));
             }
         };
-        *self.ending.get_mut() = Some((done, work.last));
+        self.ending = Some(Ending {
+            commit: Arc::clone(&work.commit),
+            done: Mutex::new(done),
+        });
         let shared = Arc::clone(&self.shared);
         shared.commit(group_commit::Member {
             work,
@@ -218,6 +295,11 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
             durability,
             done: self,
         });
+        free_later(writes);
+    }
+
+    fn settle(&self, interrupt: Option<&Interrupt>) -> Result<()> {
+        self.followed.lock().settle(interrupt)
     }
 
     fn use_reserve(&mut self) {
@@ -227,6 +309,7 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
     fn rollback(&mut self) {
         // What is known is locked.
         self.known.clear();
+        self.followed.get_mut().clear();
         self.unlock_all();
     }
 
@@ -236,21 +319,34 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
 }
 
 impl<S: Storage> Told for EmbeddedTransaction<S> {
-    fn told(mut self: Box<Self>, outcome: Result<Timestamp>) {
-        let ending = self.ending.get_mut().take();
-        drop(self);
-        if let Some((done, last)) = ending {
-            // The group has left out whoever came too late.
-            done(outcome.and_then(|commit_ts| match commit_ts <= last {
-                true => Ok(commit_ts),
-                false => Err(Error::CommitTooLate { commit_ts, last }),
-            }));
+    fn queued(&self) {
+        if let Some(ending) = self
+            .ending
+            .as_ref()
+            .filter(|ending| ending.commit.can_be_followed())
+        {
+            self.shared.locks.announce(&ending.commit, &self.held);
         }
+    }
+
+    fn told(mut self: Box<Self>, outcome: Result<Timestamp>) {
+        let Some(ending) = self.ending.take() else {
+            return;
+        };
+        ending.commit.end(outcome.is_ok());
+        self.shared.locks.forget(self.owner);
+        drop(self);
+        ending.done.into_inner()(outcome);
     }
 }
 
 impl<S: Storage> Drop for EmbeddedTransaction<S> {
     fn drop(&mut self) {
+        // Not told what became of its commit, which is a defect; but nobody shall wait for it.
+        if let Some(ending) = self.ending.take() {
+            ending.commit.end(false);
+            self.shared.locks.forget(self.owner);
+        }
         self.unlock_all();
         self.shared.open.fetch_sub(1, Ordering::Relaxed);
     }

@@ -174,12 +174,21 @@ pub trait EngineTransaction: Send + Sync {
     /// either way.
     fn commit(
         self: Box<Self>,
-        writes: &WriteBuffer,
+        writes: &Arc<WriteBuffer>,
         options: &LockOptions,
         durability: Durability,
         fence: Option<&Fence>,
         done: CommitDone,
     );
+
+    /// Locks may have been got from transactions whose commits were on their way, and what they hold have been told ahead.
+    /// Waits until those are there for every reader. Not for the thread that commits.
+    ///
+    /// # Errors
+    /// [`crate::Error::Deadlock`]: one of them failed, so this one has to be rolled back. [`crate::Error::Interrupted`].
+    fn settle(&self, _interrupt: Option<&Interrupt>) -> Result<()> {
+        Ok(())
+    }
 
     /// Lets the commit use the space that is kept free. Nothing to do where none is.
     fn use_reserve(&mut self) {}

@@ -27,6 +27,9 @@ pub(crate) struct Member<P> {
 
 /// Is told the outcome of its commit.
 pub(crate) trait Told: Send {
+    /// Its commit does not run at once. All that come to the queue from now on run after it.
+    fn queued(&self) {}
+
     fn told(self: Box<Self>, outcome: Result<Timestamp>);
 }
 
@@ -47,8 +50,11 @@ struct Queue<P> {
     stopping: bool,
 }
 
-/// The queue of commits. `run`, which all of its methods are given, gets a group's works and whether any member wants them
-/// synced; it runs for one group at a time.
+/// Commits a group: gets its members' works, in their order, and whether any of them wants them synced, and gives each one's
+/// outcome. It runs for one group at a time.
+type Run<'a, P> = dyn Fn(Vec<P>, bool) -> Vec<Result<Timestamp>> + 'a;
+
+/// The queue of commits.
 pub(crate) struct GroupCommit<P> {
     queue: Mutex<Queue<P>>,
     changed: Condvar,
@@ -70,14 +76,18 @@ impl<P> GroupCommit<P> {
 
     /// Has a commit run as part of a group: now, or by another thread. `crowded`: there are more who want a processor than
     /// processors, so that this thread might wait for one while others wait for it.
-    pub fn submit(&self, member: Member<P>, crowded: bool, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
+    pub fn submit(&self, member: Member<P>, crowded: bool, run: &Run<P>) {
         {
             let mut queue = self.queue.lock();
+            let runs_now = !queue.busy && !(crowded && queue.served);
+            if !runs_now {
+                member.done.queued();
+            }
             queue.members.push_back(member);
             if std::mem::replace(&mut queue.busy, true) {
                 return;
             }
-            if crowded && queue.served {
+            if !runs_now {
                 queue.called = true;
                 self.changed.notify_all();
                 return;
@@ -104,7 +114,7 @@ impl<P> GroupCommit<P> {
     }
 
     /// The thread's work; ends after [`GroupCommit::stop`].
-    pub fn serve(&self, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
+    pub fn serve(&self, run: &Run<P>) {
         loop {
             {
                 let mut queue = self.queue.lock();
@@ -134,13 +144,14 @@ impl<P> GroupCommit<P> {
         self.changed.notify_all();
     }
 
-    fn run_group(&self, run: &dyn Fn(Vec<P>, bool) -> Result<Timestamp>) {
+    fn run_group(&self, run: &Run<P>) {
         let (works, dones, sync) = self.take_group();
         // Whatever happens, nobody may be left waiting.
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(works, sync)))
-            .unwrap_or_else(|_| Err(Error::Undetermined("the commit was cut short by a defect".into())));
-        for done in dones {
-            let _ = catch_unwind(AssertUnwindSafe(|| done.told(outcome.clone())));
+        let outcomes = catch_unwind(AssertUnwindSafe(|| run(works, sync))).unwrap_or_default();
+        let cut_short = || Err(Error::Undetermined("the commit was cut short by a defect".into()));
+        let outcomes = outcomes.into_iter().chain(std::iter::repeat_with(cut_short));
+        for (done, outcome) in dones.into_iter().zip(outcomes) {
+            let _ = catch_unwind(AssertUnwindSafe(|| done.told(outcome)));
         }
     }
 
@@ -176,7 +187,11 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    type Run = dyn Fn(Vec<u64>, bool) -> Result<Timestamp> + Send + Sync;
+    type Run = dyn Fn(Vec<u64>, bool) -> Vec<Result<Timestamp>> + Send + Sync;
+
+    fn all(works: &[u64], outcome: Timestamp) -> Vec<Result<Timestamp>> {
+        vec![Ok(outcome); works.len()]
+    }
 
     fn submit(commits: &GroupCommit<u64>, work: u64, durability: Durability, run: &Run) -> Result<Timestamp> {
         let (ticket, promise) = Ticket::new();
@@ -213,8 +228,8 @@ mod tests {
                 Arc::new(move |works, sync| {
                     assert!(sync);
                     thread::sleep(Duration::from_millis(20));
-                    seen.lock().extend(works);
-                    Ok(groups.fetch_add(1, Ordering::SeqCst))
+                    seen.lock().extend_from_slice(&works);
+                    all(&works, groups.fetch_add(1, Ordering::SeqCst))
                 })
             };
             let served = with_thread.then(|| {
@@ -244,11 +259,11 @@ mod tests {
         let (tell, told) = channel();
         let wait = Mutex::new(wait);
         let run = move |works: Vec<u64>, _| {
-            begun.send(works).unwrap();
+            begun.send(works.clone()).unwrap();
             let _ = wait.lock().recv();
-            Ok(1)
+            all(&works, 1)
         };
-        let run: &(dyn Fn(Vec<u64>, bool) -> Result<Timestamp> + Send + Sync) = &run;
+        let run: &Run = &run;
         let member = |work| {
             let tell = tell.clone();
             Member {
@@ -278,8 +293,8 @@ mod tests {
     #[test]
     fn in_a_crowd_the_thread_commits() {
         let commits = GroupCommit::<u64>::new();
-        let run = |_: Vec<u64>, _| Ok(1);
-        let run: &(dyn Fn(Vec<u64>, bool) -> Result<Timestamp> + Send + Sync) = &run;
+        let run = |works: Vec<u64>, _| all(&works, 1);
+        let run: &Run = &run;
         commits.announce_thread();
         thread::scope(|scope| {
             let served = scope.spawn(|| commits.serve(&run));
@@ -310,9 +325,9 @@ mod tests {
             (Durability::Os, false),
             (Durability::Lazy, false),
         ] {
-            let run = move |_: Vec<u64>, sync| {
+            let run = move |works: Vec<u64>, sync| {
                 assert_eq!(sync, expected);
-                Ok(1)
+                all(&works, 1)
             };
             submit(&commits, 0, durability, &run).unwrap();
         }
@@ -323,6 +338,9 @@ mod tests {
         let commits = GroupCommit::new();
         let outcome = submit(&commits, 0, Durability::Os, &|_, _| panic!("on purpose"));
         assert!(matches!(outcome, Err(Error::Undetermined(_))));
-        assert_eq!(submit(&commits, 0, Durability::Os, &|_, _| Ok(7)), Ok(7));
+        assert_eq!(
+            submit(&commits, 0, Durability::Os, &|works, _| all(&works, 7)),
+            Ok(7)
+        );
     }
 }

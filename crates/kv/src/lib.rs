@@ -10,6 +10,7 @@
 //! Everything blocks: a connection has its own thread. Nothing here knows SQL.
 
 mod background;
+mod commit;
 mod deadlock;
 mod embedded;
 mod embedded_transaction;
@@ -28,6 +29,7 @@ pub mod limits;
 pub mod lock;
 pub mod lock_table;
 pub mod memory;
+pub mod pending_commit;
 pub mod pins;
 pub mod reader;
 pub mod region;

@@ -5,12 +5,13 @@
 //!
 //! A key need not exist to be locked, which is how two inserts of one unique key meet. Locks are granted in order of
 //! arrival; a release hands the lock to the next waiter and wakes exactly the threads that got one. Who gives way
-//! when waits form a circle: `deadlock`.
+//! when waits form a circle: `deadlock`. What a lock is worth whose holder's commit is on its way: `pending_commit`.
 
 use crate::deadlock::{Detector, Waiting};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::lock::{LockMode, LockOptions, LockStats, LockWait};
+use crate::pending_commit::PendingCommit;
 use hashbrown::DefaultHashBuilder;
 use hashbrown::hash_table::{Entry as TableEntry, HashTable};
 use parking_lot::Mutex;
@@ -32,6 +33,9 @@ const COLLECTOR_WAIT: Duration = Duration::from_secs(10);
 
 const SHARDS: usize = 128;
 
+/// Commits on their way are few, and looked for only where somebody would wait for one.
+const COMMIT_SHARDS: usize = 16;
+
 /// Room that a shard keeps although it is empty.
 const SHARD_KEYS_KEPT: usize = 1 << 10;
 
@@ -52,6 +56,8 @@ pub struct HeldKey {
 pub enum Acquired {
     /// To be released by the caller.
     New(HeldKey),
+    /// Likewise; and whoever had it last has not ended its commit yet. What that leaves at the key is what counts.
+    After(HeldKey, Arc<PendingCommit>),
     /// The owner had it already, maybe in a weaker mode before.
     Held,
     /// SKIP LOCKED, and someone else has it.
@@ -65,6 +71,8 @@ pub(crate) struct Waiter {
     pub locks_held: usize,
     mode: LockMode,
     state: AtomicU8,
+    /// With the grant: the commit on its way that the waiter gets the lock after.
+    after: Mutex<Option<Arc<PendingCommit>>>,
     thread: Thread,
 }
 
@@ -97,7 +105,14 @@ struct Entry {
     /// One exclusive owner, or any number of shared ones. Empty only for a moment, within [`Entry::grant`].
     mode: LockMode,
     owners: Owners,
+    /// The last commit on its way that writes the key and has given the lock up.
+    pending: Option<Arc<PendingCommit>>,
     queue: VecDeque<Arc<Waiter>>,
+}
+
+/// Whether it can go on from what a commit on its way leaves behind. All others wait until that is there.
+fn may_follow(owner: Owner, mode: LockMode) -> bool {
+    mode == LockMode::Exclusive && owner != COLLECTOR
 }
 
 /// Nearly every lock has one owner, which needs no allocation.
@@ -145,7 +160,7 @@ impl Entry {
     /// Whether `owner` could have the lock in `mode` now, were there no queue.
     fn admits(&self, owner: Owner, mode: LockMode) -> bool {
         match self.owners.as_slice() {
-            [] => true,
+            [] => self.pending.is_none() || may_follow(owner, mode),
             [only] if *only == owner => true,
             _ => mode == LockMode::Shared && self.mode == LockMode::Shared,
         }
@@ -164,6 +179,31 @@ impl Entry {
         }
     }
 
+    /// Has the owner give the lock up whose commit is on its way; false if it does not. What it locked and does not write stays
+    /// its own: such a lock guards other keys, and nothing at this one would tell who comes next to wait for them.
+    fn release_early(&mut self, commit: &Arc<PendingCommit>) -> bool {
+        let gives_up = self.mode == LockMode::Exclusive
+            && self.holds(commit.owner())
+            && commit.write_of(&self.key).is_some();
+        if gives_up {
+            self.owners.remove(commit.owner());
+            self.pending = Some(Arc::clone(commit));
+        }
+        gives_up
+    }
+
+    /// What a request that did not hold the lock before is told of it.
+    fn acquired(&self) -> Acquired {
+        let held = HeldKey {
+            key: Arc::clone(&self.key),
+            hash: self.hash,
+        };
+        match &self.pending {
+            None => Acquired::New(held),
+            Some(commit) => Acquired::After(held, Arc::clone(commit)),
+        }
+    }
+
     /// Gives the lock to as many waiters as can have it, in order.
     fn grant(&mut self) {
         while let Some(next) = self.queue.front() {
@@ -176,6 +216,7 @@ impl Entry {
                 let held_before = self.holds(next.owner);
                 let mode_before = self.mode;
                 self.take(next.owner, next.mode);
+                next.after.lock().clone_from(&self.pending);
                 if !next.settle(GRANTED) {
                     self.mode = mode_before;
                     if !held_before {
@@ -188,7 +229,7 @@ impl Entry {
     }
 
     fn is_unused(&self) -> bool {
-        self.owners.as_slice().is_empty() && self.queue.is_empty()
+        self.owners.as_slice().is_empty() && self.queue.is_empty() && self.pending.is_none()
     }
 }
 
@@ -204,6 +245,8 @@ struct Counters {
 pub struct LockTable {
     shards: Box<[Shard]>,
     hasher: DefaultHashBuilder,
+    /// Commits on their way, by their owner.
+    commits: [CommitShard; COMMIT_SHARDS],
     detector: Detector,
     counters: Counters,
 }
@@ -254,11 +297,16 @@ impl Default for LockTable {
 #[repr(align(128))]
 struct Shard(Mutex<HashTable<Entry>>);
 
+#[derive(Default)]
+#[repr(align(128))]
+struct CommitShard(Mutex<Vec<Arc<PendingCommit>>>);
+
 impl LockTable {
     pub fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             hasher: DefaultHashBuilder::default(),
+            commits: Default::default(),
             detector: Detector::default(),
             counters: Counters::default(),
         }
@@ -285,10 +333,11 @@ impl LockTable {
                 timeout,
             } => {
                 self.wait(&waiter, &held, timeout, request.interrupt)?;
-                Ok(if held_before {
-                    Acquired::Held
-                } else {
-                    Acquired::New(held)
+                let after = waiter.after.lock().take();
+                Ok(match after {
+                    _ if held_before => Acquired::Held,
+                    None => Acquired::New(held),
+                    Some(commit) => Acquired::After(held, commit),
                 })
             }
         }
@@ -306,6 +355,7 @@ impl LockTable {
                     hash,
                     mode: request.mode,
                     owners: Owners::One(request.owner),
+                    pending: None,
                     queue: VecDeque::new(),
                 });
                 return Ok(Found::Done(Acquired::New(HeldKey { key, hash })));
@@ -323,9 +373,12 @@ impl LockTable {
             return Ok(Found::Done(if held_before {
                 Acquired::Held
             } else {
-                let key = Arc::clone(&entry.key);
-                Acquired::New(HeldKey { key, hash })
+                entry.acquired()
             }));
+        }
+        if self.follow(entry, request) {
+            entry.take(request.owner, request.mode);
+            return Ok(Found::Done(entry.acquired()));
         }
         let for_collector = entry.queue.is_empty() && entry.owners.as_slice() == [COLLECTOR];
         let timeout = match request.wait {
@@ -344,6 +397,7 @@ impl LockTable {
             locks_held: request.locks_held,
             mode: request.mode,
             state: AtomicU8::new(WAITING),
+            after: Mutex::new(None),
             thread: thread::current(),
         });
         if held_before {
@@ -433,7 +487,52 @@ impl LockTable {
 
     /// Releases what [`LockTable::lock`] gave, and wakes who can go on.
     pub fn unlock(&self, owner: Owner, held: &HeldKey) {
-        self.change(held, |entry| entry.owners.remove(owner));
+        self.change(held, |entry| {
+            entry.owners.remove(owner);
+            entry.pending.take_if(|commit| commit.owner() == owner);
+        });
+    }
+
+    fn commits_of(&self, owner: Owner) -> &Mutex<Vec<Arc<PendingCommit>>> {
+        let index = usize::try_from(owner % COMMIT_SHARDS as Owner).unwrap_or(0);
+        &self.commits[index].0
+    }
+
+    /// From now on others may follow the commit, whose owner holds the keys `held`. Every commit of theirs has to come after it.
+    pub(crate) fn announce(&self, commit: &Arc<PendingCommit>, held: &[HeldKey]) {
+        let owner = commit.owner();
+        self.commits_of(owner).lock().push(Arc::clone(commit));
+        // Who begins to wait in this moment may wait until the commit's end, as if nothing had been said.
+        if self.counters.waiting.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        for held in held {
+            self.change(held, |entry| {
+                if !entry.queue.is_empty() {
+                    entry.release_early(commit);
+                }
+            });
+        }
+    }
+
+    /// Ends [`LockTable::announce`]. The owner's locks are to be released after it, as ever.
+    pub(crate) fn forget(&self, owner: Owner) {
+        self.commits_of(owner)
+            .lock()
+            .retain(|commit| commit.owner() != owner);
+    }
+
+    /// Takes the lock from its owner if that one's commit is on its way, and the request can go on from there.
+    fn follow(&self, entry: &mut Entry, request: &Request) -> bool {
+        let Owners::One(owner) = entry.owners else {
+            return false;
+        };
+        if !entry.queue.is_empty() || !may_follow(request.owner, request.mode) {
+            return false;
+        }
+        let commits = self.commits_of(owner).lock();
+        let commit = commits.iter().find(|commit| commit.owner() == owner);
+        commit.is_some_and(|commit| entry.release_early(commit))
     }
 
     /// Changes an entry, grants what has become possible, and forgets the entry if nobody is left.

@@ -106,7 +106,8 @@ impl Oracle {
         }
     }
 
-    /// Opens a commit and returns its timestamp. One at a time; it ends with [`Oracle::publish`].
+    /// Opens a commit and returns its timestamp. One at a time; it ends with [`Oracle::publish`]. What it commits may have
+    /// timestamps of its own, from this one on upwards.
     pub fn begin_commit(&self) -> Timestamp {
         let now = timestamp_from_ms(self.clock.now_ms());
         loop {
@@ -124,14 +125,15 @@ impl Oracle {
         }
     }
 
-    /// Ends the commit at `commit_ts`: timestamps given from now on are above it.
-    pub fn publish(&self, commit_ts: Timestamp) {
-        // The ceiling first: in between, readers are not held below it, and whichever side of `commit_ts` they
+    /// Ends the commit that was opened at `commit_ts` and has used timestamps up to `last_ts`: those given from now on are
+    /// above them.
+    pub fn publish(&self, commit_ts: Timestamp, last_ts: Timestamp) {
+        // The ceiling first: in between, readers are not held below it, and whichever side of `last_ts` they
         // come out on is right, since its write is done and its caller has not been told yet.
         let _ = self
             .ceiling
             .compare_exchange(commit_ts, OPEN, Ordering::SeqCst, Ordering::Relaxed);
-        self.last.fetch_max(commit_ts, Ordering::SeqCst);
+        self.last.fetch_max(last_ts, Ordering::SeqCst);
     }
 }
 
@@ -149,7 +151,7 @@ mod tests {
         let commit_ts = oracle.begin_commit();
         let during = oracle.current_ts();
         assert!(before < during && during < commit_ts);
-        oracle.publish(commit_ts);
+        oracle.publish(commit_ts, commit_ts);
         assert!(oracle.current_ts() > commit_ts);
     }
 
@@ -162,7 +164,7 @@ mod tests {
         assert!(oracle.current_ts() > first);
         let commit_ts = oracle.begin_commit();
         assert!(commit_ts > first);
-        oracle.publish(commit_ts);
+        oracle.publish(commit_ts, commit_ts);
         let restarted = Oracle::new(commit_ts, clock);
         assert!(restarted.current_ts() > commit_ts);
     }
@@ -244,7 +246,7 @@ mod tests {
                     std::hint::spin_loop();
                 }
                 applied.fetch_add(1, Ordering::SeqCst);
-                oracle.publish(commit_ts);
+                oracle.publish(commit_ts, commit_ts);
                 acknowledged.store(commit_ts, Ordering::SeqCst);
             }
             stop.store(true, Ordering::Relaxed);

@@ -103,7 +103,7 @@ pub enum Pressure {
 /// Reads at a timestamp are only asked for while it is pinned: collection keeps what they see. Reads at
 /// [`crate::LATEST`] are only asked for of keys whose locks the reader holds: they stand still.
 pub trait Storage: Send + Sync + 'static {
-    /// One transaction's writes, made ready on its own thread.
+    /// One transaction's writes, made ready; on its own thread, unless it waits for others of its group.
     type Prepared: Send;
 
     fn name(&self) -> &'static str;

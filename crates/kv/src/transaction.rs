@@ -109,6 +109,7 @@ impl Transaction {
     /// first one (MySQL takes the snapshot with the first read, not with BEGIN). Conflicts of an optimistic
     /// transaction are still judged from its start.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
+        self.settle()?;
         let engine = Arc::clone(self.snapshot.engine());
         self.snapshot = Snapshot::now(engine, self.options.interrupt.clone())?;
         Ok(())
@@ -194,6 +195,15 @@ impl Transaction {
     /// engine keeps free, and refuses to all others with [`Error::DiskFull`]. Not for writes of any size.
     pub fn use_reserve(&mut self) {
         self.locks.use_reserve();
+    }
+
+    /// What a lock was given with may be the write of a commit that is on its way: waits until it is there, as every read that
+    /// goes beyond locked keys does by itself, and the commit. For who tells somebody of it before.
+    ///
+    /// # Errors
+    /// [`Error::Deadlock`] (roll back), [`Error::Interrupted`].
+    pub fn settle(&self) -> Result<()> {
+        self.locks.settle(self.options.interrupt.as_deref())
     }
 
     /// How many keys this transaction has locked.
@@ -310,8 +320,10 @@ impl Transaction {
             return done(Err(Error::Internal("a savepoint was used after its end".into())));
         }
         if self.buffer.is_empty() {
+            // What it has answered may rest on a commit that it follows.
+            let outcome = self.settle().map(|()| self.snapshot.ts());
             self.locks.rollback();
-            return done(Ok(self.snapshot.ts()));
+            return done(outcome);
         }
         let options = LockOptions {
             mode: LockMode::Exclusive,
@@ -359,22 +371,23 @@ pub struct Current<'a> {
 }
 
 impl Current<'_> {
-    fn newest(&self) -> Reading<'_> {
-        self.transaction.snapshot.newest()
+    fn newest(&self) -> Result<Reading<'_>> {
+        self.transaction.settle()?;
+        Ok(self.transaction.snapshot.newest())
     }
 }
 
 impl Reader for Current<'_> {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        merge::get_with(&self.transaction.buffer, &self.newest(), key, found)
+        merge::get_with(&self.transaction.buffer, &self.newest()?, key, found)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        merge::batch_get_with(&self.transaction.buffer, &self.newest(), keys, visit)
+        merge::batch_get_with(&self.transaction.buffer, &self.newest()?, keys, visit)
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
-        merge::scan(&self.transaction.buffer, &self.newest(), range, reverse, visit)
+        merge::scan(&self.transaction.buffer, &self.newest()?, range, reverse, visit)
     }
 }
 

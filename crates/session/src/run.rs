@@ -295,8 +295,11 @@ impl Session {
         let (store, settings, interrupt) = (&self.shared.store, &self.settings, &self.process.interrupt);
         let mut sink = Limited::new(sink, limit);
         let result = if let Some(locking) = query.locking {
-            let transaction = transaction.for_locking_read(locking.exclusive, store, settings, interrupt)?;
-            self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
+            let locked = transaction.for_locking_read(locking.exclusive, store, settings, interrupt)?;
+            let result = self.execute(query, ReadSource::Transaction(locked), eval, &mut sink);
+            // Once the rows have an end, nothing may go wrong any more.
+            transaction.settle_with_statement()?;
+            result
         } else {
             match transaction.for_read(store, settings, interrupt)? {
                 Some(transaction) if transaction.is_dirty() || !self.is_analytical(query) => {

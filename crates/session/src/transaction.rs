@@ -229,6 +229,14 @@ impl TransactionState {
         self.open.as_ref().is_some_and(|o| !o.lasting)
     }
 
+    /// Waits for what the statement's own transaction rests on ([`Transaction::settle`]), which its commit would wait for.
+    pub fn settle_with_statement(&self) -> Result<()> {
+        match &self.open {
+            Some(open) if !open.lasting => Ok(open.transaction.settle()?),
+            _ => Ok(()),
+        }
+    }
+
     /// Marks the start of a statement that may have to be undone alone.
     pub fn statement_savepoint(&mut self) -> Option<Savepoint> {
         self.open
