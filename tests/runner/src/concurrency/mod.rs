@@ -2,6 +2,7 @@
 
 mod answers;
 mod bank;
+mod claims;
 mod deadlock;
 mod lost_update;
 mod snapshot;
@@ -32,6 +33,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("transfers keep the bank's sum", bank::check),
         ("a deadlock has one victim", deadlock::check),
         ("unique keys hold under races", unique_race::check),
+        ("jobs are claimed once", claims::check),
         ("a reader's snapshot never moves", snapshot::check),
         ("what an answer says is so", answers::check),
     ] {

@@ -156,8 +156,9 @@ impl<'p> LockedScan<'p> {
                 continue;
             };
             let same = value.is_some() && candidate.value == value;
+            // The same row as it was read is not for that the one its entry led to: that was read before.
             let belongs = match &value {
-                Some(value) => same || self.rows.belongs(&candidate.row_key, value)?,
+                Some(value) => self.rows.belongs(&candidate.row_key, value)?,
                 None => false,
             };
             let Some(value) = value.filter(|_| belongs) else {
