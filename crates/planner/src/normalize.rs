@@ -204,12 +204,17 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Puts a `?` where a literal was. `kind`: of its only token.
+    /// Puts a `?` where a literal was. `kind`: of its only token, if what comes before it means the same before any other literal.
     fn take_out(&mut self, (start, end): (usize, usize), kind: Option<Kind>, value: Value, ty: SqlType) {
         self.out.push_str(&self.text[self.copied..start]);
+        // Digits there would be a comment's version, or part of it.
+        let opens_comment = |text: &str| {
+            text.trim_end_matches(|c: char| c.is_ascii_digit())
+                .ends_with("/*!")
+        };
         self.places.push(Place {
             at: self.out.len(),
-            kind,
+            kind: kind.filter(|_| !opens_comment(&self.out)),
         });
         self.out.push('?');
         self.copied = end;
