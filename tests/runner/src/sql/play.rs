@@ -9,8 +9,11 @@ use mysql::{Conn, Opts, OptsBuilder};
 use super::connection::Connection;
 use super::script::{Action, Block, MAIN, Script};
 
-/// How long a statement must stay unanswered to count as waiting.
+/// How long a statement must stay unanswered to count as waiting, once the server is at it.
 const WAITING: Duration = Duration::from_millis(250);
+
+/// How often it is looked whether the server is.
+const ARRIVAL_LOOK: Duration = Duration::from_millis(5);
 
 /// Which executor answers SELECTs; both must give the same answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -51,6 +54,7 @@ pub fn play(
     admin.query_drop(format!("DROP DATABASE IF EXISTS `{database}`"))?;
     admin.query_drop(format!("CREATE DATABASE `{database}`"))?;
     let mut stage = Stage {
+        admin,
         opts: OptsBuilder::from_opts(opts.clone())
             .db_name(Some(database))
             .into(),
@@ -65,12 +69,18 @@ pub fn play(
     for block in script.blocks() {
         answers.push(stage.answer(block)?);
     }
-    drop(stage);
+    let Stage {
+        mut admin,
+        connections,
+        ..
+    } = stage;
+    drop(connections);
     admin.query_drop(format!("DROP DATABASE `{database}`"))?;
     Ok(answers)
 }
 
 struct Stage {
+    admin: Conn,
     opts: Opts,
     setup: Vec<String>,
     connections: BTreeMap<String, Connection>,
@@ -88,13 +98,14 @@ impl Stage {
                 connection.send(&sql, &block.options);
                 Ok(connection.collect())
             }
-            Action::Send { connection, sql } => {
+            Action::Send {
+                connection: name,
+                sql,
+            } => {
                 let sql = self.with_ids(sql)?;
-                let connection = self.connection(connection)?;
+                let connection = self.connection(name)?;
                 connection.send(&sql, &block.options);
-                Ok(connection
-                    .poll(WAITING)
-                    .unwrap_or_else(|| vec!["waiting".to_string()]))
+                self.answer_or_waiting(name)
             }
             Action::Collect { connection } => {
                 let connection = self.connection(connection)?;
@@ -106,6 +117,22 @@ impl Stage {
             Action::Close { connection } => {
                 self.connections.remove(connection);
                 Ok(vec!["closed".to_string()])
+            }
+        }
+    }
+
+    /// What was sent last has an answer, or the server has been at it for a while. On a busy machine it takes its time to get
+    /// there, and what the script does next may count on it.
+    fn answer_or_waiting(&mut self, name: &str) -> Result<Vec<String>, mysql::Error> {
+        loop {
+            let connection = self.connection(name)?;
+            if let Some(answer) = connection.poll(ARRIVAL_LOOK) {
+                return Ok(answer);
+            }
+            let id = connection.id;
+            if is_at_work(&mut self.admin, id)? {
+                let waiting = || vec!["waiting".to_string()];
+                return Ok(self.connection(name)?.poll(WAITING).unwrap_or_else(waiting));
             }
         }
     }
@@ -129,4 +156,13 @@ impl Stage {
         let id = self.connection(name)?.id;
         Ok(format!("{before}{id}{after}"))
     }
+}
+
+/// Whether the server is at a statement of the connection.
+fn is_at_work(admin: &mut Conn, id: u32) -> Result<bool, mysql::Error> {
+    let processes: Vec<mysql::Row> = admin.query("SHOW PROCESSLIST")?;
+    Ok(processes.iter().any(|process| {
+        process.get::<u32, _>("Id") == Some(id)
+            && process.get::<String, _>("Command").as_deref() != Some("Sleep")
+    }))
 }
