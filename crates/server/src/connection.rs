@@ -239,6 +239,7 @@ impl Connection {
                 return self.close(Some(shutdown_in_progress()));
             }
             self.channel.start_command();
+            self.shared.workers.ask_for_turns();
             let wait = self.shared.config.park_after.min(self.limits.wait_timeout);
             let received = self
                 .channel

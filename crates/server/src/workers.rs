@@ -1,10 +1,14 @@
 //! Threads for connections: one each while it is active. A thread whose connection has closed, or has been parked for
 //! being idle, waits a little for the next one.
 
+use std::cell::Cell;
 use std::io;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -24,6 +28,14 @@ pub struct Workers {
     idle: Mutex<Vec<(u64, Sender<Job>)>>,
     next_id: Mutex<u64>,
     stack_bytes: usize,
+    /// Threads that have a connection.
+    active: AtomicUsize,
+    cores: usize,
+}
+
+thread_local! {
+    /// What this thread has asked for.
+    static TURNS: Cell<Option<Turns>> = const { Cell::new(None) };
 }
 
 impl Workers {
@@ -32,6 +44,8 @@ impl Workers {
             idle: Mutex::new(Vec::new()),
             next_id: Mutex::new(0),
             stack_bytes,
+            active: AtomicUsize::new(0),
+            cores: available_parallelism().map_or(1, NonZero::get),
         })
     }
 
@@ -65,19 +79,28 @@ impl Workers {
     }
 
     fn work(&self, id: u64, first: Job) {
-        Turns::InTurn(TURN).ask();
         let (sender, receiver) = channel();
         let mut job = first;
         loop {
+            self.active.fetch_add(1, Ordering::Relaxed);
             // The last line of defence: whatever happens on one connection, the thread and all others go on.
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 tracing::error!("a connection's thread panicked; its connection is closed");
             }
+            self.active.fetch_sub(1, Ordering::Relaxed);
             self.idle.lock().push((id, sender.clone()));
             match self.next_job(id, &receiver) {
                 Some(next) => job = next,
                 None => return,
             }
+        }
+    }
+
+    /// Asks for the turns that suit the calling thread now, if it has not yet.
+    pub fn ask_for_turns(&self) {
+        let wanted = turns(self.active.load(Ordering::Relaxed), self.cores);
+        if TURNS.replace(Some(wanted)) != Some(wanted) {
+            wanted.ask();
         }
     }
 
@@ -94,6 +117,16 @@ impl Workers {
         drop(idle);
         // Taken off the list by someone else a moment ago: a job is on its way.
         if withdrawn { None } else { receiver.recv().ok() }
+    }
+}
+
+/// As long as each may have a processor of its own, it is others' programs that a connection's thread would have to wait for,
+/// at each sleep of a commit; they are interrupted. Among many of its like it takes its turn.
+fn turns(active: usize, cores: usize) -> Turns {
+    if active > cores {
+        Turns::InTurn(TURN)
+    } else {
+        Turns::AtOnce(TURN)
     }
 }
 
@@ -124,5 +157,14 @@ mod tests {
         let ids: Vec<_> = receiver.try_iter().collect();
         assert_eq!(ids.len(), 4);
         assert!(ids.iter().all(|id| *id == ids[0]));
+        // Not counted while they wait for a connection.
+        assert_eq!(workers.active.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn who_has_a_processor_for_itself_does_not_wait_for_others() {
+        assert_eq!(turns(1, 2), Turns::AtOnce(TURN));
+        assert_eq!(turns(2, 2), Turns::AtOnce(TURN));
+        assert_eq!(turns(3, 2), Turns::InTurn(TURN));
     }
 }
