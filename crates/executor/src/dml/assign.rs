@@ -137,11 +137,7 @@ pub(super) fn assign_row(
     Ok(())
 }
 
-/// Whether two rows are the same to the byte: `'a'` and `'A'` are not, whatever the collation.
+/// Whether two rows are the same to the byte: `'a'` and `'A'` are not, whatever the collation; -0 and 0 are, as -0 is stored.
 pub(super) fn is_same_row(a: &[Value], b: &[Value]) -> bool {
-    let is_same = |(a, b): (&Value, &Value)| match (a, b) {
-        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
-        (a, b) => a == b,
-    };
-    a.len() == b.len() && a.iter().zip(b).all(is_same)
+    a == b
 }
