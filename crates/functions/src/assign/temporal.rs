@@ -19,6 +19,8 @@ const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
 enum Reason {
     Unreadable,
     OutOfRange,
+    /// Rounding it leads beyond year 9999.
+    Overflow,
 }
 
 impl Target<'_> {
@@ -30,8 +32,11 @@ impl Target<'_> {
         }
     }
 
-    /// 1292 in strict mode, else warning 1264 or 1265.
+    /// 1292 in strict mode (1441 of an overflow), else warning 1264 or 1265.
     fn wrong_temporal(&self, value: &Datum<'_>, reason: Reason) -> Result<()> {
+        if let Reason::Overflow = reason {
+            temporal::overflow(self.ctx)?;
+        }
         if self.is_strict() {
             let what = format!(
                 "Incorrect {} value: '{}'",
@@ -42,7 +47,7 @@ impl Target<'_> {
         }
         match reason {
             Reason::Unreadable => self.truncated(),
-            Reason::OutOfRange => self.out_of_range(),
+            Reason::OutOfRange | Reason::Overflow => self.out_of_range(),
         }
     }
 
@@ -77,7 +82,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
             time_to_datetime(us, target.ctx).ok_or(Reason::OutOfRange)
         }
         Datum::String(text) if target.from.kind == TypeKind::Json => match json::datetime(text, rules) {
-            Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(Reason::OutOfRange),
+            Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow),
             None => return no_json(target),
         },
         Datum::String(_) | Datum::Bytes(_) => datetime_of_text(target, value, rules)?,
@@ -90,25 +95,34 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
             return Ok(Value::UInt(0));
         }
     };
-    if target.to.kind == TypeKind::Date {
-        if at.time_of_day_us() != 0 {
-            let inner = match value {
-                Datum::String(text) if target.from.kind == TypeKind::Json => json::string(text),
-                _ => None,
-            };
-            target.note_part_left_out(&inner.as_deref().map_or(value, Datum::String))?;
-        }
-        return Ok(Value::UInt(at.date().pack()));
-    }
-    let Some(rounded) = at.round(target.to.decimals) else {
-        target.wrong_temporal(&value, Reason::OutOfRange)?;
+    // A DATE is rounded to seconds before its time goes: 23:59:59.5 is the next day.
+    let is_date = target.to.kind == TypeKind::Date;
+    let Some(rounded) = at.round(if is_date { 0 } else { target.to.decimals }) else {
+        target.wrong_temporal(&value, Reason::Overflow)?;
         return Ok(Value::UInt(0));
     };
+    if is_date {
+        if rounded.time_of_day_us() != 0 {
+            note_time_left_out(target, value, &rounded)?;
+        }
+        return Ok(Value::UInt(rounded.date().pack()));
+    }
     if target.to.kind == TypeKind::Timestamp && !is_timestamp(target, &rounded) {
         target.wrong_temporal(&value, Reason::OutOfRange)?;
         return Ok(Value::UInt(0));
     }
     Ok(Value::UInt(rounded.pack()))
+}
+
+/// Shows what was written if it was text or a number, else the value in whole seconds.
+fn note_time_left_out(target: &Target<'_>, value: Datum<'_>, rounded: &DateTime) -> Result<()> {
+    let shown = match value {
+        Datum::String(text) if target.from.kind == TypeKind::Json => json::string(text),
+        Datum::UInt(_) if target.from.is_datetime() => Some(rounded.datetime_text(0)),
+        Datum::Int(us) if target.from.kind == TypeKind::Time => Some(Time(us).round(0).to_text(0)),
+        _ => None,
+    };
+    target.note_part_left_out(&shown.as_deref().map_or(value, Datum::String))
 }
 
 /// JSON that is no point in time and no TIME becomes NULL.
@@ -171,7 +185,7 @@ fn datetime_of_text(
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
     warn_delimiter(parsed.delimiter, text, target.ctx)?;
-    Ok(temporal::complete(&parsed, target.ctx).ok_or(Reason::OutOfRange))
+    Ok(temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow))
 }
 
 pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
