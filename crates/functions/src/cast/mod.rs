@@ -35,11 +35,24 @@ pub(crate) struct Conversion<'a> {
 impl Conversion<'_> {
     /// Warning 1292, an error in strict DML.
     pub fn truncated(&self, kind: &str, datum: Datum<'_>) -> Result<()> {
+        if self.reads_large_column() {
+            return Ok(());
+        }
         let text = datum.to_value().display_text(&self.from);
         self.ctx.conversion_lost(
             errno::ER_TRUNCATED_WRONG_VALUE,
             format!("Truncated incorrect {kind} value: '{text}'"),
         )
+    }
+
+    /// Whether a TEXT or BLOB column is read as a number: MySQL takes what it begins with and says nothing of the rest. Of a
+    /// CAST that holds for DOUBLE only.
+    fn reads_large_column(&self) -> bool {
+        use TypeKind::*;
+        // What an aggregate answers is a column without a name.
+        matches!(self.input, Expr::Column { label, .. } if label.as_str().is_some())
+            && matches!(self.from.kind, TinyText | Text | MediumText | LongText)
+            && (self.implicit || self.to.is_float())
     }
 
     /// Warning 3156, an error in strict DML: JSON that is no such value. `kind` is what messages call the type.
