@@ -112,7 +112,8 @@ pub enum Default {
     /// No DEFAULT clause: NULL where the column is nullable, else the column must be given.
     None,
     Null,
-    /// As text, to be cast to the column's type (binary data as `0x` and hexadecimal digits).
+    /// As text, to be cast to the column's type (binary data as `0x` and hexadecimal digits; a FLOAT with all digits, where
+    /// clients are shown six).
     Literal(String),
     /// `CURRENT_TIMESTAMP(fsp)` and its synonyms; the precision is the column's.
     Now,

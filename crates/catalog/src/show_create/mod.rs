@@ -1,7 +1,7 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, letter for letter MySQL 8.0's.
 
 use functions::TimeZone;
-use types::{Charset, Collation, TypeKind};
+use types::{Charset, Collation, TypeKind, Value};
 
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
@@ -206,12 +206,16 @@ fn literal(column: &Column, text: &str, time_zone: &TimeZone) -> String {
     }
 }
 
-/// A literal default as a client sees it: a TIMESTAMP's in its time zone.
+/// A literal default as a client sees it: a TIMESTAMP's in its time zone, a FLOAT's with the digits that are shown of one.
 pub(crate) fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String {
-    if column.ty.kind != TypeKind::Timestamp {
-        return text.to_owned();
+    match column.ty.kind {
+        TypeKind::Timestamp => crate::default_value::timestamp_in_zone(text, column.ty.decimals, time_zone),
+        TypeKind::Float => match text.parse() {
+            Ok(number) => Value::Double(number).display_text(&column.ty),
+            Err(_) => text.to_owned(),
+        },
+        _ => text.to_owned(),
     }
-    crate::default_value::timestamp_in_zone(text, column.ty.decimals, time_zone)
 }
 
 /// The bytes of a `0x...` literal.

@@ -132,11 +132,19 @@ fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
 
 fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.is_float() || b.is_float() {
+        // Their order matters to MySQL: IF(c, float, 0) is a FLOAT, IF(c, 0, float) is not.
+        if a.kind == TypeKind::BigInt {
+            return SqlType::DOUBLE;
+        }
         let small = |t: &SqlType| {
             t.kind == TypeKind::Float
                 || matches!(
                     t.kind,
-                    TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::BigInt
+                    TypeKind::TinyInt
+                        | TypeKind::SmallInt
+                        | TypeKind::MediumInt
+                        | TypeKind::BigInt
+                        | TypeKind::Year
                 )
         };
         return if small(a) && small(b) {

@@ -219,7 +219,8 @@ fn round_integer(value: u64, places: i32, truncate: bool) -> Option<u64> {
     }
 }
 
-fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
+/// `value` with `places` digits after the point, or with zeros before it; halves to even.
+pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
     let unit = 10f64.powi(places.abs());
     let (scaled, back): (f64, fn(f64, f64) -> f64) = if places < 0 {
         if unit.is_infinite() {

@@ -7,6 +7,7 @@ use crate::bind::Binding;
 use crate::bind::arguments::text_length;
 use crate::datum::Datum;
 use crate::eval::Call;
+use crate::math::rounding::round_double;
 use crate::ops::comparison::to_decimal;
 use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
 
@@ -91,9 +92,10 @@ fn format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::String(out))
 }
 
-/// The number with exactly `digits` digits after the point.
+/// The number with exactly `digits` digits after the point. A DOUBLE is rounded as `ROUND` does it: halves to even.
 fn fixed(number: &Datum<'_>, digits: u8) -> String {
     if let Datum::Double(v) = number {
+        let v = &round_double(*v, i32::from(digits), false);
         return match Decimal::from_f64(*v).and_then(|d| d.rescale(digits)) {
             Some(d) => d.to_text(),
             None => format!("{v:.*}", usize::from(digits)),

@@ -115,7 +115,8 @@ impl Binder<'_> {
         ))
     }
 
-    /// The text of a value, as the catalog writes defaults: TIMESTAMPs in UTC, bytes as hexadecimal digits.
+    /// The text of a value, as the catalog writes defaults: TIMESTAMPs in UTC, bytes as hexadecimal digits, FLOATs with all
+    /// digits, of which clients are shown six.
     fn default_text(&self, value: Value, ty: SqlType) -> Option<String> {
         if let Value::Bytes(bytes) = &value {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
@@ -128,6 +129,10 @@ impl Binder<'_> {
             }
             (_, value) => value,
         };
-        String::from_utf8(value.to_text(&ty)?).ok()
+        let shown = match ty.kind {
+            TypeKind::Float => SqlType::DOUBLE,
+            _ => ty,
+        };
+        String::from_utf8(value.to_text(&shown)?).ok()
     }
 }
