@@ -301,6 +301,7 @@ pub mod errno {
         ER_AES_INVALID_KDF_ITERATIONS = 3236, "HY000";
         ER_AES_KEY_SIZE = 3237, "HY000";
         ER_AES_INVALID_KDF_OPTION_SIZE = 3238, "HY000";
+        ER_CANNOT_CONVERT_STRING = 3854, "HY000";
         // TiDB's, for what MySQL has no number for.
         ER_TXN_TOO_LARGE = 8004, "HY000";
         ER_WRITE_CONFLICT = 9007, "HY000";

@@ -295,6 +295,22 @@ impl Binding<'_> {
         Ok(collation)
     }
 
+    /// The argument at `text` as text in its own collation, and those at `others`, which it is searched for or which are put
+    /// into it, in the same one: MySQL converts them, whatever they are, and fails (3854) if it cannot.
+    pub fn texts_like(
+        &mut self,
+        text: usize,
+        others: impl Iterator<Item = usize> + Clone,
+    ) -> Result<Collation> {
+        self.text(text);
+        let collation = self.ty(text).collation;
+        for literal in others.clone().filter_map(|i| self.args.get(i)) {
+            collation::must_fit(literal, collation.charset())?;
+        }
+        self.in_collation(others, collation);
+        Ok(collation)
+    }
+
     /// The same for arguments that are compared with each other.
     pub fn compared_texts(&mut self, indexes: impl Iterator<Item = usize> + Clone) -> Result<Collation> {
         let of: Vec<&Expr> = indexes.clone().filter_map(|i| self.args.get(i)).collect();

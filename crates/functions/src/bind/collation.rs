@@ -108,6 +108,9 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
         | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
         "if" | "nth of" => mixed(args.iter().skip(1), ty),
+        // The text that they change decides.
+        "replace" | "insert" | "lpad" | "rpad" | "substring_index" | "trim" | "trim leading"
+        | "trim trailing" => mixed(args.iter().take(1), ty),
         _ => mixed(args.iter(), ty),
     }
 }
@@ -247,6 +250,21 @@ fn fits(expr: &Expr, charset: Charset) -> bool {
             Charset::Latin1 => crate::charset::encode_latin1(text).is_some(),
         },
         _ => true,
+    }
+}
+
+/// 3854 for a literal that cannot be written in a character set it would be converted to.
+pub(crate) fn must_fit(expr: &Expr, charset: Charset) -> Result<()> {
+    match expr {
+        Expr::Literal {
+            value: Value::String(text),
+            ty,
+        } if !fits(expr, charset) => Err(crate::cast::text::cannot_convert(
+            text.as_bytes(),
+            ty.collation.charset(),
+            charset,
+        )),
+        _ => Ok(()),
     }
 }
 

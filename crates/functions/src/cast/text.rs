@@ -25,11 +25,12 @@ fn to_characters(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value>
     let target = to.collation.charset();
     let text = match value {
         Datum::String(text) => match charset::restrict(text, target) {
-            Cow::Owned(_) if conversion.implicit => return Err(does_not_fit(conversion)),
+            Cow::Owned(_) if conversion.implicit => return Err(does_not_fit(text, conversion)),
             restricted => restricted.into_owned(),
         },
         Datum::Bytes(bytes) => match charset::decode(bytes, target) {
             Some(text) => text,
+            None if conversion.implicit => return Err(cannot_convert(bytes, Charset::Binary, target)),
             None => {
                 invalid(bytes, target, conversion)?;
                 return Ok(Value::Null);
@@ -93,15 +94,41 @@ fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     value.to_value().display_text(&conversion.from)
 }
 
-/// 1267: a constant met text of a character set that has not all of its characters. Literals are refused when they are
-/// bound; this is for parameters.
-fn does_not_fit(conversion: &Conversion<'_>) -> Error {
+/// A value with characters that the character set has not which it is converted to. 1267 if it is a constant: literals are
+/// refused when they are bound; this is for parameters.
+fn does_not_fit(text: &str, conversion: &Conversion<'_>) -> Error {
+    let from = conversion.from.collation.charset();
+    if !matches!(conversion.input, Expr::Param { .. }) {
+        let bytes = charset::encode(text, from);
+        return cannot_convert(&bytes, from, conversion.to.collation.charset());
+    }
     Error::new(
         errno::ER_CANT_AGGREGATE_2COLLATIONS,
         format!(
             "Illegal mix of collations ({},IMPLICIT) and ({},COERCIBLE) for operation '='",
             conversion.to.collation.name(),
             conversion.from.collation.name()
+        ),
+    )
+}
+
+/// 3854, which shows the first six bytes.
+pub(crate) fn cannot_convert(bytes: &[u8], from: Charset, to: Charset) -> Error {
+    let shown: String = bytes
+        .iter()
+        .take(6)
+        .map(|b| match b {
+            b' '..=b'~' => char::from(*b).to_string(),
+            _ => format!("\\x{b:02X}"),
+        })
+        .collect();
+    let more = if bytes.len() > 6 { "..." } else { "" };
+    Error::new(
+        errno::ER_CANNOT_CONVERT_STRING,
+        format!(
+            "Cannot convert string '{shown}{more}' from {} to {}",
+            from.name(),
+            to.name()
         ),
     )
 }

@@ -95,7 +95,7 @@ fn right(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn resolve_trim(binding: &mut Binding<'_>) -> Result<SqlType> {
-    let collation = binding.compared_texts(0..binding.args.len())?;
+    let collation = binding.texts_like(0, 1..binding.args.len())?;
     Ok(binding.text_result(binding.total_length(0..1), collation))
 }
 
@@ -118,9 +118,7 @@ fn trim(call: &Call<'_>, args: &[Datum<'_>], leading: bool, trailing: bool) -> R
 
 fn resolve_pad(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(1);
-    binding.text(0);
-    binding.text(2);
-    let collation = binding.texts([0, 2].into_iter())?;
+    let collation = binding.texts_like(0, 2..3)?;
     let length = literal_count(binding, 1).unwrap_or(u32::MAX);
     Ok(binding.text_result(length, collation))
 }
@@ -165,16 +163,15 @@ fn pad(call: &Call<'_>, args: &[Datum<'_>], left: bool) -> Result<Value> {
 fn resolve_insert(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(1);
     binding.integer(2);
-    binding.text(0);
-    binding.text(3);
-    let collation = binding.texts([0, 3].into_iter())?;
+    let collation = binding.texts_like(0, 3..4)?;
     let length = binding
         .total_length(0..1)
         .saturating_add(binding.total_length(3..4));
     Ok(binding.text_result(length, collation))
 }
 
-/// `INSERT(text, position, count, new)`: a position outside the text leaves it alone.
+/// `INSERT(text, position, count, new)`: a position outside the text leaves it alone. The one right behind the last
+/// character is outside only where characters are bytes: that is what MySQL's check comes to.
 fn insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, position, count, new] = args else {
         return Ok(Value::Null);
@@ -183,7 +180,7 @@ fn insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let position = position.int();
     let start = usize::try_from(position.saturating_sub(1))
         .ok()
-        .filter(|p| position > 0 && *p < total);
+        .filter(|p| position > 0 && *p <= total && *p < text.bytes().len());
     let Some(start) = start else {
         return Ok(value_of(&call.ty, text.bytes().to_vec()));
     };

@@ -22,7 +22,7 @@ pub(crate) static FAMILY: Family = Family {
 
 static FUNCTIONS: &[FunctionDef] = &[
     function("locate", 2, 3, resolve_locate, locate),
-    function("instr", 2, 2, resolve_locate, instr),
+    function("instr", 2, 2, resolve_instr, instr),
     function("replace", 3, 3, resolve_replace, replace),
     function("strcmp", 2, 2, resolve_strcmp, strcmp),
     function("field", 2, MANY, resolve_field, field)
@@ -43,8 +43,13 @@ fn integer(length: u32) -> SqlType {
 }
 
 fn resolve_locate(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.compared_texts(0..2)?;
+    binding.texts_like(1, 0..1)?;
     binding.integer_if_given(2);
+    Ok(integer(11))
+}
+
+fn resolve_instr(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.texts_like(0, 1..2)?;
     Ok(integer(11))
 }
 
@@ -56,7 +61,7 @@ fn locate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Ok(from) = usize::try_from(from.saturating_sub(1)) else {
         return Ok(Value::Int(0));
     };
-    let found = find(text, needle, from, call.arg_type(0).collation);
+    let found = find(text, needle, from, call.arg_type(1).collation);
     Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
 }
 
@@ -107,7 +112,7 @@ fn find_units<T>(text: &[T], needle: &[T], from: usize, same: impl Fn(&T, &T) ->
 }
 
 fn resolve_replace(binding: &mut Binding<'_>) -> Result<SqlType> {
-    let collation = binding.compared_texts(0..3)?;
+    let collation = binding.texts_like(0, 1..3)?;
     let (text, from, to) = (
         binding.total_length(0..1),
         binding.total_length(1..2),
@@ -160,10 +165,10 @@ fn strcmp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn resolve_field(binding: &mut Binding<'_>) -> Result<SqlType> {
     let null = |e: &Expr| e.ty().kind == types::TypeKind::Null;
     if binding.args.iter().all(|a| a.ty().is_string() || null(a)) {
-        let texts: Vec<usize> = (0..binding.args.len())
+        let texts: Vec<usize> = (1..binding.args.len())
             .filter(|i| !null(&binding.args[*i]))
             .collect();
-        binding.compared_texts(texts.into_iter())?;
+        binding.texts_like(0, texts.into_iter())?;
     } else {
         for i in 0..binding.args.len() {
             binding.number(i);
@@ -193,7 +198,9 @@ fn find_in_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let collation = call.arg_type(0).collation;
-    if set.bytes().is_empty() || needle.bytes().contains(&b',') {
+    // What takes more bytes than the set is not looked for, even if a collation has it equal to less.
+    let too_long = needle.bytes().len() > set.bytes().len();
+    if set.bytes().is_empty() || too_long || needle.bytes().contains(&b',') {
         return Ok(Value::Int(0));
     }
     let found = set
@@ -221,7 +228,7 @@ fn elt(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn resolve_substring_index(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(2);
-    let collation = binding.compared_texts(0..2)?;
+    let collation = binding.texts_like(0, 1..2)?;
     Ok(binding.text_result(binding.total_length(0..1), collation))
 }
 

@@ -2,6 +2,7 @@
 
 use functions::bind::literal_type;
 use functions::{EvalContext, Expr};
+use types::collation::latin1_to_utf8;
 use types::{Charset, Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
@@ -77,17 +78,11 @@ impl Binder<'_> {
     /// The bytes, read in the named character set.
     fn introduced(&self, charset: &str, bytes: &[u8]) -> Result<Expr> {
         let charset = charset_named(charset)?;
-        if charset == Charset::Binary || charset == Charset::Latin1 {
-            let ty = literal_type(bytes.len(), Collation::Binary);
-            let binary = Expr::literal(Value::Bytes(bytes.to_vec()), ty);
-            if charset == Charset::Binary {
-                return Ok(binary);
-            }
-            let name = Expr::literal(
-                Value::String(charset.name().to_owned()),
-                literal_type(6, self.types.collation),
-            );
-            return functions::bind::call("convert using", vec![binary, name], &self.types);
+        let in_charset = |value| Expr::literal(value, literal_type(bytes.len(), charset.default_collation()));
+        match charset {
+            Charset::Binary => return Ok(in_charset(Value::Bytes(bytes.to_vec()))),
+            Charset::Latin1 => return Ok(in_charset(Value::String(latin1_to_utf8(bytes)))),
+            Charset::Utf8mb4 | Charset::Ascii => {}
         }
         match std::str::from_utf8(bytes) {
             Ok(text) if charset != Charset::Ascii || text.is_ascii() => {
