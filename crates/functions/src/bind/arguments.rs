@@ -98,8 +98,9 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
     }
-    let expr = hex_as_number(expr, &ty);
+    let expr = nullif_as_number(hex_as_number(expr, &ty), &ty);
     match expr {
+        expr if expr.ty() == ty => expr,
         Expr::Literal {
             value: Value::Null, ..
         } => Expr::Literal {
@@ -123,6 +124,30 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
             implicit: true,
         },
     }
+}
+
+/// NULLIF answers a date as text, but what counts with it takes the date's own digits.
+fn nullif_as_number(expr: Expr, ty: &SqlType) -> Expr {
+    if let Expr::Call {
+        function,
+        args,
+        ty: from,
+    } = &expr
+        && ty.is_numeric()
+        && from.is_string()
+        && function.0.name == "nullif"
+        && let [Expr::Cast { input, .. }, compared @ ..] = args.as_slice()
+        && input.ty().is_temporal()
+    {
+        let mut args = vec![implicit_cast((**input).clone(), *ty)];
+        args.extend_from_slice(compared);
+        return Expr::Call {
+            function: *function,
+            args,
+            ty: *ty,
+        };
+    }
+    expr
 }
 
 /// The expression as text of type `ty`, which is a string's. IF and CASE hand on the text of the branch that is taken, in

@@ -4,7 +4,10 @@ use types::temporal::{DateTime, MICROS_PER_DAY, Time};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::interval::Unit;
-use super::{Moment, datetime_at, datetime_text, fraction_digits, integer, moment_at, time_value};
+use super::{
+    Moment, dated_at, datetime_at, datetime_text, fraction_digits, integer, moment_at, stays_dated,
+    time_value,
+};
 use crate::bind::Binding;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -43,8 +46,23 @@ fn resolve_timediff(binding: &mut Binding<'_>) -> Result<SqlType> {
     ))
 }
 
-/// Of two TIMEs or of two points in time; NULL of one of each.
+/// Of two TIMEs, two dates or two points in time; NULL of one of each. Where the type of one is a date's, both are read as dates.
 fn timediff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let types = [call.arg_type(0), call.arg_type(1)];
+    if types.iter().any(SqlType::is_datetime) {
+        if types.iter().any(|ty| ty.kind == TypeKind::Time) {
+            return Ok(Value::Null);
+        }
+        let Some((a, a_is_date)) = dated_at(call, args, 0)? else {
+            return Ok(Value::Null);
+        };
+        return match dated_at(call, args, 1)? {
+            Some((b, b_is_date)) if a_is_date == b_is_date => {
+                time_value(call, i128::from(a.to_epoch_us() - b.to_epoch_us()))
+            }
+            _ => Ok(Value::Null),
+        };
+    }
     let Some(a) = moment_at(call, args, 0)? else {
         return Ok(Value::Null);
     };
@@ -106,15 +124,18 @@ fn resolve_addtime(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
-/// A TIME added to a TIME or a point in time. The second must be a TIME.
+/// A TIME added to a TIME or a point in time. Of the second, if a function answers a point in time, that is its time of day.
 fn addtime(call: &Call<'_>, args: &[Datum<'_>], sign: i64) -> Result<Value> {
     let Some(first) = moment_at(call, args, 0)? else {
         return Ok(Value::Null);
     };
-    let Some(Moment::Time(by)) = moment_at(call, args, 1)? else {
-        return Ok(Value::Null);
+    let by = match moment_at(call, args, 1)? {
+        Some(Moment::Time(by)) => by * sign,
+        Some(Moment::DateTime(at)) if call.arg_type(1).is_datetime() && !stays_dated(call.args.get(1)) => {
+            at.time_of_day_us() * sign
+        }
+        _ => return Ok(Value::Null),
     };
-    let by = by * sign;
     match first {
         Moment::DateTime(at) => {
             if at.has_zero_in_date() {

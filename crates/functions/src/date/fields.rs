@@ -5,7 +5,7 @@ use types::{Result, SqlType, Value};
 
 use super::interval::Unit;
 use super::week::WeekRule;
-use super::{DAYS, MONTHS, Moment, datetime_at, integer, moment_at, time_at};
+use super::{DAYS, MONTHS, Moment, datetime_at, integer, moment_at, stays_dated, time_at};
 use crate::bind::Binding;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -202,8 +202,10 @@ fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(moment) = moment_at(call, args, 1)? else {
         return Ok(Value::Null);
     };
+    let typed = call.arg_type(1).is_datetime();
     let (day, us) = match moment {
         Moment::Time(us) => (0, us),
+        Moment::DateTime(at) if typed && !stays_dated(call.args.get(1)) => (0, at.time_of_day_us()),
         Moment::DateTime(at) => (i64::from(at.day), at.time_of_day_us()),
     };
     let magnitude = span_part(unit, day, &Time(us));

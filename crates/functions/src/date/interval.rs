@@ -90,6 +90,11 @@ impl Unit {
         )
     }
 
+    /// Whether a TIME that it is added to becomes a point in time. Of the compound units MySQL leaves one out.
+    fn begins_with_days(self) -> bool {
+        self.is_of_date() || matches!(self, Self::DayHour | Self::DayMinute | Self::DaySecond)
+    }
+
     fn has_microseconds(self) -> bool {
         matches!(
             self,
@@ -167,7 +172,7 @@ fn bind_interval(binding: &mut Binding<'_>, date: usize, amount: usize, unit: us
         TypeKind::Date if unit.is_of_date() => SqlType::DATE,
         TypeKind::Date => SqlType::datetime(fsp),
         TypeKind::DateTime | TypeKind::Timestamp => SqlType::datetime(ty.decimals.max(fsp)),
-        TypeKind::Time if !unit.is_of_date() => SqlType::time(ty.decimals.max(fsp)),
+        TypeKind::Time if !unit.begins_with_days() => SqlType::time(ty.decimals.max(fsp)),
         TypeKind::Time => SqlType::datetime(ty.decimals.max(fsp)),
         _ => super::text_type(binding.env.collation),
     })

@@ -107,6 +107,61 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
     Ok(temporal::to_time(datum, &ty, call.ctx)?.map(Moment::Time))
 }
 
+/// Argument `index` as a date or a point in time, and whether it is a date alone.
+pub(crate) fn dated_at(
+    call: &Call<'_>,
+    args: &[Datum<'_>],
+    index: usize,
+) -> Result<Option<(DateTime, bool)>> {
+    let ty = call.arg_type(index);
+    let rules = DateRules::of_fields(&call.ctx.sql_mode);
+    let Some(at) = datetime_at(call, args, index, rules)? else {
+        return Ok(None);
+    };
+    let datum = args.get(index).copied().unwrap_or(Datum::Null);
+    let is_date = match datum {
+        _ if ty.is_datetime() => ty.kind == TypeKind::Date,
+        Datum::String(_) | Datum::Bytes(_) => {
+            parse::datetime(datum.bytes(), DateRules::ANY).is_some_and(|parsed| !parsed.has_time)
+        }
+        // A number with fewer digits than a point in time has.
+        number => temporal::split_number(&number).is_some_and(|(n, _)| n != 0 && n < 10_000_101_000_000),
+    };
+    Ok(Some((at, is_date)))
+}
+
+/// Whether an expression of a date's type is a date still where a TIME is read. MySQL takes the time of day of what most
+/// functions answer, but not of a column, nor of what passes its arguments on.
+pub(crate) fn stays_dated(expr: Option<&Expr>) -> bool {
+    match expr {
+        Some(Expr::Call { function, .. }) => {
+            let name = function.0.name;
+            function.0.chooses()
+                || matches!(
+                    name,
+                    "coalesce"
+                        | "greatest"
+                        | "least"
+                        | "date_add"
+                        | "date_sub"
+                        | "adddate"
+                        | "subdate"
+                        | "timestampadd"
+                        | "addtime"
+                        | "subtime"
+                        | "str_to_date"
+                )
+        }
+        Some(Expr::Cast {
+            input,
+            implicit: true,
+            ..
+        }) => stays_dated(Some(input)),
+        Some(Expr::Cast { .. } | Expr::Literal { .. }) => false,
+        _ => true,
+    }
+}
+
 /// Makes an argument a number of seconds, which no DOUBLE is exactly. Answers its fractional digits.
 pub(crate) fn exact_seconds(binding: &mut Binding<'_>, index: usize) -> u8 {
     let ty = binding.ty(index);

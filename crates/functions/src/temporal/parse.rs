@@ -119,7 +119,8 @@ pub(crate) fn datetime(text: &[u8], rules: DateRules) -> Option<ParsedDateTime> 
     parse(text, rules, false)
 }
 
-/// The same for TIME, which takes a point in time only if a space or `T` divides it.
+/// The same for TIME, which takes a point in time only if a space divides it, or nothing but a `T` is between its digits:
+/// `2024-02-29T12:34:56` is the TIME that it begins with, 00:20:24.
 fn full_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     parse(text, DateRules::ANY, true)
 }
@@ -272,10 +273,7 @@ impl Scan<'_> {
             field += 1;
             let Some(next) = self.peek() else { break };
             match field - 1 {
-                2 if next == b'T' => {
-                    self.found_space = true;
-                    self.at += 1;
-                }
+                2 if next == b'T' => self.at += 1,
                 5 => {
                     if next == b'.' {
                         self.at += 1;
