@@ -48,6 +48,14 @@ pub(crate) fn length(datum: &Datum<'_>) -> usize {
     }
 }
 
+/// How many bytes a value has in its type's character set.
+pub(crate) fn byte_length(datum: &Datum<'_>, ty: &SqlType) -> usize {
+    match datum {
+        Datum::String(text) => crate::charset::encoded_len(text, ty.collation.charset()),
+        other => other.bytes().len(),
+    }
+}
+
 /// The byte offset of the character at `index`; the length if there are fewer.
 pub(crate) fn offset(datum: &Datum<'_>, index: usize) -> usize {
     match datum {

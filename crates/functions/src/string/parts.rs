@@ -2,7 +2,7 @@
 
 use types::{Result, SqlType, Value};
 
-use super::{count_of, length, literal_count, slice, too_large, value_of};
+use super::{byte_length, count_of, length, literal_count, slice, too_large, value_of};
 use crate::bind::Binding;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -180,7 +180,7 @@ fn insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let position = position.int();
     let start = usize::try_from(position.saturating_sub(1))
         .ok()
-        .filter(|p| position > 0 && *p <= total && *p < text.bytes().len());
+        .filter(|p| position > 0 && *p <= total && *p < byte_length(text, &call.ty));
     let Some(start) = start else {
         return Ok(value_of(&call.ty, text.bytes().to_vec()));
     };

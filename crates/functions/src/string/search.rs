@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use types::{Collation, Result, SqlType, Value};
+use types::{Charset, Collation, Result, SqlType, Value};
 
-use super::{length, too_large, value_of};
+use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
 use crate::bind::Binding;
 use crate::datum::Datum;
@@ -93,9 +93,37 @@ fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation)
             false => find_units(text, needle, from, |a, b| a.eq_ignore_ascii_case(b)),
         };
     }
+    if collation.charset() == Charset::Utf8mb4 {
+        return find_bytes(text, needle, from, collation);
+    }
     let text: Vec<char> = text.chars().collect();
     let needle: Vec<char> = needle.chars().collect();
     find_units(&text, &needle, from, |a, b| same(*a, *b, collation))
+}
+
+/// As MySQL looks for text of several bytes a character: it compares as many bytes of it as the needle has, so that what is
+/// equal to the needle but longer or shorter is not found.
+fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
+    let uses_uca = matches!(
+        collation,
+        Collation::Utf8mb40900AiCi | Collation::Utf8mb4UnicodeCi
+    );
+    // A collation that pads would take the spaces at an end for nothing.
+    let spaces = |s: &str| s.len() - s.trim_end_matches(' ').len();
+    let is_here = |at: usize| {
+        let end = at + needle.len();
+        let Some(whole) = (at..=end).rev().find(|i| text.is_char_boundary(*i)) else {
+            return false;
+        };
+        // The bytes may end within a character. By the Unicode Collation Algorithm MySQL reads them up to there.
+        let readable = end <= text.len() && (uses_uca || whole == end);
+        let window = text.get(at..whole).filter(|_| readable);
+        window.is_some_and(|window| {
+            collation.equal(window.as_bytes(), needle.as_bytes()) && spaces(window) == spaces(needle)
+        })
+    };
+    let found = text.char_indices().skip(from).position(|(at, _)| is_here(at))?;
+    Some(from + found)
 }
 
 fn same(a: char, b: char, collation: Collation) -> bool {
@@ -199,7 +227,7 @@ fn find_in_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     let collation = call.arg_type(0).collation;
     // What takes more bytes than the set is not looked for, even if a collation has it equal to less.
-    let too_long = needle.bytes().len() > set.bytes().len();
+    let too_long = byte_length(needle, &call.arg_type(0)) > byte_length(set, &call.arg_type(1));
     if set.bytes().is_empty() || too_long || needle.bytes().contains(&b',') {
         return Ok(Value::Int(0));
     }
