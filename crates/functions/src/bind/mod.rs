@@ -163,7 +163,8 @@ pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }
 
-/// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`.
+/// `CASE [operand] WHEN w THEN v ... ELSE e END`. The operand of a simple CASE is compared with `=`, but for JSON: see
+/// [`case_operands`].
 pub fn case(
     operand: Option<Expr>,
     branches: Vec<(Expr, Expr)>,
@@ -174,7 +175,7 @@ pub fn case(
     let mut values = Vec::with_capacity(branches.len() + 1);
     for (when, then) in branches {
         conditions.push(match &operand {
-            Some(operand) => call("=", vec![operand.clone(), when], env)?,
+            Some(operand) => call("=", case_operands(operand.clone(), when), env)?,
             None => arguments::condition(when),
         });
         values.push(then);
@@ -192,6 +193,32 @@ pub fn case(
         otherwise,
         ty,
     })
+}
+
+/// What a simple CASE compares: a JSON value beside a string or another JSON value by its text, beside a number as a DOUBLE,
+/// where `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the JSON null.
+fn case_operands(operand: Expr, when: Expr) -> Vec<Expr> {
+    let is_json = |e: &Expr| e.ty().kind == TypeKind::Json;
+    let both = [operand, when];
+    let others = |is: fn(&SqlType) -> bool| both.iter().all(|e| is_json(e) || is(&e.ty()));
+    let ty = if others(SqlType::is_string) {
+        SqlType {
+            kind: TypeKind::LongText,
+            ..SqlType::varchar(u32::MAX, Collation::Utf8mb4Bin)
+        }
+    } else if others(SqlType::is_numeric) {
+        SqlType::DOUBLE
+    } else {
+        return both.into();
+    };
+    let of_json = |e| Expr::Cast {
+        input: Box::new(e),
+        ty,
+        implicit: true,
+    };
+    both.into_iter()
+        .map(|e| if is_json(&e) { of_json(e) } else { e })
+        .collect()
 }
 
 /// Binds an aggregate by its lower-case name: `count` (no argument means `COUNT(*)`), `sum` and so on, but for
