@@ -119,11 +119,27 @@ pub enum Command {
         index: Option<String>,
         points: SplitPoints<Expr>,
     },
+    DropAbsent {
+        kind: Absent,
+        names: Vec<TableName>,
+        if_exists: bool,
+    },
     LockTables {
         tables: Vec<TableToLock>,
     },
     UnlockTables,
     DoNothing(Vec<Expr>),
+}
+
+/// What a database of StemDB never has, and scripts that clean up first drop all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    View,
+    Procedure,
+    Function,
+    Trigger,
+    Event,
+    TemporaryTable,
 }
 
 /// One table of LOCK TABLES.

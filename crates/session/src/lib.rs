@@ -15,6 +15,7 @@ mod cluster;
 mod command;
 mod compile;
 mod ddl_jobs;
+mod drop_absent;
 mod errors;
 mod evaluation;
 mod kept;

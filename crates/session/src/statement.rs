@@ -137,6 +137,11 @@ impl Session {
                 Ok(())
             }
             Command::Flush { what } => self.flush(what),
+            Command::DropAbsent {
+                kind,
+                names,
+                if_exists,
+            } => self.drop_absent(*kind, names, *if_exists),
             Command::LockTables { tables } => self.lock_named_tables(tables),
             Command::UnlockTables => self.unlock_tables(),
             Command::SetRole { role, user } => Err(self.no_role(role, user.as_ref())),

@@ -51,6 +51,15 @@ impl Binder<'_> {
                 index: index.clone(),
                 points: self.split_points(points)?,
             }),
+            Statement::DropAbsent {
+                kind,
+                names,
+                if_exists,
+            } => Ok(Command::DropAbsent {
+                kind: *kind,
+                names: self.table_names(names)?,
+                if_exists: *if_exists,
+            }),
             Statement::LockTables(tables) => {
                 let mut named = Vec::with_capacity(tables.len());
                 for locked in tables {

@@ -168,6 +168,9 @@ impl Parser<'_> {
             let name = self.name()?;
             return Ok(Statement::Command(Box::new(Command::Deallocate { name })));
         }
+        if let Some(kind) = self.absent_kind() {
+            return self.drop_absent(kind);
+        }
         self.refuse_object("DROP")
     }
 

@@ -4,6 +4,7 @@ use types::{Error, Result};
 
 use super::ast::Statement;
 use super::parser::Parser;
+use crate::command::Absent;
 
 /// First words of statements, and what to do instead.
 const STATEMENTS: &[(&str, &str)] = &[
@@ -54,6 +55,37 @@ const OBJECTS: &[(&str, &str, &str)] = &[
 ];
 
 impl Parser<'_> {
+    /// Takes the words for what a database never has.
+    pub fn absent_kind(&mut self) -> Option<Absent> {
+        if self.eat_all(&["TEMPORARY", "TABLE"]) || self.eat_all(&["TEMPORARY", "TABLES"]) {
+            return Some(Absent::TemporaryTable);
+        }
+        match self.eat_any(&["VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"])? {
+            "VIEW" => Some(Absent::View),
+            "PROCEDURE" => Some(Absent::Procedure),
+            "FUNCTION" => Some(Absent::Function),
+            "TRIGGER" => Some(Absent::Trigger),
+            _ => Some(Absent::Event),
+        }
+    }
+
+    /// DROP of it: nothing to do, and nothing to complain of where the statement says IF EXISTS.
+    pub fn drop_absent(&mut self, kind: Absent) -> Result<Statement> {
+        let if_exists = self.if_exists()?;
+        let names = if matches!(kind, Absent::View | Absent::TemporaryTable) {
+            let names = self.comma_separated(Self::object_name)?;
+            self.eat_any(&["RESTRICT", "CASCADE"]);
+            names
+        } else {
+            vec![self.object_name()?]
+        };
+        Ok(Statement::DropAbsent {
+            kind,
+            names,
+            if_exists,
+        })
+    }
+
     /// A statement that nothing above knows.
     pub fn refuse_statement(&self) -> Result<Statement> {
         for (word, instead) in STATEMENTS {

@@ -20,7 +20,7 @@ pub use query::{
 pub use show::{ShowStatement, Target};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
-use crate::command::{Command, ExplainFormat, SplitPoints, VariableScope};
+use crate::command::{Absent, Command, ExplainFormat, SplitPoints, VariableScope};
 
 /// `[database.]name` of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,12 @@ pub enum Statement {
         items: Vec<AlterItem>,
     },
     DropTable {
+        names: Vec<ObjectName>,
+        if_exists: bool,
+    },
+    /// DROP of something that is never there.
+    DropAbsent {
+        kind: Absent,
         names: Vec<ObjectName>,
         if_exists: bool,
     },
