@@ -267,18 +267,12 @@ impl Session {
 
     fn set_next_transaction(&mut self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
         // Checked as the session's variable would be, on a copy that is thrown away.
-        let mut probe = crate::variables::SessionVariables::new(&self.shared.variables);
-        probe.set(definition, value, &self.shared.variables)?;
+        let mut probe = self.variables.clone();
+        let warning = probe.set(definition, value, &self.shared.variables)?;
+        self.adjusted(warning);
         let text = probe.text(definition).unwrap_or_else(|| "".into());
         match definition.canonical().name {
-            "transaction_isolation" => {
-                let level = if &*text == "READ-COMMITTED" {
-                    Isolation::ReadCommitted
-                } else {
-                    Isolation::RepeatableRead
-                };
-                self.transaction.set_next(Some(level), None)
-            }
+            "transaction_isolation" => self.transaction.set_next(Some(Isolation::from_name(&text)), None),
             _ => self.transaction.set_next(None, Some(&*text == "ON")),
         }
     }

@@ -282,6 +282,7 @@ const ROWS: &[Row] = &[
     ("stemdb_gc_age", Global, Kind::Int(10, 31536000), "600", Live),
     ("stemdb_memory_limit", Both, Kind::Int(1048576, 18446744073709551615), "1073741824", Live),
     ("stemdb_route", Both, Kind::Enum(&["auto", "transactional", "analytical"]), "auto", Live),
+    ("stemdb_skip_isolation_level_check", Both, Kind::Bool, "OFF", Live),
     ("stemdb_transaction_mode", Both, Kind::Enum(&["pessimistic", "optimistic"]), "pessimistic", Live),
     ("super_read_only", Global, Kind::Bool, "OFF", Same),
     ("sync_binlog", Global, Kind::Int(0, 4294967295), "1", Hint),

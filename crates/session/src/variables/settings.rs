@@ -12,8 +12,19 @@ use crate::track::TrackTransaction;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
+    /// READ UNCOMMITTED as well: nothing uncommitted is ever shown.
     ReadCommitted,
     RepeatableRead,
+}
+
+impl Isolation {
+    /// By the value of `transaction_isolation`.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "READ-COMMITTED" | "READ-UNCOMMITTED" => Self::ReadCommitted,
+            _ => Self::RepeatableRead,
+        }
+    }
 }
 
 /// A session's variables in the form statements use them.
@@ -90,10 +101,7 @@ impl Settings {
         let timestamp: f64 = text("timestamp").parse().unwrap_or(0.0);
         Self {
             autocommit: on("autocommit"),
-            isolation: match text("transaction_isolation").as_str() {
-                "READ-COMMITTED" => Isolation::ReadCommitted,
-                _ => Isolation::RepeatableRead,
-            },
+            isolation: Isolation::from_name(&text("transaction_isolation")),
             read_only: on("transaction_read_only"),
             optimistic: text("stemdb_transaction_mode") == "optimistic",
             sql_mode: parse_sql_mode(&text("sql_mode")),

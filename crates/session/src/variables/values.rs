@@ -93,7 +93,9 @@ impl GlobalVariables {
             ));
         }
         let current = self.get(definition);
-        assign(definition, value, default_text(definition), current.as_deref())
+        let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
+        let skip = super::lookup(SKIP_ISOLATION_CHECK).and_then(|d| self.get(d));
+        check_isolation(definition, assigned, skip.as_deref() == Some("ON"))
     }
 
     /// Sets a variable from the server's configuration file, where values are texts.
@@ -181,7 +183,9 @@ impl SessionVariables {
         }
         let default = global.get(definition);
         let current = self.text(definition);
-        let (text, warning) = assign(definition, value, default, current.as_deref())?;
+        let assigned = assign(definition, value, default, current.as_deref())?;
+        let skip = super::lookup(SKIP_ISOLATION_CHECK).and_then(|d| self.text(d));
+        let (text, warning) = check_isolation(definition, assigned, skip.as_deref() == Some("ON"))?;
         self.own.insert(definition.index, text);
         Ok(warning)
     }
@@ -193,6 +197,8 @@ impl SessionVariables {
         }
     }
 }
+
+const SKIP_ISOLATION_CHECK: &str = "stemdb_skip_isolation_level_check";
 
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
     if definition.name == "secure_file_priv" {
@@ -356,17 +362,26 @@ fn string(name: &str, value: &Value) -> Result<String> {
 fn isolation(name: &str, text: &str) -> Result<String> {
     let level = text.to_ascii_uppercase().replace(' ', "-");
     match level.as_str() {
-        "REPEATABLE-READ" | "READ-COMMITTED" => Ok(level),
-        "SERIALIZABLE" => Err(Error::not_supported(
-            "transaction isolation SERIALIZABLE",
-            "use REPEATABLE READ with SELECT ... FOR UPDATE or FOR SHARE on the rows that must not change",
-        )),
-        "READ-UNCOMMITTED" => Err(Error::not_supported(
-            "transaction isolation READ UNCOMMITTED",
-            "use READ COMMITTED: nothing uncommitted is ever shown",
-        )),
+        "REPEATABLE-READ" | "READ-COMMITTED" | "READ-UNCOMMITTED" | "SERIALIZABLE" => Ok(level),
         _ => Err(wrong_value(name, text)),
     }
+}
+
+/// A level that promises more than there is, SERIALIZABLE, is refused, unless `skip`, the variable
+/// `stemdb_skip_isolation_level_check`, says that REPEATABLE READ will do.
+fn check_isolation(definition: &Definition, (text, warning): Assigned, skip: bool) -> Result<Assigned> {
+    if definition.kind != Kind::Isolation || text.as_deref() != Some("SERIALIZABLE") {
+        return Ok((text, warning));
+    }
+    if !skip {
+        return Err(Error::not_supported(
+            "transaction isolation SERIALIZABLE",
+            "use REPEATABLE READ with SELECT ... FOR UPDATE or FOR SHARE on the rows that must not change; \
+             SET stemdb_skip_isolation_level_check = ON lets programs that ask for it run with REPEATABLE READ",
+        ));
+    }
+    let told = "transaction isolation SERIALIZABLE is run as REPEATABLE READ";
+    Ok((text, Some(told.to_owned())))
 }
 
 fn wrong_value(name: &str, value: &str) -> Error {
