@@ -1,5 +1,4 @@
-//! `SELECT EXISTS (SELECT ...)`: whether a query has a row. The one place where a query in a query is had, since it needs no
-//! more than a LIMIT and a count.
+//! `SELECT EXISTS (SELECT ...)`: whether a query has a row, which needs no more than a LIMIT and a count.
 
 use functions::{Expr, bind};
 use types::{Result, SqlType, Value};

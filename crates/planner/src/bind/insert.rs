@@ -19,6 +19,7 @@ impl Binder<'_> {
             alias: table.name.clone(),
             table,
             as_of: None,
+            rows: None,
         };
         refuse_virtual(&table)?;
         let columns = target_columns(insert, &table)?;

@@ -12,6 +12,7 @@ mod column;
 mod command;
 mod default_value;
 mod definition;
+mod derived;
 mod existence;
 mod expr;
 mod filter;

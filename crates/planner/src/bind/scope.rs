@@ -9,6 +9,7 @@ use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use crate::ast::{ColumnName, ObjectName, TableRef};
+use crate::plan::Rel;
 
 /// A table as a statement names it.
 #[derive(Debug, Clone)]
@@ -17,6 +18,8 @@ pub struct TableBinding {
     pub alias: String,
     /// `AS OF TIMESTAMP`
     pub as_of: Option<Expr>,
+    /// Of a derived table: what makes its rows. `table` then only names and types its columns.
+    pub rows: Option<Box<Rel>>,
 }
 
 /// Resolves the names of one place in a statement.
@@ -67,7 +70,8 @@ impl TableBinding {
     }
 
     fn is_called(&self, name: &str) -> bool {
-        self.alias == name || (self.table.is_virtual() && self.alias.eq_ignore_ascii_case(name))
+        let any_case = self.table.is_virtual() && self.rows.is_none();
+        self.alias == name || (any_case && self.alias.eq_ignore_ascii_case(name))
     }
 
     /// Whether `[database.]name.*` means this table.
@@ -88,10 +92,11 @@ impl TableBinding {
 
     /// `database.alias.column`, as error 1055 names it.
     pub fn qualified(&self, offset: usize) -> String {
-        format!(
-            "{}.{}.{}",
-            self.table.database, self.alias, self.table.columns[offset].name
-        )
+        let column = &self.table.columns[offset].name;
+        if self.rows.is_some() {
+            return format!("{}.{column}", self.alias);
+        }
+        format!("{}.{}.{column}", self.table.database, self.alias)
     }
 
     /// Whether a column must be given a value by INSERT.
@@ -153,6 +158,9 @@ impl Names for NoNames {
 impl Binder<'_> {
     /// Finds the table of FROM, UPDATE or DELETE.
     pub fn table_ref(&self, table: &TableRef) -> Result<TableBinding> {
+        if let Some(query) = &table.query {
+            return self.derived_table(&table.name.name, query);
+        }
         let found = self.table(&table.name)?;
         let as_of = match &table.as_of {
             None => None,
@@ -168,6 +176,7 @@ impl Binder<'_> {
             alias: table.alias.clone().unwrap_or_else(|| found.name.clone()),
             table: found,
             as_of,
+            rows: None,
         })
     }
 

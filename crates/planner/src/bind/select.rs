@@ -51,6 +51,17 @@ impl Binder<'_> {
         self.query_plan(bound)
     }
 
+    /// The plan of a query whose rows another one takes.
+    pub(super) fn inner_query(&self, select: &Select) -> Result<QueryPlan> {
+        if let Some((item, inner)) = whether_any(select) {
+            return self.existence(item, inner);
+        }
+        let mut bound = self.bind_select(select)?;
+        self.check_grouping(&bound)?;
+        bound.counts_all_rows = false;
+        self.plan_query(bound, false)
+    }
+
     pub fn bind_select<'s>(&self, select: &'s Select) -> Result<BoundSelect<'s>> {
         let table = select
             .from

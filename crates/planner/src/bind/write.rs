@@ -6,6 +6,7 @@ use super::Binder;
 use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
 use crate::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
+use crate::errno::ER_NON_UPDATABLE_TABLE;
 use crate::plan::{Assignment, DeletePlan, Kept, SortKey, Target, UpdatePlan};
 
 impl Binder<'_> {
@@ -76,6 +77,15 @@ impl Binder<'_> {
             return Err(Error::not_supported(
                 format!("{statement} ... AS OF TIMESTAMP"),
                 "the past cannot be changed",
+            ));
+        }
+        if table.rows.is_some() {
+            return Err(Error::new(
+                ER_NON_UPDATABLE_TABLE,
+                format!(
+                    "The target table {} of the {statement} is not updatable",
+                    table.alias
+                ),
             ));
         }
         refuse_virtual(&table)?;

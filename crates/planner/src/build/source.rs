@@ -24,10 +24,26 @@ pub struct Source {
     pub route: Route,
 }
 
+/// The rows of a derived table.
+fn derived_rows(select: &BoundSelect<'_>, rows: Rel, width: usize) -> Source {
+    Source {
+        rel: filtered(rows, select.filter.clone()),
+        map: (0..width).map(Some).collect(),
+        width,
+        ordered: false,
+        route: ONLY_ROUTE,
+    }
+}
+
 impl Binder<'_> {
     pub(super) fn source(&self, select: &BoundSelect<'_>, upper: &Upper, free: bool) -> Result<Source> {
         match &select.table {
             None => Ok(written_rows(select)),
+            Some(TableBinding {
+                table,
+                rows: Some(rows),
+                ..
+            }) => Ok(derived_rows(select, Rel::clone(rows), table.columns.len())),
             Some(table) if table.table.is_virtual() => self.virtual_table(select, upper, table),
             Some(table) => self.stored_table(select, upper, table, free),
         }

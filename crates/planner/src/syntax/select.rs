@@ -3,12 +3,13 @@
 use types::{Error, Result, errno};
 
 use super::ast::{
-    Expr, IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, NumberText, OrderItem, Select,
-    SelectItem, TableRef,
+    Expr, IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, NumberText, ObjectName, OrderItem,
+    Select, SelectItem, TableRef,
 };
 use super::literal::item_name;
 use super::parser::Parser;
 use super::token::Kind;
+use crate::errno::ER_DERIVED_MUST_HAVE_ALIAS;
 use crate::plan::LockingWait;
 
 impl Parser<'_> {
@@ -258,15 +259,41 @@ impl Parser<'_> {
         Ok(NamedExpr { expr, text })
     }
 
+    /// `(SELECT ...) [AS] alias`, the cursor behind the parenthesis.
+    fn derived_table(&mut self) -> Result<TableRef> {
+        let query = self.nested(Self::select)?;
+        self.expect_kind(Kind::RightParen)?;
+        let Some(name) = self.table_alias()? else {
+            return Err(Error::new(
+                ER_DERIVED_MUST_HAVE_ALIAS,
+                "Every derived table must have its own alias",
+            ));
+        };
+        if self.kind() == Kind::LeftParen {
+            return Err(Error::not_supported(
+                "names of a derived table's columns after its alias",
+                "give the columns aliases in the query",
+            ));
+        }
+        self.grow()?;
+        Ok(TableRef {
+            name: ObjectName { database: None, name },
+            alias: None,
+            query: Some(Box::new(query)),
+            as_of: None,
+            hints: Vec::new(),
+        })
+    }
+
     /// A table with its alias and hints.
     pub fn table_ref(&mut self) -> Result<TableRef> {
         if self.kind() == Kind::LeftParen {
             self.advance();
+            if self.is("SELECT") {
+                return self.derived_table();
+            }
             if self.at_query() || self.kind() == Kind::LeftParen {
-                return Err(Error::not_supported(
-                    "subqueries in FROM",
-                    "run the inner query first",
-                ));
+                return Err(subqueries_in_from());
             }
             let table = self.nested(Self::table_ref)?;
             self.refuse_joins()?;
@@ -274,10 +301,7 @@ impl Parser<'_> {
             return Ok(table);
         }
         if self.is("LATERAL") {
-            return Err(Error::not_supported(
-                "subqueries in FROM",
-                "run the inner query first",
-            ));
+            return Err(subqueries_in_from());
         }
         if self.is("JSON_TABLE") {
             return Err(Error::not_supported("JSON_TABLE()", ""));
@@ -298,6 +322,7 @@ impl Parser<'_> {
         Ok(TableRef {
             name,
             alias,
+            query: None,
             as_of,
             hints,
         })
@@ -511,4 +536,8 @@ mod tests {
         assert_eq!(max_execution_time("/*+ MAX_EXECUTION_TIME(x) */"), None);
         assert_eq!(max_execution_time(" "), None);
     }
+}
+
+fn subqueries_in_from() -> Error {
+    Error::not_supported("this kind of subquery in FROM", "run the inner query first")
 }

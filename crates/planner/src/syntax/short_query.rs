@@ -15,6 +15,7 @@ impl Parser<'_> {
             from: Some(TableRef {
                 name,
                 alias: None,
+                query: None,
                 as_of: None,
                 hints: Vec::new(),
             }),

@@ -44,6 +44,8 @@ pub enum SelectItem {
 pub struct TableRef {
     pub name: ObjectName,
     pub alias: Option<String>,
+    /// A derived table, called `name`: the query its rows come from.
+    pub query: Option<Box<Select>>,
     /// `AS OF TIMESTAMP expr`, TiDB's syntax for reads in the past.
     pub as_of: Option<Expr>,
     pub hints: Vec<IndexHint>,
