@@ -68,6 +68,30 @@ pub struct Table {
     pub readable_from_ts: u64,
 }
 
+impl Table {
+    /// Columns under a name. With a negative id nothing is stored under it ([`Table::is_virtual`]).
+    pub fn of_columns(id: i64, database: &str, name: &str, columns: Vec<Column>) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            database: database.to_owned(),
+            columns,
+            indexes: Vec::new(),
+            handle: Handle::Hidden,
+            collation: Collation::DEFAULT,
+            comment: String::new(),
+            max_column_id: 0,
+            max_index_id: 0,
+            auto_increment_start: 1,
+            shard_row_id_bits: 0,
+            pre_split_regions: 0,
+            created_us: 0,
+            revision: 0,
+            readable_from_ts: 0,
+        }
+    }
+}
+
 /// What makes a row's key (`t{table}_r{handle}`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Handle {
@@ -101,6 +125,24 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column with a name and a type, and nothing else said of it. Its id is yet to be given.
+    pub fn plain(name: impl Into<String>, ty: SqlType, nullable: bool) -> Self {
+        Self {
+            id: 0,
+            name: name.into(),
+            ty,
+            nullable,
+            explicit_collation: false,
+            default: Default::None,
+            on_update_now: false,
+            auto_increment: false,
+            auto_random: None,
+            comment: String::new(),
+            state: SchemaState::Public,
+            original_default: None,
+        }
+    }
+
     /// Whether a row that gives no value gets the next id.
     pub fn makes_ids(&self) -> bool {
         self.auto_increment || self.auto_random.is_some()

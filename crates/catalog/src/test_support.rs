@@ -69,20 +69,7 @@ pub(crate) fn text_type() -> SqlType {
 
 /// A nullable column.
 pub(crate) fn column(name: &str, ty: SqlType) -> Column {
-    Column {
-        id: 0,
-        name: name.to_owned(),
-        ty,
-        nullable: true,
-        explicit_collation: false,
-        default: Default::None,
-        on_update_now: false,
-        auto_increment: false,
-        auto_random: None,
-        comment: String::new(),
-        state: SchemaState::Public,
-        original_default: None,
-    }
+    Column::plain(name, ty, true)
 }
 
 pub(crate) fn not_null(name: &str, ty: SqlType) -> Column {

@@ -162,6 +162,41 @@ mod tests {
     }
 
     #[test]
+    fn threads_ask_for_the_turns_of_a_crowd_in_one_and_for_others_alone() {
+        let workers = Workers::new(256 * 1024);
+        let (tell, told) = channel();
+        let threads = workers.cores + 1;
+        let all_here = Arc::new(std::sync::Barrier::new(threads));
+        for _ in 0..threads {
+            let (tell, all_here, pool) = (tell.clone(), all_here.clone(), workers.clone());
+            workers
+                .run(move || {
+                    all_here.wait();
+                    pool.ask_for_turns();
+                    tell.send(TURNS.get()).unwrap();
+                    // Nobody goes before all have asked.
+                    all_here.wait();
+                })
+                .unwrap();
+        }
+        for _ in 0..threads {
+            assert_eq!(told.recv().unwrap(), Some(Turns::InTurn(TURN)));
+        }
+        // The thread of the only one asks for others.
+        while workers.active.load(Ordering::Relaxed) > 0 {
+            std::thread::yield_now();
+        }
+        let pool = workers.clone();
+        workers
+            .run(move || {
+                pool.ask_for_turns();
+                tell.send(TURNS.get()).unwrap();
+            })
+            .unwrap();
+        assert_eq!(told.recv().unwrap(), Some(Turns::AtOnce(TURN)));
+    }
+
+    #[test]
     fn who_has_a_processor_for_itself_does_not_wait_for_others() {
         assert_eq!(turns(1, 2), Turns::AtOnce(TURN));
         assert_eq!(turns(2, 2), Turns::AtOnce(TURN));

@@ -8,7 +8,7 @@ use types::temporal::DateTime;
 use types::{Collation, Decimal, SqlType, TypeKind, Value};
 
 use super::*;
-use crate::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 
 const ZONE: TimeZone = TimeZone::Offset(2 * 3600);
 const TEXT: SqlType = SqlType::varchar(20, Collation::DEFAULT);
@@ -18,17 +18,7 @@ const BINARY: SqlType = SqlType::varchar(20, Collation::Binary);
 fn column(id: i64, ty: SqlType) -> Column {
     Column {
         id,
-        name: format!("c{id}"),
-        ty,
-        nullable: true,
-        explicit_collation: false,
-        default: Default::None,
-        on_update_now: false,
-        auto_increment: false,
-        auto_random: None,
-        comment: String::new(),
-        state: SchemaState::Public,
-        original_default: None,
+        ..Column::plain(format!("c{id}"), ty, true)
     }
 }
 

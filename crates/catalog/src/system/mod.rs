@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use types::{Collation, Error, Result, SqlType, TypeKind};
 
-use crate::model::{Column, Database, Default, Handle, SchemaState, Table};
+use crate::model::{Column, Database, Default, Table};
 
 const TABLES: &str = include_str!("tables.txt");
 const NAMES: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
@@ -65,22 +65,9 @@ fn add(databases: &mut [Database], table: Option<Table>) -> Result<()> {
 fn empty_table(name: &str, number: i64) -> Option<Table> {
     let (database, name) = name.split_once('.')?;
     Some(Table {
-        id: FIRST_TABLE_ID - number,
-        name: name.to_owned(),
-        database: database.to_owned(),
-        columns: Vec::new(),
-        indexes: Vec::new(),
-        handle: Handle::Hidden,
         collation: Collation::Utf8mb4GeneralCi,
-        comment: String::new(),
-        max_column_id: 0,
-        max_index_id: 0,
-        auto_increment_start: 1,
-        shard_row_id_bits: 0,
-        pre_split_regions: 0,
-        created_us: 0,
         revision: 1,
-        readable_from_ts: 0,
+        ..Table::of_columns(FIRST_TABLE_ID - number, database, name, Vec::new())
     })
 }
 
@@ -96,17 +83,8 @@ fn column(line: &str, offset: usize) -> Option<Column> {
     };
     Some(Column {
         id: offset as i64 + 1,
-        name: name.to_owned(),
-        ty: sql_type(ty, collation)?,
-        nullable,
-        explicit_collation: false,
         default,
-        on_update_now: false,
-        auto_increment: false,
-        auto_random: None,
-        comment: String::new(),
-        state: SchemaState::Public,
-        original_default: None,
+        ..Column::plain(name, sql_type(ty, collation)?, nullable)
     })
 }
 

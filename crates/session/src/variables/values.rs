@@ -94,8 +94,7 @@ impl GlobalVariables {
         }
         let current = self.get(definition);
         let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
-        let skip = super::lookup(SKIP_ISOLATION_CHECK).and_then(|d| self.get(d));
-        check_isolation(definition, assigned, skip.as_deref() == Some("ON"))
+        check_isolation(definition, assigned, || self.boolean(SKIP_ISOLATION_CHECK))
     }
 
     /// Sets a variable from the server's configuration file, where values are texts.
@@ -184,8 +183,11 @@ impl SessionVariables {
         let default = global.get(definition);
         let current = self.text(definition);
         let assigned = assign(definition, value, default, current.as_deref())?;
-        let skip = super::lookup(SKIP_ISOLATION_CHECK).and_then(|d| self.text(d));
-        let (text, warning) = check_isolation(definition, assigned, skip.as_deref() == Some("ON"))?;
+        let skip = || {
+            let skip = super::lookup(SKIP_ISOLATION_CHECK).and_then(|d| self.text(d));
+            skip.as_deref() == Some("ON")
+        };
+        let (text, warning) = check_isolation(definition, assigned, skip)?;
         self.own.insert(definition.index, text);
         Ok(warning)
     }
@@ -369,11 +371,15 @@ fn isolation(name: &str, text: &str) -> Result<String> {
 
 /// A level that promises more than there is, SERIALIZABLE, is refused, unless `skip`, the variable
 /// `stemdb_skip_isolation_level_check`, says that REPEATABLE READ will do.
-fn check_isolation(definition: &Definition, (text, warning): Assigned, skip: bool) -> Result<Assigned> {
+fn check_isolation(
+    definition: &Definition,
+    (text, warning): Assigned,
+    skip: impl FnOnce() -> bool,
+) -> Result<Assigned> {
     if definition.kind != Kind::Isolation || text.as_deref() != Some("SERIALIZABLE") {
         return Ok((text, warning));
     }
-    if !skip {
+    if !skip() {
         return Err(Error::not_supported(
             "transaction isolation SERIALIZABLE",
             "use REPEATABLE READ with SELECT ... FOR UPDATE or FOR SHARE on the rows that must not change; \
