@@ -1,11 +1,11 @@
 //! Loading pages of `latest` into memory; see [`crate::cache`].
 
-use crate::cache::{BYTES_MAX, Page, Part};
+use crate::cache::{BYTES_MAX, Loading, Page, Part};
 use crate::failure::from_rocksdb;
 use crate::layout::{LATEST, Version};
 use crate::storage::RocksStorage;
-use kv::{Result, Timestamp};
-use rocksdb::ReadOptions;
+use kv::{KeyRange, Result, Timestamp};
+use rocksdb::{DBRawIterator, ReadOptions};
 use std::sync::Arc;
 
 /// Entries of a page at first: half of what it may grow to.
@@ -15,18 +15,65 @@ const LOAD_BYTES: usize = BYTES_MAX / 2;
 /// Deletions that one load passes over at most.
 const DELETIONS_MAX: usize = 4096;
 
+/// How far before the key that is read its page begins, if nothing ends it sooner. Pages that began at it would leave gaps
+/// before them, ever smaller and ever less likely to be met.
+const BEFORE_ENTRIES: usize = LOAD_ENTRIES / 2;
+const BEFORE_BYTES: usize = LOAD_BYTES / 2;
+
 impl RocksStorage {
     /// Reads the page that starts at `start`, where there is none, up to `end` at most, and keeps it if nothing of it is
     /// written meanwhile. It is good for readers of `ts`. `None`: the first entry is too large for a page.
     pub(crate) fn load(&self, start: &[u8], end: &[u8], ts: Timestamp) -> Result<Option<Part>> {
-        let loading = self.cache.begin_load(start, end);
-        let mut options = ReadOptions::default();
-        options.set_iterate_lower_bound(start);
-        if !loading.range.end.is_empty() {
-            options.set_iterate_upper_bound(loading.range.end.as_slice());
-        }
-        let mut iterator = self.db.raw_iterator_cf_opt(self.family(LATEST)?, options);
+        let loading = self.cache.begin_load(KeyRange::new(start, end));
+        let mut iterator = self.iterator_over(&loading.range)?;
         iterator.seek_to_first();
+        self.load_onwards(&loading, start, iterator, ts)
+    }
+
+    /// The same for the page that `key` is in. `None`: it is too large for one.
+    pub(crate) fn load_around(&self, key: &[u8], ts: Timestamp) -> Result<Option<Part>> {
+        let loading = self.cache.begin_load_around(key);
+        let mut iterator = self.iterator_over(&loading.range)?;
+        iterator.seek_for_prev(key);
+        let mut start = key.to_vec();
+        let (mut entries, mut bytes) = (0, 0);
+        loop {
+            let Some((key, stored)) = iterator.item() else {
+                iterator.status().map_err(|error| from_rocksdb(&error))?;
+                start.clone_from(&loading.range.start);
+                break;
+            };
+            entries += 1;
+            bytes += key.len() + stored.len();
+            if entries > BEFORE_ENTRIES || bytes > BEFORE_BYTES {
+                break;
+            }
+            start.clear();
+            start.extend_from_slice(key);
+            iterator.prev();
+        }
+        iterator.seek(&start);
+        let part = self.load_onwards(&loading, &start, iterator, ts)?;
+        Ok(part.filter(|part| part.end.is_empty() || key < part.end.as_slice()))
+    }
+
+    fn iterator_over(&self, range: &KeyRange) -> Result<DBRawIterator<'_>> {
+        let mut options = ReadOptions::default();
+        options.set_iterate_lower_bound(range.start.as_slice());
+        if !range.end.is_empty() {
+            options.set_iterate_upper_bound(range.end.as_slice());
+        }
+        Ok(self.db.raw_iterator_cf_opt(self.family(LATEST)?, options))
+    }
+
+    /// A page of what `iterator`, which is at the first entry from `start` on, has to give.
+    fn load_onwards(
+        &self,
+        loading: &Loading<'_>,
+        start: &[u8],
+        mut iterator: DBRawIterator<'_>,
+        ts: Timestamp,
+    ) -> Result<Option<Part>> {
         let mut page = Page::default();
         let mut deletions = 0;
         let mut cut = None;
@@ -60,7 +107,7 @@ impl RocksStorage {
             start: start.to_vec(),
             end: cut.unwrap_or_else(|| loading.range.end.clone()),
         };
-        self.cache.end_load(&loading, &part.page, &part.end);
+        self.cache.end_load(loading, &part);
         Ok(Some(part))
     }
 }

@@ -69,7 +69,7 @@ impl RocksStorage {
         Ok(match self.cache.page(key, ts) {
             Lookup::Found(page) => Some(page),
             Lookup::Missing if self.cache.admits(Reads::OneKey) => {
-                self.load(key, &[], ts)?.map(|part| part.page)
+                self.load_around(key, ts)?.map(|part| part.page)
             }
             Lookup::Missing | Lookup::TooOld => None,
         })

@@ -123,6 +123,12 @@ impl Directory {
         (!is_behind).then_some((start, leaf))
     }
 
+    /// Where the last range ends that starts at or before `key`; empty: nowhere.
+    pub fn end_before<'a>(&'a self, key: &'a [u8]) -> Option<&'a [u8]> {
+        let (_, leaf) = self.range((Bound::Unbounded, Bound::Included(key))).next_back()?;
+        Some(&leaf.end)
+    }
+
     /// The range that has the keys just before `end`; an empty `end` is none.
     pub fn before<'a>(&'a self, end: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
         let up_to_end = match end {

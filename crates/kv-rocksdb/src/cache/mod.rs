@@ -208,13 +208,28 @@ impl RowCache {
         self.misses.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in)
     }
 
-    /// Begins to load a page at `start`, which has none, up to the next one or `end`. What the page is made of has to be
-    /// read after this.
-    pub fn begin_load(&self, start: &[u8], end: &[u8]) -> Loading<'_> {
+    /// Begins to load a page at the start of `range`, where there is none, up to the next one or the end of `range`. What the
+    /// page is made of has to be read after this.
+    pub fn begin_load(&self, range: KeyRange) -> Loading<'_> {
         let directory = self.directory.read();
-        let mut range = KeyRange::new(start, end);
-        if let Some(next) = directory.next_after(start)
-            && (end.is_empty() || *next < *end)
+        self.begin_load_where_free(&directory, range)
+    }
+
+    /// The same, between the pages around `key`, which is in none.
+    pub fn begin_load_around(&self, key: &[u8]) -> Loading<'_> {
+        let directory = self.directory.read();
+        let start = match directory.end_before(key) {
+            None => &[],
+            Some(end) if !end.is_empty() && end <= key => end,
+            // Another reader has loaded it meanwhile: what is read here will not be kept.
+            Some(_) => key,
+        };
+        self.begin_load_where_free(&directory, KeyRange::new(start, []))
+    }
+
+    fn begin_load_where_free(&self, directory: &Directory, mut range: KeyRange) -> Loading<'_> {
+        if let Some(next) = directory.next_after(&range.start)
+            && (range.end.is_empty() || *next < *range.end)
         {
             range.end = next.to_vec();
         }
@@ -232,10 +247,10 @@ impl RowCache {
         }
     }
 
-    /// Keeps a page that holds all of the loading's range up to `end`, unless it has become another meanwhile. For its
-    /// loader it is good in any case.
-    pub fn end_load(&self, loading: &Loading<'_>, page: &Arc<Page>, end: &[u8]) {
-        let range = KeyRange::new(loading.range.start.as_slice(), end);
+    /// Keeps a page that holds all of a part of the loading's range, unless it has become another meanwhile. For its loader it
+    /// is good in any case.
+    pub fn end_load(&self, loading: &Loading<'_>, part: &Part) {
+        let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
         let mut directory = self.directory.write();
         let is_current = {
             let mut loads = self.loads.lock();
@@ -244,7 +259,7 @@ impl RowCache {
                 .is_some_and(|load| !load.void && !load.changed.iter().any(|key| range.contains(key)))
         };
         if is_current && directory.is_free(&range) {
-            directory.insert(range, Arc::clone(page));
+            directory.insert(range, Arc::clone(&part.page));
             directory.shrink(self.budget_bytes);
         }
     }

@@ -48,9 +48,23 @@ impl Both {
 
     /// As `crate::load` does, with a commit before the page is put in.
     fn load(&mut self) {
-        let start = self.random.key();
+        let mut start = self.random.key();
         let (cache, now) = (std::mem::replace(&mut self.cache, RowCache::new(0)), self.now);
-        let loading = cache.begin_load(&start, b"");
+        let loading = if now % 3 == 0 {
+            cache.begin_load(KeyRange::new(start.as_slice(), ""))
+        } else {
+            cache.begin_load_around(&start)
+        };
+        assert!(
+            loading.range.contains(&start)
+                || matches!(
+                    cache.page(&start, Timestamp::MAX),
+                    Lookup::Found(_) | Lookup::TooOld
+                )
+        );
+        if now % 3 == 1 {
+            start.clone_from(&loading.range.start);
+        }
         let mut page = Page::default();
         let mut end = loading.range.end.clone();
         for (key, stored) in self.latest.range(start.clone()..) {
@@ -78,7 +92,7 @@ impl Both {
                 self.latest.insert(key.clone(), stored.clone());
                 cache.update([(&key[..], &stored[..])].into_iter());
             }
-            cache.end_load(&loading, &page, &end);
+            cache.end_load(&loading, &Part { page, start, end });
         }
         drop(loading);
         self.cache = cache;
@@ -163,16 +177,39 @@ fn pages_hold_what_latest_does() {
     assert_eq!(both.cache.size(), (0, 0));
 }
 
+fn part(page: Page, start: &[u8], end: &[u8]) -> Part {
+    Part {
+        page: Arc::new(page),
+        start: start.to_vec(),
+        end: end.to_vec(),
+    }
+}
+
+#[test]
+fn a_load_around_a_key_reaches_from_the_page_before_to_the_page_behind() {
+    let cache = RowCache::new(1 << 20);
+    let around = |key: &str| cache.begin_load_around(key.as_bytes()).range.clone();
+    assert_eq!(around("h"), KeyRange::all());
+    for (start, end) in [(b"c", b"f"), (b"m", b"p")] {
+        let loading = cache.begin_load(KeyRange::new(start, end));
+        cache.end_load(&loading, &part(Page::default(), start, end));
+    }
+    assert_eq!(around("a"), KeyRange::new("", "c"));
+    assert_eq!(around("f"), KeyRange::new("f", "m"));
+    assert_eq!(around("h"), KeyRange::new("f", "m"));
+    assert_eq!(around("q"), KeyRange::new("p", ""));
+}
+
 #[test]
 fn a_range_is_added_up_if_all_of_it_is_there() {
     let cache = RowCache::new(1 << 20);
     for (start, end) in [(b"b", b"f"), (b"f", b"k")] {
-        let loading = cache.begin_load(start, end);
+        let loading = cache.begin_load(KeyRange::new(start, end));
         let mut page = Page::default();
         for key in 0..60 {
             assert!(page.push(&[start[0], key], b"12345678\x01value"));
         }
-        cache.end_load(&loading, &Arc::new(page), end);
+        cache.end_load(&loading, &part(page, start, end));
     }
     let bytes = |start: &str, end: &str| cache.bytes_of(&KeyRange::new(start, end));
     assert_eq!(bytes("b", "k"), Some(2 * 60 * 16));
@@ -190,16 +227,16 @@ fn a_range_is_added_up_if_all_of_it_is_there() {
 fn a_page_that_is_written_while_it_is_loaded_is_not_kept() {
     let cache = RowCache::new(1 << 20);
     for (key, kept) in [(b"c", true), (b"b", false)] {
-        let loading = cache.begin_load(b"a", b"z");
+        let loading = cache.begin_load(KeyRange::new("a", "z"));
         cache.update([(&key[..], &b"12345678\x01v"[..])].into_iter());
-        cache.end_load(&loading, &Arc::default(), b"c");
+        cache.end_load(&loading, &part(Page::default(), b"a", b"c"));
         drop(loading);
         let is_kept = matches!(cache.page(b"b", 1), Lookup::Found(_));
         assert_eq!(is_kept, kept);
         cache.forget(&KeyRange::all());
     }
-    let loading = cache.begin_load(b"a", b"z");
+    let loading = cache.begin_load(KeyRange::new("a", "z"));
     cache.forget(&KeyRange::new("x", "y"));
-    cache.end_load(&loading, &Arc::default(), b"c");
+    cache.end_load(&loading, &part(Page::default(), b"a", b"c"));
     assert_eq!(cache.size(), (0, 0));
 }
