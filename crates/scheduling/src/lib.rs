@@ -1,4 +1,5 @@
-//! How threads take turns on the processors.
+//! What the kernel is asked for, for speed's sake: how threads take turns on the processors, here, and what pages the code
+//! lies in ([`code`]).
 //!
 //! Where several threads want a processor, Linux gives each a turn of some milliseconds, and the one whose turn would have to be
 //! over first is next (EEVDF). A thread that works for microseconds and sleeps needs no such turn. Once it has said so, it is
@@ -6,6 +7,8 @@
 //! privilege, or takes anything from others over time; where the kernel does not know it, nothing changes.
 //!
 //! `sched_setattr(2)`; that `sched_runtime` is the length of a turn: Linux 6.12 and later.
+
+pub mod code;
 
 use std::time::Duration;
 

@@ -59,6 +59,20 @@ fn check_processor() -> Result<(), String> {
     Ok(())
 }
 
+/// While the server starts, and serves its first clients: what runs meanwhile runs on.
+fn move_code() {
+    let moving = || match scheduling::code::move_to_large_pages() {
+        Ok(bytes) => tracing::debug!(bytes, "code lies in large pages"),
+        Err(error) => tracing::info!(%error, "code stays in small pages"),
+    };
+    if let Err(error) = std::thread::Builder::new()
+        .name("code-pages".to_owned())
+        .spawn(moving)
+    {
+        tracing::info!(%error, "code stays in small pages");
+    }
+}
+
 /// Serves until SIGTERM or SIGINT. The message of an error is for a person at a terminal.
 pub fn run(arguments: Arguments) -> Result<(), String> {
     check_processor()?;
@@ -69,6 +83,9 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     // Before anything takes long, so that a signal during the start is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot wait for signals: {e}"))?;
     let started = Instant::now();
+    if configuration.large_code_pages.unwrap_or(true) {
+        move_code();
+    }
 
     let place = arguments
         .store
