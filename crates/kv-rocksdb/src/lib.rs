@@ -10,6 +10,7 @@ mod history;
 mod load;
 mod log_ahead;
 mod machine;
+mod memtable;
 mod options;
 mod ranges;
 mod read;

@@ -2,7 +2,8 @@
 
 use crate::layout::{LATEST, META, Version};
 use crate::machine;
-use kv::{EmbeddedOptions, Limits};
+use crate::memtable::with_sorted_runs;
+use kv::{EmbeddedOptions, Limits, Result};
 use rocksdb::compaction_filter::Decision;
 use rocksdb::{
     BlockBasedOptions, BlockBasedTablePinningTier, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
@@ -135,7 +136,7 @@ impl RocksOptions {
     }
 
     /// All column families, with a filter that drops deletions which nobody at or above the safe point sees.
-    pub(crate) fn column_families(&self, safe_point: &Arc<AtomicU64>) -> [ColumnFamilyDescriptor; 2] {
+    pub(crate) fn column_families(&self, safe_point: &Arc<AtomicU64>) -> Result<[ColumnFamilyDescriptor; 2]> {
         // 0: let RocksDB size the table by what is cached.
         let cache =
             Cache::new_hyper_clock_cache(usize::try_from(self.block_cache_bytes).unwrap_or(usize::MAX), 0);
@@ -144,16 +145,16 @@ impl RocksOptions {
         meta.set_inplace_update_support(true);
         meta.set_inplace_update_locks(1);
         meta.set_block_based_table_factory(&table(&cache));
-        [
+        Ok([
             ColumnFamilyDescriptor::new(META, meta),
-            ColumnFamilyDescriptor::new(LATEST, self.latest(&cache, safe_point)),
-        ]
+            ColumnFamilyDescriptor::new(LATEST, self.latest(&cache, safe_point)?),
+        ])
     }
 
-    fn latest(&self, cache: &Cache, safe_point: &Arc<AtomicU64>) -> Options {
+    fn latest(&self, cache: &Cache, safe_point: &Arc<AtomicU64>) -> Result<Options> {
         let buffer_bytes = usize::try_from(self.write_buffer_bytes).unwrap_or(usize::MAX);
 
-        let mut latest = level_compacted(buffer_bytes, 4);
+        let mut latest = with_sorted_runs(level_compacted(buffer_bytes, 4))?;
         let mut table = table(cache);
         // Most reads are for one key, many for one that is not there (unique checks): a filter, and a hash index
         // inside each block.
@@ -179,7 +180,7 @@ impl RocksOptions {
                 _ => Decision::Keep,
             }
         });
-        latest
+        Ok(latest)
     }
 }
 

@@ -46,7 +46,7 @@ impl RocksStorage {
     pub fn open(dir: &Path, options: &RocksOptions, safe_point: &Arc<AtomicU64>) -> Result<Self> {
         std::fs::create_dir_all(dir)
             .map_err(|error| Error::Unavailable(format!("cannot create {}: {error}", dir.display())))?;
-        let mut families = Vec::from(options.column_families(safe_point));
+        let mut families = Vec::from(options.column_families(safe_point)?);
         let mut obsolete = DB::list_cf(&options.database(), dir).unwrap_or_default();
         obsolete.retain(|name| FAMILIES_OF_1.contains(&name.as_str()));
         families.extend(

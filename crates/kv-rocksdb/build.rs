@@ -1,0 +1,29 @@
+//! Compiles what RocksDB has to be given in C++, with the headers of the RocksDB that `librocksdb-sys` builds.
+
+use std::path::Path;
+
+fn main() {
+    println!("cargo:rerun-if-changed=memtable");
+    println!("cargo:rerun-if-changed=build.rs");
+    let Some(home) = std::env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR") else {
+        println!("cargo::error=librocksdb-sys does not say where RocksDB's headers are");
+        return;
+    };
+    let rocksdb = Path::new(&home).join("rocksdb");
+    // What decides how RocksDB's classes lie in memory has to be as `librocksdb-sys` has it.
+    cc::Build::new()
+        .cpp(true)
+        .std("c++20")
+        .include(rocksdb.join("include"))
+        .include(&rocksdb)
+        .define("NDEBUG", "1")
+        .define("HAVE_ALIGNED_NEW", None)
+        .define("HAVE_UINT128_EXTENSION", None)
+        .define("OS_LINUX", None)
+        .define("ROCKSDB_PLATFORM_POSIX", None)
+        .define("ROCKSDB_LIB_IO_POSIX", None)
+        .flag_if_supported("-Wno-unused-parameter")
+        .opt_level(2)
+        .file("memtable/sorted_runs.cc")
+        .compile("stemdb_memtable");
+}
