@@ -5,6 +5,13 @@ use std::path::Path;
 fn main() {
     println!("cargo:rerun-if-changed=memtable");
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=ROCKSDB_LIB_DIR");
+    if std::env::var_os("ROCKSDB_LIB_DIR").is_some() {
+        println!(
+            "cargo::error=ROCKSDB_LIB_DIR: only with the RocksDB that librocksdb-sys brings do these headers fit"
+        );
+        return;
+    }
     let Some(home) = std::env::var_os("DEP_ROCKSDB_CARGO_MANIFEST_DIR") else {
         println!("cargo::error=librocksdb-sys does not say where RocksDB's headers are");
         return;

@@ -4,7 +4,7 @@
 // that lie anywhere in memory, all of them in the one thread that commits. Here entries are collected a few at a time and
 // sorted, and two runs of a length are merged to one of twice that, up to a length whose merging delays a commit by some
 // three milliseconds. A merge walks through memory in order, so an entry costs a quarter of what it did or less. A reader
-// has more to search, a dozen runs or so; most find what they want in `crate::cache`.
+// has more to search, a dozen runs or so in a buffer of 64 MiB; most find what they want in `crate::cache`.
 //
 // One thread writes. Readers share the state of the moment with it, and never wait for it longer than a pointer
 // takes to copy: runs do not change once they are there, and the few entries behind them are only ever added to.
@@ -149,6 +149,12 @@ class SortedRuns final : public MemTableRep {
       const Entry *first = NotBefore(begin, past, from), *last = NotBefore(begin, past, to);
       entries += static_cast<uint64_t>(std::max<ptrdiff_t>(last - first, 0));
     }
+    const size_t tailed = state->tailed.load(std::memory_order_acquire);
+    const auto within = [&from, &to](Entry entry) {
+      const Key key = Key::Of(entry);
+      return Compare(key, from) >= 0 && Compare(key, to) < 0;
+    };
+    entries += static_cast<uint64_t>(std::count_if(state->tail.begin(), state->tail.begin() + tailed, within));
     return entries;
   }
 

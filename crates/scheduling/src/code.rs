@@ -9,11 +9,12 @@
 
 use std::io;
 
-/// Moves the code of the running program to large pages, while it runs. Bytes that were moved; 0 where the kernel has no
-/// such pages to give.
+/// Moves the code of the running program to large pages, while it runs. Bytes that were moved; 0 where the kernel gives no
+/// such pages. Where it has none left, small ones take their place until it has.
 ///
 /// # Errors
-/// The kernel does not allow it, or has no memory for it. Nothing has changed then.
+/// The kernel does not allow it, or has no memory for a copy. Nothing has changed then. (Should it have none for the tables of
+/// pages in the middle of the exchange, the program ends.)
 pub fn move_to_large_pages() -> io::Result<usize> {
     #[cfg(target_os = "linux")]
     return linux::move_to_large_pages();

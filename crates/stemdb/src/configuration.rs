@@ -20,8 +20,8 @@ pub struct Configuration {
     pub socket: Option<PathBuf>,
     /// Address and port for `/status` and `/metrics`.
     pub status: Option<String>,
-    /// Whether the server's code is copied to large pages: faster, and some 40 MiB more memory. Off for profilers, which then
-    /// know its functions (true).
+    /// Whether the server's code is copied to large pages: faster, and some 40 MiB more memory. Off for profilers and
+    /// probes, which then know its functions (true).
     pub large_code_pages: Option<bool>,
     pub tls: Tls,
     pub proxy_protocol: ProxyProtocol,

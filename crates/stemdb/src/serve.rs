@@ -62,7 +62,7 @@ fn check_processor() -> Result<(), String> {
 /// While the server starts, and serves its first clients: what runs meanwhile runs on.
 fn move_code() {
     let moving = || match scheduling::code::move_to_large_pages() {
-        Ok(bytes) => tracing::debug!(bytes, "code lies in large pages"),
+        Ok(bytes) => tracing::debug!(bytes, "code was moved to large pages"),
         Err(error) => tracing::info!(%error, "code stays in small pages"),
     };
     if let Err(error) = std::thread::Builder::new()
