@@ -82,6 +82,7 @@ macro_rules! for_each_case {
             locks::nowait_fails_at_once;
             locks::skip_locked_skips;
             locks::an_interrupt_wakes_a_waiter;
+            locks::an_interrupt_goes_before_a_lock_that_comes_behind_it;
             locks::locking_reads_see_the_newest_version;
             locks::missing_keys_can_be_locked;
             locks::locks_survive_savepoint_rollback;

@@ -313,6 +313,30 @@ pub fn an_interrupt_wakes_a_waiter(new_subject: Factory) {
     assert_eq!(lock(&mut txn, "a", &options), Ok(None));
 }
 
+/// Whoever is interrupted does not go on with a lock that came before it could run.
+pub fn an_interrupt_goes_before_a_lock_that_comes_behind_it(new_subject: Factory) {
+    let store = open(new_subject);
+    for _ in 0..50 {
+        let mut holder = begin(&store);
+        lock(&mut holder, "a", &exclusive()).unwrap();
+        let interrupt = Interrupt::new();
+        let options = LockOptions {
+            interrupt: Arc::clone(&interrupt),
+            ..exclusive()
+        };
+        let waiter = lock_in_thread(&store, "a", options);
+        wait_for_waiters(&store, 1);
+        interrupt.raise();
+        holder.rollback();
+        assert_eq!(waiter.join().unwrap().0, Err(Error::Interrupted));
+        let mut next = begin(&store);
+        assert_eq!(
+            lock(&mut next, "a", &with(LockMode::Exclusive, LockWait::NoWait)),
+            Ok(None)
+        );
+    }
+}
+
 pub fn locking_reads_see_the_newest_version(new_subject: Factory) {
     let store = open(new_subject);
     write(&store, &[("a", Some("1")), ("b", Some("1"))]);

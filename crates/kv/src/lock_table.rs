@@ -333,6 +333,11 @@ impl LockTable {
                 timeout,
             } => {
                 self.wait(&waiter, &held, timeout, request.interrupt)?;
+                // The lock came right behind KILL, before this thread ran.
+                if request.interrupt.is_killed() && !held_before {
+                    self.unlock(waiter.owner, &held);
+                    return Err(Error::Interrupted);
+                }
                 let after = waiter.after.lock().take();
                 Ok(match after {
                     _ if held_before => Acquired::Held,
