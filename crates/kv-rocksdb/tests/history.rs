@@ -25,7 +25,7 @@ fn try_write_round(store: &Store, round: u32) -> kv::Result<()> {
     for n in 0..KEYS {
         let key = format!("k{n:04}").into_bytes();
         // Some are not there in some rounds.
-        if (n + round) % 7 == 0 {
+        if (n + round).is_multiple_of(7) {
             txn.delete(key).unwrap();
         } else {
             txn.put(key, format!("{round}-{}", "x".repeat(100)).into_bytes())
@@ -41,7 +41,7 @@ fn assert_sees(snapshot: &Snapshot, round: u32) {
     for n in 0..KEYS {
         let key = format!("k{n:04}").into_bytes();
         let value = snapshot.get(&key).unwrap();
-        if (n + round) % 7 == 0 {
+        if (n + round).is_multiple_of(7) {
             assert_eq!(value, None, "key {n} of round {round}");
             continue;
         }

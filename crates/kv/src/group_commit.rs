@@ -79,7 +79,7 @@ impl<P> GroupCommit<P> {
     pub fn submit(&self, member: Member<P>, crowded: bool, run: &Run<P>) {
         {
             let mut queue = self.queue.lock();
-            let runs_now = !queue.busy && !(crowded && queue.served);
+            let runs_now = !(queue.busy || crowded && queue.served);
             if !runs_now {
                 member.done.queued();
             }

@@ -82,6 +82,8 @@ mod linux {
     }
 }
 
+// Helpers of tests, which clippy does not know to be tests.
+#[allow(clippy::unwrap_used)]
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
