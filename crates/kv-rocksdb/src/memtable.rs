@@ -28,6 +28,7 @@ pub(crate) fn with_sorted_runs(mut options: Options) -> Result<Options> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::tests::Random;
     use rocksdb::{DB, DBRawIterator, FlushOptions, ReadOptions};
     use std::collections::BTreeMap;
     use std::ops::Bound;
@@ -36,25 +37,16 @@ mod tests {
 
     type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, n: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (self.0 >> 33) % n
+    /// Some begin others, and some are longer than a length of one byte can tell.
+    fn random_key(random: &mut Random) -> Vec<u8> {
+        let number = random.below(20_000);
+        let mut key = format!("{number:05}").into_bytes();
+        match number % 10 {
+            0 => key.truncate(4),
+            1 => key.extend([b'x'; 200]),
+            _ => {}
         }
-
-        /// Some begin others, and some are longer than a length of one byte can tell.
-        fn key(&mut self) -> Vec<u8> {
-            let number = self.below(20_000);
-            let mut key = format!("{number:05}").into_bytes();
-            match number % 10 {
-                0 => key.truncate(4),
-                1 => key.extend([b'x'; 200]),
-                _ => {}
-            }
-            key
-        }
+        key
     }
 
     fn open(dir: &TempDir) -> DB {
@@ -71,7 +63,7 @@ mod tests {
 
     /// From a place, some steps either way.
     fn check_walk(iterator: &mut DBRawIterator<'_>, model: &Model, random: &mut Random) {
-        let key = random.key();
+        let key = random_key(random);
         let mut at = if random.below(2) == 0 {
             iterator.seek(&key);
             model.range(key..).next()
@@ -119,7 +111,7 @@ mod tests {
         let mut then = (db.snapshot(), model.clone());
         // More than two of the longest runs.
         for n in 0..80_000_u64 {
-            let key = random.key();
+            let key = random_key(&mut random);
             if random.below(4) == 0 {
                 db.delete(&key).unwrap();
                 model.remove(&key);
@@ -129,11 +121,12 @@ mod tests {
                 model.insert(key, value);
             }
             if n % 40 == 0 {
-                let key = random.key();
+                let key = random_key(&mut random);
                 assert_eq!(db.get(&key).unwrap().as_ref(), model.get(&key));
                 check_walk(&mut db.raw_iterator(), &model, &mut random);
                 let mut options = ReadOptions::default();
                 options.set_snapshot(&then.0);
+                assert_eq!(then.0.get(&key).unwrap().as_ref(), then.1.get(&key));
                 check_walk(&mut db.raw_iterator_opt(options), &then.1, &mut random);
             }
             if n % 7_000 == 6_999 {

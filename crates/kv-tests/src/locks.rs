@@ -288,15 +288,20 @@ pub fn skip_locked_skips(new_subject: Factory) {
     assert_eq!(answers, [false, false, false, true]);
 }
 
-pub fn an_interrupt_wakes_a_waiter(new_subject: Factory) {
-    let store = open(new_subject);
-    let mut holder = begin(&store);
-    lock(&mut holder, "a", &exclusive()).unwrap();
+fn interruptible() -> (Arc<Interrupt>, LockOptions) {
     let interrupt = Interrupt::new();
     let options = LockOptions {
         interrupt: Arc::clone(&interrupt),
         ..exclusive()
     };
+    (interrupt, options)
+}
+
+pub fn an_interrupt_wakes_a_waiter(new_subject: Factory) {
+    let store = open(new_subject);
+    let mut holder = begin(&store);
+    lock(&mut holder, "a", &exclusive()).unwrap();
+    let (interrupt, options) = interruptible();
     let waiter = lock_in_thread(&store, "a", options.clone());
     wait_for_waiters(&store, 1);
     interrupt.raise();
@@ -319,11 +324,7 @@ pub fn an_interrupt_goes_before_a_lock_that_comes_behind_it(new_subject: Factory
     for _ in 0..50 {
         let mut holder = begin(&store);
         lock(&mut holder, "a", &exclusive()).unwrap();
-        let interrupt = Interrupt::new();
-        let options = LockOptions {
-            interrupt: Arc::clone(&interrupt),
-            ..exclusive()
-        };
+        let (interrupt, options) = interruptible();
         let waiter = lock_in_thread(&store, "a", options);
         wait_for_waiters(&store, 1);
         interrupt.raise();

@@ -23,7 +23,7 @@
 mod directory;
 mod page;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use page::{BYTES_MAX, ENTRIES_MAX, Page};
 
