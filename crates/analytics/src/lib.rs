@@ -72,9 +72,9 @@ pub fn query(
     let runtime = runtime::runtime()?;
     let result = runtime.block_on(async {
         let row_bytes = width::row_bytes(&plan.root, source).map_err(error::carry)?;
-        let context = runtime::context(&source.limits, row_bytes)?;
-        let batch_rows = context.session_config().batch_size();
+        let batch_rows = source.limits.batch_rows(row_bytes);
         let translated = translate::translate(&plan.root, source, eval, batch_rows)?;
+        let context = runtime::context(&source.limits, batch_rows, operators::spilling_sorts(&translated))?;
         let mut stream = execute_stream(translated, context)?;
         while let Some(batch) = next_batch(&mut stream, eval).await? {
             sink.batch(&to_output(batch, plan)?).map_err(error::carry)?;

@@ -40,6 +40,8 @@ pub struct QueryMemory {
 
 #[derive(Debug, Default)]
 struct State {
+    /// Sorts of the plan that have not begun. They have their part already: what one takes before the next begins, it keeps.
+    sorts_to_come: usize,
     /// Operators that can spill, but for sorts.
     spillers: usize,
     spillable: usize,
@@ -91,7 +93,7 @@ impl State {
     /// The part of one of those that can spill, of `bytes`.
     fn part_of(&self, bytes: usize) -> usize {
         let sorts: usize = self.sorts.values().map(|sort| sort.count).sum();
-        bytes / (self.spillers + sorts).max(1)
+        bytes / (self.spillers + self.sorts_to_come + sorts).max(1)
     }
 
     fn held(&mut self, kind: &Kind<'_>) -> &mut usize {
@@ -124,10 +126,15 @@ impl State {
 }
 
 impl QueryMemory {
-    pub fn new(limit: usize) -> Self {
+    /// `sorts`: how many there will be, each partition's by itself.
+    pub fn new(limit: usize, sorts: usize) -> Self {
+        let state = State {
+            sorts_to_come: sorts,
+            ..State::default()
+        };
         Self {
             limit,
-            state: Mutex::default(),
+            state: Mutex::new(state),
         }
     }
 
@@ -144,7 +151,11 @@ impl MemoryPool for QueryMemory {
     fn register(&self, consumer: &MemoryConsumer) {
         match Kind::from(consumer) {
             // The rows' consumer is gone before what was spilled is merged; that of merging is there from the begin to the end.
-            Kind::SortMerging(partition) => self.state().sort(partition).count += 1,
+            Kind::SortMerging(partition) => {
+                let mut state = self.state();
+                state.sorts_to_come = state.sorts_to_come.saturating_sub(1);
+                state.sort(partition).count += 1;
+            }
             Kind::Spiller => self.state().spillers += 1,
             Kind::SortRows(_) | Kind::Other => {}
         }
@@ -208,8 +219,8 @@ mod tests {
 
     use super::*;
 
-    fn pool(limit: usize) -> Arc<dyn MemoryPool> {
-        Arc::new(QueryMemory::new(limit))
+    fn pool(limit: usize, sorts: usize) -> Arc<dyn MemoryPool> {
+        Arc::new(QueryMemory::new(limit, sorts))
     }
 
     fn consumer(pool: &Arc<dyn MemoryPool>, name: &str, can_spill: bool) -> MemoryReservation {
@@ -225,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_sort_that_merges_leaves_others_their_part() {
-        let pool = pool(8_000);
+        let pool = pool(8_000, 2);
         let (first, second) = (sort(&pool, 0), sort(&pool, 1));
         // What was spilled is merged when the rows' consumer is gone already.
         drop(first.0);
@@ -240,8 +251,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sort_that_is_first_leaves_others_their_part() {
+        let pool = pool(8_000, 2);
+        let first = sort(&pool, 0);
+        assert!(first.0.try_grow(1_801).is_err());
+        first.0.try_grow(1_800).unwrap();
+        let second = sort(&pool, 1);
+        first.1.try_grow(1_200).unwrap();
+        drop(first);
+        second.1.try_grow(6_000).unwrap();
+    }
+
+    #[test]
     fn rows_leave_room_for_merging_them() {
-        let pool = pool(8_000);
+        let pool = pool(8_000, 1);
         let (rows, merging) = sort(&pool, 0);
         assert!(rows.try_grow(3_601).is_err());
         rows.try_grow(3_600).unwrap();
@@ -254,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_sort_and_a_grouping_share() {
-        let pool = pool(8_000);
+        let pool = pool(8_000, 0);
         let groups = consumer(&pool, "GroupedHashAggregateStream[0]", true);
         groups.try_grow(8_000).unwrap();
         groups.shrink(8_000);

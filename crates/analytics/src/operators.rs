@@ -184,6 +184,16 @@ pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize
     ))
 }
 
+/// How many sorts of a plan may spill, each partition's by itself.
+pub fn spilling_sorts(plan: &Plan) -> usize {
+    let below: usize = plan.children().into_iter().map(spilling_sorts).sum();
+    match plan.downcast_ref::<SortExec>() {
+        // With a limit, it keeps no more rows than that.
+        Some(sort) if sort.fetch().is_none() => below + plan.output_partitioning().partition_count(),
+        _ => below,
+    }
+}
+
 /// Tells a grouping below a sort by one column how many groups are wanted, where that column is the grouping's only key
 /// and there is nothing else, or its only aggregate, which must grow in the sort's direction.
 fn with_few_groups(plan: Plan, key: &PhysicalSortExpr, fetch: usize) -> Result<Plan> {

@@ -63,10 +63,15 @@ pub fn partitions() -> usize {
     std::thread::available_parallelism().map_or(2, NonZeroUsize::get)
 }
 
-/// Surroundings for one query, so that its memory is its own. `row_bytes`: how wide the rows it reads are, roughly.
-pub fn context(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<Arc<TaskContext>> {
+/// Surroundings for one query, so that its memory is its own. `sorts`: how many share that memory.
+pub fn context(
+    limits: &Limits,
+    batch_rows: usize,
+    sorts: usize,
+) -> datafusion_common::Result<Arc<TaskContext>> {
     let consumers_named_in_errors = NonZeroUsize::MIN;
-    let pool = TrackConsumersPool::new(QueryMemory::new(limits.memory_bytes), consumers_named_in_errors);
+    let memory = QueryMemory::new(limits.memory_bytes, sorts);
+    let pool = TrackConsumersPool::new(memory, consumers_named_in_errors);
     let spill = DiskManagerMode::Directories(vec![limits.spill_directory.clone()]);
     let environment = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::new(pool))
@@ -75,7 +80,7 @@ pub fn context(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<A
     Ok(Arc::new(TaskContext::new(
         None,
         String::new(),
-        configuration(limits, row_bytes)?,
+        configuration(batch_rows)?,
         HashMap::new(),
         HashMap::new(),
         HashMap::new(),
@@ -84,10 +89,10 @@ pub fn context(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<A
     )))
 }
 
-fn configuration(limits: &Limits, row_bytes: usize) -> datafusion_common::Result<SessionConfig> {
+fn configuration(batch_rows: usize) -> datafusion_common::Result<SessionConfig> {
     let mut config = SessionConfig::new()
         .with_target_partitions(partitions())
-        .with_batch_size(batch_rows(row_bytes, limits.batch_bytes()));
+        .with_batch_size(batch_rows);
     let execution = &mut config.options_mut().execution;
     // What a sort keeps free for merging: `QueryMemory` sees to that.
     execution.sort_spill_reservation_bytes = 0;
@@ -105,6 +110,11 @@ impl Limits {
     /// Bytes of rows that a batch may have, but for its last one.
     pub(crate) fn batch_bytes(&self) -> usize {
         self.memory_bytes / partitions() / SHARES
+    }
+
+    /// Rows of a batch, of rows of roughly `row_bytes`.
+    pub(crate) fn batch_rows(&self, row_bytes: usize) -> usize {
+        batch_rows(row_bytes, self.batch_bytes())
     }
 }
 

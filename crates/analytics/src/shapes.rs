@@ -192,6 +192,20 @@ fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
 }
 
 #[test]
+fn a_sort_may_spill_in_each_partition() {
+    let sorted = |fetch| {
+        let key = call::columns(&scan().schema())[0].clone();
+        operators::sort(scan(), vec![(key, false)], fetch).unwrap()
+    };
+    assert_eq!(operators::spilling_sorts(&scan()), 0);
+    assert_eq!(operators::spilling_sorts(&sorted(None)), 2);
+    assert_eq!(operators::spilling_sorts(&sorted(Some(5))), 0);
+    let key = call::columns(&scan().schema())[1].clone();
+    let again = operators::sort(sorted(None), vec![(key, true)], None).unwrap();
+    assert_eq!(operators::spilling_sorts(&again), 3);
+}
+
+#[test]
 fn what_is_computed_of_sorted_rows_leaves_them_in_order() {
     let inputs = call::columns(&scan().schema());
     let sorted = operators::sort(scan(), vec![(inputs[0].clone(), false)], None).unwrap();
