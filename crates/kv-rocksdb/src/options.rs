@@ -167,8 +167,9 @@ impl RocksOptions {
         // Spares most reads of rows that are not in the write buffer the search through it.
         latest.set_memtable_whole_key_filtering(true);
         latest.set_memtable_prefix_bloom_ratio(0.02);
-        // Queues: where most of a file has been deleted, compact it before a scan has to wade through.
-        latest.add_compact_on_deletion_collector_factory(16_384, 8_192, 0.5);
+        // Queues: where most of a file has been deleted, compact it before a scan has to wade through. Half is what an index
+        // has whose entries move, each gone from one place and new at another.
+        latest.add_compact_on_deletion_collector_factory(16_384, 12_288, 0.75);
 
         // Deletions are removed one by one once they have expired (`crate::collect`), but for those of before a restart.
         let safe_point = Arc::clone(safe_point);
@@ -184,13 +185,21 @@ impl RocksOptions {
     }
 }
 
+/// Write buffers' files that are compacted together, and with the whole of the level below. The more of them the seldomer that
+/// level is written again, and the more filters a search for one key passes.
+const FILES_COMPACTED: u16 = 8;
+
 fn level_compacted(buffer_bytes: usize, buffers: i32) -> Options {
     let buffer_bytes = buffer_bytes.max(1 << 20);
     let mut options = Options::default();
     options.set_write_buffer_size(buffer_bytes);
     options.set_max_write_buffer_number(buffers);
     options.set_level_compaction_dynamic_level_bytes(true);
-    options.set_max_bytes_for_level_base(u64::try_from(buffer_bytes).unwrap_or(u64::MAX).saturating_mul(4));
+    options.set_level_zero_file_num_compaction_trigger(i32::from(FILES_COMPACTED));
+    let together = u64::try_from(buffer_bytes)
+        .unwrap_or(u64::MAX)
+        .saturating_mul(u64::from(FILES_COMPACTED));
+    options.set_max_bytes_for_level_base(together);
     options.set_target_file_size_base(u64::try_from(buffer_bytes).unwrap_or(u64::MAX));
     options.set_compression_type(DBCompressionType::Lz4);
     options.set_min_level_to_compress(1);
