@@ -20,13 +20,13 @@ const SECOND_CHANCES: usize = 64;
 /// A range with its page.
 pub(super) struct Leaf {
     /// Where the range ends; empty: nowhere.
-    pub end: Box<[u8]>,
+    end: Start<'static>,
     pub page: RwLock<Arc<Page>>,
     /// Whether it has been read since it was last passed over.
     used: AtomicBool,
 }
 
-/// A key to search by. What begins it is compared where it lies in the tree: those of one table's rows, and of most indexes,
+/// Where a range starts or ends, to search by. What begins it is compared where it lies in the tree: those of one table's rows, and of most indexes,
 /// differ there, and the search need not look up the keys themselves.
 #[derive(Clone, PartialEq, Eq)]
 struct Start<'a> {
@@ -119,14 +119,13 @@ impl Directory {
     #[inline]
     pub fn find<'a>(&'a self, key: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
         let (start, leaf) = self.range((Bound::Unbounded, Bound::Included(key))).next_back()?;
-        let is_behind = !leaf.end.is_empty() && *leaf.end <= *key;
-        (!is_behind).then_some((start, leaf))
+        leaf.ends_behind(&Start::of(key)).then_some((start, leaf))
     }
 
     /// Where the last range ends that starts at or before `key`; empty: nowhere.
     pub fn end_before<'a>(&'a self, key: &'a [u8]) -> Option<&'a [u8]> {
         let (_, leaf) = self.range((Bound::Unbounded, Bound::Included(key))).next_back()?;
-        Some(&leaf.end)
+        Some(leaf.end())
     }
 
     /// The range that has the keys just before `end`; an empty `end` is none.
@@ -136,7 +135,7 @@ impl Directory {
             end => Bound::Excluded(end),
         };
         let (start, leaf) = self.range((Bound::Unbounded, up_to_end)).next_back()?;
-        let reaches = leaf.end.is_empty() || (!end.is_empty() && *leaf.end >= *end);
+        let reaches = leaf.end().is_empty() || (!end.is_empty() && leaf.end() >= end);
         reaches.then(|| {
             leaf.mark_used();
             (start, leaf)
@@ -172,7 +171,7 @@ impl Directory {
         self.account(0, page.bytes() + PAGE_BYTES);
         let start = Start::owned(&range.start);
         let leaf = Leaf {
-            end: range.end.into_boxed_slice(),
+            end: Start::owned(&range.end),
             page: RwLock::new(page),
             used: AtomicBool::new(false),
         };
@@ -227,7 +226,7 @@ impl Directory {
             };
             let after = page.bytes() + upper.bytes() + PAGE_BYTES;
             let upper = Leaf {
-                end: std::mem::replace(&mut leaf.end, middle.clone().into_boxed_slice()),
+                end: std::mem::replace(&mut leaf.end, Start::owned(&middle)),
                 page: RwLock::new(Arc::new(upper)),
                 used: AtomicBool::new(true),
             };
@@ -246,7 +245,7 @@ impl Directory {
         let before = (Bound::Unbounded, Bound::Excluded(start));
         let previous = self.range(before).next_back();
         let from = match previous {
-            Some((previous, leaf)) if *leaf.end == *start && !start.is_empty() => previous.to_vec(),
+            Some((previous, leaf)) if leaf.end() == start && !start.is_empty() => previous.to_vec(),
             _ => start.to_vec(),
         };
         if from != start && self.join_next(&from) {
@@ -258,7 +257,7 @@ impl Directory {
 
     /// False: the page behind does not border on this one, or the two are too large for one.
     fn join_next(&mut self, start: &[u8]) -> bool {
-        let next = self.leaf_mut(start).map(|leaf| leaf.end.clone());
+        let next = self.leaf_mut(start).map(|leaf| leaf.end().to_vec());
         let Some(next) = next.filter(|next| !next.is_empty()) else {
             return false;
         };
@@ -323,6 +322,16 @@ impl Directory {
 }
 
 impl Leaf {
+    #[inline]
+    pub fn end(&self) -> &[u8] {
+        &self.end.key
+    }
+
+    #[inline]
+    fn ends_behind(&self, key: &Start<'_>) -> bool {
+        *key < self.end || self.end.key.is_empty()
+    }
+
     #[inline]
     fn mark_used(&self) {
         // Written only where it changes, so that readers share the cache line.

@@ -126,11 +126,11 @@ impl RowCache {
                 return None;
             }
             bytes += page.bytes_of(start, &range.end) as u64;
-            let is_last = leaf.end.is_empty() || (!range.end.is_empty() && *leaf.end >= *range.end);
+            let is_last = leaf.end().is_empty() || (!range.end.is_empty() && leaf.end() >= &*range.end);
             if is_last {
                 return Some(bytes);
             }
-            start = &leaf.end;
+            start = leaf.end();
         }
         None
     }
@@ -182,7 +182,7 @@ impl RowCache {
                     return Lookup::Found(Part {
                         page,
                         start: start.to_vec(),
-                        end: leaf.end.to_vec(),
+                        end: leaf.end().to_vec(),
                     });
                 }
                 start.to_vec()

@@ -2,7 +2,6 @@
 
 use crate::layout::Version;
 use kv::Timestamp;
-use std::cmp::Ordering;
 use std::ops::Range;
 
 /// A page is split once it has more entries, or more bytes.
@@ -16,11 +15,12 @@ const GROWTH_BYTES: usize = BYTES_MAX / 16;
 /// Pages with as many deletions as that, and as many again as other entries, are cleared of them.
 const DELETIONS_MIN: usize = 8;
 
+/// How many of the bytes that all keys begin with are kept beside the page's other fields.
+const PREFIX_BYTES: usize = 24;
+
 /// Where an entry lies in the heap: its key, and behind it what is stored.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// See [`head_of`].
-    head: u64,
     at: u32,
     key_bytes: u32,
     stored_bytes: u32,
@@ -44,7 +44,7 @@ impl Slot {
 }
 
 /// The first bytes of a key behind those that all keys of its page begin with, as keys order: big-endian, and zeros behind a
-/// shorter key. A search compares these where the slots lie, and looks at few keys.
+/// shorter key. A search compares these where they lie side by side, and looks at few keys.
 #[inline]
 fn head_of(key: &[u8], shared: usize) -> u64 {
     let rest = key.get(shared..).unwrap_or_default();
@@ -64,9 +64,13 @@ fn shared_bytes(a: &[u8], b: &[u8]) -> usize {
 /// All entries of `latest` in a range of keys, which whoever holds the page knows.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
+    /// Of each slot's key, see [`head_of`].
+    heads: Vec<u64>,
     slots: Vec<Slot>,
     /// Bytes that all keys begin with, or fewer.
     shared: usize,
+    /// The first of these. A search that looked for them in the first key would wait for one more piece of memory.
+    prefix: [u8; PREFIX_BYTES],
     heap: Vec<u8>,
     /// Bytes of the heap that no slot has any more.
     wasted: usize,
@@ -83,7 +87,9 @@ impl Page {
 
     /// Memory of the entries, with what is allocated ahead.
     pub fn bytes(&self) -> usize {
-        self.heap.capacity() + self.slots.capacity() * size_of::<Slot>()
+        self.heap.capacity()
+            + self.slots.capacity() * size_of::<Slot>()
+            + self.heads.capacity() * size_of::<u64>()
     }
 
     /// Whether it must not stay as it is.
@@ -106,38 +112,47 @@ impl Page {
         self.heap.get(slot.key()).unwrap_or_default()
     }
 
+    fn first_key(&self) -> &[u8] {
+        self.slots.first().map_or(&[], |first| self.key_of(*first))
+    }
+
+    /// Whether a key begins with all that the page's keys share.
+    #[inline]
+    fn shares(&self, key: &[u8]) -> bool {
+        let beside = self.shared.min(PREFIX_BYTES);
+        let beyond = beside..self.shared;
+        key.get(..beside) == self.prefix.get(..beside)
+            && (beyond.is_empty() || key.get(beyond.clone()) == self.first_key().get(beyond))
+    }
+
     fn find(&self, key: &[u8]) -> Result<usize, usize> {
-        let Some(first) = self.slots.first() else {
-            return Err(0);
-        };
-        let first = self.key_of(*first);
-        if key.get(..self.shared) != first.get(..self.shared) {
+        if !self.shares(key) {
             // It comes before all of them, or behind them.
-            return Err(if key < first { 0 } else { self.slots.len() });
+            let is_before = self.slots.is_empty() || key < self.first_key();
+            return Err(if is_before { 0 } else { self.slots.len() });
         }
         let head = head_of(key, self.shared);
-        self.slots.binary_search_by(|slot| match slot.head.cmp(&head) {
-            Ordering::Equal => self.key_of(*slot).cmp(key),
-            different => different,
-        })
+        let first = self.heads.partition_point(|other| *other < head);
+        let same = self.heads[first..].partition_point(|other| *other == head);
+        let alike = self.slots.get(first..first + same).unwrap_or_default();
+        let place = alike.binary_search_by(|slot| self.key_of(*slot).cmp(key));
+        place.map(|at| first + at).map_err(|at| first + at)
     }
 
     /// Has a key begin with all that the page's keys share, if need be by letting them share less.
     fn share_with(&mut self, key: &[u8]) {
-        let Some(first) = self.slots.first() else {
+        if self.slots.is_empty() {
             // What comes after the first key differs in its end.
             self.shared = key.len().saturating_sub(size_of::<u64>());
+        } else if self.shares(key) {
             return;
-        };
-        let first = self.key_of(*first);
-        if key.get(..self.shared) == first.get(..self.shared) {
-            return;
+        } else {
+            self.shared = shared_bytes(self.first_key(), key);
+            let keys = self.slots.iter().map(|slot| self.key_of(*slot));
+            self.heads = keys.map(|key| head_of(key, self.shared)).collect();
         }
-        let shared = shared_bytes(first, key);
-        for slot in &mut self.slots {
-            slot.head = head_of(self.heap.get(slot.key()).unwrap_or_default(), shared);
-        }
-        self.shared = shared;
+        let beside = self.shared.min(PREFIX_BYTES);
+        self.prefix[..beside].copy_from_slice(&key[..beside]);
     }
 
     /// What is stored under a key.
@@ -178,7 +193,6 @@ impl Page {
         }
         self.share_with(key);
         let slot = Slot {
-            head: head_of(key, self.shared),
             at: u32::try_from(self.heap.len()).ok()?,
             key_bytes: u32::try_from(key.len()).ok()?,
             stored_bytes: u32::try_from(stored.len()).ok()?,
@@ -191,6 +205,7 @@ impl Page {
 
     /// Gives back what was allocated ahead: what is kept is counted by what it holds.
     pub fn shrink_to_fit(&mut self) {
+        self.heads.shrink_to_fit();
         self.slots.shrink_to_fit();
         self.heap.shrink_to_fit();
     }
@@ -202,6 +217,7 @@ impl Page {
             return false;
         };
         self.deletions += usize::from(slot.is_deletion);
+        self.heads.push(head_of(key, self.shared));
         self.slots.push(slot);
         true
     }
@@ -235,7 +251,10 @@ impl Page {
                     self.compact();
                 }
             }
-            Err(at) => self.slots.insert(at, slot),
+            Err(at) => {
+                self.heads.insert(at, head_of(key, self.shared));
+                self.slots.insert(at, slot);
+            }
         }
     }
 
@@ -246,6 +265,7 @@ impl Page {
         }
         if self.slots.capacity() == self.slots.len() {
             self.slots.reserve_exact(GROWTH_ENTRIES);
+            self.heads.reserve_exact(GROWTH_ENTRIES);
         }
     }
 
@@ -272,15 +292,11 @@ impl Page {
 
     /// Leaves out the deletions up to `ts`.
     pub fn clear_deletions(&mut self, ts: Timestamp) {
-        let (cleared, kept): (Vec<Slot>, Vec<Slot>) = self
-            .slots
-            .iter()
-            .copied()
-            .partition(|slot| self.is_deleted_at(*slot, ts));
-        let newest = cleared.iter().filter_map(|slot| self.deleted_at(*slot)).max();
-        self.leave_out(newest.unwrap_or(0));
-        self.slots = kept;
-        self.compact();
+        let (cleared, kept): (Vec<usize>, Vec<usize>) =
+            (0..self.slots.len()).partition(|&at| self.is_deleted_at(self.slots[at], ts));
+        let newest = cleared.iter().filter_map(|&at| self.deleted_at(self.slots[at]));
+        self.leave_out(newest.max().unwrap_or(0));
+        *self = self.part(kept.into_iter());
     }
 
     /// Rewrites the heap without its waste.
@@ -289,27 +305,29 @@ impl Page {
     }
 
     /// A page of the entries at some positions.
-    fn part(&self, positions: Range<usize>) -> Self {
-        let slots = self.slots.get(positions).unwrap_or_default();
+    fn part(&self, positions: impl ExactSizeIterator<Item = usize> + Clone) -> Self {
+        let count = positions.len();
+        let bytes = positions.clone().map(|at| self.slots[at].bytes()).sum();
         let mut part = Self {
-            slots: Vec::with_capacity(slots.len()),
-            heap: Vec::with_capacity(slots.iter().map(|slot| slot.bytes()).sum()),
+            heads: Vec::with_capacity(count),
+            slots: Vec::with_capacity(count),
             shared: self.shared,
+            prefix: self.prefix,
+            heap: Vec::with_capacity(bytes),
             complete_from: self.complete_from,
             ..Self::default()
         };
-        for slot in slots {
-            let at = part.heap.len();
-            part.heap.extend_from_slice(
-                self.heap
-                    .get(slot.key().start..slot.stored().end)
-                    .unwrap_or_default(),
-            );
-            part.deletions += usize::from(slot.is_deletion);
+        for at in positions {
+            let slot = self.slots[at];
+            part.heads.push(self.heads[at]);
             part.slots.push(Slot {
-                at: u32::try_from(at).unwrap_or(slot.at),
-                ..*slot
+                at: u32::try_from(part.heap.len()).unwrap_or(slot.at),
+                ..slot
             });
+            part.deletions += usize::from(slot.is_deletion);
+            let entry = slot.key().start..slot.stored().end;
+            part.heap
+                .extend_from_slice(self.heap.get(entry).unwrap_or_default());
         }
         part
     }
@@ -329,6 +347,7 @@ impl Page {
     /// Appends the entries of the page behind.
     pub fn append(&mut self, behind: &Self) {
         self.complete_from = self.complete_from.max(behind.complete_from);
+        self.heads.reserve_exact(behind.heads.len());
         self.slots.reserve_exact(behind.slots.len());
         self.heap.reserve_exact(behind.heap.len());
         for at in 0..behind.len() {
