@@ -74,7 +74,11 @@ pub fn query(
         let row_bytes = width::row_bytes(&plan.root, source).map_err(error::carry)?;
         let batch_rows = source.limits.batch_rows(row_bytes);
         let translated = translate::translate(&plan.root, source, eval, batch_rows)?;
-        let context = runtime::context(&source.limits, batch_rows, operators::spilling_sorts(&translated))?;
+        let context = runtime::context(
+            &source.limits,
+            batch_rows,
+            operators::spilling_sorts(&translated)?,
+        )?;
         let mut stream = execute_stream(translated, context)?;
         while let Some(batch) = next_batch(&mut stream, eval).await? {
             sink.batch(&to_output(batch, plan)?).map_err(error::carry)?;

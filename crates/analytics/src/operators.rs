@@ -185,13 +185,22 @@ pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize
 }
 
 /// How many sorts of a plan may spill, each partition's by itself.
-pub fn spilling_sorts(plan: &Plan) -> usize {
-    let below: usize = plan.children().into_iter().map(spilling_sorts).sum();
-    match plan.downcast_ref::<SortExec>() {
-        // With a limit, it keeps no more rows than that.
-        Some(sort) if sort.fetch().is_none() => below + plan.output_partitioning().partition_count(),
-        _ => below,
+pub fn spilling_sorts(plan: &Plan) -> Result<usize> {
+    let mut sorts = 0;
+    for child in plan.children() {
+        sorts += spilling_sorts(child)?;
     }
+    // With a limit it keeps no more rows than that, and rows that are in order already it passes on.
+    if let Some(sort) = plan.downcast_ref::<SortExec>()
+        && sort.fetch().is_none()
+        && !sort
+            .input()
+            .equivalence_properties()
+            .ordering_satisfy(sort.expr().clone())?
+    {
+        sorts += plan.output_partitioning().partition_count();
+    }
+    Ok(sorts)
 }
 
 /// Tells a grouping below a sort by one column how many groups are wanted, where that column is the grouping's only key

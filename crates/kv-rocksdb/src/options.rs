@@ -169,7 +169,7 @@ impl RocksOptions {
         latest.set_memtable_prefix_bloom_ratio(0.02);
         // Queues: where most of a file has been deleted, compact it before a scan has to wade through. Half is what an index
         // has whose entries move, each gone from one place and new at another.
-        latest.add_compact_on_deletion_collector_factory(16_384, 12_288, 0.75);
+        latest.add_compact_on_deletion_collector_factory(4_096, 3_072, 0.75);
 
         // Deletions are removed one by one once they have expired (`crate::collect`), but for those of before a restart.
         let safe_point = Arc::clone(safe_point);

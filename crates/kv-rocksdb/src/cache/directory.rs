@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// What a page costs beyond its entries: its place here, and three allocations.
-const PAGE_BYTES: usize = 256;
+/// What a page costs beyond its entries: its place here, and the rest of six allocations.
+const PAGE_BYTES: usize = 400;
 
 /// How many pages in use are passed over, looking for one to give up.
 const SECOND_CHANCES: usize = 64;
@@ -263,10 +263,13 @@ impl Directory {
         };
         let size = |leaf: &mut Leaf| {
             let page = leaf.page.get_mut();
-            (page.len(), page.bytes())
+            // One that is about to be split or given up is looked for where it starts.
+            (!page.is_large()).then(|| (page.len(), page.bytes()))
         };
-        let Some(((entries, bytes), (more_entries, more_bytes))) =
-            self.leaf_mut(start).map(size).zip(self.leaf_mut(&next).map(size))
+        let Some(((entries, bytes), (more_entries, more_bytes))) = self
+            .leaf_mut(start)
+            .and_then(size)
+            .zip(self.leaf_mut(&next).and_then(size))
         else {
             return false;
         };

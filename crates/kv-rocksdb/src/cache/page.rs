@@ -148,8 +148,9 @@ impl Page {
             return;
         } else {
             self.shared = shared_bytes(self.first_key(), key);
-            let keys = self.slots.iter().map(|slot| self.key_of(*slot));
-            self.heads = keys.map(|key| head_of(key, self.shared)).collect();
+            for (head, slot) in self.heads.iter_mut().zip(&self.slots) {
+                *head = head_of(self.heap.get(slot.key()).unwrap_or_default(), self.shared);
+            }
         }
         let beside = self.shared.min(PREFIX_BYTES);
         self.prefix[..beside].copy_from_slice(&key[..beside]);
@@ -315,6 +316,7 @@ impl Page {
             prefix: self.prefix,
             heap: Vec::with_capacity(bytes),
             complete_from: self.complete_from,
+            lost: self.lost,
             ..Self::default()
         };
         for at in positions {
@@ -347,6 +349,7 @@ impl Page {
     /// Appends the entries of the page behind.
     pub fn append(&mut self, behind: &Self) {
         self.complete_from = self.complete_from.max(behind.complete_from);
+        self.lost |= behind.lost;
         self.heads.reserve_exact(behind.heads.len());
         self.slots.reserve_exact(behind.slots.len());
         self.heap.reserve_exact(behind.heap.len());
@@ -418,6 +421,29 @@ mod tests {
         assert!(contents(&page).last().unwrap().0 < first);
         page.append(&upper);
         assert_eq!(contents(&page), map.into_iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_page_that_lost_an_entry_never_forgets_it() {
+        let too_long = stored(9, Some(&[7; BYTES_MAX]));
+        let mut lost = Page::default();
+        lost.put(b"a", &stored(1, Some(b"value")));
+        lost.put(b"b", &stored(1, None));
+        lost.put(b"a", &too_long);
+        assert!(lost.is_large() && !lost.is_complete_at(9));
+        // What rewrites the page does not make it good again.
+        let mut cleared = lost.clone();
+        cleared.clear_deletions(5);
+        assert!(cleared.is_large() && !cleared.is_complete_at(9));
+        for length in (1..200).rev() {
+            lost.put(b"b", &stored(2, Some(&vec![7; length])));
+            assert!(lost.is_large() && !lost.is_complete_at(9), "{length}");
+        }
+        let mut before = Page::default();
+        before.put(b"A", &stored(1, Some(b"value")));
+        before.append(&lost);
+        assert!(before.is_large() && !before.is_complete_at(9));
+        assert!(before.split_off().is_none());
     }
 
     #[test]

@@ -517,6 +517,10 @@ fn max_execution_time(skipped: &str) -> Option<u64> {
     number.parse().ok().filter(|ms| *ms > 0)
 }
 
+fn subqueries_in_from() -> Error {
+    Error::not_supported("this kind of subquery in FROM", "run the inner query first")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -536,8 +540,4 @@ mod tests {
         assert_eq!(max_execution_time("/*+ MAX_EXECUTION_TIME(x) */"), None);
         assert_eq!(max_execution_time(" "), None);
     }
-}
-
-fn subqueries_in_from() -> Error {
-    Error::not_supported("this kind of subquery in FROM", "run the inner query first")
 }
