@@ -24,8 +24,9 @@ const DIRECTORY: &str = "history";
 
 const WRITE_BUFFER_BYTES: usize = 16 << 20;
 
-/// Entries written at a time: commits wait while they are gathered.
-const BATCH_ENTRIES: usize = 1024;
+/// Entries, and bytes of them but for the last one, written at a time: commits wait while they are gathered.
+const BATCH_ENTRIES: usize = 256;
+const BATCH_BYTES: usize = 128 << 10;
 
 /// Where spilled versions lie, if there are any.
 pub(crate) struct Spill {
@@ -218,17 +219,19 @@ impl RocksStorage {
             loop {
                 let mut batch = WriteBatch::default();
                 let from = next;
-                next = self.history.visit_oldest(from, BATCH_ENTRIES, |entry| {
-                    key.clear();
-                    push_history_key(&mut key, entry.key, entry.commit_ts);
-                    value.clear();
-                    let version = Version {
-                        ts: entry.superseded_ts,
-                        value: entry.value,
-                    };
-                    push_version(&mut value, version);
-                    batch.put(&key, &value);
-                });
+                next = self
+                    .history
+                    .visit_oldest(from, (BATCH_ENTRIES, BATCH_BYTES), |entry| {
+                        key.clear();
+                        push_history_key(&mut key, entry.key, entry.commit_ts);
+                        value.clear();
+                        let version = Version {
+                            ts: entry.superseded_ts,
+                            value: entry.value,
+                        };
+                        push_version(&mut value, version);
+                        batch.put(&key, &value);
+                    });
                 if next == from {
                     break;
                 }

@@ -165,6 +165,10 @@ impl Storage for RocksStorage {
         self.prepare_writes(writes, known)
     }
 
+    fn supersedes(&self, prepared: &Prepared) -> bool {
+        prepared.supersedes()
+    }
+
     fn apply(&self, group: Vec<Prepared>, commit_ts: Timestamp, how: ApplyHow) -> Result<(), ApplyError> {
         self.apply_group(group, commit_ts, how)
     }

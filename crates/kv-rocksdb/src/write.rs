@@ -1,5 +1,9 @@
 //! Writing: a transaction's writes are made ready on its own thread; the leader of its commit group only stamps them
 //! with the commit's timestamp and hands all of them to RocksDB as one batch.
+//!
+//! Where a transaction depends on another one of its group, the leader makes its writes ready as well. All that they replace is
+//! known then ([`kv::KnownVersions`]), so that it copies bytes and reads nothing. Nor does it move history to disk: who adds
+//! to it waits for that before it queues ([`kv::Pressure`]).
 
 use crate::cache::{Lookup, Page};
 use crate::failure::from_rocksdb;
@@ -85,6 +89,11 @@ impl Prepared {
             let before = before.unwrap_or(Version { ts: 0, value: None });
             history.push(&mut self.superseded, key, before, value.is_none());
         }
+    }
+
+    /// Whether it adds to the history.
+    pub fn supersedes(&self) -> bool {
+        !self.superseded.is_empty()
     }
 
     fn stamp(&mut self, commit_ts: Timestamp) {

@@ -1,6 +1,7 @@
 //! The threads an embedded engine runs by itself: one syncs the log each second for commits that did not wait for it,
 //! one collects garbage. One commits for those who do so at the same time (`group_commit`).
 
+use crate::defect;
 use crate::embedded::Shared;
 use crate::storage::{Pressure, Storage};
 use parking_lot::{Condvar, Mutex};
@@ -74,8 +75,8 @@ impl Background {
             shared,
             move |shared| {
                 if collected.elapsed() >= gc_interval || shared.storage.pressure() > Pressure::Low {
-                    let _ = shared.collect_garbage(false);
                     collected = Instant::now();
+                    let _ = shared.collect_garbage(false);
                 }
             },
         );
@@ -91,10 +92,12 @@ impl Background {
     ) {
         let stop = Arc::clone(&self.stop);
         let shared: Weak<Shared<S>> = Arc::downgrade(shared);
+        let doing = format!("the work of thread {name}");
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
             while !stop.wait(interval) {
                 let Some(shared) = shared.upgrade() else { return };
-                work(&shared);
+                // Logged, and tried again in the next round: both kinds of work leave the store as good as it was, or say so.
+                let _ = defect::catch(&doing, || work(&shared));
             }
         });
         // No thread to be had: the same work is done by flush and by explicit collection.

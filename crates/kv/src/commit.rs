@@ -8,7 +8,7 @@ use crate::buffer::WriteBuffer;
 use crate::embedded::Shared;
 use crate::error::{Error, Result};
 use crate::pending_commit::PendingCommit;
-use crate::storage::{ApplyError, ApplyHow, KnownVersions, Pressure, Storage};
+use crate::storage::{ApplyError, ApplyHow, KnownVersions, Storage};
 use crate::timestamp::Timestamp;
 use std::mem;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub(crate) struct Member<P> {
 
 pub(crate) enum Work<P> {
     Ready(P),
-    /// To be prepared once the commits it follows have been applied.
+    /// To be prepared once the commits it follows have been applied. All that its writes replace is fresh or known then, so
+    /// nothing is read.
     Later {
         writes: Arc<WriteBuffer>,
         known: KnownVersions,
@@ -70,8 +71,7 @@ struct Group<'a, S: Storage> {
 impl<S: Storage> Shared<S> {
     /// The outcome of each, in their order.
     pub fn commit_group(&self, members: Vec<Member<S::Prepared>>, sync: bool) -> Vec<Result<Timestamp>> {
-        let use_reserve = members.iter().any(|member| member.use_reserve);
-        if let Err(error) = self.check_writable().and_then(|()| self.make_room(use_reserve)) {
+        if let Err(error) = self.check_writable() {
             return vec![Err(error); members.len()];
         }
         if !sync {
@@ -93,17 +93,6 @@ impl<S: Storage> Shared<S> {
             group.apply(&mut run, members.peek().is_none());
         }
         group.end()
-    }
-
-    /// What snapshots need must be kept somewhere. Who makes room (`use_reserve`) is let through.
-    fn make_room(&self, use_reserve: bool) -> Result<()> {
-        if self.storage.pressure() < Pressure::TooHigh {
-            return Ok(());
-        }
-        match self.collect_garbage(false) {
-            Err(error) if self.storage.pressure() == Pressure::TooHigh && !use_reserve => Err(error),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -143,7 +132,7 @@ impl<S: Storage> Group<'_, S> {
         match shared.storage.apply(prepared, ts, how) {
             Ok(()) => {
                 self.unsynced = !how.sync;
-                commits.iter().for_each(|(_, commit)| commit.applied());
+                commits.iter().for_each(|(_, commit)| commit.applied(ts));
             }
             Err(ApplyError::NotApplied(error)) => {
                 for (at, commit) in commits {
@@ -158,7 +147,9 @@ impl<S: Storage> Group<'_, S> {
     /// Nobody knows what of the group will be there after a restart. Until then, readers see the runs that were applied.
     fn lose(&mut self, error: &Error) {
         self.unsynced = false;
-        self.open.shared.refuse_writes(&error.to_string());
+        self.open
+            .shared
+            .refuse_writes(&format!("a write to the log failed ({error})"));
         for outcome in self.outcomes.iter_mut().filter(|outcome| outcome.is_ok()) {
             *outcome = Err(Error::Undetermined(error.to_string()));
         }
@@ -226,7 +217,7 @@ impl<'a, S: Storage> OpenCommit<'a, S> {
 impl<S: Storage> Drop for OpenCommit<'_, S> {
     fn drop(&mut self) {
         if !self.settled {
-            self.shared.refuse_writes("a defect");
+            self.shared.refuse_writes("a commit was cut short by a defect");
         }
         // Failed or not: if nothing is there, its timestamp shows nothing.
         let last_ts = self.next_ts.saturating_sub(1).max(self.first_ts);

@@ -6,6 +6,7 @@
 
 use crate::background::Background;
 use crate::commit::Member;
+use crate::defect;
 use crate::embedded_transaction::EmbeddedTransaction;
 use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
@@ -15,13 +16,14 @@ use crate::limits::Limits;
 use crate::lock::{LockMode, LockStats, LockWait};
 use crate::lock_table::{Acquired, COLLECTOR, HeldKey, LockTable, Request};
 use crate::oracle::Oracle;
+use crate::pending_commit::INTERRUPT_LOOK;
 use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
-use crate::storage::{KeyGuard, Storage};
+use crate::storage::{KeyGuard, Pressure, Storage};
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -108,13 +110,12 @@ impl<S: Storage> Shared<S> {
         Err(Error::StoreReadOnly(reason))
     }
 
-    /// Nobody knows what the log holds: nothing may be added to it.
+    /// Nobody knows what the log holds, or who holds which locks: nothing may be added to it.
     pub fn refuse_writes(&self, reason: &str) {
         let mut broken = self.broken.lock();
         if broken.is_none() {
-            *broken = Some(format!(
-                "a write to the log failed ({reason}); repair the cause and restart"
-            ));
+            tracing::error!(reason, "the store refuses all writes from now on");
+            *broken = Some(format!("{reason}; repair the cause and restart"));
         }
         self.is_broken.store(true, Ordering::SeqCst);
     }
@@ -143,13 +144,39 @@ impl<S: Storage> Shared<S> {
         }
         self.check_writable()?;
         self.counters.syncs.fetch_add(1, Ordering::Relaxed);
-        self.storage.sync_log().inspect_err(|error| {
-            self.refuse_writes(&error.to_string());
-        })
+        let synced = defect::catch("syncing the log", || self.storage.sync_log())
+            .unwrap_or_else(|message| Err(Error::Internal(message)));
+        synced.inspect_err(|error| self.refuse_writes(&format!("a write to the log failed ({error})")))
+    }
+
+    /// Collects if superseded versions take too much memory, before a commit adds to them: on the thread of the connection that
+    /// writes, never on the one that commits for all. Where another thread collects already, waits for that. What is added
+    /// beyond the limit is so no more than the commits have that came this far at the same time.
+    ///
+    /// # Errors
+    /// There is no place for what snapshots need: those of the collection. [`Error::Interrupted`].
+    pub fn make_room(&self, interrupt: &Interrupt) -> Result<()> {
+        while self.storage.pressure() == Pressure::TooHigh {
+            let Some(collecting) = self.collecting.try_lock_for(INTERRUPT_LOOK) else {
+                interrupt.check()?;
+                continue;
+            };
+            if self.storage.pressure() < Pressure::TooHigh {
+                break;
+            }
+            match self.collect(&collecting, false) {
+                Err(error) if self.storage.pressure() == Pressure::TooHigh => return Err(error),
+                _ => break,
+            }
+        }
+        Ok(())
     }
 
     pub fn collect_garbage(&self, thorough: bool) -> Result<GcReport> {
-        let _one_at_a_time = self.collecting.lock();
+        self.collect(&self.collecting.lock(), thorough)
+    }
+
+    fn collect(&self, _one_at_a_time: &MutexGuard<'_, ()>, thorough: bool) -> Result<GcReport> {
         let age_ms = self.gc_age_ms.load(Ordering::Relaxed);
         // Never beyond what has been given out: a commit may still come below "now". With no age at all, everything
         // up to there: timestamps may have run ahead of the clock.

@@ -196,7 +196,37 @@ impl<S: Storage> EmbeddedTransaction<S> {
         Ok(())
     }
 
-    /// All that a commit takes but the group's part.
+    /// Reads what the writes replace as far as it is not known, so that it need not be read once the followed commits are
+    /// applied, by the thread that commits for all: it stands still already. False: it is too much to be kept until then.
+    fn read_ahead(&self, writes: &WriteBuffer, known: &mut KnownVersions) -> Result<bool> {
+        let missing: Vec<Vec<u8>> = writes
+            .writes()
+            .filter(|(key, write)| !write.is_fresh && !known.contains(key))
+            .map(|(key, _)| key.to_vec())
+            .collect();
+        if missing.is_empty() {
+            return Ok(true);
+        }
+        let mut bytes = 0;
+        let storage = &self.shared.storage;
+        storage.batch_get_with(&missing, LATEST, &mut |index, commit_ts, value| {
+            bytes += value.map_or(0, <[u8]>::len);
+            if let Some(key) = missing.get(index).filter(|_| bytes <= FOLLOWED_BYTES_MAX) {
+                known.insert_any(Arc::from(key.as_slice()), commit_ts, value.map(Arc::from));
+            }
+        })?;
+        Ok(bytes <= FOLLOWED_BYTES_MAX)
+    }
+
+    /// Who makes room is let through without.
+    fn make_room(&self, options: &LockOptions) -> Result<()> {
+        match self.shared.make_room(&options.interrupt) {
+            Err(error) if !self.use_reserve || error == Error::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// All that a commit takes but the group's part, and all of it that may wait for the disk or for others.
     fn prepare(
         &mut self,
         writes: &Arc<WriteBuffer>,
@@ -219,17 +249,25 @@ impl<S: Storage> EmbeddedTransaction<S> {
         if self.optimistic {
             self.check_conflicts(writes)?;
         }
-        let after = self.followed.get_mut().take_unapplied()?;
-        // What follows is another thread's.
-        let known = mem::take(&mut self.known);
-        let work = if after.is_empty() {
-            Work::Ready(self.shared.storage.prepare(writes, &known)?)
-        } else {
+        let mut known = mem::take(&mut self.known);
+        let after = self.followed.get_mut().take_unapplied(&mut known)?;
+        let is_later = !after.is_empty() && self.read_ahead(writes, &mut known)?;
+        let work = if is_later {
+            self.make_room(options)?;
             Work::Later {
                 writes: Arc::clone(writes),
                 known,
                 after,
             }
+        } else {
+            for commit in after {
+                commit.wait(Some(&options.interrupt))?;
+            }
+            let prepared = self.shared.storage.prepare(writes, &known)?;
+            if self.shared.storage.supersedes(&prepared) {
+                self.make_room(options)?;
+            }
+            Work::Ready(prepared)
         };
         Ok(Member {
             work,
@@ -330,20 +368,25 @@ impl<S: Storage> Told for EmbeddedTransaction<S> {
     }
 
     fn told(mut self: Box<Self>, outcome: Result<Timestamp>) {
-        let Some(ending) = self.ending.take() else {
-            return;
-        };
-        ending.commit.end(outcome.is_ok());
+        if let Some(ending) = &self.ending {
+            ending.commit.end(outcome.is_ok());
+        }
         self.shared.locks.forget(self.owner);
+        self.unlock_all();
+        // From here on all is the caller's: if that panics, the store is as good as before.
+        let ending = self.ending.take();
         drop(self);
-        ending.done.into_inner()(outcome);
+        if let Some(ending) = ending {
+            ending.done.into_inner()(outcome);
+        }
     }
 }
 
 impl<S: Storage> Drop for EmbeddedTransaction<S> {
     fn drop(&mut self) {
-        // Not told what became of its commit, which is a defect; but nobody shall wait for it.
+        // Not told what became of its commit, or not to the end of that, which is a defect; but nobody shall wait for it.
         if let Some(ending) = self.ending.take() {
+            self.shared.refuse_writes("a commit was cut short by a defect");
             ending.commit.end(false);
             self.shared.locks.forget(self.owner);
         }

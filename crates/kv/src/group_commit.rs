@@ -6,13 +6,17 @@
 //! until then nothing is written. In the end everybody waits for the one group, and the processors for the disk.
 //!
 //! Members are told what became of their group by whoever ran it, so a thread that commits need not wait for that.
+//!
+//! While a group runs, all other commits wait. So what runs here neither waits for a lock or a client nor reads the disk: that is
+//! done before a commit queues, by its own thread ([`crate::embedded_transaction`]). And whatever panics here, the group
+//! or one member's end, is caught and logged, each member gets an outcome, and the next group runs.
 
+use crate::defect;
 use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::timestamp::Timestamp;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A group ends before the member that would take it beyond this, so that one log record stays bounded.
 const GROUP_BYTES_MAX: usize = 64 << 20;
@@ -147,11 +151,12 @@ impl<P> GroupCommit<P> {
     fn run_group(&self, run: &Run<P>) {
         let (works, dones, sync) = self.take_group();
         // Whatever happens, nobody may be left waiting.
-        let outcomes = catch_unwind(AssertUnwindSafe(|| run(works, sync))).unwrap_or_default();
+        let outcomes = defect::catch("committing a group", || run(works, sync)).unwrap_or_default();
         let cut_short = || Err(Error::Undetermined("the commit was cut short by a defect".into()));
         let outcomes = outcomes.into_iter().chain(std::iter::repeat_with(cut_short));
         for (done, outcome) in dones.into_iter().zip(outcomes) {
-            let _ = catch_unwind(AssertUnwindSafe(|| done.told(outcome)));
+            // Logged. Who was to be told has been dropped, which tells all who wait for it.
+            let _ = defect::catch("ending a commit", || done.told(outcome));
         }
     }
 
@@ -331,6 +336,43 @@ mod tests {
             };
             submit(&commits, 0, durability, &run).unwrap();
         }
+    }
+
+    /// What a panic was raised with.
+    struct PanicsAgain;
+
+    impl Drop for PanicsAgain {
+        fn drop(&mut self) {
+            panic!("once more");
+        }
+    }
+
+    #[test]
+    fn a_panic_that_goes_on_does_not_end_the_thread() {
+        let commits = GroupCommit::<u64>::new();
+        let run: &Run = &|works, _| all(&works, 1);
+        commits.announce_thread();
+        thread::scope(|scope| {
+            scope.spawn(|| commits.serve(&run));
+            let (tell, told) = channel();
+            for work in 0..3 {
+                let tell = tell.clone();
+                let done = move |outcome| match work {
+                    2 => tell.send(outcome).unwrap(),
+                    _ => std::panic::panic_any(PanicsAgain),
+                };
+                let member = Member {
+                    work,
+                    bytes: 1,
+                    durability: Durability::Os,
+                    done: Box::new(done),
+                };
+                commits.submit(member, true, &run);
+            }
+            let outcome = told.recv_timeout(Duration::from_secs(20));
+            commits.stop();
+            assert_eq!(outcome.unwrap(), Ok(1));
+        });
     }
 
     #[test]

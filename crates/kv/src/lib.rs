@@ -21,6 +21,7 @@ mod small_map;
 mod ticket;
 
 pub mod buffer;
+pub mod defect;
 pub mod engine;
 pub mod error;
 pub mod fence;

@@ -13,9 +13,11 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::lock_table::Owner;
 use crate::small_map::SmallMap;
+use crate::storage::KnownVersions;
+use crate::timestamp::Timestamp;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What has become of it.
@@ -30,6 +32,8 @@ pub struct PendingCommit {
     owner: Owner,
     writes: Arc<WriteBuffer>,
     state: AtomicU8,
+    /// Once it is applied.
+    commit_ts: AtomicU64,
     waiting: Mutex<()>,
     ended: Condvar,
 }
@@ -40,6 +44,7 @@ impl PendingCommit {
             owner,
             writes,
             state: AtomicU8::new(QUEUED),
+            commit_ts: AtomicU64::new(0),
             waiting: Mutex::new(()),
             ended: Condvar::new(),
         }
@@ -59,8 +64,16 @@ impl PendingCommit {
         self.writes.get(key)
     }
 
-    pub(crate) fn applied(&self) {
+    pub(crate) fn applied(&self, commit_ts: Timestamp) {
+        self.commit_ts.store(commit_ts, Ordering::Relaxed);
         self.state.store(APPLIED, Ordering::Release);
+    }
+
+    /// The version that it has left at `key`; `None`: it has not been applied, or does not write the key.
+    pub(crate) fn version_of(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
+        let value = self.write_of(key)?;
+        self.is_applied()
+            .then(|| (self.commit_ts.load(Ordering::Relaxed), value))
     }
 
     /// Its outcome, once it shows to readers if it shows at all. What is said first holds.
@@ -93,7 +106,7 @@ impl PendingCommit {
     }
 
     /// Waits for its end. Fails if that was a failure.
-    fn wait(&self, interrupt: Option<&Interrupt>) -> Result<()> {
+    pub(crate) fn wait(&self, interrupt: Option<&Interrupt>) -> Result<()> {
         if !self.has_ended() {
             let mut waiting = self.waiting.lock();
             while !self.has_ended() {
@@ -110,7 +123,7 @@ impl PendingCommit {
 }
 
 /// How often who waits for a commit's end looks whether it has been interrupted. Hardly any takes as long.
-const INTERRUPT_LOOK: Duration = Duration::from_millis(10);
+pub(crate) const INTERRUPT_LOOK: Duration = Duration::from_millis(10);
 
 /// With as many it is not worth a look each time which of them have ended.
 const MANY: usize = 32;
@@ -160,17 +173,18 @@ impl Followed {
         }
     }
 
-    /// Those that the store does not have yet, and forgets all others.
+    /// Those that the store does not have yet, and forgets all. What they leave behind is what will be `known` of their keys.
     ///
     /// # Errors
     /// [`Error::Deadlock`]: one has failed.
-    pub fn take_unapplied(&mut self) -> Result<Vec<Arc<PendingCommit>>> {
+    pub fn take_unapplied(&mut self, known: &mut KnownVersions) -> Result<Vec<Arc<PendingCommit>>> {
         let mut unapplied = Vec::new();
-        for (_, commit) in self.0.iter() {
+        for (key, commit) in self.0.iter() {
             if commit.has_failed() {
                 return Err(Error::Deadlock);
             }
             if !commit.is_applied() {
+                known.insert_pending(key, commit);
                 unapplied.push(Arc::clone(commit));
             }
         }

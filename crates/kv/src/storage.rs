@@ -5,6 +5,7 @@
 use crate::buffer::WriteBuffer;
 use crate::engine::ScanRequest;
 use crate::error::{Error, Result};
+use crate::pending_commit::PendingCommit;
 use crate::reader::{KeyRange, Visit};
 use crate::small_map::SmallMap;
 use crate::timestamp::Timestamp;
@@ -41,12 +42,16 @@ pub struct Seen {
 /// and the value if there is one.
 pub type VisitVersions<'a> = dyn FnMut(usize, Timestamp, Option<&[u8]>) + 'a;
 
-/// When it was committed, and its value.
-type KnownVersion = (Timestamp, Option<Arc<[u8]>>);
+enum KnownVersion {
+    /// When it was committed, and its value.
+    Read(Timestamp, Option<Arc<[u8]>>),
+    /// What a commit on its way leaves behind.
+    Pending(Arc<PendingCommit>),
+}
 
 /// The newest versions of keys that a transaction has locked for itself alone and read. They stand still until it ends, so
 /// whoever has to know what a write replaces need not read them again.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct KnownVersions {
     versions: SmallMap<Arc<[u8]>, KnownVersion>,
     bytes: usize,
@@ -63,14 +68,32 @@ impl KnownVersions {
         if bytes > Self::VALUE_BYTES_MAX || self.bytes + bytes > Self::BYTES_MAX {
             return;
         }
-        self.bytes += bytes;
-        self.versions.insert(Arc::clone(key), (commit_ts, value));
+        self.insert_any(Arc::clone(key), commit_ts, value);
+    }
+
+    /// Remembers a version of any size.
+    pub(crate) fn insert_any(&mut self, key: Arc<[u8]>, commit_ts: Timestamp, value: Option<Arc<[u8]>>) {
+        self.bytes += key.len() + value.as_deref().map_or(0, <[u8]>::len);
+        self.versions.insert(key, KnownVersion::Read(commit_ts, value));
+    }
+
+    /// The version will be what `commit` leaves behind; it is known from when that is applied.
+    pub(crate) fn insert_pending(&mut self, key: &Arc<[u8]>, commit: &Arc<PendingCommit>) {
+        let version = KnownVersion::Pending(Arc::clone(commit));
+        self.versions.insert(Arc::clone(key), version);
+    }
+
+    /// Whether it is known, now or once the commits before this one are applied.
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        self.versions.get(key).is_some()
     }
 
     /// When the newest version of `key` was committed (0: there is none), and its value; `None` if not known.
     pub fn get(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
-        let (commit_ts, value) = self.versions.get(key)?;
-        Some((*commit_ts, value.as_deref()))
+        match self.versions.get(key)? {
+            KnownVersion::Read(commit_ts, value) => Some((*commit_ts, value.as_deref())),
+            KnownVersion::Pending(commit) => commit.version_of(key),
+        }
     }
 
     pub fn clear(&mut self) {
@@ -94,7 +117,7 @@ pub enum Pressure {
     Low,
     /// More than they should; to be collected soon.
     High,
-    /// Collection did not keep up: whoever adds more waits for it.
+    /// Collection did not keep up: a commit that adds more waits for it, before it queues.
     TooHigh,
 }
 
@@ -103,7 +126,7 @@ pub enum Pressure {
 /// Reads at a timestamp are only asked for while it is pinned: collection keeps what they see. Reads at
 /// [`crate::LATEST`] are only asked for of keys whose locks the reader holds: they stand still.
 pub trait Storage: Send + Sync + 'static {
-    /// One transaction's writes, made ready; on its own thread, unless it waits for others of its group.
+    /// One transaction's writes, made ready.
     type Prepared: Send;
 
     fn name(&self) -> &'static str;
@@ -131,11 +154,17 @@ pub trait Storage: Send + Sync + 'static {
     /// Never asked for at [`crate::LATEST`].
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
-    /// Makes a transaction's writes ready, while it holds the locks of all their keys until they are applied.
+    /// Makes a transaction's writes ready, while it holds the locks of all their keys until they are applied. Reads only what is
+    /// neither fresh nor `known`: where all is, this may run on the thread that commits for everybody.
     fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Self::Prepared>;
 
+    /// Whether it adds to what makes the [`Storage::pressure`].
+    fn supersedes(&self, _prepared: &Self::Prepared) -> bool {
+        true
+    }
+
     /// Applies a group of transactions at one timestamp, atomically. One call at a time. Visible only once it is as
-    /// durable as asked.
+    /// durable as asked. All other commits wait meanwhile: it reads nothing and makes no room.
     fn apply(
         &self,
         group: Vec<Self::Prepared>,

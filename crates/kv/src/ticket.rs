@@ -16,7 +16,7 @@ struct Shared {
 /// For the thread that has made it.
 pub(crate) struct Ticket(Arc<Shared>);
 
-/// For the one that knows. Dropped without a word, it tells of a defect.
+/// For the one that knows. Dropped without a word, which is a defect, it says that nobody knows the outcome.
 pub(crate) struct Promise(Arc<Shared>);
 
 impl Ticket {
@@ -34,7 +34,7 @@ impl Ticket {
             thread::park();
         }
         let outcome = self.0.outcome.lock().take();
-        outcome.unwrap_or_else(|| Err(Error::Internal("a commit ended without an outcome".into())))
+        outcome.unwrap_or_else(|| Err(Error::Undetermined("the commit was cut short by a defect".into())))
     }
 }
 

@@ -1,8 +1,9 @@
 //! A storage that fails on demand, to put around any [`Storage`].
 
+use crate::gate::{Gate, Place};
 use kv::{
-    ApplyError, ApplyHow, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, KnownVersions, Result,
-    ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
+    ApplyError, ApplyHow, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, KnownVersions,
+    Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -19,6 +20,8 @@ pub enum Fault {
     Lost(Error),
     /// The write failed after all of it had arrived, which the store cannot know either.
     Arrived(Error),
+    /// A panic before anything was written.
+    Panic,
     /// The write works.
     None,
 }
@@ -30,6 +33,10 @@ struct Plan {
     sync_error: Option<Error>,
     read_error: Option<Error>,
     read_delay: Duration,
+    reads: Arc<Place>,
+    collections: Arc<Place>,
+    sync_panics: bool,
+    collection_panics: bool,
 }
 
 /// What is to go wrong; shared with the storage that does so.
@@ -66,11 +73,36 @@ impl Faults {
         self.0.lock().read_delay = delay;
     }
 
+    /// Holds up every read from now on.
+    pub fn hold_reads(&self) -> Gate {
+        let gate = Gate::new();
+        self.0.lock().reads = gate.place();
+        gate
+    }
+
+    /// Holds up every collection of garbage from now on.
+    pub fn hold_collections(&self) -> Gate {
+        let gate = Gate::new();
+        self.0.lock().collections = gate.place();
+        gate
+    }
+
+    /// Has syncs of the log panic, or not any more.
+    pub fn panic_in_syncs(&self, panics: bool) {
+        self.0.lock().sync_panics = panics;
+    }
+
+    /// Has collections of garbage panic, or not any more.
+    pub fn panic_in_collections(&self, panics: bool) {
+        self.0.lock().collection_panics = panics;
+    }
+
     fn read(&self) -> Result<()> {
-        let (delay, error) = {
+        let (delay, error, place) = {
             let plan = self.0.lock();
-            (plan.read_delay, plan.read_error.clone())
+            (plan.read_delay, plan.read_error.clone(), Arc::clone(&plan.reads))
         };
+        place.pass();
         if !delay.is_zero() {
             thread::sleep(delay);
         }
@@ -89,7 +121,7 @@ impl Faults {
     }
 }
 
-/// Any storage, with [`Faults`].
+/// Any storage, with [`Faults`]. To make writes ready is to read what they replace, unless all of that is known.
 pub struct FaultyStorage<S> {
     inner: S,
     faults: Arc<Faults>,
@@ -152,12 +184,21 @@ impl<S: Storage> Storage for FaultyStorage<S> {
     }
 
     fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<S::Prepared> {
+        let is_read = |(key, write): (&[u8], &kv::Write)| !write.is_fresh && known.get(key).is_none();
+        if writes.writes().any(is_read) {
+            self.faults.read()?;
+        }
         self.inner.prepare(writes, known)
+    }
+
+    fn supersedes(&self, prepared: &S::Prepared) -> bool {
+        self.inner.supersedes(prepared)
     }
 
     fn apply(&self, group: Vec<S::Prepared>, commit_ts: Timestamp, how: ApplyHow) -> Result<(), ApplyError> {
         match self.faults.commit() {
             Fault::None => self.inner.apply(group, commit_ts, how),
+            Fault::Panic => panic!("a commit was to panic"),
             Fault::Refused(error) => Err(ApplyError::NotApplied(error)),
             Fault::Lost(error) => Err(ApplyError::Unknown(error)),
             Fault::Arrived(error) => {
@@ -168,14 +209,33 @@ impl<S: Storage> Storage for FaultyStorage<S> {
     }
 
     fn sync_log(&self) -> Result<()> {
-        match self.faults.0.lock().sync_error.clone() {
+        let (error, panics) = {
+            let plan = self.faults.0.lock();
+            (plan.sync_error.clone(), plan.sync_panics)
+        };
+        assert!(!panics, "a sync was to panic");
+        match error {
             Some(error) => Err(error),
             None => self.inner.sync_log(),
         }
     }
 
     fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64> {
+        let (place, panics) = {
+            let plan = self.faults.0.lock();
+            (Arc::clone(&plan.collections), plan.collection_panics)
+        };
+        place.pass();
+        assert!(!panics, "a collection was to panic");
         self.inner.collect(safe_point, thorough, guard)
+    }
+
+    fn pressure(&self) -> Pressure {
+        self.inner.pressure()
+    }
+
+    fn wanted_safe_point(&self) -> Timestamp {
+        self.inner.wanted_safe_point()
     }
 
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {

@@ -150,10 +150,15 @@ impl Generation {
         }
     }
 
-    /// Shows `count` entries in the order in which they were added, and returns where the next one is.
-    pub fn visit(&self, from: Place, count: usize, mut visit: impl FnMut(Entry<'_>)) -> Place {
+    /// Shows `count` entries in the order in which they were added, or as many as have `bytes`, and returns where the next
+    /// one is.
+    pub fn visit(&self, from: Place, count: usize, bytes: usize, mut visit: impl FnMut(Entry<'_>)) -> Place {
         let mut next = from;
+        let mut shown_bytes = 0;
         for _ in 0..count {
+            if shown_bytes >= bytes {
+                break;
+            }
             let Some(entry) = self.at(next) else {
                 let (chunk, _) = parts(next);
                 if chunk >= self.current {
@@ -163,6 +168,7 @@ impl Generation {
                 continue;
             };
             next += entry.bytes() as u64;
+            shown_bytes += entry.bytes();
             visit(entry);
         }
         next

@@ -193,12 +193,17 @@ impl History {
         generations.front().map(Generation::newest_ts)
     }
 
-    /// Shows some `count` entries of the oldest generation, oldest first, from 0 or what the last call returned: where the
-    /// next one is.
-    pub fn visit_oldest(&self, from: Place, count: usize, visit: impl FnMut(Entry<'_>)) -> Place {
+    /// Shows some entries of the oldest generation, oldest first, from 0 or what the last call returned: where the next one
+    /// is. At most `count`, and no more once those shown have `bytes`.
+    pub fn visit_oldest(
+        &self,
+        from: Place,
+        (count, bytes): (usize, usize),
+        visit: impl FnMut(Entry<'_>),
+    ) -> Place {
         let generations = self.generations.read();
         let oldest = generations.front();
-        oldest.map_or(from, |oldest| oldest.visit(from, count, visit))
+        oldest.map_or(from, |oldest| oldest.visit(from, count, bytes, visit))
     }
 
     /// Drops the oldest generation, superseded up to `ts`: all of it is on disk now. What of it was superseded by a

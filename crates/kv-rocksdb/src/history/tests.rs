@@ -81,16 +81,20 @@ fn entries_are_visited_in_their_order_batch_by_batch() {
         supersede(&history, &format!("{ts}"), (ts, Some(value)), ts + 1);
     }
     let newest_ts = history.seal_oldest().unwrap();
-    let mut next = 0;
-    let mut visited = Vec::new();
-    loop {
-        let from = next;
-        next = history.visit_oldest(from, 700, |entry| visited.push(entry.commit_ts));
-        if next == from {
-            break;
+    for (count, bytes, shown_max) in [(700, usize::MAX, 700), (700, 5_400, 10), (1, 1, 1)] {
+        let mut next = 0;
+        let mut visited = Vec::new();
+        loop {
+            let from = next;
+            let before = visited.len();
+            next = history.visit_oldest(from, (count, bytes), |entry| visited.push(entry.commit_ts));
+            assert!(visited.len() - before <= shown_max);
+            if next == from {
+                break;
+            }
         }
+        assert_eq!(visited, (1..newest_ts).collect::<Vec<_>>());
     }
-    assert_eq!(visited, (1..newest_ts).collect::<Vec<_>>());
 }
 
 #[test]
