@@ -3,15 +3,19 @@
 //! A commit is answered once it is on disk, which takes longer than all the rest of it, and is found out by a thread that
 //! commits for many. The connection's thread leaves its answer here and waits for the client's next command; whoever learns
 //! the outcome sends the answer, or the error in its place. So a commit has the connection's thread sleep once, not twice.
+//!
+//! A panic while that is done must neither reach the thread that commits nor leave the client waiting, who has been promised
+//! an answer by nobody else: it is logged, and the connection is closed, as after a crash (error 2013 at the client).
 
 use std::io::{ErrorKind, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use types::{Error, Result};
+use types::{Error, Result, errno};
 use wire::HeldAnswer;
 use wire::framing::FrameEncoder;
 
@@ -152,12 +156,14 @@ impl Held {
         *state = State::Writing;
         let held = Arc::clone(self);
         let write = move || {
-            let rest = bytes.get(written..).unwrap_or_default();
-            if (&**held.control.socket()).write_all(rest).is_err() {
-                // Half of an answer is none, and nothing may follow it.
-                held.control.cut();
-            }
-            held.end(&mut held.state.lock(), end, Vec::new());
+            held.or_cut(|| {
+                let rest = bytes.get(written..).unwrap_or_default();
+                if (&**held.control.socket()).write_all(rest).is_err() {
+                    // Half of an answer is none, and nothing may follow it.
+                    held.control.cut();
+                }
+                held.end(&mut held.state.lock(), end, Vec::new());
+            });
         };
         if thread::Builder::new()
             .name("slow-client".into())
@@ -167,6 +173,35 @@ impl Held {
             self.control.cut();
             *state = State::Idle;
             self.sent.notify_all();
+        }
+    }
+
+    /// Runs `work`, which sends an answer or brings it nearer to that. If it panics, nobody knows what of the answer has been
+    /// sent: the client loses its connection, and its thread does not wait for the answer.
+    fn or_cut(&self, work: impl FnOnce()) {
+        if let Err(_payload) = catch_unwind(AssertUnwindSafe(work)) {
+            tracing::error!("connection {}: sending an answer panicked", self.control.id);
+            self.control.cut();
+            let defect = "sending the answer failed in an unexpected way";
+            *self.state.lock() = State::Known(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)));
+            self.sent.notify_all();
+        }
+    }
+
+    fn release_now(self: &Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut()) {
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut *state, State::Idle) {
+            State::Left(answer) => {
+                late();
+                self.send(state, answer, outcome);
+            }
+            State::Ahead => {
+                late();
+                *state = State::Known(outcome);
+                self.sent.notify_all();
+            }
+            State::Open => *state = State::Known(outcome),
+            other => *state = other,
         }
     }
 
@@ -197,20 +232,7 @@ struct End {
 
 impl HeldAnswer for Held {
     fn release(self: Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut()) {
-        let mut state = self.state.lock();
-        match std::mem::replace(&mut *state, State::Idle) {
-            State::Left(answer) => {
-                late();
-                self.send(state, answer, outcome);
-            }
-            State::Ahead => {
-                late();
-                *state = State::Known(outcome);
-                self.sent.notify_all();
-            }
-            State::Open => *state = State::Known(outcome),
-            other => *state = other,
-        }
+        self.or_cut(|| self.release_now(outcome, late));
     }
 
     fn go_on(&self) -> Option<Result<()>> {

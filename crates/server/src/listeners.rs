@@ -115,8 +115,8 @@ impl Waker {
     }
 }
 
-/// Accepts connections until woken, then closes the listeners.
-pub fn accept(shared: &Arc<Shared>, status_port: &Arc<StatusPort>, listeners: Vec<Listener>, waker: &Waker) {
+/// Accepts connections until woken.
+pub fn accept(shared: &Arc<Shared>, status_port: &Arc<StatusPort>, listeners: &[Listener], waker: &Waker) {
     loop {
         let mut fds: Vec<PollFd<'_>> = listeners.iter().map(|l| PollFd::new(l, PollFlags::IN)).collect();
         fds.push(PollFd::new(&waker.0, PollFlags::IN));

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -22,6 +23,9 @@ use crate::stop::Stop;
 use crate::tls::{self, TlsError};
 use crate::watcher;
 use crate::workers::Workers;
+
+/// How long one of the server's own threads leaves be what made it panic.
+const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -278,7 +282,19 @@ fn background(
     let (shared, stop) = (shared.clone(), stop.clone());
     std::thread::Builder::new()
         .name(name.to_owned())
-        .spawn(move || work(&shared, &stop))
+        .spawn(move || in_spite_of_panics(|| work(&shared, &stop)))
+}
+
+/// What such a thread works on is shared, and as good as before for all others after a panic, which is logged: it goes on.
+fn in_spite_of_panics(work: impl Fn()) {
+    while catch_unwind(AssertUnwindSafe(&work)).is_err() {
+        let thread = std::thread::current();
+        tracing::error!(
+            "the thread {} panicked; it goes on",
+            thread.name().unwrap_or_default()
+        );
+        std::thread::sleep(PAUSE_AFTER_PANIC);
+    }
 }
 
 fn accept_in_background(
@@ -289,7 +305,24 @@ fn accept_in_background(
     waker: &Arc<Waker>,
 ) -> io::Result<JoinHandle<()>> {
     let (shared, status_port, waker) = (shared.clone(), status_port.clone(), waker.clone());
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || listeners::accept(&shared, &status_port, listeners, &waker))
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        in_spite_of_panics(|| listeners::accept(&shared, &status_port, &listeners, &waker));
+        // The listeners are closed here.
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_thread_of_the_servers_goes_on_after_a_panic() {
+        let runs = Cell::new(0);
+        in_spite_of_panics(|| {
+            runs.set(runs.get() + 1);
+            assert!(runs.get() == 3, "on purpose");
+        });
+        assert_eq!(runs.get(), 3);
+    }
 }

@@ -309,6 +309,27 @@ fn a_defect_leaves_nothing_waiting() {
 }
 
 #[test]
+fn a_defect_at_the_end_of_an_answer_closes_its_connection() {
+    let server = TestServer::start();
+    let mut other = log_in(&server);
+    for word in ["HOLD", "AHEAD"] {
+        let mut stream = log_in(&server);
+        send(&mut stream, &format!("{word} panic"));
+        if word == "HOLD" {
+            await_held(&server, "panic");
+            assert_silent(&stream);
+            server.fake.release_badly("panic");
+        }
+        assert!(read_packet(&mut stream).is_empty(), "{word}");
+    }
+    eventually("they are closed", || server.handle.connections() == 1);
+    send(&mut other, "HOLD a");
+    await_held(&server, "a");
+    server.fake.release("a", Ok(()));
+    assert_eq!(ok_text(&mut other), "a");
+}
+
+#[test]
 fn a_client_is_idle_from_its_answer_on() {
     for park_after in [Duration::from_millis(20), Duration::from_secs(60)] {
         let server = TestServer::start_with(|config| config.park_after = park_after).unwrap();

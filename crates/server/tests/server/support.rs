@@ -15,7 +15,7 @@
 //! | `LATE` | what [`Session::failed_late`] has told it |
 //! | `HOLD name [bytes]` | OK, which waits until [`Fake::release`] lets it go, with the name as its text, made longer |
 //! | `EARLY outcome` | the same, let go before its maker goes on, with no error or that one |
-//! | `AHEAD outcome` | the same, let go once its maker has gone on, and before the answer is whole |
+//! | `AHEAD outcome` | the same, let go once its maker has gone on, and before the answer is whole; `panic`: with a panic |
 //! | `LAST name` | as `HOLD`, and the session closes the connection |
 //! | `DEFECT name`, `CRASH name` | panics instead of going on, and after it |
 //!
@@ -104,6 +104,13 @@ impl Fake {
         held.unwrap().release(outcome, &mut || {
             self.late.fetch_add(1, Ordering::SeqCst);
         });
+    }
+
+    /// The same, for one whose end panics; whoever lets it go survives that.
+    pub fn release_badly(&self, name: &str) {
+        let held = self.held.lock().unwrap().remove(name).unwrap();
+        let release = || held.release(Ok(()), &mut || panic!("on purpose"));
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(release));
     }
 }
 
@@ -330,6 +337,9 @@ impl FakeSession {
         // Who learns the outcome is another thread.
         let let_go = || {
             announce();
+            if name == "panic" {
+                return self.fake.release_badly(name);
+            }
             let outcome = if name == "well" { Ok(()) } else { Err(disk_full()) };
             std::thread::scope(|scope| scope.spawn(|| self.fake.release(name, outcome)).join().unwrap());
         };
