@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use kv::defect;
 use parking_lot::{Condvar, Mutex};
 use types::{Error, Result};
 
@@ -83,12 +84,14 @@ impl Catalog {
         work: impl Fn(&Self, &Signal) -> Duration + Send + 'static,
     ) -> Result<JoinHandle<()>> {
         let (weak, signal) = (Arc::downgrade(self), Arc::clone(signal));
+        let doing = format!("the work of thread {name}");
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
                 loop {
                     let Some(catalog) = weak.upgrade() else { return };
-                    let period = work(&catalog, &signal);
+                    // A panic is logged. The others' work goes on, and this in the next round.
+                    let period = defect::catch(&doing, || work(&catalog, &signal)).unwrap_or(AFTER_FAILURE);
                     drop(catalog);
                     let mut stop = signal.stop.lock();
                     if !*stop {

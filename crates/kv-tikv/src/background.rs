@@ -1,6 +1,7 @@
 //! Work nobody waits for: committing and rolling back what is decided already. A few threads; if they cannot keep up,
 //! whoever brings more does it himself.
 
+use kv::defect;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -48,7 +49,8 @@ fn work(jobs: &Mutex<Receiver<Job>>) {
     loop {
         let job = jobs.lock().recv();
         match job {
-            Ok(job) => job(),
+            // Logged; what is left undone is left to run out, as if this node had died.
+            Ok(job) => drop(defect::catch("work in the background", job)),
             Err(_) => return,
         }
     }

@@ -8,7 +8,7 @@
 
 use crate::engine::Shared;
 use crate::options::TikvOptions;
-use kv::{Error, GcReport, Result, Timestamp, timestamp_from_ms, timestamp_to_ms};
+use kv::{Error, GcReport, Result, Timestamp, defect, timestamp_from_ms, timestamp_to_ms};
 use parking_lot::{Condvar, Mutex};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -230,7 +230,8 @@ fn run(stop: &Stop, shared: &Weak<Shared>, interval: Duration) {
         }
         let Some(shared) = shared.upgrade() else { return };
         // Met again in the next round; a node that stays cut off stops reading.
-        if let Err(error) = report_and_collect(&shared, interval) {
+        if let Ok(Err(error)) = defect::catch("collecting garbage", || report_and_collect(&shared, interval))
+        {
             tracing::warn!(%error, "garbage collection");
         }
     }

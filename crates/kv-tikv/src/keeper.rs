@@ -4,7 +4,7 @@
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome};
 use crate::proto::kvrpcpb::TxnHeartBeatRequest;
-use kv::{Timestamp, timestamp_to_ms};
+use kv::{Timestamp, defect, timestamp_to_ms};
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -151,7 +151,8 @@ fn run(cluster: &Cluster, shared: &Shared) {
             };
             state.kept.iter_mut().filter_map(due).collect()
         };
-        renew(cluster, due);
+        // A panic is logged, and the others are renewed in the next round: their time is longer.
+        let _ = defect::catch("renewing locks", || renew(cluster, due));
     }
 }
 

@@ -12,8 +12,8 @@ use crate::keeper::lock_ttl_ms;
 use crate::locks::release;
 use crate::proto::kvrpcpb::{Mutation, PessimisticLockRequest, op};
 use bytes::Bytes;
-use kv::Timestamp;
 use kv::lock_table::Owner;
+use kv::{Timestamp, defect};
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -96,20 +96,25 @@ fn run(stop: &Stop, shared: &Weak<Shared>) {
             }
         }
         let Some(shared) = shared.upgrade() else { return };
-        let waits = shared.locks.long_waits(PROBE_AFTER);
-        let probes: Vec<(Owner, PessimisticLockRequest)> = {
-            let txns = shared.prober_txns.by_owner.lock();
-            let probe = |(owner, key): (Owner, Arc<[u8]>)| {
-                let txn = txns.get(&owner)?;
-                Some((
-                    owner,
-                    request(&shared.cluster, txn, shared.cluster.keyspace.key(&key)),
-                ))
-            };
-            waits.into_iter().filter_map(probe).collect()
-        };
-        probe_all(&shared, probes);
+        // Logged, and tried again.
+        let _ = defect::catch("looking for deadlocks", || look(&shared));
     }
+}
+
+fn look(shared: &Shared) {
+    let waits = shared.locks.long_waits(PROBE_AFTER);
+    let probes: Vec<(Owner, PessimisticLockRequest)> = {
+        let txns = shared.prober_txns.by_owner.lock();
+        let probe = |(owner, key): (Owner, Arc<[u8]>)| {
+            let txn = txns.get(&owner)?;
+            Some((
+                owner,
+                request(&shared.cluster, txn, shared.cluster.keyspace.key(&key)),
+            ))
+        };
+        waits.into_iter().filter_map(probe).collect()
+    };
+    probe_all(shared, probes);
 }
 
 fn request(cluster: &Cluster, txn: &Txn, key: Vec<u8>) -> PessimisticLockRequest {
