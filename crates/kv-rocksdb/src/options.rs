@@ -78,6 +78,7 @@ impl RocksOptions {
             disk_reserve_bytes: Some(0),
             embedded: EmbeddedOptions {
                 background: false,
+                check_promises: true,
                 ..EmbeddedOptions::default()
             },
             ..Self::default()

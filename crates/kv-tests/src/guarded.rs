@@ -3,7 +3,7 @@
 
 use crate::Factory;
 use crate::support::*;
-use kv::{Error, KeyRange, Reader, Result, Store, Transaction};
+use kv::{Error, Fresh, KeyRange, Reader, Result, Store, Transaction};
 use std::thread;
 
 /// Rows that threads compete for.
@@ -20,11 +20,21 @@ fn entry(n: u64, value: &str) -> Vec<u8> {
 
 /// Gives a row a value, where it had `old` before.
 fn put_row(txn: &mut Transaction, n: u64, old: Option<&str>, value: &str) -> Result<()> {
-    if let Some(old) = old {
-        txn.delete_guarded(entry(n, old))?;
+    let guard = txn.put_guard(row(n).into_bytes(), value.as_bytes().to_vec())?;
+    let key = entry(n, value);
+    let fresh = match old {
+        Some(old) => {
+            let old = entry(n, old);
+            let fresh = Fresh::in_place_of(&old, &key);
+            txn.delete_guarded(guard, old)?;
+            fresh
+        }
+        None => Fresh::under_new(None),
+    };
+    match fresh {
+        Some(fresh) => txn.put_fresh(guard, fresh, key, Vec::new()),
+        None => txn.put_guarded(guard, key, Vec::new()),
     }
-    txn.put_fresh(entry(n, value), Vec::new())?;
-    txn.put(row(n).into_bytes(), value.as_bytes().to_vec())
 }
 
 /// Makes the rows.
@@ -155,7 +165,8 @@ pub fn fresh_entries_come_back_as_they_went(new_subject: Factory) {
         put_row(&mut txn, 1, old.as_deref(), "undone").unwrap();
         txn.rollback_to(savepoint);
         // With the old value again, its entry is deleted and put by the same transaction.
-        put_row(&mut txn, 1, old.as_deref(), value).unwrap();
+        put_row(&mut txn, 1, old.as_deref(), "by the way").unwrap();
+        put_row(&mut txn, 1, Some("by the way"), value).unwrap();
         commit(txn).unwrap();
         states.push((store.snapshot_now().unwrap(), value));
         for (snapshot, value) in &states {
@@ -167,6 +178,44 @@ pub fn fresh_entries_come_back_as_they_went(new_subject: Factory) {
             assert!(snapshot.get(&entry(1, value)).unwrap().is_some());
         }
     }
+}
+
+/// Subjects are opened to check promises: those that the types do not keep a caller from breaking are found.
+pub fn broken_promises_fail_the_commit(new_subject: Factory) {
+    let store = open(new_subject);
+    set_up(&store);
+    let is_found = |outcome: Result<()>| {
+        assert!(matches!(outcome, Err(Error::Internal(_))), "{outcome:?}");
+    };
+    // A row that was there, taken for new.
+    let mut txn = begin(&store);
+    lock(&mut txn, &row(0), &exclusive()).unwrap();
+    let guard = txn.put_guard(row(0).into_bytes(), b"1".to_vec()).unwrap();
+    let fresh = Fresh::under_new(None).unwrap();
+    txn.put_fresh(guard, fresh, entry(0, "0"), Vec::new()).unwrap();
+    is_found(commit(txn).map(drop));
+    // The write of the guard was undone.
+    let mut txn = begin(&store);
+    let savepoint = txn.savepoint();
+    let guard = txn.put_guard(row(1).into_bytes(), b"1".to_vec()).unwrap();
+    txn.rollback_to(savepoint);
+    txn.put_guarded(guard, entry(1, "1"), Vec::new()).unwrap();
+    is_found(commit(txn).map(drop));
+    assert_eq!(get(&store.latest(), &text(&entry(1, "1"))), None);
+    // It is another transaction's, or none.
+    let mut txn = begin(&store);
+    is_found(txn.put_guarded(guard, entry(1, "1"), Vec::new()));
+    is_found(txn.guard(row(1).as_bytes()).map(drop));
+    lock(&mut txn, &row(1), &shared()).unwrap();
+    is_found(txn.guard(row(1).as_bytes()).map(drop));
+    lock(&mut txn, &row(1), &exclusive()).unwrap();
+    let guard = txn.guard(row(1).as_bytes()).unwrap();
+    txn.put_guarded(guard, entry(1, "1"), Vec::new()).unwrap();
+    // A guarded key has no lock of its own.
+    is_found(txn.lock_one(&entry(1, "1"), &exclusive()).map(drop));
+    commit(txn).unwrap();
+    assert_eq!(get(&store.latest(), &text(&entry(1, "1"))).as_deref(), Some(""));
+    assert_eq!(store.lock_stats().held, 0);
 }
 
 pub fn entries_follow_their_rows(new_subject: Factory) {

@@ -110,6 +110,7 @@ macro_rules! for_each_case {
             guarded::a_conflict_shows_at_the_guard;
             guarded::entries_follow_their_rows;
             guarded::fresh_entries_come_back_as_they_went;
+            guarded::broken_promises_fail_the_commit;
             fences::refuse_what_comes_behind_them;
             fences::refuse_optimistic_commits_too;
             fences::let_pass_what_comes_before_them;

@@ -19,10 +19,13 @@ use testkit::{Fault, Faults, faulty_memory_store};
 
 /// Each embedded engine, with a thread that commits.
 fn on_each_engine(test: impl Fn(&Store)) {
-    test(&Store::memory());
+    test(&Store::new(Arc::new(kv::memory::engine_with(EmbeddedOptions {
+        check_promises: true,
+        ..EmbeddedOptions::default()
+    }))));
     let dir = tempfile::tempdir().unwrap();
     let mut options = RocksOptions::small();
-    options.embedded = EmbeddedOptions::default();
+    options.embedded.background = true;
     test(&kv_rocksdb::open(dir.path(), options).unwrap());
 }
 
@@ -501,9 +504,11 @@ fn entries_go_with_their_rows_at_every_moment() {
                             let value = lock(&mut txn, &row(n), &exclusive()).unwrap().unwrap();
                             // A few values only, so that entries come back.
                             let next = ((value.parse::<u64>().unwrap() + 1) % 4).to_string();
-                            txn.delete_guarded(entry(n, &value).into()).unwrap();
-                            txn.put_guarded(entry(n, &next).into(), Vec::new()).unwrap();
-                            put(&mut txn, &row(n), &next);
+                            let guard = txn.put_guard(row(n).into(), next.as_str().into()).unwrap();
+                            let (old, new) = (entry(n, &value).into_bytes(), entry(n, &next).into_bytes());
+                            let fresh = kv::Fresh::in_place_of(&old, &new).unwrap();
+                            txn.delete_guarded(guard, old).unwrap();
+                            txn.put_fresh(guard, fresh, new, Vec::new()).unwrap();
                             if random.below(10) == 0 {
                                 continue;
                             }

@@ -15,6 +15,7 @@ impl Subject for Memory {
         Store::new(Arc::new(memory::engine_with(EmbeddedOptions {
             limits,
             background: false,
+            check_promises: true,
             ..EmbeddedOptions::default()
         })))
     }

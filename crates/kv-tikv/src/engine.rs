@@ -267,6 +267,10 @@ impl Engine for TikvEngine {
         true
     }
 
+    fn checks_promises(&self) -> bool {
+        self.shared.cluster.options.check_promises
+    }
+
     fn split_range(&self, range: &KeyRange, parts: usize, at: ReadAt) -> Result<Vec<KeyRange>> {
         if parts <= 1 || range.is_empty() {
             return Ok(vec![range.clone()]);

@@ -44,6 +44,8 @@ pub struct TikvOptions {
     pub gc_hold_max: Duration,
     /// Whether to collect garbage in the background.
     pub background: bool,
+    /// Whether each commit looks if promises about its writes were kept ([`kv::promise`]), which adds to its calls. For tests.
+    pub check_promises: bool,
     /// Threads that do nothing but send and receive.
     pub io_threads: usize,
 }
@@ -70,6 +72,7 @@ impl TikvOptions {
             gc_interval: Duration::from_secs(60),
             gc_hold_max: Duration::from_secs(24 * 3600),
             background: true,
+            check_promises: false,
             io_threads: (cores / 4).clamp(1, 4),
         }
     }

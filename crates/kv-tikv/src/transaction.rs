@@ -12,6 +12,7 @@ use crate::prober::PROBE_AFTER;
 use crate::sharing::SharedLocks;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
+use kv::promise::not_fresh;
 use kv::{
     CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked,
     Part, ReadAt, Result, Timestamp, TxnOptions, WriteBuffer,
@@ -342,6 +343,31 @@ impl TikvTransaction {
         self.commit_locked(writes, options, lock_deadline, fence)
     }
 
+    /// Whether nothing was at the keys that were to be fresh. After the commit, since only that finds out if the guards are as
+    /// the transaction took them to be.
+    fn check_fresh(&self, writes: &WriteBuffer, commit_ts: Timestamp) -> Result<()> {
+        let fresh = writes.writes().filter(|(_, write)| write.is_fresh);
+        let keys: Vec<Vec<u8>> = fresh.map(|(key, _)| key.to_vec()).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let mut checked = Ok(());
+        let before = ReadAt {
+            ts: commit_ts - 1,
+            interrupt: None,
+        };
+        let read = self.shared.cluster.batch_get(&keys, before, &mut |index, value| {
+            if let (Some(key), Some(_)) = (keys.get(index), value) {
+                checked = Err(not_fresh(key));
+            }
+        });
+        if let Err(error) = read {
+            // The commit is there, whatever has become of the cluster since.
+            tracing::warn!(%error, "whether keys were fresh was not looked up");
+        }
+        checked
+    }
+
     fn lock_for_commit(&mut self, writes: &WriteBuffer, options: &LockOptions) -> Result<()> {
         let keys: Vec<Vec<u8>> = writes.unguarded().map(<[u8]>::to_vec).collect();
         if self.optimistic {
@@ -645,13 +671,22 @@ impl EngineTransaction for TikvTransaction {
         fence: Option<&Fence>,
         done: CommitDone,
     ) {
-        let outcome = self.try_commit(writes, options, fence);
+        let committed = self.try_commit(writes, options, fence);
+        let outcome = match committed {
+            Ok(ts) if self.shared.cluster.options.check_promises => self.check_fresh(writes, ts).map(|()| ts),
+            other => other,
+        };
         drop(self);
         done(outcome);
     }
 
     fn rollback(&mut self) {
         self.unlock_all();
+    }
+
+    fn holds(&self, key: &[u8]) -> bool {
+        let held = self.held.get(key);
+        held.is_some_and(|held| held.cluster == InCluster::Exclusive)
     }
 
     fn lock_count(&self) -> usize {

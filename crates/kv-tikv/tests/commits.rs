@@ -112,9 +112,10 @@ fn a_guarded_key_costs_no_lock() {
         stand_in.tell("/counters?reset=1");
         let mut txn = begin(&store);
         lock(&mut txn, "a", &exclusive()).unwrap();
-        txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+        let guard = txn.put_guard(b"a".to_vec(), b"2".to_vec()).unwrap();
         for key in guarded {
-            txn.put_guarded(key.as_bytes().to_vec(), b"2".to_vec()).unwrap();
+            txn.put_guarded(guard, key.as_bytes().to_vec(), b"2".to_vec())
+                .unwrap();
         }
         commit(txn).unwrap();
         let counted = ["PessimisticLock", "Prewrite"].map(|call| stand_in.count(call));
@@ -139,8 +140,10 @@ fn what_the_dead_left_at_a_guarded_key_is_cleaned_up() {
     stand_in.tell("/drop-next?rpc=BatchRollback&when=before&count=1000");
     let mut abandoned = begin(&dead);
     lock(&mut abandoned, "a", &exclusive()).unwrap();
-    abandoned.put(b"a".to_vec(), b"never".to_vec()).unwrap();
-    abandoned.put_guarded(b"d".to_vec(), b"never".to_vec()).unwrap();
+    let guard = abandoned.put_guard(b"a".to_vec(), b"never".to_vec()).unwrap();
+    abandoned
+        .put_guarded(guard, b"d".to_vec(), b"never".to_vec())
+        .unwrap();
     assert!(matches!(commit(abandoned), Err(Error::Undetermined(_))));
     stand_in.tell("/clear");
     stand_in.tell("/advance?ms=600000");
@@ -148,8 +151,8 @@ fn what_the_dead_left_at_a_guarded_key_is_cleaned_up() {
     let mut txn = begin(&living);
     assert_eq!(lock(&mut txn, "a", &exclusive()), Ok(Some("0".into())));
     assert!(stand_in.tell("/locks").contains("\"key\": \"64\""));
-    txn.put(b"a".to_vec(), b"1".to_vec()).unwrap();
-    txn.put_guarded(b"d".to_vec(), b"1".to_vec()).unwrap();
+    let guard = txn.put_guard(b"a".to_vec(), b"1".to_vec()).unwrap();
+    txn.put_guarded(guard, b"d".to_vec(), b"1".to_vec()).unwrap();
     commit(txn).unwrap();
     assert_eq!(get(&living.latest(), "d").as_deref(), Some("1"));
     assert_no_locks(&stand_in);
@@ -166,12 +169,15 @@ fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
         lock(&mut loser, key, &exclusive()).unwrap();
         loser.put(key.as_bytes().to_vec(), b"never".to_vec()).unwrap();
     }
-    loser.put_guarded(b"d".to_vec(), b"never".to_vec()).unwrap();
+    let guard = loser.guard(b"a").unwrap();
+    loser
+        .put_guarded(guard, b"d".to_vec(), b"never".to_vec())
+        .unwrap();
     lose_lock(&stand_in, "a");
     let mut winner = begin(&two);
     assert_eq!(lock(&mut winner, "a", &exclusive()), Ok(Some("0".into())));
-    winner.put(b"a".to_vec(), b"1".to_vec()).unwrap();
-    winner.put_guarded(b"d".to_vec(), b"1".to_vec()).unwrap();
+    let guard = winner.put_guard(b"a".to_vec(), b"1".to_vec()).unwrap();
+    winner.put_guarded(guard, b"d".to_vec(), b"1".to_vec()).unwrap();
     stand_in.tell("/delay-next?rpc=BatchRollback&ms=500&count=3");
     let losing = thread::spawn(move || commit(loser));
     wait_until("the guarded key is prewritten", || {
@@ -195,7 +201,10 @@ fn a_guarded_key_is_taken_from_a_loser_who_does_not_leave() {
         lock(&mut loser, key, &exclusive()).unwrap();
         loser.put(key.as_bytes().to_vec(), b"never".to_vec()).unwrap();
     }
-    loser.put_guarded(b"d".to_vec(), b"never".to_vec()).unwrap();
+    let guard = loser.guard(b"a").unwrap();
+    loser
+        .put_guarded(guard, b"d".to_vec(), b"never".to_vec())
+        .unwrap();
     lose_lock(&stand_in, "a");
     let mut winner = living
         .begin(TxnOptions {
@@ -208,8 +217,8 @@ fn a_guarded_key_is_taken_from_a_loser_who_does_not_leave() {
     assert_eq!(commit(loser).unwrap_err(), Error::Deadlock);
     stand_in.tell("/clear");
     assert!(stand_in.tell("/locks").contains("\"key\": \"64\""));
-    winner.put(b"a".to_vec(), b"1".to_vec()).unwrap();
-    winner.put_guarded(b"d".to_vec(), b"1".to_vec()).unwrap();
+    let guard = winner.put_guard(b"a".to_vec(), b"1".to_vec()).unwrap();
+    winner.put_guarded(guard, b"d".to_vec(), b"1".to_vec()).unwrap();
     commit(winner).unwrap();
     let values = ["a", "d", "g"].map(|key| get(&living.latest(), key));
     assert_eq!(values, [Some("1".into()), Some("1".into()), Some("0".into())]);

@@ -43,6 +43,8 @@ pub struct EmbeddedOptions {
     /// Whether to run background threads: garbage collection, and the log sync each second for commits that did not
     /// wait for one.
     pub background: bool,
+    /// Whether each commit looks if promises about its writes were kept ([`crate::promise`]). For tests.
+    pub check_promises: bool,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -53,6 +55,7 @@ impl Default for EmbeddedOptions {
             gc_age: Duration::from_secs(600),
             gc_interval: Duration::from_secs(30),
             background: true,
+            check_promises: false,
             clock: Arc::new(SystemClock),
         }
     }
@@ -65,6 +68,7 @@ impl fmt::Debug for EmbeddedOptions {
             .field("gc_age", &self.gc_age)
             .field("gc_interval", &self.gc_interval)
             .field("background", &self.background)
+            .field("check_promises", &self.check_promises)
             .finish_non_exhaustive()
     }
 }
@@ -89,7 +93,7 @@ pub(crate) struct Shared<S: Storage> {
     cores: usize,
     pins: Pins,
     pub commits: GroupCommit<Member<S::Prepared>>,
-    options: EmbeddedOptions,
+    pub options: EmbeddedOptions,
     gc_age_ms: AtomicU64,
     /// One collection at a time.
     collecting: Mutex<()>,
@@ -375,6 +379,10 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
             start_ts,
             options.optimistic,
         )))
+    }
+
+    fn checks_promises(&self) -> bool {
+        self.shared.options.check_promises
     }
 
     fn split_range(&self, range: &KeyRange, parts: usize, _: ReadAt) -> Result<Vec<KeyRange>> {

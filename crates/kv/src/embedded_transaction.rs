@@ -11,6 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::lock::{LockMode, LockOptions, Locked};
 use crate::lock_table::{Acquired, HeldKey, Owner, Request};
 use crate::pending_commit::{Followed, PendingCommit};
+use crate::promise::not_fresh;
 use crate::storage::{KnownVersions, Storage};
 use crate::timestamp::{LATEST, Timestamp};
 use parking_lot::Mutex;
@@ -226,6 +227,20 @@ impl<S: Storage> EmbeddedTransaction<S> {
         }
     }
 
+    /// Whether nothing is at the keys that are to be fresh, all of which are locked by now.
+    fn check_fresh(&mut self, writes: &WriteBuffer) -> Result<()> {
+        for (key, _) in writes.writes().filter(|(_, write)| write.is_fresh) {
+            let is_there = match self.followed.get_mut().value(key)? {
+                Some(value) => value.is_some(),
+                None => self.shared.storage.get_with(key, LATEST, &mut |_| ())?.found,
+            };
+            if is_there {
+                return Err(not_fresh(key));
+            }
+        }
+        Ok(())
+    }
+
     /// All that a commit takes but the group's part, and all of it that may wait for the disk or for others.
     fn prepare(
         &mut self,
@@ -248,6 +263,9 @@ impl<S: Storage> EmbeddedTransaction<S> {
         }
         if self.optimistic {
             self.check_conflicts(writes)?;
+        }
+        if self.shared.options.check_promises {
+            self.check_fresh(writes)?;
         }
         let mut known = mem::take(&mut self.known);
         let after = self.followed.get_mut().take_unapplied(&mut known)?;
@@ -349,6 +367,10 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
         self.known.clear();
         self.followed.get_mut().clear();
         self.unlock_all();
+    }
+
+    fn holds(&self, key: &[u8]) -> bool {
+        self.shared.locks.holds(self.owner, key)
     }
 
     fn lock_count(&self) -> usize {

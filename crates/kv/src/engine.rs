@@ -99,6 +99,11 @@ pub trait Engine: Send + Sync {
         false
     }
 
+    /// Whether it looks, at each commit, if what [`crate::promise`] says was kept. For tests.
+    fn checks_promises(&self) -> bool {
+        false
+    }
+
     /// Splits a range into at most `parts` of about equal size, in order and without gaps.
     fn split_range(&self, range: &KeyRange, parts: usize, at: ReadAt) -> Result<Vec<KeyRange>>;
 
@@ -158,6 +163,9 @@ pub trait EngineTransaction: Send + Sync {
 
     /// [`EngineTransaction::lock`] without reading the values; one flag per key, false if it was skipped.
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>>;
+
+    /// Whether the transaction holds the exclusive lock of a key.
+    fn holds(&self, key: &[u8]) -> bool;
 
     /// Has the commit fail with [`crate::Error::KeyExists`] if one of these keys, all of which will be written, is there
     /// by then. False where that is no cheaper than to lock them now and look: nothing was noted.

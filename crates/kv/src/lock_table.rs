@@ -559,6 +559,14 @@ impl LockTable {
         }
     }
 
+    /// Whether `owner` has the exclusive lock of a key.
+    pub fn holds(&self, owner: Owner, key: &[u8]) -> bool {
+        let hash = self.hasher.hash_one(key);
+        let shard = self.shard(hash).lock();
+        let entry = shard.find(hash, |entry| *entry.key == *key);
+        entry.is_some_and(|entry| entry.mode == LockMode::Exclusive && entry.holds(owner))
+    }
+
     fn holders_of(&self, held: &HeldKey, holders: &mut Vec<Owner>) {
         let shard = self.shard(held.hash).lock();
         if let Some(entry) = shard.find(held.hash, |entry| entry.key == held.key) {

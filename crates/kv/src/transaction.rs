@@ -11,6 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockMode, LockOptions, LockWait, Locked};
 use crate::merge;
+use crate::promise::{Fresh, Guard, Promises};
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::snapshot::{Reading, Snapshot};
 use crate::ticket::Ticket;
@@ -73,6 +74,8 @@ pub struct Transaction {
     limits: Limits,
     /// Set when a savepoint was used after its end: nobody knows what should be committed.
     broken: bool,
+    /// Of an engine that checks them.
+    promises: Option<Box<Promises>>,
 }
 
 impl Transaction {
@@ -86,6 +89,7 @@ impl Transaction {
         let start_ts = snapshot.ts();
         Ok(Self {
             locks: engine.begin(start_ts, &options)?,
+            promises: engine.checks_promises().then(Box::default),
             buffer: Arc::default(),
             _start: options.optimistic.then(|| snapshot.clone()),
             snapshot,
@@ -141,7 +145,7 @@ impl Transaction {
     /// [`Error::LockTimeout`], [`Error::LockNotAvailable`], [`Error::Deadlock`] (roll back), [`Error::Interrupted`].
     pub fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
         for key in keys {
-            self.limits.check_key(key)?;
+            self.check_lock(key)?;
         }
         let mut locked = self.locks.lock(keys, options)?;
         if !self.buffer.is_empty() {
@@ -157,7 +161,7 @@ impl Transaction {
     /// [`Transaction::lock`] for one key. One that is to be skipped, or that is not to be waited for, is an error:
     /// [`Error::LockNotAvailable`].
     pub fn lock_one(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Arc<[u8]>>> {
-        self.limits.check_key(key)?;
+        self.check_lock(key)?;
         let value = self.locks.lock_one(key, options)?;
         Ok(match self.buffer.get(key) {
             Some(write) => write.map(Arc::from),
@@ -168,9 +172,35 @@ impl Transaction {
     /// [`Transaction::lock`] for who does not need the values; false for a key that was skipped.
     pub fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
         for key in keys {
-            self.limits.check_key(key)?;
+            self.check_lock(key)?;
         }
         self.locks.lock_only(keys, options)
+    }
+
+    fn check_lock(&self, key: &[u8]) -> Result<()> {
+        if let Some(promises) = &self.promises {
+            promises.check_lock(key)?;
+        }
+        self.limits.check_key(key)
+    }
+
+    /// That this transaction holds the exclusive lock of a key, so that it may write what the key guards.
+    ///
+    /// # Errors
+    /// It does not hold it.
+    pub fn guard(&mut self, key: &[u8]) -> Result<Guard> {
+        if !self.locks.holds(key) {
+            return Err(Error::Internal("a guard is not locked".into()));
+        }
+        Ok(self.guard_at(key))
+    }
+
+    fn guard_at(&mut self, key: &[u8]) -> Guard {
+        let promises = self.promises.as_deref_mut();
+        Guard {
+            start_ts: self.start_ts,
+            place: promises.map_or(0, |promises| promises.add_guard(key)),
+        }
     }
 
     /// Whether [`Transaction::expect_absent`] is worth calling.
@@ -219,27 +249,49 @@ impl Transaction {
         self.write(key, Write::delete())
     }
 
+    /// [`Transaction::put`] of a key that guards others, which may be written then.
+    pub fn put_guard(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<Guard> {
+        let guard = self.guard_at(&key);
+        self.write(key, Write::put(value))?;
+        Ok(guard)
+    }
+
+    /// [`Transaction::delete`], likewise.
+    pub fn delete_guard(&mut self, key: Vec<u8>) -> Result<Guard> {
+        let guard = self.guard_at(&key);
+        self.write(key, Write::delete())?;
+        Ok(guard)
+    }
+
     /// [`Transaction::put`] of a key that another key guards: an index entry's, which only whoever changes its row writes.
-    /// The commit need not lock it, which spares a cluster a round trip, and does not look for its conflicts.
-    ///
-    /// The caller promises, for all transactions: who writes a guarded key holds the exclusive lock of its guard until
-    /// the commit, or writes the guard too; and nobody locks a guarded key itself.
-    pub fn put_guarded(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        self.write(key, Write::put(value).guarded())
+    /// The commit need not lock it, which spares a cluster a round trip, and does not look for its conflicts. What this rests
+    /// on: [`crate::promise`].
+    pub fn put_guarded(&mut self, guard: Guard, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.write_guarded(guard, key, Write::put(value))
     }
 
     /// [`Transaction::put_guarded`] of a key that has no value, in no transaction that has been committed: an index entry of
     /// a new row. That it replaces nothing is not looked up.
-    pub fn put_fresh(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        let write = Write::put(value).guarded();
+    pub fn put_fresh(&mut self, guard: Guard, _: Fresh, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        let write = Write::put(value);
         // What this transaction has deleted before has a value below its buffer.
         let is_written = self.buffer.get(&key).is_some();
-        self.write(key, if is_written { write } else { write.fresh() })
+        self.write_guarded(guard, key, if is_written { write } else { write.fresh() })
     }
 
     /// [`Transaction::delete`], as [`Transaction::put_guarded`].
-    pub fn delete_guarded(&mut self, key: Vec<u8>) -> Result<()> {
-        self.write(key, Write::delete().guarded())
+    pub fn delete_guarded(&mut self, guard: Guard, key: Vec<u8>) -> Result<()> {
+        self.write_guarded(guard, key, Write::delete())
+    }
+
+    fn write_guarded(&mut self, guard: Guard, key: Vec<u8>, write: Write) -> Result<()> {
+        if guard.start_ts != self.start_ts {
+            return Err(Error::Internal("a guard is another transaction's".into()));
+        }
+        if let Some(promises) = self.promises.as_deref_mut() {
+            promises.add_guarded(&key, guard);
+        }
+        self.write(key, write.guarded())
     }
 
     fn write(&mut self, key: Vec<u8>, write: Write) -> Result<()> {
@@ -324,6 +376,13 @@ impl Transaction {
             let outcome = self.settle().map(|()| self.snapshot.ts());
             self.locks.rollback();
             return done(outcome);
+        }
+        if let Some(promises) = &self.promises {
+            let checked = promises.check_guards(&self.buffer, |key| self.locks.holds(key));
+            if let Err(error) = checked {
+                drop(self);
+                return done(Err(error));
+            }
         }
         let options = LockOptions {
             mode: LockMode::Exclusive,

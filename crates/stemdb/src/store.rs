@@ -1,9 +1,11 @@
 //! Opens the store that `--store` names.
 
+use std::env;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kv::Store;
@@ -30,15 +32,20 @@ pub fn open(
     if let Some(directory) = &data_directory {
         make(directory)?;
     }
+    let check_promises = checks_promises();
     if place == "memory:" {
+        let options = kv::EmbeddedOptions {
+            check_promises,
+            ..kv::EmbeddedOptions::default()
+        };
         return Ok(Opened {
-            store: Store::memory(),
+            store: Store::new(Arc::new(kv::memory::engine_with(options))),
             data_directory,
         });
     }
     if place.starts_with("tikv://") {
         return Ok(Opened {
-            store: cluster(place, &configuration.tikv)?,
+            store: cluster(place, &configuration.tikv, check_promises)?,
             data_directory,
         });
     }
@@ -50,7 +57,7 @@ pub fn open(
     let directory = PathBuf::from(directory);
     make(&directory)?;
     Ok(Opened {
-        store: embedded(&directory, &configuration.storage)?,
+        store: embedded(&directory, &configuration.storage, check_promises)?,
         data_directory: data_directory.or(Some(directory)),
     })
 }
@@ -67,8 +74,20 @@ fn make(directory: &Path) -> Result<(), String> {
     DirBuilder::new().mode(0o700).create(directory).map_err(failed)
 }
 
-fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {
-    let defaults = kv_rocksdb::RocksOptions::default();
+/// For tests: whether the store checks what its writes rest on.
+const CHECK_PROMISES: &str = "STEMDB_CHECK_PROMISES";
+
+fn checks_promises() -> bool {
+    let is_on = env::var_os(CHECK_PROMISES).is_some_and(|value| value == "1");
+    if is_on {
+        tracing::warn!("{CHECK_PROMISES} is set: each commit checks its promises, which takes time");
+    }
+    is_on
+}
+
+fn embedded(directory: &Path, storage: &Storage, check_promises: bool) -> Result<Store, String> {
+    let mut defaults = kv_rocksdb::RocksOptions::default();
+    defaults.embedded.check_promises = check_promises;
     let options = kv_rocksdb::RocksOptions {
         block_cache_bytes: storage
             .block_cache_bytes
@@ -87,8 +106,9 @@ fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {
     kv_rocksdb::open(directory, options).map_err(|e| e.to_string())
 }
 
-fn cluster(url: &str, asked: &Tikv) -> Result<Store, String> {
+fn cluster(url: &str, asked: &Tikv, check_promises: bool) -> Result<Store, String> {
     let mut options: kv_tikv::TikvOptions = url.parse().map_err(|e: kv::Error| e.to_string())?;
+    options.check_promises = check_promises;
     options.tls = tls(asked)?;
     if let Some(seconds) = asked.operation_timeout_seconds {
         options.operation_timeout = Duration::from_secs(seconds.max(1));

@@ -14,6 +14,9 @@ use tempfile::TempDir;
 /// A server that is not ready by now has failed; recovery after a kill included.
 const START_MAX: Duration = Duration::from_secs(60);
 
+/// Has StemDB check the promises about its writes, unless it is set to something else.
+pub const CHECK_PROMISES: &str = "STEMDB_CHECK_PROMISES";
+
 /// Where a server listens, as clients are told.
 #[derive(Debug, Clone)]
 pub struct Address {
@@ -203,6 +206,8 @@ impl Server {
         };
         command
             .args(&self.arguments)
+            // Each commit looks if what its writes rest on is so.
+            .env(CHECK_PROMISES, "1")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.0)

@@ -111,19 +111,21 @@ impl Catalog {
         }
         let mut values = Vec::new();
         let mut entries = Vec::new();
+        let mut guards = Vec::new();
         for (key, locked) in keys.iter().zip(txn.lock(&keys, &options)?) {
             // A row that has been deleted since has no entries.
             let Some(bytes) = locked.into_value() else {
                 continue;
             };
+            guards.push(txn.guard(key)?);
             filler.entries(key, &bytes, &mut values, &mut entries)?;
         }
         filler.check_unique(&mut txn, &options, &values, &entries)?;
-        for NewEntry { entry, .. } in entries {
+        for NewEntry { entry, row, .. } in entries {
             match entry.distinct {
                 true => txn.put(entry.key, entry.value)?,
                 // Its row is locked, and no other can have it.
-                false => txn.put_guarded(entry.key, entry.value)?,
+                false => txn.put_guarded(guards[row], entry.key, entry.value)?,
             }
         }
         let filled = Progress {

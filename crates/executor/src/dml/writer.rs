@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use kv::{LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
+use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
 use types::Result;
 
 use super::image::{Entry, Image, ImageMaker, UniqueKey};
@@ -167,61 +167,64 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     /// Writes a row that is not there yet.
     pub fn insert(&mut self, image: Image, value: Vec<u8>) -> Result<()> {
+        let fresh = Fresh::under_new(self.get(&image.key)?);
+        let row = self.txn.put_guard(image.key, value)?;
         for entry in image.entries {
             if self.maker.writes_entries(entry.index) {
-                self.put_entry(entry, true)?;
+                self.put_entry(row, entry, fresh)?;
             }
         }
-        Ok(self.txn.put(image.key, value)?)
+        Ok(())
     }
 
     /// Removes a row with its entries.
     pub fn delete(&mut self, image: Image) -> Result<()> {
+        let row = self.txn.delete_guard(image.key)?;
         for entry in image.entries {
-            self.remove_entry(entry)?;
+            self.remove_entry(row, entry)?;
         }
-        Ok(self.txn.delete(image.key)?)
+        Ok(())
     }
 
-    /// Writes a row in the place of its old self. Entries that stay the same are left alone.
-    pub fn update(&mut self, old: Image, mut new: Image, value: Vec<u8>) -> Result<()> {
-        if old.key != new.key {
-            self.txn.delete(old.key)?;
-        }
-        for entry in old.entries {
+    /// Writes a row in the place of its old self. Entries that stay the same are left alone. Both have entries in the same
+    /// indexes.
+    pub fn update(&mut self, old: Image, new: Image, value: Vec<u8>) -> Result<()> {
+        let is_moved = old.key != new.key;
+        let new_row = self.txn.put_guard(new.key, value)?;
+        let old_row = match is_moved {
+            true => self.txn.delete_guard(old.key)?,
+            false => new_row,
+        };
+        for (old, new) in old.entries.into_iter().zip(new.entries) {
+            let fresh = Fresh::in_place_of(&old.key, &new.key);
+            let is_written = self.maker.writes_entries(new.index);
+            if fresh.is_none() && old.value == new.value {
+                continue;
+            }
             // What would be replaced and is not written any more must not stay as it was.
-            let same = new
-                .entries
-                .iter()
-                .position(|e| e.index == entry.index && e.key == entry.key);
-            match same {
-                Some(at) if new.entries[at].value == entry.value => drop(new.entries.remove(at)),
-                Some(at) if self.maker.writes_entries(entry.index) => {
-                    self.put_entry(new.entries.remove(at), false)?;
-                }
-                _ => self.remove_entry(entry)?,
+            if fresh.is_some() || !is_written {
+                self.remove_entry(old_row, old)?;
+            }
+            if is_written {
+                self.put_entry(new_row, new, fresh)?;
             }
         }
-        for entry in new.entries {
-            if self.maker.writes_entries(entry.index) {
-                self.put_entry(entry, true)?;
-            }
-        }
-        Ok(self.txn.put(new.key, value)?)
+        Ok(())
     }
 
-    /// `is_fresh`: the row had no entry with this key.
-    fn put_entry(&mut self, entry: Entry, is_fresh: bool) -> Result<()> {
+    /// `fresh`: the row had no entry with this key.
+    fn put_entry(&mut self, row: Guard, entry: Entry, fresh: Option<Fresh>) -> Result<()> {
         let Entry { key, value, .. } = entry;
-        Ok(match entry.distinct {
-            true => self.txn.put(key, value),
-            // While the index is being built, who builds it may have been here.
-            false if is_fresh && self.maker.is_public(entry.index) => self.txn.put_fresh(key, value),
-            false => self.txn.put_guarded(key, value),
+        // While the index is being built, who builds it may have been here.
+        let fresh = fresh.filter(|_| self.maker.is_public(entry.index));
+        Ok(match (entry.distinct, fresh) {
+            (true, _) => self.txn.put(key, value),
+            (false, Some(fresh)) => self.txn.put_fresh(row, fresh, key, value),
+            (false, None) => self.txn.put_guarded(row, key, value),
         }?)
     }
 
-    fn remove_entry(&mut self, entry: Entry) -> Result<()> {
+    fn remove_entry(&mut self, row: Guard, entry: Entry) -> Result<()> {
         // In a unique index that is being built the entry may be another row's: this one may have none yet.
         if entry.distinct
             && !self.maker.is_public(entry.index)
@@ -231,7 +234,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
         match entry.distinct {
             true => Ok(self.txn.delete(entry.key)?),
-            false => Ok(self.txn.delete_guarded(entry.key)?),
+            false => Ok(self.txn.delete_guarded(row, entry.key)?),
         }
     }
 }

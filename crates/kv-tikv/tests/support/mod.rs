@@ -42,6 +42,7 @@ impl StandIn {
     pub fn options(&self) -> TikvOptions {
         TikvOptions {
             background: false,
+            check_promises: true,
             operation_timeout: Duration::from_secs(20),
             request_timeout: Duration::from_secs(2),
             ..TikvOptions::new(vec![self.pd.clone()])
@@ -104,6 +105,7 @@ impl Shared {
         Self {
             options: TikvOptions {
                 background: false,
+                check_promises: true,
                 key_prefix: format!("kv-tests {} ", now.as_nanos()).into_bytes(),
                 ..options
             },
