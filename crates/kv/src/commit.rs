@@ -3,6 +3,10 @@
 //! All of a group is written together, but for those who follow others of the same group ([`crate::pending_commit`]): what they
 //! replace has to be there before they can be prepared. So a group falls into *runs*, each applied at a timestamp of its own,
 //! one after the other; the last one is synced, and with it all, before any of it shows.
+//!
+//! Nothing here waits but for the log. What a run's members replace is known when it begins: it was read before they queued, or is
+//! what earlier runs of the group leave behind. Room for what they supersede was made then, too. Who panics leaves it open what of
+//! the group is there: the store refuses writes from then on, and all members hear that their outcome is not known.
 
 use crate::buffer::WriteBuffer;
 use crate::embedded::Shared;

@@ -6,6 +6,7 @@
 //! - [`Engine`] is what a store runs on. Engines within this process are a [`Storage`] inside an [`EmbeddedEngine`],
 //!   which brings timestamps (`oracle`), group commit and garbage collection. [`memory`] is the smallest.
 //! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine has.
+//! - [`promise`] says what writes without a lock of their own rest on. [`defect`] catches panics on threads that many wait for.
 //!
 //! Everything blocks: a connection has its own thread. Nothing here knows SQL.
 
