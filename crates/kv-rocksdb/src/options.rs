@@ -120,7 +120,7 @@ impl RocksOptions {
 
     /// What can be set on an open database only.
     pub(crate) fn tune(&self, db: &DB, dir: &Path) {
-        // What is not read from memory (`crate::cache`) is read by RocksDB's iterators. A row that is updated again and
+        // What is not read from memory (`crate::latest::cache`) is read by RocksDB's iterators. A row that is updated again and
         // again leaves its earlier states in the write buffer, each a step for a scan to pass over; writing the buffer out
         // drops them. So it is written out early once a scan has met many: in all, and on average for each row it gave.
         // RocksDB acts on it with the next write only.

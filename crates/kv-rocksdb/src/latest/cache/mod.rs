@@ -21,11 +21,15 @@
 //! Lock order: the directory, loads, a page.
 
 mod directory;
+mod fill;
 mod page;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use page::{BYTES_MAX, ENTRIES_MAX, Page};
+pub(crate) use fill::{Entries, LOAD_BYTES, LOAD_ENTRIES};
+#[cfg(test)]
+pub(crate) use page::BYTES_MAX;
+pub(crate) use page::Page;
 
 use directory::{Directory, Leaf};
 use kv::{KeyRange, Timestamp};
@@ -249,7 +253,7 @@ impl RowCache {
 
     /// Keeps a page that holds all of a part of the loading's range, unless it has become another meanwhile. For its loader it
     /// is good in any case.
-    pub fn end_load(&self, loading: &Loading<'_>, part: &Part) {
+    fn end_load(&self, loading: &Loading<'_>, part: &Part) {
         let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
         let mut directory = self.directory.write();
         let is_current = {
@@ -266,7 +270,7 @@ impl RowCache {
 
     /// What a commit has put into `latest`: keys, and what is stored. One call at a time, after RocksDB has applied
     /// it and before it is published.
-    pub fn update<'a>(&self, entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
+    pub(super) fn update<'a>(&self, entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
         let mut entries = entries.peekable();
         while entries.peek().is_some() {
             let mut large = Vec::new();
