@@ -20,6 +20,7 @@ mod space;
 mod spill;
 mod stats;
 mod storage;
+mod sync;
 mod write;
 
 pub mod layout;

@@ -19,14 +19,14 @@ use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::storage::{KeyGuard, Storage};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::thread::available_parallelism;
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
-use parking_lot::Mutex;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// How an embedded engine behaves.

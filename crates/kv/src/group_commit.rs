@@ -9,8 +9,8 @@
 
 use crate::engine::Durability;
 use crate::error::{Error, Result};
+use crate::sync::{Condvar, Mutex};
 use crate::timestamp::Timestamp;
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

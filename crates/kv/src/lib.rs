@@ -18,6 +18,7 @@ mod group_commit;
 mod merge;
 mod oracle;
 mod small_map;
+mod sync;
 mod ticket;
 
 pub mod buffer;

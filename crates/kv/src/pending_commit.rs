@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::lock_table::Owner;
 use crate::small_map::SmallMap;
-use parking_lot::{Condvar, Mutex};
+use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 /// What has become of it.

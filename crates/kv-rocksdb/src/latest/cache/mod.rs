@@ -31,11 +31,11 @@ pub(crate) use fill::{Entries, LOAD_BYTES, LOAD_ENTRIES};
 pub(crate) use page::BYTES_MAX;
 pub(crate) use page::Page;
 
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, RwLock};
 use directory::{Directory, Leaf};
 use kv::{KeyRange, Timestamp};
-use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A range of more pages is not added up: it is large.
 const PAGES_COUNTED_MAX: usize = 1_024;
