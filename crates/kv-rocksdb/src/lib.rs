@@ -4,6 +4,7 @@
 //! the versions: [`layout`] says how they lie in RocksDB, [`RocksOptions`] how RocksDB is set up.
 
 mod collect;
+mod compare;
 mod failure;
 mod history;
 mod latest;

@@ -8,7 +8,7 @@
 use crate::latest::cache::{Lookup, Page, Reads};
 use crate::layout::Version;
 use crate::storage::RocksStorage;
-use kv::{Result, Seen, Timestamp, VisitVersions};
+use kv::{LATEST, Result, Seen, Timestamp, VisitVersions};
 use std::sync::Arc;
 
 const NOTHING: Seen = Seen {
@@ -18,7 +18,7 @@ const NOTHING: Seen = Seen {
 
 impl RocksStorage {
     pub(crate) fn read_one(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
-        self.with_newest(key, ts, |newest| match newest {
+        self.with_newest(key, ts, ts != LATEST, |newest| match newest {
             None => Ok(NOTHING),
             Some(version) if version.ts > ts => self.read_superseded(key, ts, found),
             Some(version) => Ok(lend(version, found)),
@@ -32,7 +32,7 @@ impl RocksStorage {
         ts: Timestamp,
         found: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Seen>> {
-        self.with_newest(key, ts, |newest| {
+        self.with_newest(key, ts, false, |newest| {
             Ok(match newest {
                 None => Some(NOTHING),
                 Some(version) if version.ts > ts => None,
@@ -46,10 +46,15 @@ impl RocksStorage {
         &self,
         key: &[u8],
         ts: Timestamp,
+        is_pinned: bool,
         then: impl FnOnce(Option<Version>) -> Result<T>,
     ) -> Result<T> {
         if let Some(page) = self.page(key, ts)? {
-            return then(page.get(key).map(Version::parse).transpose()?);
+            let newest = page.get(key).map(Version::parse).transpose()?;
+            if self.compares {
+                self.compare_read(key, ts, is_pinned, newest)?;
+            }
+            return then(newest);
         }
         let stored = self.latest.get(key)?;
         then(stored.as_deref().map(Version::parse).transpose()?)
@@ -87,6 +92,9 @@ impl RocksStorage {
                 continue;
             };
             let newest = page.get(key).map(Version::parse).transpose()?;
+            if self.compares {
+                self.compare_read(key, ts, ts != LATEST, newest)?;
+            }
             self.visit_version(index, key, newest, ts, visit)?;
         }
         if missing.is_empty() {

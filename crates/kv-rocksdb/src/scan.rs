@@ -77,6 +77,9 @@ impl RocksStorage {
         request: &ScanRequest,
         visit: &mut Visit,
     ) -> Result<ControlFlow<()>> {
+        if self.compares {
+            self.compare_scan(part, range, request.ts)?;
+        }
         // What is not the page's own bound already has to be searched for.
         let (mut start, mut end) = (&[][..], &[][..]);
         if range.start > part.start {

@@ -11,8 +11,8 @@ use crate::options::RocksOptions;
 use crate::space::FreeSpace;
 use crate::spill::Spill;
 use kv::{
-    ApplyError, ApplyHow, Error, KeyGuard, KeyRange, KnownVersions, Pressure, Result, ScanRequest, Seen,
-    Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
+    ApplyError, ApplyHow, Damage, Error, Interrupt, KeyGuard, KeyRange, KnownVersions, Pressure, Result,
+    ScanRequest, Seen, Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use rocksdb::{ColumnFamilyDescriptor, DB, Options, WriteOptions};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,8 @@ pub struct RocksStorage {
     pub(crate) dir: PathBuf,
     pub(crate) space: FreeSpace,
     pub(crate) latest: Latest,
+    /// Each read that the row cache answers with RocksDB.
+    pub(crate) compares: bool,
     pub(crate) history: History,
     pub(crate) spill: Spill,
     newest_commit_ts: Timestamp,
@@ -55,6 +57,7 @@ impl RocksStorage {
         }
         Ok(Self {
             latest: Latest::new(db, dir, options.row_cache_bytes)?,
+            compares: options.compare_cached_reads,
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
             history: History::new(options.history_bytes, newest_commit_ts),
@@ -163,6 +166,15 @@ impl Storage for RocksStorage {
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()> {
         self.destroy(range)
+    }
+
+    fn verify_cached(
+        &self,
+        range: &KeyRange,
+        ts: Timestamp,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Vec<Damage>> {
+        self.verify_pages(range, ts, interrupt)
     }
 
     fn flush(&self) -> Result<()> {

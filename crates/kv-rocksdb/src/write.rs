@@ -34,6 +34,9 @@ impl RocksStorage {
                 None => match self.page_of_write(key, is_short)? {
                     Some(page) => {
                         let before = page.get(key).map(Version::parse).transpose()?;
+                        if self.compares {
+                            self.compare_read(key, LATEST_TS, false, before)?;
+                        }
                         self.push(&mut prepared, key, value, before);
                     }
                     None => {

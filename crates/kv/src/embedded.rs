@@ -7,7 +7,7 @@
 use crate::background::Background;
 use crate::commit::Member;
 use crate::embedded_transaction::EmbeddedTransaction;
-use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+use crate::engine::{Damage, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
 use crate::group_commit::{self, GroupCommit};
 use crate::interrupt::Interrupt;
@@ -399,6 +399,10 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
 
     fn collect_garbage(&self) -> Result<GcReport> {
         self.shared.collect_garbage(true)
+    }
+
+    fn verify_cached(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Damage>> {
+        self.at_this_moment(|ts| self.shared.storage.verify_cached(range, ts, interrupt))
     }
 
     fn flush(&self) -> Result<()> {

@@ -42,7 +42,7 @@ pub mod transaction;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use embedded::{EmbeddedEngine, EmbeddedOptions};
-pub use engine::{CommitDone, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 pub use error::{Error, Part, Result};
 pub use fence::Fence;
 pub use interrupt::Interrupt;

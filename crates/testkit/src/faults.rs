@@ -1,8 +1,8 @@
 //! A storage that fails on demand, to put around any [`Storage`].
 
 use kv::{
-    ApplyError, ApplyHow, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, KnownVersions, Result,
-    ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
+    ApplyError, ApplyHow, Damage, EmbeddedEngine, EmbeddedOptions, Error, Interrupt, KeyGuard, KeyRange,
+    KnownVersions, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -30,6 +30,7 @@ struct Plan {
     sync_error: Option<Error>,
     read_error: Option<Error>,
     read_delay: Duration,
+    damages: Vec<Damage>,
 }
 
 /// What is to go wrong; shared with the storage that does so.
@@ -64,6 +65,11 @@ impl Faults {
     /// How long each read takes.
     pub fn delay_reads(&self, delay: Duration) {
         self.0.lock().read_delay = delay;
+    }
+
+    /// Says once that memory differs from what is stored there.
+    pub fn damage(&self, damage: Damage) {
+        self.0.lock().damages.push(damage);
     }
 
     fn read(&self) -> Result<()> {
@@ -188,6 +194,18 @@ impl<S: Storage> Storage for FaultyStorage<S> {
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()> {
         self.inner.destroy_range(range)
+    }
+
+    fn verify_cached(
+        &self,
+        range: &KeyRange,
+        ts: Timestamp,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Vec<Damage>> {
+        let mut found = self.inner.verify_cached(range, ts, interrupt)?;
+        let damages = &mut self.faults.0.lock().damages;
+        found.extend(damages.extract_if(.., |damage| range.contains(&damage.key)));
+        Ok(found)
     }
 
     fn flush(&self) -> Result<()> {

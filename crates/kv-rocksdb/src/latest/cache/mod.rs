@@ -164,6 +164,26 @@ impl RowCache {
         self.look_up(end, ts, Directory::before)
     }
 
+    /// The first page that has a part of a range, for who looks at pages, not at rows: it does not count as read.
+    pub fn next_part(&self, range: &KeyRange) -> Option<Part> {
+        if range.is_empty() {
+            return None;
+        }
+        let directory = self.directory.read();
+        let start = match directory.find(&range.start) {
+            Some((start, _)) => start,
+            None => directory
+                .next_after(&range.start)
+                .filter(|next| range.contains(next))?,
+        };
+        let (start, leaf) = directory.find(start)?;
+        Some(Part {
+            page: Arc::clone(&leaf.page.read()),
+            start: start.to_vec(),
+            end: leaf.end().to_vec(),
+        })
+    }
+
     /// Clears the page of deletions first if it has many.
     fn look_up(
         &self,
