@@ -355,10 +355,10 @@ mod tests {
     fn a_commit_on_its_way_is_no_difference() {
         let dir = tempfile::tempdir().unwrap();
         let storage = cached(&dir);
+        let page = storage.page(b"a", LATEST).unwrap().unwrap();
+        behind(&storage, "a", Some((30, Some("new"))));
+        let old = page.get(b"a").map(Version::parse).transpose().unwrap();
         thread::scope(|scope| {
-            let page = storage.page(b"a", LATEST).unwrap().unwrap();
-            behind(&storage, "a", Some((30, Some("new"))));
-            let old = page.get(b"a").map(Version::parse).transpose().unwrap();
             let read = scope.spawn(|| storage.compare_read(b"a", LATEST, false, old));
             thread::sleep(LOOK_AGAIN * 3);
             let mut writes = WriteBuffer::new();
