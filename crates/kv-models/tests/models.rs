@@ -58,6 +58,11 @@ fn lock_table_an_interrupt() {
 }
 
 #[test]
+fn lock_table_a_turn_that_is_passed_on() {
+    explore(2_000, lock_table::a_turn_that_is_passed_on);
+}
+
+#[test]
 fn transactions_a_counter() {
     explore(1_000, transactions::a_counter);
 }

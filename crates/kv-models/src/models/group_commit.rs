@@ -6,7 +6,7 @@ use super::below;
 use crate::engine::Durability;
 use crate::error::{Error, Result};
 use crate::group_commit::{GroupCommit, Member};
-use crate::sync::thread;
+use crate::sync::{Condvar, Mutex, thread};
 use crate::timestamp::Timestamp;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex as Unseen, PoisonError};
@@ -35,6 +35,9 @@ impl Log {
 struct World {
     commits: GroupCommit<u64>,
     log: Unseen<Log>,
+    /// How many have been told.
+    told: Mutex<u64>,
+    another: Condvar,
     /// One of so many groups fails, and one of so many members panics when it is told; 0: none does.
     faults: u64,
 }
@@ -106,6 +109,8 @@ impl World {
                     log.insist(is_synced, "told before the sync");
                 }
             }
+            *world.told.lock() += 1;
+            world.another.notify_all();
             if world.fails() {
                 resume_unwind(Box::new("on purpose"));
             }
@@ -125,6 +130,8 @@ fn check(faults: u64, with_thread: bool) {
     let world = Arc::new(World {
         commits: GroupCommit::new(),
         log: Unseen::default(),
+        told: Mutex::default(),
+        another: Condvar::new(),
         faults,
     });
     let served = with_thread.then(|| {
@@ -146,6 +153,13 @@ fn check(faults: u64, with_thread: bool) {
     threads
         .into_iter()
         .for_each(|thread| thread.join().expect("no panic"));
+    {
+        // Nobody has to be told to end for that.
+        let mut told = world.told.lock();
+        while *told < THREADS * EACH {
+            world.another.wait(&mut told);
+        }
+    }
     world.commits.stop();
     if let Some(thread) = served {
         thread.join().expect("no panic");

@@ -2,7 +2,7 @@
 //! those who wait for each other one gives way; nothing is left in the table.
 
 use crate::lock_table::{Acquired, HeldKey, LockTable, Owner, Request};
-use crate::sync::thread;
+use crate::sync::{Condvar, Mutex, thread};
 use crate::{Error, Interrupt, LockMode, LockWait, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Unseen, PoisonError};
@@ -18,6 +18,9 @@ struct World {
     /// Who has which key, and how, for who judges.
     owners: Unseen<BTreeMap<Key, Vec<(Owner, LockMode)>>>,
     interrupt: Arc<Interrupt>,
+    /// Whether the last one has had its turn.
+    is_over: Mutex<bool>,
+    over: Condvar,
 }
 
 /// A transaction, as far as locks go.
@@ -201,6 +204,36 @@ pub fn an_interrupt() {
             |world| world.interrupt.raise(),
             |world| assert!(world.holder(2).lock("a", Exclusive, LONG).is_ok()),
             |world| assert!(world.holder(3).lock("a", Shared, LONG).is_ok()),
+        ],
+    );
+}
+
+/// Who waits alone for a shared lock's end gives up, and who shares behind it has its turn at once: the owner waits for that.
+pub fn a_turn_that_is_passed_on() {
+    let world = Arc::new(World::default());
+    together(
+        &world,
+        [
+            |world| {
+                let mut holder = world.holder(1);
+                assert!(holder.lock("a", Shared, LONG).is_ok());
+                let mut is_over = world.is_over.lock();
+                while !*is_over {
+                    world.over.wait(&mut is_over);
+                }
+            },
+            |world| {
+                let mut holder = world.holder(2);
+                holder.interrupt = Arc::clone(&world.interrupt);
+                let ended = holder.lock("a", Exclusive, LONG);
+                assert!(matches!(ended, Ok(true) | Err(Error::Interrupted)));
+            },
+            |world| {
+                assert!(world.holder(3).lock("a", Shared, LONG).is_ok());
+                *world.is_over.lock() = true;
+                world.over.notify_all();
+            },
+            |world| world.interrupt.raise(),
         ],
     );
 }
