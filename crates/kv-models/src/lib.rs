@@ -11,6 +11,8 @@
 //!
 //! The orders are those of a sequentially consistent machine: what a weaker `Ordering` than it should be does is not found here.
 
+// What is compiled here once more has its own tests where it lies; with these locks they could not run.
+#![cfg(not(test))]
 #![allow(
     dead_code,
     unused_imports,
