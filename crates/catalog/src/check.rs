@@ -1,4 +1,5 @@
-//! ADMIN CHECK TABLE: at one moment, every row has exactly its index entries, and every entry its row.
+//! ADMIN CHECK TABLE: at one moment, every row has exactly its index entries, and every entry its row; and what the store has of
+//! them in memory is what it has on disk.
 //!
 //! Rows are read in pages; for each, the entries that its values make are looked up and compared byte for byte. Different
 //! rows make different entries, so an index that has as many entries as there are rows then has no others; one that has
@@ -7,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use functions::TimeZone;
-use kv::{Interrupt, KeyRange, Reader, Snapshot};
+use kv::{Interrupt, KeyRange, Reader, Snapshot, Store};
 use types::{Error, Result, Value, errno};
 
 use crate::Catalog;
@@ -27,6 +28,7 @@ pub struct CheckReport {
 }
 
 struct Checker<'a> {
+    store: &'a Store,
     table: &'a Table,
     snapshot: Snapshot,
     layout: TableLayout,
@@ -40,11 +42,12 @@ impl Catalog {
     /// Checks a table as it is now.
     ///
     /// # Errors
-    /// 8003 naming table, index and handle at the first disagreement; 1317 when interrupted; those of the store.
+    /// 8003 naming table, index and handle at the first disagreement, or table and key of what differs in memory; 1317 when interrupted; those of the store.
     pub fn check_table(&self, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
         let all: Vec<usize> = (0..table.columns.len()).collect();
         let encoder = RowEncoder::new(table)?;
         let checker = Checker {
+            store: self.store(),
             table,
             snapshot: self.store().snapshot_now()?,
             layout: TableLayout::new(table, &all)?,
@@ -55,11 +58,29 @@ impl Catalog {
             encoder,
             interrupt,
         };
+        checker.check_memory()?;
         checker.run()
     }
 }
 
 impl Checker<'_> {
+    fn check_memory(&self) -> Result<()> {
+        let indexes = (0..self.table.indexes.len()).map(|index| index_range(self.table, index));
+        for range in std::iter::once(table_range(self.table)).chain(indexes) {
+            let found = self.store.verify_cached(&range, Some(self.interrupt))?;
+            let Some(first) = found.first() else { continue };
+            let more = match found.len() {
+                1 => String::new(),
+                count => format!(" (and {} more keys)", count - 1),
+            };
+            return Err(Error::new(
+                errno::ER_ADMIN_CHECK_TABLE,
+                format!("data inconsistency in table: {}, {first}{more}", self.name()),
+            ));
+        }
+        Ok(())
+    }
+
     fn run(&self) -> Result<CheckReport> {
         let mut report = CheckReport {
             rows: self.check_rows()?,

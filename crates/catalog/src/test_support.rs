@@ -14,7 +14,11 @@ use crate::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table
 use crate::{Catalog, DdlContext};
 
 pub(crate) fn catalog() -> Arc<Catalog> {
-    let catalog = Catalog::open(Store::memory()).unwrap();
+    catalog_on(Store::memory())
+}
+
+pub(crate) fn catalog_on(store: Store) -> Arc<Catalog> {
+    let catalog = Catalog::open(store).unwrap();
     create_database(&catalog, "d").unwrap();
     catalog
 }

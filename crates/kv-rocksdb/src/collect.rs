@@ -7,12 +7,10 @@
 //! may only be removed under its key's lock: between the look that finds it still the newest and the removal, a commit
 //! could put a value there, which would be removed instead. The lock is taken only if it is free.
 
-use crate::failure::from_rocksdb;
 use crate::history::Expired;
-use crate::layout::{LATEST, TS_BYTES, Version};
+use crate::layout::TS_BYTES;
 use crate::storage::RocksStorage;
 use kv::{KeyGuard, Result, Timestamp};
-use rocksdb::WriteBatch;
 
 /// Keys removed by one write: well below a millisecond of a writer's time.
 const BATCH_KEYS: usize = 256;
@@ -63,30 +61,13 @@ impl RocksStorage {
         guard: &mut dyn KeyGuard,
         kept: &mut Vec<Expired>,
     ) -> Result<u64> {
-        let latest = self.family(LATEST)?;
-        let mut batch = WriteBatch::default();
-        let mut removed = 0;
-        for (deleted_ts, key) in expired {
-            if *deleted_ts > safe_point || !guard.try_lock(key) {
-                kept.push((*deleted_ts, key.clone()));
-                continue;
-            }
-            let stored = self
-                .db
-                .get_pinned_cf_opt(latest, key, &self.read_options)
-                .map_err(|error| from_rocksdb(&error))?;
-            let newest = stored.as_deref().map(Version::parse).transpose()?;
-            if newest.is_some_and(|newest| newest.value.is_none() && newest.ts == *deleted_ts) {
-                batch.delete_cf(latest, key);
-                removed += 1;
-            }
-        }
-        let written = match removed {
-            0 => Ok(()),
-            _ => self.write(batch, false),
-        };
+        let (locked, others): (Vec<_>, Vec<_>) = expired
+            .iter()
+            .partition(|(deleted_ts, key)| *deleted_ts <= safe_point && guard.try_lock(key));
+        let removed = self.latest.remove_deletions(locked.into_iter());
         guard.unlock_all();
-        written?;
+        let removed = removed?;
+        kept.extend(others.into_iter().cloned());
         Ok(removed)
     }
 }

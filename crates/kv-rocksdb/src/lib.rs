@@ -3,10 +3,11 @@
 //! [`open`] gives a [`kv::Store`]. Timestamps, locks and group commit are [`kv::EmbeddedEngine`]'s; this crate keeps
 //! the versions: [`layout`] says how they lie in RocksDB, [`RocksOptions`] how RocksDB is set up.
 
-mod cache;
 mod collect;
+mod compare;
 mod failure;
 mod history;
+mod latest;
 mod load;
 mod log_ahead;
 mod machine;
@@ -14,21 +15,21 @@ mod memtable;
 mod options;
 mod ranges;
 mod read;
-mod records;
 mod scan;
 mod sizes;
 mod space;
 mod spill;
 mod stats;
 mod storage;
+mod sync;
 mod write;
 
 pub mod layout;
 
+pub use latest::Prepared;
 pub use machine::memory_bytes;
 pub use options::RocksOptions;
 pub use storage::RocksStorage;
-pub use write::Prepared;
 
 use kv::{EmbeddedEngine, Result, Store};
 use std::path::Path;

@@ -1,19 +1,10 @@
-//! Loading pages of `latest` into memory; see [`crate::cache`].
+//! Loading pages of `latest` into memory; see [`crate::latest::cache`].
 
-use crate::cache::{BYTES_MAX, Loading, Page, Part};
 use crate::failure::from_rocksdb;
-use crate::layout::{LATEST, Version};
+use crate::latest::cache::{Entries, LOAD_BYTES, LOAD_ENTRIES, Loading, Part};
 use crate::storage::RocksStorage;
 use kv::{KeyRange, Result, Timestamp};
-use rocksdb::{DBRawIterator, ErrorKind, ReadOptions};
-use std::sync::Arc;
-
-/// Entries of a page at first: half of what it may grow to.
-const LOAD_ENTRIES: usize = crate::cache::ENTRIES_MAX / 2;
-const LOAD_BYTES: usize = BYTES_MAX / 2;
-
-/// Deletions that one load passes over at most.
-const DELETIONS_MAX: usize = 4096;
+use rocksdb::{DBRawIterator, ErrorKind};
 
 /// How far before the key that is read its page begins, if nothing ends it sooner. Pages that began at it would leave gaps
 /// before them, ever smaller and ever less likely to be met.
@@ -25,25 +16,40 @@ impl RocksStorage {
     /// Reads the page that starts at `start`, where there is none, up to `end` at most, and keeps it if nothing of it is
     /// written meanwhile. It is good for readers of `ts`. `None`: the first entry is too large for a page.
     pub(crate) fn load(&self, start: &[u8], end: &[u8], ts: Timestamp) -> Result<Option<Part>> {
-        let loading = self.cache.begin_load(KeyRange::new(start, end));
-        let mut iterator = self.iterator_over(&loading.range, None)?;
-        iterator.seek_to_first();
-        self.load_onwards(&loading, start, iterator, ts)
+        let loading = self.latest.cache().begin_load(KeyRange::new(start, end));
+        let mut stored = self.latest.iterate(&loading.range)?;
+        stored.seek_to_first();
+        self.fill(&loading, start, stored, ts)
     }
 
     /// The same for the page that `key` is in. `None`: it is too large for one.
     pub(crate) fn load_around(&self, key: &[u8], ts: Timestamp) -> Result<Option<Part>> {
-        let loading = self.cache.begin_load_around(key);
+        let loading = self.latest.cache().begin_load_around(key);
         let start = self.start_before(key, &loading.range)?;
-        let mut iterator = self.iterator_over(&loading.range, None)?;
-        iterator.seek(&start);
-        let part = self.load_onwards(&loading, &start, iterator, ts)?;
+        let mut stored = self.latest.iterate(&loading.range)?;
+        stored.seek(&start);
+        let part = self.fill(&loading, &start, stored, ts)?;
         Ok(part.filter(|part| part.end.is_empty() || key < part.end.as_slice()))
+    }
+
+    fn fill(
+        &self,
+        loading: &Loading<'_>,
+        start: &[u8],
+        stored: DBRawIterator<'_>,
+        ts: Timestamp,
+    ) -> Result<Option<Part>> {
+        let left_out = |deleted_ts, key: &[u8]| {
+            if self.history.is_unlisted(deleted_ts) {
+                self.history.expire((deleted_ts, Box::from(key)));
+            }
+        };
+        self.latest.cache().fill(loading, start, stored, ts, left_out)
     }
 
     /// Where in `range` the page of `key` is to begin. What is not known for lack of steps is left to another page.
     fn start_before(&self, key: &[u8], range: &KeyRange) -> Result<Vec<u8>> {
-        let mut iterator = self.iterator_over(range, Some(BEFORE_COLLECTED))?;
+        let mut iterator = self.latest.iterate_short_of(range, BEFORE_COLLECTED)?;
         iterator.seek_for_prev(key);
         let mut start = key.to_vec();
         let (mut entries, mut bytes) = (0, 0);
@@ -63,61 +69,19 @@ impl RocksStorage {
             Err(error) => Err(from_rocksdb(&error)),
         }
     }
+}
 
-    /// With an end of its own behind `collected` entries in a row that are gone and not compacted away yet, if given.
-    fn iterator_over(&self, range: &KeyRange, collected: Option<u64>) -> Result<DBRawIterator<'_>> {
-        let mut options = ReadOptions::default();
-        options.set_max_skippable_internal_keys(collected.unwrap_or(0));
-        options.set_iterate_lower_bound(range.start.as_slice());
-        if !range.end.is_empty() {
-            options.set_iterate_upper_bound(range.end.as_slice());
-        }
-        Ok(self.db.raw_iterator_cf_opt(self.family(LATEST)?, options))
+impl Entries for DBRawIterator<'_> {
+    fn entry(&self) -> Option<(&[u8], &[u8])> {
+        self.item()
     }
 
-    /// A page of what `iterator`, which is at the first entry from `start` on, has to give.
-    fn load_onwards(
-        &self,
-        loading: &Loading<'_>,
-        start: &[u8],
-        mut iterator: DBRawIterator<'_>,
-        ts: Timestamp,
-    ) -> Result<Option<Part>> {
-        let mut page = Page::default();
-        let mut deletions = 0;
-        let mut cut = None;
-        while let Some((key, stored)) = iterator.item() {
-            let version = Version::parse(stored)?;
-            let is_full = page.len() >= LOAD_ENTRIES
-                || page.bytes() + key.len() + stored.len() > LOAD_BYTES && page.len() > 0;
-            if is_full || deletions >= DELETIONS_MAX {
-                cut = Some(key.to_vec());
-                break;
-            }
-            if version.value.is_none() && version.ts <= ts {
-                page.leave_out(version.ts);
-                if self.history.is_unlisted(version.ts) {
-                    self.history.expire((version.ts, Box::from(key)));
-                }
-                deletions += 1;
-            } else if !page.push(key, stored) {
-                if key == start {
-                    return Ok(None);
-                }
-                cut = Some(key.to_vec());
-                break;
-            }
-            iterator.next();
-        }
-        iterator.status().map_err(|error| from_rocksdb(&error))?;
-        page.shrink_to_fit();
-        let part = Part {
-            page: Arc::new(page),
-            start: start.to_vec(),
-            end: cut.unwrap_or_else(|| loading.range.end.clone()),
-        };
-        self.cache.end_load(loading, &part);
-        Ok(Some(part))
+    fn step(&mut self) {
+        self.next();
+    }
+
+    fn check(&self) -> Result<()> {
+        self.status().map_err(|error| from_rocksdb(&error))
     }
 }
 
@@ -125,7 +89,9 @@ impl RocksStorage {
 mod tests {
     use super::*;
     use crate::RocksOptions;
-    use crate::layout::push_version;
+    use crate::latest::cache::BYTES_MAX;
+    use crate::layout::{Version, push_version};
+    use std::sync::Arc;
     use tempfile::TempDir;
 
     fn storage(dir: &TempDir) -> RocksStorage {
@@ -140,8 +106,8 @@ mod tests {
         let mut stored = Vec::new();
         let value = Some(value);
         push_version(&mut stored, Version { ts: 5, value });
-        let latest = storage.family(LATEST).unwrap();
-        storage.db.put_cf(latest, key(number), stored).unwrap();
+        let (db, latest) = storage.latest.behind_its_back();
+        db.put_cf(latest, key(number), stored).unwrap();
     }
 
     /// The first entry of the page that is loaded around a key, where its range starts, and its length.
@@ -200,12 +166,12 @@ mod tests {
         for number in 0..gone + 10 {
             put(&storage, number, b"value");
         }
-        let latest = storage.family(LATEST).unwrap();
+        let (db, latest) = storage.latest.behind_its_back();
         for number in 1..gone {
-            storage.db.delete_cf(latest, key(number)).unwrap();
+            db.delete_cf(latest, key(number)).unwrap();
         }
         assert_eq!(load(&storage, gone), (key(gone), key(gone), 10));
-        storage.cache.forget(&KeyRange::all());
+        storage.latest.cache().forget(&KeyRange::all());
         assert_eq!(load(&storage, gone + 4).1, key(gone));
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn with_sorted_runs(mut options: Options) -> Result<Options> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::tests::Random;
+    use crate::latest::cache::tests::Random;
     use rocksdb::{DB, DBRawIterator, FlushOptions, ReadOptions};
     use std::collections::BTreeMap;
     use std::ops::Bound;

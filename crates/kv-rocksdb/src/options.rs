@@ -37,6 +37,8 @@ pub struct RocksOptions {
     /// Old log files kept to be written over, which spares each sync a change of the file's size. Not 0: RocksDB 11.8
     /// then loops for ever on opening a log with a record whose type was damaged into one of recycled logs.
     pub recycled_log_files: usize,
+    /// Compare each read that rows in memory answer with RocksDB, and panic where they differ. For tests: a read costs many times as much.
+    pub compare_cached_reads: bool,
     pub embedded: EmbeddedOptions,
 }
 
@@ -53,6 +55,7 @@ impl Default for RocksOptions {
             disk_reserve_bytes: None,
             pipelined_write: false,
             recycled_log_files: 2,
+            compare_cached_reads: false,
             embedded: EmbeddedOptions {
                 limits: Limits {
                     // While it commits it takes three times that: a quarter of the machine.
@@ -76,6 +79,7 @@ impl RocksOptions {
             max_open_files: 64,
             background_jobs: 2,
             disk_reserve_bytes: Some(0),
+            compare_cached_reads: true,
             embedded: EmbeddedOptions {
                 background: false,
                 check_promises: true,
@@ -121,7 +125,7 @@ impl RocksOptions {
 
     /// What can be set on an open database only.
     pub(crate) fn tune(&self, db: &DB, dir: &Path) {
-        // What is not read from memory (`crate::cache`) is read by RocksDB's iterators. A row that is updated again and
+        // What is not read from memory (`crate::latest::cache`) is read by RocksDB's iterators. A row that is updated again and
         // again leaves its earlier states in the write buffer, each a step for a scan to pass over; writing the buffer out
         // drops them. So it is written out early once a scan has met many: in all, and on average for each row it gave.
         // RocksDB acts on it with the next write only.

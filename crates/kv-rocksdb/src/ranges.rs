@@ -1,10 +1,9 @@
 //! Ranges as a whole: where to split them, and removing them. How large they are: [`crate::sizes`].
 
 use crate::failure::from_rocksdb;
-use crate::layout::LATEST;
 use crate::storage::RocksStorage;
-use kv::{KeyRange, Result, Storage};
-use rocksdb::{CompactOptions, DBRawIterator, ReadOptions, WriteBatch};
+use kv::{KeyRange, Result};
+use rocksdb::CompactOptions;
 
 /// Ranges smaller than that are not worth splitting.
 const SPLIT_BYTES_MIN: u64 = 1 << 20;
@@ -25,19 +24,9 @@ struct Piece {
 }
 
 impl RocksStorage {
-    /// What is stored in a range of a family.
-    pub(crate) fn iterate(&self, family: &str, range: &KeyRange) -> Result<DBRawIterator<'_>> {
-        let mut options = ReadOptions::default();
-        options.set_iterate_lower_bound(range.start.as_slice());
-        if !range.end.is_empty() {
-            options.set_iterate_upper_bound(range.end.as_slice());
-        }
-        Ok(self.db.raw_iterator_cf_opt(self.family(family)?, options))
-    }
-
-    /// The first and the last key stored in a range of a family.
-    pub(crate) fn ends(&self, family: &str, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let mut iterator = self.iterate(family, range)?;
+    /// The first and the last key stored in a range.
+    pub(crate) fn ends(&self, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut iterator = self.latest.iterate(range)?;
         iterator.seek_to_first();
         let first = iterator.key().map(<[u8]>::to_vec);
         iterator.seek_to_last();
@@ -87,7 +76,7 @@ impl RocksStorage {
         depth: u32,
         pieces: &mut Vec<Piece>,
     ) -> Result<()> {
-        let Some((first, last)) = self.ends(LATEST, range)? else {
+        let Some((first, last)) = self.ends(range)? else {
             return Ok(());
         };
         let mut bounds = vec![first.clone()];
@@ -111,36 +100,25 @@ impl RocksStorage {
         Ok(())
     }
 
-    /// Drops whole files first, which frees their space at once, then covers the rest with a range deletion, which frees
-    /// it as files are compacted: now, if space is short.
+    /// Frees the space of what it removes as files are compacted, those within the range at once; all of it now, if space is short.
     pub(crate) fn destroy(&self, range: &KeyRange) -> Result<()> {
         let mut end = range.end.clone();
         if end.is_empty() {
             // No bound at all: up to behind the last key there is.
             end = vec![u8::MAX; self.longest_key_bytes()? + 1];
         }
-        let mut batch = WriteBatch::default();
-        // RocksDB takes the end of a range of files as part of it, so this ends at the last key inside.
         let part = KeyRange::new(range.start.as_slice(), end);
-        let family = self.family(LATEST)?;
-        if let Some((first, last)) = self.ends(LATEST, &part)? {
-            self.db
-                .delete_file_in_range_cf(family, first, last)
-                .map_err(|error| from_rocksdb(&error))?;
-        }
-        batch.delete_range_cf(family, &part.start, &part.end);
-        let destroyed = self.write(batch, true);
-        self.cache.forget(range);
+        let stored = self.ends(&part)?;
+        let destroyed = self.latest.destroy(&part, stored.as_ref());
         self.history.destroy(&part);
         destroyed?;
         self.spill.destroy(&part)?;
         if self.space.is_short() {
-            // What is in memory goes with its log, of all families: one log is theirs together.
-            Storage::flush(self)?;
+            // What is in memory goes with its log.
+            self.latest.flush()?;
             let mut compact = CompactOptions::default();
             compact.set_exclusive_manual_compaction(false);
-            self.db
-                .compact_range_cf_opt(family, Some(&part.start), Some(&part.end), &compact);
+            self.latest.compact(&part, &compact)?;
         }
         Ok(())
     }
@@ -148,7 +126,7 @@ impl RocksStorage {
     /// Of the last key, which an unbounded end has to be behind.
     fn longest_key_bytes(&self) -> Result<usize> {
         Ok(self
-            .ends(LATEST, &KeyRange::all())?
+            .ends(&KeyRange::all())?
             .map_or(0, |(_, last)| last.len())
             .max(kv::Limits::default().key_bytes))
     }
@@ -183,7 +161,7 @@ fn spread(first: &[u8], last: &[u8], count: u64) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::RocksOptions;
-    use kv::{KnownVersions, LATEST as NEWEST, WriteBuffer};
+    use kv::{KnownVersions, LATEST as NEWEST, Storage, WriteBuffer};
 
     /// RocksDB counts the end of a range of files as part of it; the contract does not.
     #[test]
@@ -203,8 +181,10 @@ mod tests {
         }
         Storage::flush(&storage).unwrap();
         // Files of the first level are never dropped whole.
-        let family = storage.family(LATEST).unwrap();
-        storage.db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);
+        storage
+            .latest
+            .compact(&KeyRange::all(), &CompactOptions::default())
+            .unwrap();
         storage.destroy(&KeyRange::new("b", "c")).unwrap();
         let read = |key: &str, ts| {
             let mut value = None;

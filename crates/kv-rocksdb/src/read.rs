@@ -1,16 +1,14 @@
 //! Reading single keys, at any timestamp.
 //!
-//! `latest` is looked at first, in memory ([`crate::cache`]) or in RocksDB, and superseded versions only if what lies there
+//! `latest` is looked at first, in memory ([`crate::latest::cache`]) or in RocksDB, and superseded versions only if what lies there
 //! is too new. That two looks are not one moment does no harm: a commit adds the old version to those ([`crate::history`])
 //! before it puts the new one into `latest`, so whoever saw the new one finds the old one; and none is taken away that a
 //! pinned timestamp sees.
 
-use crate::cache::{Lookup, Page, Reads};
-use crate::failure::from_rocksdb;
-use crate::layout::{LATEST, Version};
+use crate::latest::cache::{Lookup, Page, Reads};
+use crate::layout::Version;
 use crate::storage::RocksStorage;
-use kv::{Result, Seen, Timestamp, VisitVersions};
-use rocksdb::DBPinnableSlice;
+use kv::{LATEST, Result, Seen, Timestamp, VisitVersions};
 use std::sync::Arc;
 
 const NOTHING: Seen = Seen {
@@ -20,7 +18,7 @@ const NOTHING: Seen = Seen {
 
 impl RocksStorage {
     pub(crate) fn read_one(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
-        self.with_newest(key, ts, |newest| match newest {
+        self.with_newest(key, ts, ts != LATEST, |newest| match newest {
             None => Ok(NOTHING),
             Some(version) if version.ts > ts => self.read_superseded(key, ts, found),
             Some(version) => Ok(lend(version, found)),
@@ -34,7 +32,7 @@ impl RocksStorage {
         ts: Timestamp,
         found: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Seen>> {
-        self.with_newest(key, ts, |newest| {
+        self.with_newest(key, ts, false, |newest| {
             Ok(match newest {
                 None => Some(NOTHING),
                 Some(version) if version.ts > ts => None,
@@ -48,27 +46,25 @@ impl RocksStorage {
         &self,
         key: &[u8],
         ts: Timestamp,
+        is_pinned: bool,
         then: impl FnOnce(Option<Version>) -> Result<T>,
     ) -> Result<T> {
         if let Some(page) = self.page(key, ts)? {
-            return then(page.get(key).map(Version::parse).transpose()?);
+            let newest = page.get(key).map(Version::parse).transpose()?;
+            if self.compares {
+                self.compare_read(key, ts, is_pinned, newest)?;
+            }
+            return then(newest);
         }
-        let stored = self.stored(key)?;
+        let stored = self.latest.get(key)?;
         then(stored.as_deref().map(Version::parse).transpose()?)
-    }
-
-    /// What `latest` has in RocksDB.
-    fn stored(&self, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>> {
-        self.db
-            .get_pinned_cf_opt(self.family(LATEST)?, key, &self.read_options)
-            .map_err(|error| from_rocksdb(&error))
     }
 
     /// The page of a key, if it is there or worth loading.
     pub(crate) fn page(&self, key: &[u8], ts: Timestamp) -> Result<Option<Arc<Page>>> {
-        Ok(match self.cache.page(key, ts) {
+        Ok(match self.latest.cache().page(key, ts) {
             Lookup::Found(page) => Some(page),
-            Lookup::Missing if self.cache.admits(Reads::OneKey) => {
+            Lookup::Missing if self.latest.cache().admits(Reads::OneKey) => {
                 self.load_around(key, ts)?.map(|part| part.page)
             }
             Lookup::Missing | Lookup::TooOld => None,
@@ -77,7 +73,7 @@ impl RocksStorage {
 
     /// When the newest version of a key was committed, be it a deletion; 0: there is none.
     pub(crate) fn read_commit_ts(&self, key: &[u8]) -> Result<Timestamp> {
-        let stored = self.stored(key)?;
+        let stored = self.latest.get(key)?;
         let newest = stored.as_deref().map(Version::parse).transpose()?;
         Ok(newest.map_or(0, |version| version.ts))
     }
@@ -96,17 +92,18 @@ impl RocksStorage {
                 continue;
             };
             let newest = page.get(key).map(Version::parse).transpose()?;
+            if self.compares {
+                self.compare_read(key, ts, ts != LATEST, newest)?;
+            }
             self.visit_version(index, key, newest, ts, visit)?;
         }
         if missing.is_empty() {
             return Ok(());
         }
         let missing_keys = missing.iter().map(|(_, key)| *key);
-        let all =
-            self.db
-                .batched_multi_get_cf_opt(self.family(LATEST)?, missing_keys, false, &self.read_options);
-        for ((index, key), stored) in missing.into_iter().zip(all) {
-            let stored = stored.map_err(|error| from_rocksdb(&error))?;
+        let all = self.latest.get_many(missing_keys, false)?;
+        for (&(index, key), stored) in missing.iter().zip(all) {
+            let stored = stored?;
             let newest = stored.as_deref().map(Version::parse).transpose()?;
             self.visit_version(index, key, newest, ts, visit)?;
         }

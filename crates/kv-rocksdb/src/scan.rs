@@ -1,15 +1,14 @@
 //! Scanning a range, at any timestamp.
 //!
-//! A range is read page by page ([`crate::cache`]) for as long as pages are there or worth loading, and from then on by an
+//! A range is read page by page ([`crate::latest::cache`]) for as long as pages are there or worth loading, and from then on by an
 //! iterator over `latest`. Each page, and the iterator, shows a moment at or after the snapshot's timestamp; see
 //! [`crate::read`] for why looking for superseded versions later is sound.
 
-use crate::cache::{Lookup, Part, Reads};
 use crate::failure::from_rocksdb;
-use crate::layout::{LATEST, Version};
+use crate::latest::cache::{Lookup, Part, Reads};
+use crate::layout::Version;
 use crate::storage::RocksStorage;
 use kv::{KeyRange, Result, ScanRequest, Visit};
-use rocksdb::ReadOptions;
 use std::ops::ControlFlow;
 
 /// How many stored rows to pass between looks at the interrupt.
@@ -54,13 +53,15 @@ impl RocksStorage {
     /// The page that the scan of `rest` goes on with. Pages are loaded forwards only.
     fn next_part(&self, rest: &KeyRange, request: &ScanRequest, loads: &mut u32) -> Result<Option<Part>> {
         let found = if request.reverse {
-            self.cache.before(&rest.end, request.ts)
+            self.latest.cache().before(&rest.end, request.ts)
         } else {
-            self.cache.from(&rest.start, request.ts)
+            self.latest.cache().from(&rest.start, request.ts)
         };
         match found {
             Lookup::Found(part) => Ok(Some(part)),
-            Lookup::Missing if !request.reverse && *loads < LOADS_MAX && self.cache.admits(Reads::Range) => {
+            Lookup::Missing
+                if !request.reverse && *loads < LOADS_MAX && self.latest.cache().admits(Reads::Range) =>
+            {
                 *loads += 1;
                 self.load(&rest.start, &rest.end, request.ts)
             }
@@ -76,6 +77,9 @@ impl RocksStorage {
         request: &ScanRequest,
         visit: &mut Visit,
     ) -> Result<ControlFlow<()>> {
+        if self.compares {
+            self.compare_scan(part, range, request.ts)?;
+        }
         // What is not the page's own bound already has to be searched for.
         let (mut start, mut end) = (&[][..], &[][..]);
         if range.start > part.start {
@@ -93,12 +97,7 @@ impl RocksStorage {
     }
 
     fn scan_stored(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
-        let mut options = ReadOptions::default();
-        options.set_iterate_lower_bound(request.range.start.as_slice());
-        if !request.range.end.is_empty() {
-            options.set_iterate_upper_bound(request.range.end.as_slice());
-        }
-        let mut iterator = self.db.raw_iterator_cf_opt(self.family(LATEST)?, options);
+        let mut iterator = self.latest.iterate(request.range)?;
         if request.reverse {
             iterator.seek_to_last();
         } else {

@@ -3,12 +3,12 @@
 //! Both have what rows were before, too; the write buffers, all of it. A small table that is written again and again would
 //! seem large, but then it is in the row cache, whose pages are added up.
 
+use crate::latest::{IN_FILES, IN_MEMORY};
 use crate::layout::LATEST;
 use crate::storage::RocksStorage;
-use kv::{Error, KeyRange, Result};
-use librocksdb_sys as ffi;
-use rocksdb::{AsColumnFamilyRef, AsRawPtr, properties};
-use std::ffi::{CStr, c_char, c_int};
+use kv::{KeyRange, Result};
+use rocksdb::properties;
+use std::ffi::CStr;
 
 /// Entries looked at from each end of a range.
 const SAMPLE_ENTRIES: usize = 32;
@@ -16,16 +16,13 @@ const SAMPLE_ENTRIES: usize = 32;
 /// Behind all keys, for what is about right.
 const BEHIND_ALL: &[u8] = &[u8::MAX; 16];
 
-const IN_MEMORY: u8 = ffi::rocksdb_size_approximation_flags_include_memtable as u8;
-const IN_FILES: u8 = ffi::rocksdb_size_approximation_flags_include_files as u8;
-
 impl RocksStorage {
     /// About how many bytes a range takes.
     pub(crate) fn range_bytes(&self, range: &KeyRange) -> Result<u64> {
-        if let Some(bytes) = self.cache.bytes_of(range) {
+        if let Some(bytes) = self.latest.cache().bytes_of(range) {
             return Ok(bytes);
         }
-        let Some((first, mut last)) = self.ends(LATEST, range)? else {
+        let Some((first, mut last)) = self.ends(range)? else {
             return Ok(0);
         };
         last.push(0);
@@ -40,8 +37,7 @@ impl RocksStorage {
     /// RocksDB takes all entries of its write buffers for equally large, but rows are larger than entries of indexes. So
     /// what is counted by entries, if those at both ends of the range say that it has one kind.
     fn by_entries(&self, range: &KeyRange, bytes: u64) -> Result<u64> {
-        let family = self.family(LATEST)?;
-        let property = |name: &CStr| self.db.property_int_value_cf(family, name).ok().flatten();
+        let property = |name: &CStr| self.latest.property(LATEST, name);
         let all_entries = property(properties::NUM_ENTRIES_ACTIVE_MEM_TABLE)
             .unwrap_or(0)
             .saturating_add(property(properties::NUM_ENTRIES_IMM_MEM_TABLES).unwrap_or(0));
@@ -57,7 +53,7 @@ impl RocksStorage {
 
     /// The mean of the first entries of a range, or of the last.
     fn entry_bytes(&self, range: &KeyRange, reverse: bool) -> Result<u64> {
-        let mut iterator = self.iterate(LATEST, range)?;
+        let mut iterator = self.latest.iterate(range)?;
         if reverse {
             iterator.seek_to_last();
         } else {
@@ -79,7 +75,7 @@ impl RocksStorage {
     }
 
     fn size(&self, start: &[u8], end: &[u8], places: u8) -> Result<u64> {
-        Ok(self.sizes_in(&[(start, end)], places)?.into_iter().sum())
+        Ok(self.latest.sizes(&[(start, end)], places)?.into_iter().sum())
     }
 
     /// By RocksDB's own reckoning, to be compared with those of parts of the range.
@@ -94,46 +90,7 @@ impl RocksStorage {
 
     /// By RocksDB's own reckoning.
     pub(crate) fn sizes(&self, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
-        self.sizes_in(ranges, IN_MEMORY | IN_FILES)
-    }
-
-    /// By RocksDB's C interface: that of the `rocksdb` crate looks into files only.
-    fn sizes_in(&self, ranges: &[(&[u8], &[u8])], places: u8) -> Result<Vec<u64>> {
-        let family = self.family(LATEST)?;
-        let starts: Vec<*const c_char> = ranges.iter().map(|(start, _)| start.as_ptr().cast()).collect();
-        let start_bytes: Vec<usize> = ranges.iter().map(|(start, _)| start.len()).collect();
-        let ends: Vec<*const c_char> = ranges.iter().map(|(_, end)| end.as_ptr().cast()).collect();
-        let end_bytes: Vec<usize> = ranges.iter().map(|(_, end)| end.len()).collect();
-        let mut sizes = vec![0; ranges.len()];
-        let mut error: *mut c_char = std::ptr::null_mut();
-        let count = c_int::try_from(ranges.len())
-            .map_err(|_| Error::Internal(format!("{} ranges to measure", ranges.len())))?;
-        // SAFETY: `self` keeps database and family open. The arrays have `count` elements each; they, and the keys that they
-        // point to, live until the call is over, which keeps none of them.
-        unsafe {
-            ffi::rocksdb_approximate_sizes_cf_with_flags(
-                self.db.as_raw_ptr(),
-                family.inner(),
-                count,
-                starts.as_ptr(),
-                start_bytes.as_ptr(),
-                ends.as_ptr(),
-                end_bytes.as_ptr(),
-                places,
-                sizes.as_mut_ptr(),
-                &raw mut error,
-            );
-        }
-        if error.is_null() {
-            return Ok(sizes);
-        }
-        // SAFETY: RocksDB leaves a C string here that is ours to free.
-        let text = unsafe {
-            let text = CStr::from_ptr(error).to_string_lossy().into_owned();
-            ffi::rocksdb_free(error.cast());
-            text
-        };
-        Err(Error::Io(text))
+        self.latest.sizes(ranges, IN_MEMORY | IN_FILES)
     }
 }
 

@@ -7,10 +7,7 @@ use std::ffi::CStr;
 
 impl RocksStorage {
     pub(crate) fn figures(&self) -> Vec<(&'static str, f64)> {
-        let of_family = |name: &str, property: &CStr| {
-            let family = self.family(name).ok()?;
-            self.db.property_int_value_cf(family, property).ok().flatten()
-        };
+        let of_family = |name: &str, property: &CStr| self.latest.property(name, property);
         let summed = |property: &CStr| {
             FAMILIES
                 .iter()
@@ -20,7 +17,7 @@ impl RocksStorage {
         let single = |property: &CStr| of_family(LATEST, property).unwrap_or(0) as f64;
         let (history_bytes, superseded, deletions) = self.history.size();
         let (spilled, spilled_bytes) = self.spill.size();
-        let (row_cache_bytes, row_cache_pages) = self.cache.size();
+        let (row_cache_bytes, row_cache_pages) = self.latest.cache().size();
         vec![
             ("keys", single(properties::ESTIMATE_NUM_KEYS)),
             ("superseded_versions", superseded as f64 + spilled as f64),

@@ -1,42 +1,33 @@
 //! Versions in RocksDB: opening the store, and who does what.
 //!
-//! Reads: [`crate::read`], [`crate::scan`], from memory where it can be: [`crate::cache`]. Writes: [`crate::write`].
+//! Reads: [`crate::read`], [`crate::scan`], from memory where it can be: [`crate::latest::cache`]. Writes: [`crate::write`].
 //! What they supersede: [`crate::history`]. Removal: [`crate::collect`]. Ranges as a whole: [`crate::ranges`], [`crate::sizes`].
 
-use crate::cache::RowCache;
 use crate::failure::{from_open, from_rocksdb};
 use crate::history::History;
+use crate::latest::{Latest, Prepared};
 use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
-use crate::log_ahead::LogAhead;
 use crate::options::RocksOptions;
 use crate::space::FreeSpace;
 use crate::spill::Spill;
-use crate::write::{Heads, Prepared};
 use kv::{
-    ApplyError, ApplyHow, Error, KeyGuard, KeyRange, KnownVersions, Pressure, Result, ScanRequest, Seen,
-    Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
+    ApplyError, ApplyHow, Damage, Error, Interrupt, KeyGuard, KeyRange, KnownVersions, Pressure, Result,
+    ScanRequest, Seen, Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
-use rocksdb::{
-    ColumnFamily, ColumnFamilyDescriptor, DB, FlushOptions, Options, ReadOptions, WriteBatch, WriteOptions,
-};
+use rocksdb::{ColumnFamilyDescriptor, DB, Options, WriteOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An open RocksDB.
 pub struct RocksStorage {
-    pub(crate) db: DB,
     pub(crate) dir: PathBuf,
     pub(crate) space: FreeSpace,
-    log: LogAhead,
-    pub(crate) heads: Heads,
-    pub(crate) cache: RowCache,
+    pub(crate) latest: Latest,
+    /// Each read that the row cache answers with RocksDB.
+    pub(crate) compares: bool,
     pub(crate) history: History,
     pub(crate) spill: Spill,
-    /// Made once: each costs an allocation on the other side.
-    pub(crate) read_options: ReadOptions,
-    write_synced: WriteOptions,
-    write_unsynced: WriteOptions,
     newest_commit_ts: Timestamp,
 }
 
@@ -65,41 +56,15 @@ impl RocksStorage {
             db.drop_cf(name).map_err(|error| from_rocksdb(&error))?;
         }
         Ok(Self {
-            heads: Heads::of(&db)?,
-            db,
+            latest: Latest::new(db, dir, options.row_cache_bytes)?,
+            compares: options.compare_cached_reads,
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
-            log: LogAhead::new(dir),
-            cache: RowCache::new(options.row_cache_bytes),
             history: History::new(options.history_bytes, newest_commit_ts),
             spill: Spill::new(dir, safe_point),
-            read_options: ReadOptions::default(),
-            write_synced,
-            write_unsynced: WriteOptions::default(),
             newest_commit_ts,
         })
     }
-
-    pub(crate) fn family(&self, name: &str) -> Result<&ColumnFamily> {
-        family_of(&self.db, name)
-    }
-
-    /// The one way to write what has to last: to the log, and to memory.
-    pub(crate) fn write(&self, batch: WriteBatch, sync: bool) -> Result<()> {
-        let options = if sync {
-            &self.write_synced
-        } else {
-            &self.write_unsynced
-        };
-        self.log
-            .write(batch.size_in_bytes(), || self.db.write_opt(batch, options))
-            .map_err(|error| from_rocksdb(&error))
-    }
-}
-
-pub(crate) fn family_of<'a>(db: &'a DB, name: &str) -> Result<&'a ColumnFamily> {
-    db.cf_handle(name)
-        .ok_or_else(|| Error::Internal(format!("column family {name} is not open")))
 }
 
 /// Refuses a store of an unknown format, marks a new one, and returns the newest commit's timestamp.
@@ -174,7 +139,7 @@ impl Storage for RocksStorage {
     }
 
     fn sync_log(&self) -> Result<()> {
-        self.db.flush_wal(true).map_err(|error| from_rocksdb(&error))
+        self.latest.sync_log()
     }
 
     fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64> {
@@ -207,15 +172,17 @@ impl Storage for RocksStorage {
         self.destroy(range)
     }
 
+    fn verify_cached(
+        &self,
+        range: &KeyRange,
+        ts: Timestamp,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Vec<Damage>> {
+        self.verify_pages(range, ts, interrupt)
+    }
+
     fn flush(&self) -> Result<()> {
-        let mut options = FlushOptions::default();
-        options.set_wait(true);
-        for name in crate::layout::FAMILIES {
-            self.db
-                .flush_cf_opt(self.family(name)?, &options)
-                .map_err(|error| from_rocksdb(&error))?;
-        }
-        Ok(())
+        self.latest.flush()
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {
@@ -263,7 +230,13 @@ mod tests {
                 .unwrap();
             assert_eq!(value.as_deref(), Some(&b"value"[..]));
             assert_eq!(
-                storage.db.get(FORMAT_KEY).unwrap().as_deref(),
+                storage
+                    .latest
+                    .behind_its_back()
+                    .0
+                    .get(FORMAT_KEY)
+                    .unwrap()
+                    .as_deref(),
                 Some(&[FORMAT][..])
             );
         }
@@ -292,14 +265,11 @@ mod tests {
         }
         safe_point.store(20, Ordering::SeqCst);
         Storage::flush(&storage).unwrap();
-        let latest = storage.family(LATEST).unwrap();
         let mut compact = rocksdb::CompactOptions::default();
         compact.set_bottommost_level_compaction(rocksdb::BottommostLevelCompaction::Force);
-        storage
-            .db
-            .compact_range_cf_opt(latest, None::<&[u8]>, None::<&[u8]>, &compact);
-        let left: Vec<_> = storage
-            .db
+        storage.latest.compact(&KeyRange::all(), &compact).unwrap();
+        let (db, latest) = storage.latest.behind_its_back();
+        let left: Vec<_> = db
             .iterator_cf(latest, rocksdb::IteratorMode::Start)
             .map(|entry| String::from_utf8(entry.unwrap().0.to_vec()).unwrap())
             .collect();

@@ -5,18 +5,11 @@
 //! known then ([`kv::KnownVersions`]), so that it copies bytes and reads nothing. Nor does it move history to disk: who adds
 //! to it waits for that before it queues ([`kv::Pressure`]).
 
-use crate::cache::{Lookup, Page};
-use crate::failure::from_rocksdb;
-use crate::history::{Entry, History};
-use crate::layout::{
-    LAST_COMMIT_KEY, LATEST, META, TS_BYTES, Version, push_unstamped_version, version_bytes,
-};
-use crate::records::{Head, Place, Records};
-use crate::storage::{RocksStorage, family_of};
-use kv::{
-    ApplyError, ApplyHow, KeyRange, KnownVersions, LATEST as LATEST_TS, Result, Timestamp, WriteBuffer,
-};
-use rocksdb::{DB, WriteBatch};
+use crate::latest::Prepared;
+use crate::latest::cache::{Lookup, Page};
+use crate::layout::Version;
+use crate::storage::RocksStorage;
+use kv::{ApplyError, ApplyHow, KnownVersions, LATEST as LATEST_TS, Result, Timestamp, WriteBuffer};
 use std::sync::Arc;
 
 /// Keys looked up together. Bounds how many blocks one large transaction pins.
@@ -25,95 +18,6 @@ const LOOKUP_KEYS: usize = 256;
 /// A transaction of no more writes has pages loaded as reads do: its like will come again. What a larger one writes is
 /// looked up at once.
 const PAGED_WRITES: usize = 64;
-
-/// How puts of each column family begin.
-#[derive(Debug)]
-pub(crate) struct Heads {
-    meta: Head,
-    latest: Head,
-}
-
-impl Heads {
-    pub fn of(db: &DB) -> Result<Self> {
-        let head = |name| Ok(Head::of(family_of(db, name)?));
-        Ok(Self {
-            meta: head(META)?,
-            latest: head(LATEST)?,
-        })
-    }
-}
-
-/// One transaction's writes, complete but for the commit's timestamp.
-pub struct Prepared {
-    records: Records,
-    /// What goes to `latest`.
-    newest: Vec<Place>,
-    /// The versions that they replace, as entries of the history.
-    superseded: Vec<u8>,
-}
-
-impl Prepared {
-    /// With room for the writes, and for the versions they replace where those are of the same size.
-    fn with_room_for(writes: &WriteBuffer) -> Self {
-        let keys = writes.len();
-        let bytes: usize = writes
-            .iter()
-            .map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len))
-            .sum();
-        // And for what the leader of a group adds.
-        let records = keys + 2;
-        Self {
-            records: Records::with_capacity(records, bytes + records * version_bytes(None)),
-            newest: Vec::with_capacity(keys),
-            superseded: Vec::with_capacity(bytes + keys * Entry::bytes_of(&[], None)),
-        }
-    }
-
-    /// `before` is the key's newest version so far.
-    fn push(
-        &mut self,
-        heads: &Heads,
-        history: &History,
-        key: &[u8],
-        value: Option<&[u8]>,
-        before: Option<Version>,
-    ) {
-        self.newest.push(self.records.put(
-            &heads.latest,
-            (key.len(), |out| out.extend_from_slice(key)),
-            (version_bytes(value), |out| push_unstamped_version(out, value)),
-        ));
-        // That there was nothing before a value follows from older entries. A deletion is to be collected some day, whatever
-        // it replaces.
-        if value.is_none() || before.is_some_and(|before| before.value.is_some()) {
-            let before = before.unwrap_or(Version { ts: 0, value: None });
-            history.push(&mut self.superseded, key, before, value.is_none());
-        }
-    }
-
-    /// Whether it adds to the history.
-    pub fn supersedes(&self) -> bool {
-        !self.superseded.is_empty()
-    }
-
-    fn stamp(&mut self, commit_ts: Timestamp) {
-        let bytes = self.records.bytes_mut();
-        for place in &self.newest {
-            let at = place.value.start;
-            if let Some(slot) = bytes.get_mut(at..at + TS_BYTES) {
-                slot.copy_from_slice(&commit_ts.to_be_bytes());
-            }
-        }
-    }
-
-    /// What goes to `latest`.
-    fn newest(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let bytes = self.records.bytes();
-        self.newest
-            .iter()
-            .filter_map(|place| Some((bytes.get(place.key.clone())?, bytes.get(place.value.clone())?)))
-    }
-}
 
 impl RocksStorage {
     pub(crate) fn prepare_writes(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Prepared> {
@@ -134,6 +38,9 @@ impl RocksStorage {
                 None => match self.page_of_write(key, is_short)? {
                     Some(page) => {
                         let before = page.get(key).map(Version::parse).transpose()?;
+                        if self.compares {
+                            self.compare_read(key, LATEST_TS, false, before)?;
+                        }
                         self.push(&mut prepared, key, value, before);
                     }
                     None => {
@@ -150,14 +57,14 @@ impl RocksStorage {
     }
 
     fn push(&self, prepared: &mut Prepared, key: &[u8], value: Option<&[u8]>, before: Option<Version>) {
-        prepared.push(&self.heads, &self.history, key, value, before);
+        self.latest.push(prepared, &self.history, (key, value), before);
     }
 
     fn page_of_write(&self, key: &[u8], may_load: bool) -> Result<Option<Arc<Page>>> {
         if may_load {
             return self.page(key, LATEST_TS);
         }
-        Ok(match self.cache.page(key, LATEST_TS) {
+        Ok(match self.latest.cache().page(key, LATEST_TS) {
             Lookup::Found(page) => Some(page),
             Lookup::Missing | Lookup::TooOld => None,
         })
@@ -169,65 +76,36 @@ impl RocksStorage {
             return Ok(());
         }
         let keys = lookup.iter().map(|(key, _)| *key);
-        let all = self
-            .db
-            .batched_multi_get_cf_opt(self.family(LATEST)?, keys, true, &self.read_options);
-        for ((key, value), stored) in lookup.drain(..).zip(all) {
-            let stored = stored.map_err(|error| from_rocksdb(&error))?;
+        let all = self.latest.get_many(keys, true)?;
+        for (&(key, value), stored) in lookup.iter().zip(all) {
+            let stored = stored?;
             let before = stored.as_deref().map(Version::parse).transpose()?;
             self.push(prepared, key, value, before);
         }
+        lookup.clear();
         Ok(())
     }
 
     pub(crate) fn apply_group(
         &self,
-        mut group: Vec<Prepared>,
+        group: Vec<Prepared>,
         commit_ts: Timestamp,
         how: ApplyHow,
     ) -> Result<(), ApplyError> {
-        for prepared in &mut group {
-            prepared.stamp(commit_ts);
-        }
-        let Some(batch) = self.batch_of(&mut group, commit_ts) else {
+        let Some(group) = self.latest.group(group, commit_ts) else {
             return Ok(());
         };
         self.space
-            .check(batch.size_in_bytes(), how.use_reserve)
+            .check(group.bytes(), how.use_reserve)
             .map_err(ApplyError::NotApplied)?;
         // Before anybody can meet what supersedes it.
-        let superseded = group.iter().map(|prepared| prepared.superseded.as_slice());
-        self.history.add(superseded, commit_ts);
+        self.history.add(group.superseded(), commit_ts);
         // RocksDB writes and syncs the log before it makes anything visible. If it fails, the record may have reached
         // the disk all the same, and an operating system that failed to sync once may claim success the next time:
         // neither this group's outcome is known nor can the log be trusted with another one.
-        if let Err(error) = self.write(batch, how.sync) {
+        self.latest.commit(group, how.sync).map_err(|error| {
             tracing::error!(dir = %self.dir.display(), %error, "a write to the log failed");
-            self.cache.forget(&KeyRange::all());
-            return Err(ApplyError::Unknown(error));
-        }
-        self.cache.update(group.iter().flat_map(Prepared::newest));
-        Ok(())
-    }
-
-    /// One batch of all, which the first one's records become. `None`: there is nothing to write.
-    fn batch_of(&self, group: &mut [Prepared], commit_ts: Timestamp) -> Option<WriteBatch> {
-        let (first, others) = group.split_first_mut()?;
-        for other in others {
-            first.records.append(&other.records);
-        }
-        if first.records.is_empty() {
-            return None;
-        }
-        // Timestamps stay above this one after a restart, even if the clock has gone back.
-        let stamp = commit_ts.to_be_bytes();
-        first.records.put(
-            &self.heads.meta,
-            (LAST_COMMIT_KEY.len(), |out| {
-                out.extend_from_slice(LAST_COMMIT_KEY)
-            }),
-            (stamp.len(), |out| out.extend_from_slice(&stamp)),
-        );
-        Some(first.records.batch())
+            ApplyError::Unknown(error)
+        })
     }
 }

@@ -4,10 +4,10 @@
 use crate::defect;
 use crate::embedded::Shared;
 use crate::storage::{Pressure, Storage};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::thread::{self, JoinHandle};
+use crate::sync::{Condvar, Mutex};
 use scheduling::Turns;
 use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// `innodb_flush_log_at_trx_commit` 0 and 2 promise about a second.

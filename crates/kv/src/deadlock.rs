@@ -8,7 +8,7 @@
 //! Of a circle's members, the one that holds the fewest locks gives way; between equals, the one who closed it.
 
 use crate::lock_table::{HeldKey, Owner, Waiter};
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -8,7 +8,7 @@ use crate::background::Background;
 use crate::commit::Member;
 use crate::defect;
 use crate::embedded_transaction::EmbeddedTransaction;
-use crate::engine::{Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+use crate::engine::{Damage, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 use crate::error::{Error, Result};
 use crate::group_commit::{self, GroupCommit};
 use crate::interrupt::Interrupt;
@@ -21,14 +21,14 @@ use crate::pins::Pins;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::storage::{KeyGuard, Pressure, Storage};
+use crate::sync::{Mutex, MutexGuard};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::thread::available_parallelism;
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
-use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// How an embedded engine behaves.
@@ -434,6 +434,10 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
 
     fn collect_garbage(&self) -> Result<GcReport> {
         self.shared.collect_garbage(true)
+    }
+
+    fn verify_cached(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Damage>> {
+        self.at_this_moment(|ts| self.shared.storage.verify_cached(range, ts, interrupt))
     }
 
     fn flush(&self) -> Result<()> {

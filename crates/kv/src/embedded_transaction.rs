@@ -13,12 +13,12 @@ use crate::lock_table::{Acquired, HeldKey, Owner, Request};
 use crate::pending_commit::{Followed, PendingCommit};
 use crate::promise::not_fresh;
 use crate::storage::{KnownVersions, Storage};
+use crate::sync::Mutex;
+use crate::sync::atomic::Ordering;
 use crate::timestamp::{LATEST, Timestamp};
-use parking_lot::Mutex;
 use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A transaction that holds more locks, or writes more, is not followed, and waits for those it follows before it commits: its
 /// writes are not kept for longer than they must be, and the thread that commits is not to prepare them.

@@ -14,6 +14,7 @@ use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::timestamp::Timestamp;
 use crate::transaction::TxnOptions;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,27 @@ pub struct GcReport {
     pub safe_point: Timestamp,
     /// Versions removed in this round. `None`: the engine removes them later, while it compacts, and does not say.
     pub removed: Option<u64>,
+}
+
+/// A key of which an engine has something else in memory than it has stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    pub key: Vec<u8>,
+    /// What it has, and what it should have, for a person.
+    pub what: String,
+}
+
+impl Damage {
+    /// As many are reported at a time.
+    pub const REPORTED_MAX: usize = 100;
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("key 0x")?;
+        self.key.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        write!(f, ": {}", self.what)
+    }
 }
 
 /// The moment to read at, and who may end the reading: an engine looks at it wherever it waits for others.
@@ -137,6 +159,12 @@ pub trait Engine: Send + Sync {
 
     /// Removes what no snapshot can see any more. Engines also do so by themselves, in the background.
     fn collect_garbage(&self) -> Result<GcReport>;
+
+    /// Compares what the engine has of a range in memory, in place of what it has stored, with that, while others write. What differs, at
+    /// most [`Damage::REPORTED_MAX`] keys, is dropped from memory. An engine without such a memory has nothing to compare.
+    fn verify_cached(&self, _range: &KeyRange, _interrupt: Option<&Interrupt>) -> Result<Vec<Damage>> {
+        Ok(Vec::new())
+    }
 
     /// Puts everything in memory on disk, for a quick start next time.
     fn flush(&self) -> Result<()>;

@@ -14,8 +14,8 @@
 use crate::defect;
 use crate::engine::Durability;
 use crate::error::{Error, Result};
+use crate::sync::{Condvar, Mutex};
 use crate::timestamp::Timestamp;
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 
 /// A group ends before the member that would take it beyond this, so that one log record stays bounded.

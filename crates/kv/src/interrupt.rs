@@ -1,11 +1,11 @@
 //! What ends a statement early, KILL or its time limit: whatever waits, and long scans, look at it.
 
 use crate::error::{Error, Result};
-use parking_lot::Mutex;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::thread::{self, Thread};
 use std::sync::Arc;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// Deadlines are kept as nanoseconds since this moment.

@@ -19,6 +19,7 @@ mod group_commit;
 mod merge;
 mod oracle;
 mod small_map;
+mod sync;
 mod ticket;
 
 pub mod buffer;
@@ -44,7 +45,7 @@ pub mod transaction;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use embedded::{EmbeddedEngine, EmbeddedOptions};
-pub use engine::{CommitDone, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
 pub use error::{Error, Part, Result};
 pub use fence::Fence;
 pub use interrupt::Interrupt;

@@ -12,14 +12,14 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::lock::{LockMode, LockOptions, LockStats, LockWait};
 use crate::pending_commit::PendingCommit;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use crate::sync::thread::{self, Thread};
 use hashbrown::DefaultHashBuilder;
 use hashbrown::hash_table::{Entry as TableEntry, HashTable};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// Names a transaction within one lock table.

@@ -11,10 +11,10 @@
 //! One commit group is in flight at a time (`group_commit`). The hot path is one compare-and-swap.
 
 use crate::error::{Error, Result};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::thread;
 use crate::timestamp::{Clock, PER_MILLISECOND, Timestamp, timestamp_from_ms};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::Duration;
 
 /// The ceiling when no commit is in flight.

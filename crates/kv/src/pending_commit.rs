@@ -14,10 +14,10 @@ use crate::interrupt::Interrupt;
 use crate::lock_table::Owner;
 use crate::small_map::SmallMap;
 use crate::storage::KnownVersions;
+use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex};
 use crate::timestamp::Timestamp;
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What has become of it.

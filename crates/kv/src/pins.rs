@@ -1,10 +1,10 @@
 //! Which snapshots live, and the garbage-collection safe point that must stay at or below the oldest of them.
 
 use crate::error::{Error, Result};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::timestamp::Timestamp;
-use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Enough that connections seldom meet on one.
 const SHARDS: usize = 16;

@@ -3,9 +3,10 @@
 //! [`crate::EmbeddedEngine`] makes an [`crate::Engine`] of it.
 
 use crate::buffer::WriteBuffer;
-use crate::engine::ScanRequest;
+use crate::engine::{Damage, ScanRequest};
 use crate::error::{Error, Result};
 use crate::pending_commit::PendingCommit;
+use crate::interrupt::Interrupt;
 use crate::reader::{KeyRange, Visit};
 use crate::small_map::SmallMap;
 use crate::timestamp::Timestamp;
@@ -194,6 +195,16 @@ pub trait Storage: Send + Sync + 'static {
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64>;
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;
+
+    /// [`crate::Engine::verify_cached`], as readers of `ts` see it, which is pinned.
+    fn verify_cached(
+        &self,
+        _range: &KeyRange,
+        _ts: Timestamp,
+        _interrupt: Option<&Interrupt>,
+    ) -> Result<Vec<Damage>> {
+        Ok(Vec::new())
+    }
 
     fn flush(&self) -> Result<()>;
 

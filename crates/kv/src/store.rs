@@ -1,6 +1,6 @@
 //! The front door: one database of ordered keys, over any engine.
 
-use crate::engine::{Engine, GcReport};
+use crate::engine::{Damage, Engine, GcReport};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
@@ -133,6 +133,15 @@ impl Store {
     /// One round of garbage collection, now. Engines also do so by themselves, in the background.
     pub fn run_gc(&self) -> Result<GcReport> {
         self.engine.collect_garbage()
+    }
+
+    /// Compares what the engine has of a range in memory, in place of what it has stored, with that. What differs, at most
+    /// [`Damage::REPORTED_MAX`] keys, is dropped from memory.
+    ///
+    /// # Errors
+    /// Those of the engine, [`crate::Error::Interrupted`].
+    pub fn verify_cached(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Damage>> {
+        self.engine.verify_cached(range, interrupt)
     }
 
     /// Puts everything in memory on disk: for a clean shutdown.

@@ -1,11 +1,11 @@
 //! One thread waits for what another one finds out.
 
 use crate::error::{Error, Result};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::thread::{self, Thread};
 use crate::timestamp::Timestamp;
-use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Thread};
 
 struct Shared {
     is_kept: AtomicBool,

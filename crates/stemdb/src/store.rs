@@ -12,6 +12,9 @@ use kv::Store;
 
 use crate::configuration::{Configuration, Storage, Tikv};
 
+/// A variable of the environment, for tests (tests/README.md): at 1, each read that the row cache answers is compared with RocksDB.
+const COMPARE_CACHED_READS: &str = "STEMDB_COMPARE_CACHED_READS";
+
 /// An open store, and where the server keeps what is its own: its certificate, what queries spill.
 pub struct Opened {
     pub store: Store,
@@ -101,6 +104,7 @@ fn embedded(directory: &Path, storage: &Storage, check_promises: bool) -> Result
             .map_or(defaults.write_buffer_bytes, |n| n as u64),
         max_open_files: storage.max_open_files.unwrap_or(defaults.max_open_files),
         disk_reserve_bytes: storage.reserve_bytes.or(defaults.disk_reserve_bytes),
+        compare_cached_reads: std::env::var_os(COMPARE_CACHED_READS).is_some_and(|value| value == "1"),
         ..defaults
     };
     kv_rocksdb::open(directory, options).map_err(|e| e.to_string())

@@ -2,8 +2,8 @@
 
 use crate::gate::{Gate, Place};
 use kv::{
-    ApplyError, ApplyHow, EmbeddedEngine, EmbeddedOptions, Error, KeyGuard, KeyRange, KnownVersions,
-    Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
+    ApplyError, ApplyHow, Damage, EmbeddedEngine, EmbeddedOptions, Error, Interrupt, KeyGuard, KeyRange,
+    KnownVersions, Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -37,6 +37,7 @@ struct Plan {
     collections: Arc<Place>,
     sync_panics: bool,
     collection_panics: bool,
+    damages: Vec<Damage>,
 }
 
 /// What is to go wrong; shared with the storage that does so.
@@ -95,6 +96,11 @@ impl Faults {
     /// Has collections of garbage panic, or not any more.
     pub fn panic_in_collections(&self, panics: bool) {
         self.0.lock().collection_panics = panics;
+    }
+
+    /// Says once that memory differs from what is stored there.
+    pub fn damage(&self, damage: Damage) {
+        self.0.lock().damages.push(damage);
     }
 
     fn read(&self) -> Result<()> {
@@ -248,6 +254,18 @@ impl<S: Storage> Storage for FaultyStorage<S> {
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()> {
         self.inner.destroy_range(range)
+    }
+
+    fn verify_cached(
+        &self,
+        range: &KeyRange,
+        ts: Timestamp,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Vec<Damage>> {
+        let mut found = self.inner.verify_cached(range, ts, interrupt)?;
+        let damages = &mut self.faults.0.lock().damages;
+        found.extend(damages.extract_if(.., |damage| range.contains(&damage.key)));
+        Ok(found)
     }
 
     fn flush(&self) -> Result<()> {

@@ -125,12 +125,16 @@ fn main() -> ExitCode {
 
 fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), String> {
     match command {
-        Command::Sql(args) => sql(args, &target.server()?.address, report),
-        Command::Concurrency => concurrency::check(&target.server()?.address, report),
-        Command::Agree => agree::check(&target.server()?.address, report),
-        Command::Protocol => protocol::check(&target.server()?.address, report),
-        Command::RustClient => rust_client::check(&target.server()?.address, report),
-        Command::Clients(args) => clients(&args.names, &target.server()?.address, report)?,
+        Command::Sql(args) => on_a_server(target, report, |address, report| sql(args, address, report))?,
+        Command::Concurrency => on_a_server(target, report, concurrency::check)?,
+        Command::Agree => on_a_server(target, report, agree::check)?,
+        Command::Protocol => on_a_server(target, report, protocol::check)?,
+        Command::RustClient => on_a_server(target, report, rust_client::check)?,
+        Command::Clients(args) => {
+            let server = target.server()?;
+            clients(&args.names, &server.address, report)?;
+            server.end(report);
+        }
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
         Command::Limits => limits::check(&target.program()?, report),
         Command::Tikv(args) => tikv(&args, target, report)?,
@@ -143,13 +147,24 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             concurrency::check(&server.address, report);
             agree::check(&server.address, report);
             clients(&[], &server.address, report)?;
-            drop(server);
+            server.end(report);
             lifecycle::check(&target.program()?, report);
             limits::check(&target.program()?, report);
             tikv(&TikvArgs::default(), target, report)?;
             crash::check(target.program()?, args.rounds, args.seed, report);
         }
     }
+    Ok(())
+}
+
+fn on_a_server(
+    target: &Target,
+    report: &mut Report,
+    suite: impl FnOnce(&Address, &mut Report),
+) -> Result<(), String> {
+    let server = target.server()?;
+    suite(&server.address, report);
+    server.end(report);
     Ok(())
 }
 
@@ -196,7 +211,19 @@ fn sql(args: SqlArgs, address: &Address, report: &mut Report) {
 /// A server to test, and what must live as long as it.
 struct Running {
     address: Address,
-    _own: Option<Server>,
+    own: Option<Server>,
+}
+
+impl Running {
+    /// What a suite may not have noticed.
+    fn end(self, report: &mut Report) {
+        if let Some(server) = &self.own {
+            report.check(
+                "what the row cache answered is what is stored",
+                server.check_log(),
+            );
+        }
+    }
 }
 
 impl Target {
@@ -211,13 +238,15 @@ impl Target {
                     stemdb: !self.mysql,
                     large_rows: true,
                 },
-                _own: None,
+                own: None,
             });
         }
-        let server = Server::start(self.program()?, &[])?;
+        let mut server = Server::prepare(self.program()?, &[])?;
+        server.compare_cached_reads();
+        server.run()?;
         Ok(Running {
             address: server.address.clone(),
-            _own: Some(server),
+            own: Some(server),
         })
     }
 

@@ -124,6 +124,20 @@ impl Server {
         })
     }
 
+    /// Has it compare each read that its row cache answers with what is stored, from its next start on; where they differ it panics,
+    /// and [`Server::check_log`] finds that.
+    pub fn compare_cached_reads(&mut self) {
+        self.set_environment("STEMDB_COMPARE_CACHED_READS", "1");
+    }
+
+    /// Whether its log says nothing of a row cache that was wrong.
+    pub fn check_log(&self) -> Result<(), String> {
+        let text = fs::read(self.log()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let complaint = text.lines().find(|line| line.contains("the row cache has"));
+        complaint.map_or(Ok(()), |line| Err(line.to_string()))
+    }
+
     /// More arguments for its next start.
     pub fn add_arguments(&mut self, arguments: &[&str]) {
         self.arguments.extend(arguments.iter().map(|a| a.to_string()));

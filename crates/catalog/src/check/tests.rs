@@ -9,7 +9,11 @@ use super::*;
 use crate::test_support::*;
 
 fn made() -> (Arc<Catalog>, Arc<Table>) {
-    let catalog = catalog();
+    made_on(kv::Store::memory())
+}
+
+fn made_on(store: kv::Store) -> (Arc<Catalog>, Arc<Table>) {
+    let catalog = catalog_on(store);
     let columns = vec![
         not_null("id", int()),
         column("a", int()),
@@ -68,6 +72,38 @@ fn a_sound_table_passes() {
     let killed = Interrupt::new();
     killed.raise();
     assert_eq!(catalog.check_table(&table, &killed).unwrap_err().code, 1317);
+}
+
+#[test]
+fn what_memory_has_otherwise_than_the_store_is_found() {
+    let faults = testkit::Faults::new();
+    let (catalog, table) = made_on(testkit::faulty_memory_store(
+        &faults,
+        kv::EmbeddedOptions::default(),
+    ));
+    let damage = |key| kv::Damage {
+        key,
+        what: "other".to_owned(),
+    };
+    let row = row_key(&table, &RowHandle::Int(7));
+    for keys in [
+        vec![row.clone()],
+        vec![entry(&table, "u", 7).key, entry(&table, "u", 8).key],
+    ] {
+        let more = if keys.len() > 1 { " (and 1 more keys)" } else { "" };
+        let shown = hex(&keys[0]);
+        keys.into_iter().for_each(|key| faults.damage(damage(key)));
+        assert_eq!(
+            found(&catalog, &table),
+            format!("data inconsistency in table: d.t, key {shown}: other{more}")
+        );
+        catalog.check_table(&table, &Interrupt::new()).unwrap();
+    }
+    // That of another table is not this one's.
+    let mut elsewhere = row;
+    elsewhere[0] = b'x';
+    faults.damage(damage(elsewhere));
+    catalog.check_table(&table, &Interrupt::new()).unwrap();
 }
 
 #[test]

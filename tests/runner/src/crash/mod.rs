@@ -44,9 +44,12 @@ const TABLES: [&str; 4] = [
 
 /// So many rounds of writing, killing, starting again and looking.
 pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
-    let mut server = match Server::start(program.clone(), &[])
-        .and_then(|server| set_up(&server.address).map(|()| server))
-    {
+    let started = Server::prepare(program.clone(), &[]).and_then(|mut server| {
+        server.compare_cached_reads();
+        server.run()?;
+        set_up(&server.address).map(|()| server)
+    });
+    let mut server = match started {
         Ok(server) => server,
         Err(e) => return report.fail("crash set up", &e),
     };
@@ -72,6 +75,10 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
         .then_some(())
         .ok_or_else(|| format!("only {acknowledged} transactions were acknowledged in {rounds} rounds"));
     report.check("crash: the rounds were worth it", enough);
+    report.check(
+        "crash: what the row cache answered is what is stored",
+        server.check_log(),
+    );
     drop(server);
     if matches!(program, Program::StemDb { store: None, .. }) {
         disk::check(&program, report);

@@ -21,17 +21,21 @@
 //! Lock order: the directory, loads, a page.
 
 mod directory;
+mod fill;
 mod page;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use page::{BYTES_MAX, ENTRIES_MAX, Page};
+pub(crate) use fill::{Entries, LOAD_BYTES, LOAD_ENTRIES};
+#[cfg(test)]
+pub(crate) use page::BYTES_MAX;
+pub(crate) use page::Page;
 
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, RwLock};
 use directory::{Directory, Leaf};
 use kv::{KeyRange, Timestamp};
-use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A range of more pages is not added up: it is large.
 const PAGES_COUNTED_MAX: usize = 1_024;
@@ -160,6 +164,26 @@ impl RowCache {
         self.look_up(end, ts, Directory::before)
     }
 
+    /// The first page that has a part of a range, for who looks at pages, not at rows: it does not count as read.
+    pub fn next_part(&self, range: &KeyRange) -> Option<Part> {
+        if range.is_empty() {
+            return None;
+        }
+        let directory = self.directory.read();
+        let start = match directory.find(&range.start) {
+            Some((start, _)) => start,
+            None => directory
+                .next_after(&range.start)
+                .filter(|next| range.contains(next))?,
+        };
+        let (start, leaf) = directory.find(start)?;
+        Some(Part {
+            page: Arc::clone(&leaf.page.read()),
+            start: start.to_vec(),
+            end: leaf.end().to_vec(),
+        })
+    }
+
     /// Clears the page of deletions first if it has many.
     fn look_up(
         &self,
@@ -249,7 +273,7 @@ impl RowCache {
 
     /// Keeps a page that holds all of a part of the loading's range, unless it has become another meanwhile. For its loader it
     /// is good in any case.
-    pub fn end_load(&self, loading: &Loading<'_>, part: &Part) {
+    fn end_load(&self, loading: &Loading<'_>, part: &Part) {
         let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
         let mut directory = self.directory.write();
         let is_current = {
@@ -266,7 +290,7 @@ impl RowCache {
 
     /// What a commit has put into `latest`: keys, and what is stored. One call at a time, after RocksDB has applied
     /// it and before it is published.
-    pub fn update<'a>(&self, entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
+    pub(super) fn update<'a>(&self, entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
         let mut entries = entries.peekable();
         while entries.peek().is_some() {
             let mut large = Vec::new();

@@ -1,15 +1,15 @@
 //! Which ranges of keys have a page.
 
 use super::page::{BYTES_MAX, ENTRIES_MAX, Page};
+use crate::sync::RwLock;
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::atomic::{AtomicBool, AtomicUsize};
 use kv::{KeyRange, Timestamp};
-use parking_lot::RwLock;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// What a page costs beyond its entries: its place here, and the rest of six allocations.
 const PAGE_BYTES: usize = 400;

@@ -1,0 +1,113 @@
+//! Models: the sources of `kv` and of `kv-rocksdb`'s row cache, compiled once more with locks, atomics and threads of `shuttle`
+//! ([`sync`]), which runs them on one thread and decides at each of them who goes on. Each model is run some thousand times, in an order
+//! that a fixed seed makes, and says what has to hold in all of them; that somebody waits for ever counts as a failure.
+//!
+//! | model | of |
+//! |---|---|
+//! | [`models::row_cache`] | loads, commits, reads, collected deletions and dropped ranges, with the real oracle |
+//! | [`models::group_commit`] | the queue of commits and its thread; leaders that fail and panic |
+//! | [`models::lock_table`] | grants, upgrades, deadlocks, interrupts |
+//! | [`models::transactions`] | all of an embedded engine: locks given up early, commits that fail, snapshots |
+//!
+//! The orders are those of a sequentially consistent machine: what a weaker `Ordering` than it should be does is not found here.
+
+// What is compiled here once more has its own tests where it lies; with these locks they could not run.
+#![cfg(not(test))]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "models use a part of what is compiled here"
+)]
+
+extern crate self as kv;
+
+mod sync;
+
+pub mod models;
+
+#[path = "../../kv-rocksdb/src/latest/cache/mod.rs"]
+pub(crate) mod cache;
+#[path = "../../kv-rocksdb/src/layout.rs"]
+pub(crate) mod layout;
+
+#[path = "../../kv/src/background.rs"]
+mod background;
+#[path = "../../kv/src/commit.rs"]
+mod commit;
+#[path = "../../kv/src/deadlock.rs"]
+mod deadlock;
+#[path = "../../kv/src/defect.rs"]
+mod defect;
+#[path = "../../kv/src/embedded.rs"]
+mod embedded;
+#[path = "../../kv/src/embedded_transaction.rs"]
+mod embedded_transaction;
+#[path = "../../kv/src/group_commit.rs"]
+mod group_commit;
+#[path = "../../kv/src/merge.rs"]
+mod merge;
+#[path = "../../kv/src/oracle.rs"]
+mod oracle;
+#[path = "../../kv/src/small_map.rs"]
+mod small_map;
+#[path = "../../kv/src/ticket.rs"]
+mod ticket;
+
+#[path = "../../kv/src/buffer.rs"]
+pub mod buffer;
+#[path = "../../kv/src/engine.rs"]
+pub mod engine;
+#[path = "../../kv/src/error.rs"]
+pub mod error;
+#[path = "../../kv/src/fence.rs"]
+pub mod fence;
+#[path = "../../kv/src/interrupt.rs"]
+pub mod interrupt;
+#[path = "../../kv/src/limits.rs"]
+pub mod limits;
+#[path = "../../kv/src/lock.rs"]
+pub mod lock;
+#[path = "../../kv/src/lock_table.rs"]
+pub mod lock_table;
+#[path = "../../kv/src/memory.rs"]
+pub mod memory;
+#[path = "../../kv/src/pending_commit.rs"]
+pub mod pending_commit;
+#[path = "../../kv/src/pins.rs"]
+pub mod pins;
+#[path = "../../kv/src/promise.rs"]
+pub mod promise;
+#[path = "../../kv/src/reader.rs"]
+pub mod reader;
+#[path = "../../kv/src/region.rs"]
+pub mod region;
+#[path = "../../kv/src/snapshot.rs"]
+pub mod snapshot;
+#[path = "../../kv/src/storage.rs"]
+pub mod storage;
+#[path = "../../kv/src/store.rs"]
+pub mod store;
+#[path = "../../kv/src/timestamp.rs"]
+pub mod timestamp;
+#[path = "../../kv/src/transaction.rs"]
+pub mod transaction;
+
+pub use buffer::{Savepoint, Write, WriteBuffer};
+pub use embedded::{EmbeddedEngine, EmbeddedOptions};
+pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};
+pub use error::{Error, Part, Result};
+pub use fence::Fence;
+pub use interrupt::Interrupt;
+pub use limits::Limits;
+pub use lock::{LockMode, LockOptions, LockStats, LockWait, Locked};
+pub use lock_table::LockTable;
+pub use pins::Pins;
+pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
+pub use region::{Region, SplitReport};
+pub use snapshot::Snapshot;
+pub use storage::{ApplyError, ApplyHow, KeyGuard, KnownVersions, Pressure, Seen, Storage, VisitVersions};
+pub use store::Store;
+pub use timestamp::{
+    Clock, LATEST, ManualClock, PER_MILLISECOND, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms,
+};
+pub use transaction::{Current, Transaction, TxnOptions, View};

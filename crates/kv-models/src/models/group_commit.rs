@@ -1,0 +1,202 @@
+//! The queue of commits. What has to hold: each member is told its outcome once; what it is told to be committed is in the log, and synced if
+//! it asked for that; members that queue one behind the other are written and told in that order; one group is written at a time. And
+//! all that though whoever writes fails or panics, and though who is told panics.
+
+use super::below;
+use crate::engine::Durability;
+use crate::error::{Error, Result};
+use crate::group_commit::{GroupCommit, Member};
+use crate::sync::{Condvar, Mutex, thread};
+use crate::timestamp::Timestamp;
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex as Unseen, PoisonError};
+
+const THREADS: u64 = 3;
+const EACH: u64 = 3;
+
+#[derive(Default)]
+struct Log {
+    is_writing: bool,
+    written: Vec<u64>,
+    synced: usize,
+    told: Vec<(u64, bool)>,
+    /// What was wrong; a panic would go where those on purpose go.
+    wrong: Vec<String>,
+}
+
+impl Log {
+    fn insist(&mut self, holds: bool, what: &str) {
+        if !holds {
+            self.wrong.push(what.to_owned());
+        }
+    }
+}
+
+struct World {
+    commits: GroupCommit<u64>,
+    log: Unseen<Log>,
+    /// How many have been told.
+    told: Mutex<u64>,
+    another: Condvar,
+    /// One of so many groups fails, and one of so many members panics when it is told; 0: none does.
+    faults: u64,
+}
+
+impl World {
+    fn log(&self) -> std::sync::MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fails(&self) -> bool {
+        self.faults > 0 && below(self.faults) == 0
+    }
+
+    fn run(&self, works: Vec<u64>, sync: bool) -> Vec<Result<Timestamp>> {
+        {
+            let mut log = self.log();
+            let is_alone = !std::mem::replace(&mut log.is_writing, true);
+            log.insist(is_alone, "two groups at a time");
+        }
+        // Others come meanwhile.
+        thread::sleep(std::time::Duration::ZERO);
+        let fate = if self.fails() { below(3) } else { 3 };
+        if fate == 0 {
+            self.log().is_writing = false;
+            return works
+                .iter()
+                .map(|_| Err(Error::Io("on purpose".into())))
+                .collect();
+        }
+        let mut outcomes = Vec::new();
+        for (at, work) in works.iter().enumerate() {
+            if fate == 1 && at == 1 {
+                self.log().is_writing = false;
+                // As a panic, but without a word.
+                resume_unwind(Box::new("on purpose"));
+            }
+            let mut log = self.log();
+            log.written.push(*work);
+            outcomes.push(Ok(log.written.len() as Timestamp));
+        }
+        thread::sleep(std::time::Duration::ZERO);
+        let mut log = self.log();
+        if sync {
+            log.synced = log.written.len();
+        }
+        log.is_writing = false;
+        if fate == 2 {
+            outcomes.pop();
+        }
+        outcomes
+    }
+
+    fn submit(self: &Arc<Self>, work: u64, crowded: bool) {
+        let world = Arc::clone(self);
+        let durability = if work.is_multiple_of(2) {
+            Durability::Sync
+        } else {
+            Durability::Os
+        };
+        let told = move |outcome: Result<Timestamp>| {
+            {
+                let mut log = world.log();
+                log.told.push((work, outcome.is_ok()));
+                if let Ok(place) = outcome {
+                    let place = place as usize;
+                    let is_own = log.written.get(place - 1) == Some(&work);
+                    let is_synced = durability == Durability::Os || log.synced >= place;
+                    log.insist(is_own, "told of another's commit");
+                    log.insist(is_synced, "told before the sync");
+                }
+            }
+            *world.told.lock() += 1;
+            world.another.notify_all();
+            if world.fails() {
+                resume_unwind(Box::new("on purpose"));
+            }
+        };
+        let member = Member {
+            work,
+            bytes: 1,
+            durability,
+            done: Box::new(told),
+        };
+        self.commits
+            .submit(member, crowded, &|works, sync| self.run(works, sync));
+    }
+}
+
+fn check(faults: u64, with_thread: bool) {
+    let world = Arc::new(World {
+        commits: GroupCommit::new(),
+        log: Unseen::default(),
+        told: Mutex::default(),
+        another: Condvar::new(),
+        faults,
+    });
+    let served = with_thread.then(|| {
+        world.commits.announce_thread();
+        let world = Arc::clone(&world);
+        thread::spawn(move || world.commits.serve(&|works, sync| world.run(works, sync)))
+    });
+    let threads: Vec<_> = (0..THREADS)
+        .map(|thread| {
+            let world = Arc::clone(&world);
+            thread::spawn(move || (0..EACH).for_each(|n| world.submit(thread * EACH + n, n == 1)))
+        })
+        .collect();
+    // Maybe while some still come.
+    let stops_early = below(2) == 0;
+    if stops_early {
+        world.commits.stop();
+    }
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().expect("no panic"));
+    {
+        // Nobody has to be told to end for that.
+        let mut told = world.told.lock();
+        while *told < THREADS * EACH {
+            world.another.wait(&mut told);
+        }
+    }
+    world.commits.stop();
+    if let Some(thread) = served {
+        thread.join().expect("no panic");
+    }
+    let log = world.log();
+    assert_eq!(log.wrong, [""; 0]);
+    let mut told: Vec<u64> = log.told.iter().map(|(work, _)| *work).collect();
+    for thread in 0..THREADS {
+        let is_own = |work: &u64| work / EACH == thread;
+        assert!(
+            told.iter().copied().filter(is_own).is_sorted(),
+            "told out of order: {told:?}"
+        );
+        assert!(
+            log.written.iter().copied().filter(is_own).is_sorted(),
+            "{:?}",
+            log.written
+        );
+    }
+    told.sort_unstable();
+    assert_eq!(told, (0..THREADS * EACH).collect::<Vec<_>>(), "each is told once");
+    if faults == 0 {
+        assert!(log.told.iter().all(|(_, is_committed)| *is_committed));
+    }
+}
+
+/// With the thread that commits, and it may be told to end while some still come.
+pub fn with_a_thread() {
+    check(0, true);
+}
+
+/// Whoever begins goes on for the others.
+pub fn without_a_thread() {
+    check(0, false);
+}
+
+/// Groups that fail, are cut short by a panic, or whose outcomes are missing; members that panic when they are told.
+pub fn with_faults() {
+    check(3, below(2) == 0);
+}

@@ -1,0 +1,239 @@
+//! Row locks. What has to hold: one exclusive owner at a time and none beside shared ones; whoever waits is woken when its turn has come; of
+//! those who wait for each other one gives way; nothing is left in the table.
+
+use crate::lock_table::{Acquired, HeldKey, LockTable, Owner, Request};
+use crate::sync::{Condvar, Mutex, thread};
+use crate::{Error, Interrupt, LockMode, LockWait, Result};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex as Unseen, PoisonError};
+use std::time::Duration;
+
+const LONG: LockWait = LockWait::Timeout(Duration::from_secs(3600));
+
+type Key = &'static str;
+
+#[derive(Default)]
+struct World {
+    locks: LockTable,
+    /// Who has which key, and how, for who judges.
+    owners: Unseen<BTreeMap<Key, Vec<(Owner, LockMode)>>>,
+    interrupt: Arc<Interrupt>,
+    /// Whether the last one has had its turn.
+    is_over: Mutex<bool>,
+    over: Condvar,
+}
+
+/// A transaction, as far as locks go.
+struct Holder<'a> {
+    world: &'a World,
+    owner: Owner,
+    interrupt: Arc<Interrupt>,
+    held: Vec<(Key, HeldKey)>,
+}
+
+impl World {
+    fn owners(&self) -> std::sync::MutexGuard<'_, BTreeMap<Key, Vec<(Owner, LockMode)>>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn holder(&self, owner: Owner) -> Holder<'_> {
+        Holder {
+            world: self,
+            owner,
+            interrupt: Interrupt::new(),
+            held: Vec::new(),
+        }
+    }
+}
+
+impl Holder<'_> {
+    fn lock(&mut self, key: Key, mode: LockMode, wait: LockWait) -> Result<bool> {
+        let request = Request {
+            owner: self.owner,
+            locks_held: self.held.len(),
+            key: key.as_bytes(),
+            mode,
+            wait,
+            interrupt: &self.interrupt,
+        };
+        match self.world.locks.lock(&request)? {
+            Acquired::Skipped => return Ok(false),
+            Acquired::New(held) => self.held.push((key, held)),
+            Acquired::After(..) => panic!("nobody commits"),
+            Acquired::Held => {}
+        }
+        let mut owners = self.world.owners();
+        let owners = owners.entry(key).or_default();
+        let others = owners.iter().filter(|(owner, _)| *owner != self.owner);
+        for (other, others) in others {
+            let both_share = mode == LockMode::Shared && *others == LockMode::Shared;
+            assert!(both_share, "{} and {other} have {key}", self.owner);
+        }
+        owners.retain(|(owner, _)| *owner != self.owner);
+        owners.push((self.owner, mode));
+        Ok(true)
+    }
+}
+
+impl Drop for Holder<'_> {
+    fn drop(&mut self) {
+        for (key, held) in self.held.drain(..) {
+            if let Some(owners) = self.world.owners().get_mut(key) {
+                owners.retain(|(owner, _)| *owner != self.owner);
+            }
+            self.world.locks.unlock(self.owner, &held);
+        }
+    }
+}
+
+fn together<T: Send + 'static, const N: usize>(world: &Arc<World>, threads: [fn(&World) -> T; N]) -> Vec<T> {
+    let threads: Vec<_> = threads
+        .into_iter()
+        .map(|run| {
+            let world = Arc::clone(world);
+            thread::spawn(move || run(&world))
+        })
+        .collect();
+    let ended = threads
+        .into_iter()
+        .map(|thread| thread.join().expect("no panic"))
+        .collect();
+    let stats = world.locks.stats();
+    assert_eq!((stats.held, stats.waiting), (0, 0));
+    ended
+}
+
+use LockMode::{Exclusive, Shared};
+
+/// Writers and readers of one key, and who does not want to wait.
+pub fn one_key() {
+    let world = Arc::new(World::default());
+    together(
+        &world,
+        [
+            |world| {
+                world.holder(1).lock("a", Exclusive, LONG).expect("granted");
+                world.holder(2).lock("a", Shared, LONG).expect("granted");
+            },
+            |world| {
+                world.holder(3).lock("a", Shared, LONG).expect("granted");
+                world.holder(4).lock("a", Exclusive, LONG).expect("granted");
+            },
+            |world| {
+                world
+                    .holder(5)
+                    .lock("a", Exclusive, LockWait::SkipLocked)
+                    .expect("never fails");
+                let refused = world.holder(6).lock("a", Shared, LockWait::NoWait);
+                assert!(matches!(refused, Ok(true) | Err(Error::LockNotAvailable)));
+                world.holder(7).lock("a", Exclusive, LONG).expect("granted");
+            },
+        ],
+    );
+}
+
+fn victims(outcomes: &[Result<()>]) -> usize {
+    outcomes
+        .iter()
+        .map(|outcome| match outcome {
+            Ok(()) => 0,
+            Err(Error::Deadlock) => 1,
+            Err(error) => panic!("{error}"),
+        })
+        .sum()
+}
+
+fn in_turn(world: &World, owner: Owner, keys: &[Key]) -> Result<()> {
+    let mut holder = world.holder(owner);
+    for key in keys {
+        holder.lock(key, Exclusive, LONG)?;
+    }
+    Ok(())
+}
+
+/// Each has what the next one wants.
+pub fn a_circle() {
+    let world = Arc::new(World::default());
+    let outcomes = together(
+        &world,
+        [
+            |world| in_turn(world, 1, &["a", "b"]),
+            |world| in_turn(world, 2, &["b", "c"]),
+            |world| in_turn(world, 3, &["c", "a"]),
+        ],
+    );
+    assert!(victims(&outcomes) <= 1, "{outcomes:?}");
+    let broken = world.locks.stats().deadlocks;
+    assert_eq!(broken, victims(&outcomes) as u64);
+}
+
+/// Two that share a key both want it alone.
+pub fn upgrades() {
+    fn upgrade(world: &World, owner: Owner) -> Result<()> {
+        let mut holder = world.holder(owner);
+        holder.lock("a", Shared, LONG)?;
+        holder.lock("a", Exclusive, LONG)?;
+        Ok(())
+    }
+    let world = Arc::new(World::default());
+    let outcomes = together(
+        &world,
+        [
+            |world| upgrade(world, 1),
+            |world| upgrade(world, 2),
+            |world| in_turn(world, 3, &["a"]),
+        ],
+    );
+    assert!(victims(&outcomes) <= 1, "{outcomes:?}");
+}
+
+/// One that waits is killed, maybe when its turn has just come.
+pub fn an_interrupt() {
+    let world = Arc::new(World::default());
+    together(
+        &world,
+        [
+            |world| {
+                let mut holder = world.holder(1);
+                holder.interrupt = Arc::clone(&world.interrupt);
+                match holder.lock("a", Exclusive, LONG) {
+                    Ok(true) | Err(Error::Interrupted) => {}
+                    other => panic!("{other:?}"),
+                }
+            },
+            |world| world.interrupt.raise(),
+            |world| assert!(world.holder(2).lock("a", Exclusive, LONG).is_ok()),
+            |world| assert!(world.holder(3).lock("a", Shared, LONG).is_ok()),
+        ],
+    );
+}
+
+/// Who waits alone for a shared lock's end gives up, and who shares behind it has its turn at once: the owner waits for that.
+pub fn a_turn_that_is_passed_on() {
+    let world = Arc::new(World::default());
+    together(
+        &world,
+        [
+            |world| {
+                let mut holder = world.holder(1);
+                assert!(holder.lock("a", Shared, LONG).is_ok());
+                let mut is_over = world.is_over.lock();
+                while !*is_over {
+                    world.over.wait(&mut is_over);
+                }
+            },
+            |world| {
+                let mut holder = world.holder(2);
+                holder.interrupt = Arc::clone(&world.interrupt);
+                let ended = holder.lock("a", Exclusive, LONG);
+                assert!(matches!(ended, Ok(true) | Err(Error::Interrupted)));
+            },
+            |world| {
+                assert!(world.holder(3).lock("a", Shared, LONG).is_ok());
+                *world.is_over.lock() = true;
+                world.over.notify_all();
+            },
+            |world| world.interrupt.raise(),
+        ],
+    );
+}

@@ -1,0 +1,37 @@
+//! The models, and how they are run.
+
+pub mod group_commit;
+pub mod lock_table;
+pub mod row_cache;
+pub mod transactions;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::{Config, Runner};
+
+/// A failure's text has the schedule, which `shuttle::replay` runs again.
+const SEED: u64 = 0x5EED;
+
+/// How often a thread that could go on is interrupted, at most: most faults take two or three.
+const PREEMPTIONS: [usize; 2] = [2, 4];
+
+const STACK_BYTES: usize = 256 << 10;
+
+/// Runs a model that many times with each kind of schedule: with few interruptions, and with very many. The variable `STEMDB_MODEL_RUNS` multiplies them.
+pub fn explore(runs: usize, model: fn()) {
+    let factor = std::env::var("STEMDB_MODEL_RUNS").ok();
+    let runs = runs * factor.and_then(|factor| factor.parse().ok()).unwrap_or(1);
+    let mut config = Config::new();
+    config.stack_size = STACK_BYTES;
+    config.silence_warnings = true;
+    for preemptions in PREEMPTIONS {
+        let scheduler = PctScheduler::new_from_seed(SEED, preemptions, runs);
+        Runner::new(scheduler, config.clone()).run(model);
+    }
+    Runner::new(RandomScheduler::new_from_seed(SEED, runs), config).run(model);
+}
+
+/// One of so many.
+fn below(n: u64) -> u64 {
+    use shuttle::rand::Rng;
+    shuttle::rand::thread_rng().gen_range(0..n)
+}
