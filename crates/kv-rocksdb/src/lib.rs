@@ -24,6 +24,7 @@ mod storage;
 mod write;
 
 pub mod layout;
+pub mod recovery;
 
 pub use machine::memory_bytes;
 pub use options::RocksOptions;

@@ -9,6 +9,7 @@ use crate::history::History;
 use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::log_ahead::LogAhead;
 use crate::options::RocksOptions;
+use crate::recovery::{self, Lock, SyncMark, log_format::synced_note};
 use crate::space::FreeSpace;
 use crate::spill::Spill;
 use crate::write::{Heads, Prepared};
@@ -38,6 +39,9 @@ pub struct RocksStorage {
     write_synced: WriteOptions,
     write_unsynced: WriteOptions,
     newest_commit_ts: Timestamp,
+    synced: SyncMark,
+    /// Given back last of all.
+    _lock: Lock,
 }
 
 impl RocksStorage {
@@ -46,6 +50,8 @@ impl RocksStorage {
     pub fn open(dir: &Path, options: &RocksOptions, safe_point: &Arc<AtomicU64>) -> Result<Self> {
         std::fs::create_dir_all(dir)
             .map_err(|error| Error::Unavailable(format!("cannot create {}: {error}", dir.display())))?;
+        let lock = Lock::take(dir)?;
+        recovery::before_open(dir)?;
         let mut families = Vec::from(options.column_families(safe_point)?);
         let mut obsolete = DB::list_cf(&options.database(), dir).unwrap_or_default();
         obsolete.retain(|name| FAMILIES_OF_1.contains(&name.as_str()));
@@ -57,6 +63,10 @@ impl RocksStorage {
         let mut db = DB::open_cf_descriptors(&options.database(), dir, families)
             .map_err(|error| from_open(&error, dir))?;
         options.tune(&db, dir);
+        // RocksDB has written to tables what the logs held, and begun another log.
+        let synced = recovery::newest_log(dir)
+            .and_then(|log| SyncMark::begin(dir, log, db.latest_sequence_number()))
+            .map_err(|error| Error::Unavailable(format!("cannot write to {}: {error}", dir.display())))?;
         let mut write_synced = WriteOptions::default();
         write_synced.set_sync(true);
         let newest_commit_ts = check_format(&db, dir, &write_synced)?;
@@ -77,6 +87,8 @@ impl RocksStorage {
             write_synced,
             write_unsynced: WriteOptions::default(),
             newest_commit_ts,
+            synced,
+            _lock: lock,
         })
     }
 
@@ -85,15 +97,33 @@ impl RocksStorage {
     }
 
     /// The one way to write what has to last: to the log, and to memory.
-    pub(crate) fn write(&self, batch: WriteBatch, sync: bool) -> Result<()> {
+    pub(crate) fn write(&self, mut batch: WriteBatch, sync: bool) -> Result<()> {
         let options = if sync {
             &self.write_synced
         } else {
             &self.write_unsynced
         };
-        self.log
-            .write(batch.size_in_bytes(), || self.db.write_opt(batch, options))
-            .map_err(|error| from_rocksdb(&error))
+        batch.put_log_data(synced_note(self.synced.synced()));
+        let bytes = batch.size_in_bytes();
+        let write = || {
+            self.db.write_opt(batch, options)?;
+            if sync {
+                self.synced.note_synced(self.db.latest_sequence_number());
+            }
+            Ok(())
+        };
+        self.log.write(bytes, write).map_err(|error| from_rocksdb(&error))
+    }
+}
+
+impl Drop for RocksStorage {
+    /// Nothing is written any more.
+    fn drop(&mut self) {
+        match self.db.flush_wal(true) {
+            Ok(()) => self.synced.note_closed(self.db.latest_sequence_number()),
+            // The next start looks at more.
+            Err(error) => tracing::debug!(dir = %self.dir.display(), %error, "the log was not synced"),
+        }
     }
 }
 
@@ -170,7 +200,11 @@ impl Storage for RocksStorage {
     }
 
     fn sync_log(&self) -> Result<()> {
-        self.db.flush_wal(true).map_err(|error| from_rocksdb(&error))
+        // What is written meanwhile may or may not be in it.
+        let written = self.db.latest_sequence_number();
+        self.db.flush_wal(true).map_err(|error| from_rocksdb(&error))?;
+        self.synced.note_synced(written);
+        Ok(())
     }
 
     fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64> {
@@ -204,6 +238,7 @@ impl Storage for RocksStorage {
     }
 
     fn flush(&self) -> Result<()> {
+        let written = self.db.latest_sequence_number();
         let mut options = FlushOptions::default();
         options.set_wait(true);
         for name in crate::layout::FAMILIES {
@@ -211,6 +246,7 @@ impl Storage for RocksStorage {
                 .flush_cf_opt(self.family(name)?, &options)
                 .map_err(|error| from_rocksdb(&error))?;
         }
+        self.synced.note_flushed(written);
         Ok(())
     }
 
