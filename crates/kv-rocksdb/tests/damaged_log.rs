@@ -527,13 +527,13 @@ fn a_store_opened_many_times_stays_sound() {
         // As it is right after the start, without a commit.
         let copied = crashed.root.path().join(format!("round{round}"));
         copy(&dir, &copied);
+        let before = fs::read(copied.join("SYNCED")).unwrap();
         assert_eq!(rows_of(&copied), Ok(COMMITS + round));
         commit(&store, COMMITS + round, 100, Durability::Sync);
         if round % 2 == 0 {
             store.flush().unwrap();
         }
-        // The mark of before, as if it had not been written.
-        let before = fs::read(copied.join("SYNCED")).unwrap();
+        // The mark as it was then, as if no later one had reached the disk.
         let copied = crashed.root.path().join(format!("round{round}again"));
         copy(&dir, &copied);
         fs::write(copied.join("SYNCED"), before).unwrap();
