@@ -9,7 +9,10 @@ use crate::history::History;
 use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::log_ahead::LogAhead;
 use crate::options::RocksOptions;
-use crate::recovery::{self, Lock, SyncMark, log_format::synced_note};
+use crate::recovery::{
+    self, Lock, SyncMark,
+    log_format::{SYNCED_BYTES, synced_note},
+};
 use crate::space::FreeSpace;
 use crate::spill::Spill;
 use crate::write::{Heads, Prepared};
@@ -103,9 +106,9 @@ impl RocksStorage {
         } else {
             &self.write_unsynced
         };
-        batch.put_log_data(synced_note(self.synced.synced()));
-        let bytes = batch.size_in_bytes();
+        let bytes = batch.size_in_bytes() + SYNCED_BYTES;
         let write = || {
+            batch.put_log_data(synced_note(self.synced.begin_write()));
             self.db.write_opt(batch, options)?;
             if sync {
                 self.synced.note_synced(self.db.latest_sequence_number());
@@ -246,7 +249,13 @@ impl Storage for RocksStorage {
                 .flush_cf_opt(self.family(name)?, &options)
                 .map_err(|error| from_rocksdb(&error))?;
         }
-        self.synced.note_flushed(written);
+        // While nobody writes: if nobody has since, the next start has no log to look at.
+        self.log.write(0, || {
+            self.synced.note_flushed(written);
+            if self.db.latest_sequence_number() == written {
+                self.synced.note_closed(written);
+            }
+        });
         Ok(())
     }
 

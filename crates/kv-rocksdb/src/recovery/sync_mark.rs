@@ -10,7 +10,7 @@
 //! | 8 | number of the log that the process began with |
 //! | 8 | entries up to this sequence number are in tables |
 //! | 8 | entries up to this one have been synced |
-//! | 8 | 1: the store was closed, with all of its log synced |
+//! | 8 | 1: nothing has been written behind that, as when the store was closed in order |
 //! | 4 | CRC-32C of these |
 
 use super::checksum::crc32c;
@@ -122,9 +122,15 @@ impl SyncMark {
         })
     }
 
-    /// Up to where it has been synced.
-    pub fn synced(&self) -> u64 {
-        self.mark.lock().synced
+    /// Up to where it has been synced, before more is written.
+    pub fn begin_write(&self) -> u64 {
+        let mut mark = self.mark.lock();
+        if mark.is_closed {
+            mark.is_closed = false;
+            self.write(&mark);
+            self.sync();
+        }
+        mark.synced
     }
 
     /// Entries up to `sequence` have been synced.
@@ -191,6 +197,9 @@ mod tests {
         assert_eq!(Mark::read(dir.path()).unwrap(), Some(expected));
         mark.note_closed(170);
         (expected.synced, expected.is_closed) = (170, true);
+        assert_eq!(Mark::read(dir.path()).unwrap(), Some(expected));
+        assert_eq!(mark.begin_write(), 170);
+        expected.is_closed = false;
         assert_eq!(Mark::read(dir.path()).unwrap(), Some(expected));
         drop(mark);
         let bytes = expected.to_bytes();
