@@ -81,11 +81,11 @@ impl Chain {
             end = reader.read_block(offset, block, &mut |whole| {
                 // What RocksDB writes when it has ended a recovery before the log's end.
                 if whole.batch.count > 0 {
-                    if self
-                        .next_sequence
-                        .is_some_and(|next| next != whole.batch.sequence)
+                    if let Some(next) = self.next_sequence
+                        && next != whole.batch.sequence
                     {
                         is_gap = true;
+                        self.overlaps |= whole.batch.sequence < next;
                         return false;
                     }
                     self.first_sequence.get_or_insert(whole.batch.sequence);
