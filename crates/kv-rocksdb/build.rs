@@ -4,6 +4,7 @@ use std::path::Path;
 
 fn main() {
     println!("cargo:rerun-if-changed=memtable");
+    println!("cargo:rerun-if-changed=src/recovery/checksum.cc");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=ROCKSDB_LIB_DIR");
     if std::env::var_os("ROCKSDB_LIB_DIR").is_some() {
@@ -32,5 +33,6 @@ fn main() {
         .flag_if_supported("-Wno-unused-parameter")
         .opt_level(2)
         .file("memtable/sorted_runs.cc")
+        .file("src/recovery/checksum.cc")
         .compile("stemdb_memtable");
 }

@@ -6,6 +6,7 @@
 
 pub mod bounded;
 pub mod mutate;
+pub mod recovery;
 pub mod sql;
 pub mod storage;
 pub mod wire_packets;
@@ -33,6 +34,16 @@ pub const TARGETS: &[Target] = &[
         name: "rows",
         run: storage::rows,
         seeds: storage::row_seeds,
+    },
+    Target {
+        name: "logs",
+        run: recovery::log,
+        seeds: recovery::log_seeds,
+    },
+    Target {
+        name: "manifests",
+        run: recovery::manifest,
+        seeds: recovery::manifest_seeds,
     },
     Target {
         name: "sql",

@@ -13,7 +13,7 @@ use fuzz::{TARGETS, Target};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// No input is longer than some 20 KiB; nothing read from it may cost more than this.
+/// No input is longer than some 200 KiB; nothing read from it may cost more than this.
 const PEAK_BYTES_MAX: usize = 64 << 20;
 
 /// A single input that takes this long has hung.
@@ -30,6 +30,7 @@ fn run(target: &Target) {
     let inputs = setting("FUZZ_INPUTS", 20_000);
     let seed = setting("FUZZ_SEED", 1);
     let seeds = (target.seeds)();
+    assert!(!seeds.is_empty(), "{}", target.name);
     let mut random = Random::new(seed);
     let done = Arc::new(AtomicU64::new(0));
     watch(target.name, &done, inputs);

@@ -25,6 +25,7 @@ mod sync;
 mod write;
 
 pub mod layout;
+pub mod recovery;
 
 pub use latest::Prepared;
 pub use machine::memory_bytes;

@@ -96,16 +96,17 @@ impl RocksOptions {
         options.set_max_open_files(self.max_open_files);
         options.set_max_background_jobs(self.background_jobs);
         options.set_max_subcompactions(u32::try_from(self.background_jobs / 2).unwrap_or(1).max(1));
-        // Recovery ends before the first log record that is not whole. A record that was synced is whole, and so is
-        // everything before it, since a log is synced from its start: all that was acknowledged comes back. What lies
-        // behind a torn record was never acknowledged. The stricter modes would refuse to open after a power cut that
-        // tore a record nobody was promised (commits with Durability::Os write without syncing). A column family that
-        // is ahead of the recovered point (lost log files) still makes opening fail.
-        // tests/torn_log.rs tries all of this.
+        // Recovery ends before the first log record that is not whole: it was being written when the machine stopped. That
+        // nothing which had been synced is behind it has been looked at before (`crate::recovery`). The stricter modes
+        // would refuse to open after a power cut that tore a record nobody was promised, and know no logs that are written
+        // over old ones. RocksDB's own records of synced logs in the manifest (`track_and_verify_wals_in_manifest`) leave out
+        // the one that is written to; those in the next log (`track_and_verify_wals`) go by the file's size, which zeros
+        // ahead of the end change, and end recovery in this mode without an error.
         options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
         options.set_recycle_log_file_num(self.recycled_log_files);
-        // A log is kept until all column families with something in it have written their buffers out. Those that seldom
-        // fill theirs (`default` takes a few bytes a commit) must not keep logs that all others are done with.
+        // Both column families go to tables together, so that no log is kept for a few bytes of `default`, and no damage to
+        // one finds the other ahead of it.
+        options.set_atomic_flush(!self.pipelined_write);
         options.set_max_total_wal_size(self.write_buffer_bytes.saturating_mul(4));
         options.set_enable_pipelined_write(self.pipelined_write);
         // There is one writer at a time, the leader of a commit group.

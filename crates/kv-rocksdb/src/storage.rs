@@ -8,6 +8,7 @@ use crate::history::History;
 use crate::latest::{Latest, Prepared};
 use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::options::RocksOptions;
+use crate::recovery::{self, Lock, SyncMark};
 use crate::space::FreeSpace;
 use crate::spill::Spill;
 use kv::{
@@ -29,6 +30,8 @@ pub struct RocksStorage {
     pub(crate) history: History,
     pub(crate) spill: Spill,
     newest_commit_ts: Timestamp,
+    /// Given back last of all.
+    _lock: Lock,
 }
 
 impl RocksStorage {
@@ -37,6 +40,8 @@ impl RocksStorage {
     pub fn open(dir: &Path, options: &RocksOptions, safe_point: &Arc<AtomicU64>) -> Result<Self> {
         std::fs::create_dir_all(dir)
             .map_err(|error| Error::Unavailable(format!("cannot create {}: {error}", dir.display())))?;
+        let lock = Lock::take(dir)?;
+        recovery::before_open(dir)?;
         let mut families = Vec::from(options.column_families(safe_point)?);
         let mut obsolete = DB::list_cf(&options.database(), dir).unwrap_or_default();
         obsolete.retain(|name| FAMILIES_OF_1.contains(&name.as_str()));
@@ -48,6 +53,10 @@ impl RocksStorage {
         let mut db = DB::open_cf_descriptors(&options.database(), dir, families)
             .map_err(|error| from_open(&error, dir))?;
         options.tune(&db, dir);
+        // RocksDB has written to tables what the logs held, and begun another log.
+        let synced = recovery::newest_log(dir)
+            .and_then(|log| SyncMark::begin(dir, log, db.latest_sequence_number()))
+            .map_err(|error| Error::Unavailable(format!("cannot write to {}: {error}", dir.display())))?;
         let mut write_synced = WriteOptions::default();
         write_synced.set_sync(true);
         let newest_commit_ts = check_format(&db, dir, &write_synced)?;
@@ -56,13 +65,14 @@ impl RocksStorage {
             db.drop_cf(name).map_err(|error| from_rocksdb(&error))?;
         }
         Ok(Self {
-            latest: Latest::new(db, dir, options.row_cache_bytes)?,
+            latest: Latest::new(db, dir, synced, options.row_cache_bytes)?,
             compares: options.compare_cached_reads,
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
             history: History::new(options.history_bytes, newest_commit_ts),
             spill: Spill::new(dir, safe_point),
             newest_commit_ts,
+            _lock: lock,
         })
     }
 }

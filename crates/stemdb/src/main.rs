@@ -2,6 +2,7 @@
 
 mod configuration;
 mod metrics;
+mod offline;
 mod serve;
 mod sessions;
 mod store;
@@ -32,6 +33,10 @@ struct Arguments {
 enum Command {
     /// Runs the database server until it is told to stop.
     Serve(serve::Arguments),
+    /// Reads all files of a store that no server has open, and says whether they are whole. Changes nothing.
+    Check(offline::CheckArguments),
+    /// Says what a damaged log has lost and, with --accept-data-loss, lets the store start without it.
+    Repair(offline::RepairArguments),
     /// Runs the order workload against a server and prints throughput and latencies.
     Demo(loadgen::DemoArguments),
     /// Measures any MySQL server with the workloads of the public record.
@@ -47,6 +52,8 @@ fn main() -> ExitCode {
         .init();
     let result = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Check(arguments) => return offline::check(&arguments),
+        Command::Repair(arguments) => return offline::repair(&arguments),
         Command::Demo(arguments) => loadgen::demo(&arguments).map_err(|e| e.to_string()),
         Command::Bench(command) => loadgen::bench(&command).map_err(|e| e.to_string()),
     };

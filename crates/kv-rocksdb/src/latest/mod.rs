@@ -15,6 +15,7 @@ pub use write::Prepared;
 use crate::failure::from_rocksdb;
 use crate::layout::{FAMILIES, LATEST};
 use crate::log_ahead::LogAhead;
+use crate::recovery::SyncMark;
 use cache::RowCache;
 use kv::{Error, KeyRange, Result};
 use rocksdb::{
@@ -29,6 +30,7 @@ pub(crate) struct Latest {
     db: DB,
     cache: RowCache,
     log: LogAhead,
+    synced: SyncMark,
     heads: Heads,
     /// Made once: each costs an allocation on the other side.
     read_options: ReadOptions,
@@ -36,9 +38,20 @@ pub(crate) struct Latest {
     write_unsynced: WriteOptions,
 }
 
+impl Drop for Latest {
+    /// Nothing is written any more.
+    fn drop(&mut self) {
+        match self.db.flush_wal(true) {
+            Ok(()) => self.synced.note_closed(self.db.latest_sequence_number()),
+            // The next start looks at more.
+            Err(error) => tracing::debug!(%error, "the log was not synced"),
+        }
+    }
+}
+
 impl Latest {
     /// Of a database in `dir`, with a cache of about so many bytes at most.
-    pub fn new(db: DB, dir: &Path, row_cache_bytes: u64) -> Result<Self> {
+    pub fn new(db: DB, dir: &Path, synced: SyncMark, row_cache_bytes: u64) -> Result<Self> {
         let mut write_synced = WriteOptions::default();
         write_synced.set_sync(true);
         Ok(Self {
@@ -46,6 +59,7 @@ impl Latest {
             db,
             cache: RowCache::new(row_cache_bytes),
             log: LogAhead::new(dir),
+            synced,
             read_options: ReadOptions::default(),
             write_synced,
             write_unsynced: WriteOptions::default(),
@@ -110,11 +124,16 @@ impl Latest {
 
     /// Brings the log to disk.
     pub fn sync_log(&self) -> Result<()> {
-        self.db.flush_wal(true).map_err(|error| from_rocksdb(&error))
+        // What is written meanwhile may or may not be in it.
+        let written = self.db.latest_sequence_number();
+        self.db.flush_wal(true).map_err(|error| from_rocksdb(&error))?;
+        self.synced.note_synced(written);
+        Ok(())
     }
 
     /// Writes out what is in write buffers, of all families: one log is theirs together.
     pub fn flush(&self) -> Result<()> {
+        let written = self.db.latest_sequence_number();
         let mut options = FlushOptions::default();
         options.set_wait(true);
         for name in FAMILIES {
@@ -122,6 +141,13 @@ impl Latest {
                 .flush_cf_opt(family_of(&self.db, name)?, &options)
                 .map_err(|error| from_rocksdb(&error))?;
         }
+        // While nobody writes: if nobody has since, the next start has no log to look at.
+        self.log.write(0, || {
+            self.synced.note_flushed(written);
+            if self.db.latest_sequence_number() == written {
+                self.synced.note_closed(written);
+            }
+        });
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::history::{Entry, Expired, History};
 use crate::layout::{
     LAST_COMMIT_KEY, LATEST, META, TS_BYTES, Version, push_unstamped_version, version_bytes,
 };
+use crate::recovery::log_format::{SYNCED_BYTES, synced_note};
 use kv::{KeyRange, Result, Timestamp, WriteBuffer};
 use rocksdb::{DB, WriteBatch};
 
@@ -195,14 +196,21 @@ impl Latest {
     }
 
     /// The one way to write what has to last: to the log, and to memory.
-    fn write(&self, batch: WriteBatch, sync: bool) -> Result<()> {
+    fn write(&self, mut batch: WriteBatch, sync: bool) -> Result<()> {
         let options = if sync {
             &self.write_synced
         } else {
             &self.write_unsynced
         };
-        self.log
-            .write(batch.size_in_bytes(), || self.db.write_opt(batch, options))
-            .map_err(|error| from_rocksdb(&error))
+        let bytes = batch.size_in_bytes() + SYNCED_BYTES;
+        let write = || {
+            batch.put_log_data(synced_note(self.synced.begin_write()));
+            self.db.write_opt(batch, options)?;
+            if sync {
+                self.synced.note_synced(self.db.latest_sequence_number());
+            }
+            Ok(())
+        };
+        self.log.write(bytes, write).map_err(|error| from_rocksdb(&error))
     }
 }

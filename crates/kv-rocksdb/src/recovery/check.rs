@@ -1,0 +1,195 @@
+//! `stemdb check`: reads all files of a store that nobody has open, and changes none.
+
+use super::checksum::verify_table;
+use super::directory::{Directory, Lock};
+use super::{Examination, Finding, cannot_read};
+use crate::layout::{FORMAT, LATEST, Version};
+use crate::options::RocksOptions;
+use crate::storage::RocksStorage;
+use kv::{Error, Result, Storage};
+use rocksdb::DB;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
+use tempfile::TempDir;
+
+/// What was found, in lines for a person at a terminal.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Checked {
+    pub facts: Vec<String>,
+    /// Empty: all of it is whole.
+    pub damage: Vec<String>,
+}
+
+/// Checks the store in `dir`: the manifest, each record of its logs, each block of its table files, and, if they are whole,
+/// that all entries can be read and are of a format that this program knows.
+///
+/// # Errors
+/// [`Error::Unavailable`] if there is no store, another process is using it or a file cannot be read.
+pub fn check(dir: &Path) -> Result<Checked> {
+    let _lock = Lock::take(dir)?;
+    let examination = Examination::of(dir, true).map_err(|error| cannot_read(dir, &error))?;
+    if examination.finding == Finding::New {
+        return Err(Error::Unavailable(format!("{} holds no store", dir.display())));
+    }
+    let mut checked = Checked::default();
+    checked.of_logs(&examination);
+    match &examination.finding {
+        Finding::Damaged(what) => checked.damage.extend(what.iter().cloned()),
+        Finding::LogLoss(loss) => checked.damage.push(loss.to_string()),
+        Finding::Unpromised => checked.facts.push(
+            "log: behind its end is a part of what was being written when the machine stopped; the next start removes it"
+                .to_owned(),
+        ),
+        Finding::New | Finding::Sound => {}
+    }
+    checked.of_tables(&examination);
+    if checked.damage.is_empty() {
+        if examination.finding == Finding::Sound {
+            checked.of_entries(&examination)?;
+        } else {
+            checked.facts.push("entries: not read before that".to_owned());
+        }
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    fn of_logs(&mut self, examination: &Examination) {
+        let chain = &examination.chain;
+        let (mut bytes, mut records) = (0, 0);
+        for log in &chain.logs {
+            bytes += log.valid_bytes;
+            records += log.batches;
+        }
+        let mut fact = format!(
+            "logs: {} needed, {records} records in {bytes} bytes",
+            chain.logs.len() + chain.rest.len()
+        );
+        if let (Some(first), Some(next)) = (chain.first_sequence, chain.next_sequence) {
+            fact += &format!(", sequence numbers {first} to {}", next.saturating_sub(1));
+        }
+        self.facts.push(fact);
+        self.facts.push(match examination.mark {
+            Some(mark) if mark.is_closed => {
+                format!("closed in order, synced up to sequence number {}", mark.synced)
+            }
+            Some(mark) => format!(
+                "not closed in order, synced up to sequence number {} or more",
+                mark.synced
+            ),
+            None => "how far the log had been synced is not known: the file SYNCED is missing or damaged"
+                .to_owned(),
+        });
+    }
+
+    fn of_tables(&mut self, examination: &Examination) {
+        let (manifest, directory) = (&examination.manifest, &examination.directory);
+        let (mut files, mut bytes) = (0_u64, 0_u64);
+        for (number, table) in manifest.tables() {
+            let Some(path) = directory.tables.get(&number) else {
+                continue;
+            };
+            files += 1;
+            bytes += table.bytes;
+            if let Err(what) = verify_table(path) {
+                self.damage
+                    .push(format!("the table file {number:06}.sst is damaged: {what}"));
+            }
+        }
+        let mut fact = format!("tables: {files} files, {bytes} bytes, every block read");
+        let unused = unused_tables(directory, examination);
+        if unused > 0 {
+            fact += &format!("; {unused} more are not in use, the next start removes them");
+        }
+        self.facts.push(fact);
+    }
+
+    /// Opens it as a start would, on a copy of the logs beside links to the tables, and reads all of it.
+    fn of_entries(&mut self, examination: &Examination) -> Result<()> {
+        let dir = examination.copy_with_links().map_err(|error| {
+            Error::Unavailable(format!(
+                "cannot copy the logs to {}: {error}",
+                std::env::temp_dir().display()
+            ))
+        })?;
+        let store = match RocksStorage::open(dir.path(), &RocksOptions::default(), &Arc::default()) {
+            Ok(store) => store,
+            Err(error) => {
+                self.damage.push(format!("it cannot be opened: {error}"));
+                return Ok(());
+            }
+        };
+        // What is to be read would be rewritten.
+        store.db.cancel_all_background_work(true);
+        self.facts.push(format!("format: {FORMAT}"));
+        self.of_versions(&store.db, store.newest_commit_ts());
+        Ok(())
+    }
+
+    fn of_versions(&mut self, db: &DB, last_commit_ts: u64) {
+        let Some(latest) = db.cf_handle(LATEST) else {
+            self.damage.push(format!("the column family {LATEST} is missing"));
+            return;
+        };
+        let mut options = rocksdb::ReadOptions::default();
+        options.fill_cache(false);
+        let mut iterator = db.raw_iterator_cf_opt(latest, options);
+        iterator.seek_to_first();
+        let (mut entries, mut deletions) = (0_u64, 0_u64);
+        while let Some((key, stored)) = iterator.item() {
+            match Version::parse(stored) {
+                Ok(version) if version.ts > last_commit_ts => self.damage.push(format!(
+                    "the entry {} is of a later commit than the last one",
+                    key.escape_ascii()
+                )),
+                Ok(Version { value: None, .. }) => deletions += 1,
+                Ok(_) => entries += 1,
+                Err(error) => self
+                    .damage
+                    .push(format!("the entry {}: {error}", key.escape_ascii())),
+            }
+            if self.damage.len() > DAMAGE_MAX {
+                self.damage.push("and so on".to_owned());
+                return;
+            }
+            iterator.next();
+        }
+        match iterator.status() {
+            Ok(()) => self
+                .facts
+                .push(format!("entries: {entries}, and {deletions} deletions")),
+            Err(error) => self.damage.push(format!("entries cannot be read: {error}")),
+        }
+    }
+}
+
+impl Examination {
+    fn copy_with_links(&self) -> io::Result<TempDir> {
+        let copy = tempfile::Builder::new().prefix("stemdb-check-").tempdir()?;
+        let dir = self.directory.path.canonicalize()?;
+        let logs = self.directory.logs_from(self.manifest.first_log_number());
+        let logs = logs.iter().map(|(_, path)| path);
+        for path in logs.chain(&self.directory.current_files()?) {
+            let name = path.file_name().unwrap_or_default();
+            fs::copy(path, copy.path().join(name))?;
+        }
+        for path in self.directory.tables.values() {
+            let name = path.file_name().unwrap_or_default();
+            symlink(dir.join(name), copy.path().join(name))?;
+        }
+        Ok(copy)
+    }
+}
+
+/// More than that is not listed.
+const DAMAGE_MAX: usize = 100;
+
+fn unused_tables(directory: &Directory, examination: &Examination) -> usize {
+    let is_used = |number: &u64| {
+        let families = examination.manifest.families.values();
+        families.clone().any(|family| family.tables.contains_key(number))
+    };
+    directory.tables.keys().filter(|number| !is_used(number)).count()
+}

@@ -1,0 +1,68 @@
+//! Checksums as RocksDB computes them, by its own code: `checksum.cc`.
+
+use std::ffi::{CStr, CString, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+unsafe extern "C" {
+    fn stemdb_crc32c(bytes: *const c_char, size: usize) -> u32;
+    fn stemdb_verify_table(path: *const c_char) -> *mut c_char;
+    fn free(pointer: *mut c_char);
+}
+
+/// CRC-32C (Castagnoli).
+#[allow(
+    unsafe_code,
+    reason = "RocksDB's own code, which uses the processor's instructions"
+)]
+pub(super) fn crc32c(bytes: &[u8]) -> u32 {
+    // SAFETY: it reads that many bytes from there, and nothing else.
+    unsafe { stemdb_crc32c(bytes.as_ptr().cast(), bytes.len()) }
+}
+
+/// How a checksum is stored, so that the checksum of bytes that hold checksums is not a special one.
+pub(super) fn masked(checksum: u32) -> u32 {
+    checksum.rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// Reads all blocks of a table file and compares their checksums.
+///
+/// # Errors
+/// What is wrong with it, in RocksDB's words.
+#[allow(unsafe_code, reason = "a call that the library does not wrap")]
+pub(super) fn verify_table(path: &Path) -> Result<(), String> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    // SAFETY: `path` ends with a zero and outlives the call.
+    let wrong = unsafe { stemdb_verify_table(path.as_ptr()) };
+    if wrong.is_null() {
+        return Ok(());
+    }
+    // SAFETY: it is a text of `strdup`'s, ours alone from here on, and freed once.
+    let text = unsafe {
+        let text = CStr::from_ptr(wrong).to_string_lossy().into_owned();
+        free(wrong);
+        text
+    };
+    Err(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_rfc_3720() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+        assert_eq!(crc32c(b""), 0);
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("000007.sst");
+        assert!(verify_table(&path).is_err());
+        std::fs::write(&path, [7; 5_000]).unwrap();
+        assert!(verify_table(&path).unwrap_err().contains("Corruption"));
+    }
+}

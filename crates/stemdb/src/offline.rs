@@ -1,0 +1,82 @@
+//! `stemdb check` and `stemdb repair`: commands on a store's directory that no server has open.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use kv_rocksdb::recovery::{self, Repaired};
+
+/// Exit codes of `check`; of `repair`, 1: there is damage, and nothing was done about it.
+const DAMAGED: u8 = 1;
+const NOT_CHECKED: u8 = 2;
+
+/// Command line of `stemdb check`.
+#[derive(clap::Args)]
+pub struct CheckArguments {
+    /// Directory of the store, as in rocksdb:DIR.
+    dir: PathBuf,
+}
+
+/// Command line of `stemdb repair`.
+#[derive(clap::Args)]
+pub struct RepairArguments {
+    /// Directory of the store, as in rocksdb:DIR.
+    dir: PathBuf,
+    /// Go on without the transactions that the damaged part of the log held. Without it, nothing is changed.
+    #[arg(long)]
+    accept_data_loss: bool,
+}
+
+/// Prints what the directory holds and whether it is whole: exit code 0, 1 if it is not, 2 if that could not be found out.
+pub fn check(arguments: &CheckArguments) -> ExitCode {
+    match recovery::check(&arguments.dir) {
+        Ok(checked) => {
+            for fact in &checked.facts {
+                println!("{fact}");
+            }
+            for damage in &checked.damage {
+                println!("DAMAGED: {damage}");
+            }
+            if checked.damage.is_empty() {
+                println!("{} is whole", arguments.dir.display());
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(DAMAGED)
+            }
+        }
+        Err(error) => {
+            eprintln!("stemdb: {error}");
+            ExitCode::from(NOT_CHECKED)
+        }
+    }
+}
+
+/// Prints what the damage of the log costs, and accepts that if it is told to.
+pub fn repair(arguments: &RepairArguments) -> ExitCode {
+    let dir = arguments.dir.display();
+    match recovery::repair(&arguments.dir, arguments.accept_data_loss) {
+        Ok(Repaired::NothingToDo) => {
+            println!("{dir}: the log is whole, there is nothing to repair");
+            ExitCode::SUCCESS
+        }
+        Ok(Repaired::Refused { loss }) => {
+            println!("{loss}");
+            println!(
+                "Nothing was changed. `stemdb repair --accept-data-loss {dir}` cuts the log off there and keeps a copy of it: \
+                 these transactions are gone then"
+            );
+            ExitCode::from(DAMAGED)
+        }
+        Ok(Repaired::Done { loss, kept }) => {
+            println!("{loss}");
+            println!(
+                "The log was cut off there. What it was is in {}; the store can be opened",
+                kept.display()
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("stemdb: {error}");
+            ExitCode::from(NOT_CHECKED)
+        }
+    }
+}
