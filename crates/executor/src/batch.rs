@@ -9,6 +9,9 @@ use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use types::{Error, Result, SqlType};
 
+/// As many rows as there are: what an operator asks for that can use them all.
+pub(crate) const ALL_ROWS: usize = usize::MAX;
+
 /// Rows in a batch at most.
 pub(crate) const BATCH_ROWS: usize = 1024;
 

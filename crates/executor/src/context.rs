@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arrow::record_batch::RecordBatch;
 use functions::EvalContext;
+use planner::plan::Locking;
 use types::Result;
 
 use crate::direct::PacketRows;
@@ -25,6 +26,8 @@ pub struct ExecContext<'a> {
     pub memory_limit_bytes: usize,
     /// `auto_increment_increment` and `auto_increment_offset`.
     pub auto_increment: (u64, u64),
+    /// How INSERT ... SELECT locks the rows it reads; `None` under READ COMMITTED, and in optimistic transactions.
+    pub insert_select: Option<Locking>,
     /// `allow_auto_random_explicit_insert`.
     pub explicit_auto_random: bool,
 }

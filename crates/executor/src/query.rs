@@ -3,7 +3,7 @@
 use planner::plan::{Access, QueryPlan, Rel};
 use types::Result;
 
-use crate::batch::BATCH_ROWS;
+use crate::batch::ALL_ROWS;
 use crate::context::{ExecContext, RowSink};
 use crate::direct::range::RangeSelect;
 use crate::env::Env;
@@ -35,7 +35,7 @@ pub fn query(
         return range.run(&mut env, rows);
     }
     let mut root = operator::build(&plan.root, plan.locking, &mut env)?;
-    while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
+    while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         sink.batch(&batch)?;
     }
     Ok(())

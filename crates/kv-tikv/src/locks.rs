@@ -64,8 +64,8 @@ pub struct ClusterLocks {
     must_renew: bool,
     /// While a lock of someone else is in the way.
     waiting: Option<WaitGuard>,
-    /// Ever, for that or for a newer version.
-    has_waited: bool,
+    /// How often, for that or for a newer version.
+    waits: u64,
 }
 
 /// Lock waits in the cluster, now and ever.
@@ -106,7 +106,7 @@ impl ClusterLocks {
             in_doubt: Vec::new(),
             must_renew: false,
             waiting: None,
-            has_waited: false,
+            waits: 0,
         }
     }
 
@@ -117,7 +117,12 @@ impl ClusterLocks {
 
     /// Whether others were in the way of any lock: then the start is no measure of when it was taken.
     pub fn has_waited(&self) -> bool {
-        self.has_waited
+        self.waits > 0
+    }
+
+    /// How often others, or what they had committed since, were in the way of a lock.
+    pub fn waits(&self) -> u64 {
+        self.waits
     }
 
     /// Has the next locks taken at a timestamp of their own.
@@ -204,7 +209,7 @@ impl ClusterLocks {
         if !self.in_doubt.is_empty() || self.must_renew {
             // What may still arrive, a request or its release, must be older than what is asked for now.
             self.must_renew = false;
-            self.has_waited = true;
+            self.waits += 1;
             self.for_update_ts = cluster.timestamp(Some(request.interrupt))?;
         }
         if let Some(since) = request.unchanged_since {
@@ -340,7 +345,7 @@ impl ClusterLocks {
         backoff: &mut Backoff,
         got: &mut HashMap<Vec<u8>, Got>,
     ) -> Result<Vec<Vec<u8>>> {
-        self.has_waited = true;
+        self.waits += 1;
         let is_conflict = |error: &&KeyError| {
             error
                 .conflict

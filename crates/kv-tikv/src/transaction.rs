@@ -45,6 +45,8 @@ pub struct TikvTransaction {
     single_statement: bool,
     lock_ttl: Duration,
     held: HashMap<Arc<[u8]>, Held>,
+    /// Waits for other connections of this process.
+    local_waits: u64,
     /// Once there is a lock in the cluster.
     cluster: Option<ClusterLocks>,
     /// Optimistic mode: locked keys that had changed since the start, and when.
@@ -67,6 +69,7 @@ impl TikvTransaction {
             single_statement: options.single_statement,
             lock_ttl,
             held: HashMap::new(),
+            local_waits: 0,
             cluster: None,
             changed: HashMap::new(),
             absent: HashSet::new(),
@@ -79,6 +82,7 @@ impl TikvTransaction {
         let request = LocalRequest::new(self.owner, self.held.len(), key, options);
         let asked = Instant::now();
         let acquired = self.shared.locks.lock(&request)?;
+        self.local_waits += u64::from(request.has_waited.get());
         if let Some(locks) = &mut self.cluster
             && asked.elapsed() >= PROBE_AFTER
         {
@@ -691,6 +695,10 @@ impl EngineTransaction for TikvTransaction {
 
     fn lock_count(&self) -> usize {
         self.held.len()
+    }
+
+    fn lock_waits(&self) -> u64 {
+        self.local_waits + self.cluster.as_ref().map_or(0, ClusterLocks::waits)
     }
 }
 

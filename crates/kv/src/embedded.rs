@@ -26,6 +26,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::available_parallelism;
 use crate::timestamp::{Clock, LATEST, SystemClock, Timestamp, timestamp_from_ms};
 use crate::transaction::TxnOptions;
+use std::cell::Cell;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -221,6 +222,7 @@ impl KeyGuard for GcGuard<'_> {
             mode: LockMode::Exclusive,
             wait: LockWait::SkipLocked,
             interrupt: &self.interrupt,
+            has_waited: Cell::default(),
         };
         match self.locks.lock(&request) {
             Ok(Acquired::New(held) | Acquired::After(held, _)) => {

@@ -35,6 +35,7 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
     optimistic: bool,
     use_reserve: bool,
     held: Vec<HeldKey>,
+    lock_waits: u64,
     known: KnownVersions,
     /// Of one thread, like all of it; locked for what that does by reference only.
     followed: Mutex<Followed>,
@@ -81,6 +82,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
             optimistic,
             use_reserve: false,
             held: Vec::new(),
+            lock_waits: 0,
             known: KnownVersions::default(),
             followed: Mutex::default(),
             ending: None,
@@ -97,7 +99,11 @@ impl<S: Storage> EmbeddedTransaction<S> {
 
     fn lock_key(&mut self, key: &[u8], options: &LockOptions) -> Result<Lock> {
         let request = Request::new(self.owner, self.held.len(), key, options);
-        Ok(match self.shared.locks.lock(&request)? {
+        let acquired = self.shared.locks.lock(&request)?;
+        if request.has_waited.get() || matches!(acquired, Acquired::After(..)) {
+            self.lock_waits += 1;
+        }
+        Ok(match acquired {
             Acquired::New(held) => {
                 self.hold(held);
                 Lock::New
@@ -375,6 +381,10 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
 
     fn lock_count(&self) -> usize {
         self.held.len()
+    }
+
+    fn lock_waits(&self) -> u64 {
+        self.lock_waits
     }
 }
 

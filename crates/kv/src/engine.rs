@@ -234,4 +234,7 @@ pub trait EngineTransaction: Send + Sync {
 
     /// How many keys the transaction has locked.
     fn lock_count(&self) -> usize;
+
+    /// How often another transaction, or what it had committed since, was in the way of a lock.
+    fn lock_waits(&self) -> u64;
 }

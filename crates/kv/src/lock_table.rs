@@ -17,6 +17,7 @@ use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::thread::{self, Thread};
 use hashbrown::DefaultHashBuilder;
 use hashbrown::hash_table::{Entry as TableEntry, HashTable};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -259,6 +260,8 @@ pub struct Request<'a> {
     pub mode: LockMode,
     pub wait: LockWait,
     pub interrupt: &'a Interrupt,
+    /// Set by [`LockTable::lock`] if another transaction was in the way.
+    pub has_waited: Cell<bool>,
 }
 
 impl<'a> Request<'a> {
@@ -270,6 +273,7 @@ impl<'a> Request<'a> {
             mode: options.mode,
             wait: options.wait,
             interrupt: &options.interrupt,
+            has_waited: Cell::new(false),
         }
     }
 }
@@ -332,6 +336,7 @@ impl LockTable {
                 held_before,
                 timeout,
             } => {
+                request.has_waited.set(true);
                 self.wait(&waiter, &held, timeout, request.interrupt)?;
                 // The lock came right behind KILL, before this thread ran.
                 if request.interrupt.is_killed() && !held_before {

@@ -133,6 +133,31 @@ impl Transaction {
         }
     }
 
+    /// [`Transaction::view`], over another moment.
+    pub fn view_at(&self, snapshot: Snapshot) -> View {
+        View {
+            buffer: Arc::clone(&self.buffer),
+            snapshot,
+        }
+    }
+
+    /// What is newest now: what a statement that locks reads.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::settle`], and of the engine's timestamps.
+    pub fn newest_snapshot(&self) -> Result<Snapshot> {
+        self.settle()?;
+        Snapshot::now(Arc::clone(self.snapshot.engine()), self.options.interrupt.clone())
+    }
+
+    /// [`Transaction::newest_snapshot`] for a statement that begins; the transaction's own where it began with the statement.
+    pub fn statement_snapshot(&self) -> Result<Snapshot> {
+        match self.options.single_statement {
+            true => Ok(self.snapshot.clone()),
+            false => self.newest_snapshot(),
+        }
+    }
+
     /// The snapshot below own writes.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
@@ -239,6 +264,11 @@ impl Transaction {
     /// How many keys this transaction has locked.
     pub fn lock_count(&self) -> usize {
         self.locks.lock_count()
+    }
+
+    /// How often others, or what they had committed since, were in the way of a lock so far.
+    pub fn lock_waits(&self) -> u64 {
+        self.locks.lock_waits()
     }
 
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {

@@ -12,7 +12,9 @@ use catalog::model::Table;
 use executor::{DmlResult, ExecContext, PacketRows, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
-use planner::plan::{Access, InsertSource, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan};
+use planner::plan::{
+    Access, InsertSource, Locking, LockingWait, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan,
+};
 use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{HeldAnswer, PacketSink};
@@ -383,6 +385,7 @@ impl Session {
             lock_wait: self.settings.innodb_lock_wait,
             memory_limit_bytes: self.settings.memory_limit_bytes,
             auto_increment: self.settings.auto_increment,
+            insert_select: None,
             explicit_auto_random: self.settings.explicit_auto_random,
         }
     }
@@ -434,9 +437,18 @@ impl Session {
         plan: &Plan,
         eval: &Arc<EvalContext>,
     ) -> Result<DmlResult> {
-        let transaction = state.for_write(&self.shared.store, &self.settings, &self.process.interrupt)?;
+        let (store, interrupt) = (&self.shared.store, &self.process.interrupt);
+        state.for_write(store, &self.settings, interrupt)?;
         let tables = ServerTables { session: self };
-        let context = self.exec_context(eval, &tables);
+        let context = ExecContext {
+            // A cluster locks many rows at once only for one owner.
+            insert_select: state.locks_what_it_reads().then_some(Locking {
+                exclusive: store.is_shared(),
+                wait: LockingWait::Wait,
+            }),
+            ..self.exec_context(eval, &tables)
+        };
+        let transaction = state.for_write(store, &self.settings, interrupt)?;
         let result = match plan {
             Plan::Insert(insert) => return executor::insert(insert, transaction, &context),
             Plan::Update(update) => executor::update(update, transaction, &context)?,

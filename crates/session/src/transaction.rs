@@ -86,6 +86,15 @@ impl TransactionState {
             .map_or((self.next, false), |o| (o.asked, o.began_with_snapshot))
     }
 
+    /// Whether a statement that writes what it reads elsewhere locks that: above READ COMMITTED (manual 15.7.3).
+    pub fn locks_what_it_reads(&self) -> bool {
+        let repeats = |open: &&Open| open.isolation == Isolation::RepeatableRead;
+        self.open
+            .as_ref()
+            .filter(repeats)
+            .is_some_and(|open| !open.transaction.is_optimistic())
+    }
+
     /// What COMMIT or ROLLBACK AND CHAIN give to the next transaction: this one's characteristics.
     pub fn chained(&self) -> Characteristics {
         self.open

@@ -13,7 +13,7 @@ use types::{Error, Result, Value};
 use super::image::Row;
 use super::writer::Writer;
 
-use crate::batch::{BATCH_ROWS, batch_bytes};
+use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::ExecContext;
 use crate::env::{Env, check_interrupted};
 use crate::operator::limit::count_of;
@@ -43,15 +43,15 @@ impl<'p> Rows<'p> {
         let locking = (!env.source.transaction()?.is_optimistic()).then_some(LOCKING);
         let input = scan::open(&target.scan, locking, true, env)?;
         let mut input = sort::sorted(input, &target.order_by, limit)?;
-        // A sort has read everything before it gives the first row.
-        if !moves_rows || !target.order_by.is_empty() {
+        // A scan that locks has done so for all rows, and a sort has read all, before the first row is given.
+        if !moves_rows || locking.is_some() || !target.order_by.is_empty() {
             return Ok(Self {
                 input,
                 collected: None,
             });
         }
         let mut batches = Vec::new();
-        while let Some(batch) = input.next(env, BATCH_ROWS)? {
+        while let Some(batch) = input.next(env, ALL_ROWS)? {
             env.memory.grow(batch_bytes(&batch))?;
             batches.push(batch);
         }
@@ -65,7 +65,7 @@ impl<'p> Rows<'p> {
         env.check_interrupted()?;
         match &mut self.collected {
             Some(batches) => Ok(batches.next()),
-            None => self.input.next(env, BATCH_ROWS),
+            None => self.input.next(env, ALL_ROWS),
         }
     }
 }

@@ -14,7 +14,7 @@ use types::{Error, Result};
 
 use super::project::evaluate;
 use super::{BoxOperator, Operator};
-use crate::batch::{BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of};
+use crate::batch::{ALL_ROWS, BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of};
 use crate::env::Env;
 use crate::sort_key::KeyEncoder;
 
@@ -75,7 +75,7 @@ impl<'p> Aggregate<'p> {
             self.groups.numbers.insert(Box::default(), 0);
         }
         let mut any = false;
-        while let Some(batch) = self.input.next(env, BATCH_ROWS)? {
+        while let Some(batch) = self.input.next(env, ALL_ROWS)? {
             let groups = self.group(&batch, env)?;
             self.accumulate(&batch, &groups, env)?;
             any = true;
@@ -158,7 +158,7 @@ impl Operator for Aggregate<'_> {
         let Some(result) = &self.result else {
             return Ok(None);
         };
-        let rows = (result.num_rows() - self.given).min(wanted);
+        let rows = (result.num_rows() - self.given).min(wanted).min(BATCH_ROWS);
         if rows == 0 {
             return Ok(None);
         }

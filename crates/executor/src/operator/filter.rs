@@ -46,7 +46,7 @@ impl Operator for Filter<'_> {
             let Some(batch) = self.input.next(env, self.ask)? else {
                 return Ok(None);
             };
-            self.ask = (self.ask * 4).min(BATCH_ROWS);
+            self.ask = self.ask.saturating_mul(4).min(BATCH_ROWS);
             let passed = keep(&batch, &eval_predicate(&self.predicate, &batch, env.eval())?)?;
             if passed.num_rows() > 0 {
                 self.rest = Some(passed);

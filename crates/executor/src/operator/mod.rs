@@ -23,8 +23,9 @@ use crate::env::Env;
 
 /// Makes a query's rows, batch by batch.
 pub(crate) trait Operator {
-    /// The next rows: at least one, at most `wanted` (which is at least one). `None` once there are no more; not called
-    /// again after that.
+    /// The next rows: at least one, at most `wanted` (which is at least one), and about a batch at most. `wanted` is how many
+    /// the statement can use in all from now on, so that a scan that locks knows how many to lock. `None` once there are no
+    /// more; not called again after that.
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>>;
 }
 

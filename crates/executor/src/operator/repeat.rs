@@ -9,7 +9,7 @@ use arrow::record_batch::RecordBatch;
 use types::{Result, SqlType};
 
 use super::{BoxOperator, Operator};
-use crate::batch::{arrow_error, batch_of, schema_of};
+use crate::batch::{BATCH_ROWS, arrow_error, batch_of, schema_of};
 use crate::env::Env;
 
 pub(super) struct Repeat<'p> {
@@ -43,7 +43,7 @@ impl Operator for Repeat<'_> {
             },
         };
         let all = batch.num_rows() * self.times;
-        let until = all.min(given.saturating_add(wanted));
+        let until = all.min(given.saturating_add(wanted.min(BATCH_ROWS)));
         let rows = (given..until).map(|copy| (copy / self.times) as u32);
         let rows: UInt32Array = rows.collect::<Vec<_>>().into();
         let numbers = (given..until).map(|copy| (copy % self.times) as i64);

@@ -14,7 +14,7 @@ use types::{Result, TypeKind};
 use super::limit::Limit;
 use super::project::evaluate;
 use super::{BoxOperator, Operator, output_types};
-use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
+use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
 use crate::order::{Order, Ordered};
 
@@ -95,7 +95,7 @@ impl<'p> Sort<'p> {
         if self.limit == Some(0) {
             return Ok(Vec::new());
         }
-        while let Some(batch) = self.input.next(env, BATCH_ROWS)? {
+        while let Some(batch) = self.input.next(env, ALL_ROWS)? {
             let columns = evaluate(self.keys.iter().map(|k| &k.expr), &batch, env)?;
             self.held.add(batch, self.by.of(&columns)?, env)?;
             if self.is_worth_cutting() {
@@ -166,7 +166,7 @@ impl Operator for Sort<'_> {
         let (Some(order), Some(schema)) = (&self.order, &self.held.schema) else {
             return Ok(None);
         };
-        let end = order.len().min(self.given.saturating_add(wanted));
+        let end = order.len().min(self.given.saturating_add(wanted.min(BATCH_ROWS)));
         let Some(places) = order.get(self.given..end).filter(|p| !p.is_empty()) else {
             return Ok(None);
         };

@@ -127,6 +127,7 @@ impl Db {
             lock_wait: Duration::from_millis(200),
             memory_limit_bytes: 64 << 20,
             auto_increment: (1, 1),
+            insert_select: None,
             explicit_auto_random: false,
             interrupt: Interrupt::new(),
             last_insert_id: 0,
@@ -205,6 +206,7 @@ impl Conn<'_> {
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,
             auto_increment: self.auto_increment,
+            insert_select: None,
             explicit_auto_random: self.explicit_auto_random,
         }
     }

@@ -26,7 +26,7 @@ use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
 use super::{assign, duplicate};
-use crate::batch::{BATCH_ROWS, batch_bytes};
+use crate::batch::{ALL_ROWS, BATCH_ROWS};
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
@@ -126,25 +126,25 @@ impl Insert<'_> {
             Some((below, exprs)) => (below, Some(exprs)),
             None => (Cow::Borrowed(&query.root), None),
         };
-        if query.locking.is_some() {
-            // Locks need the transaction itself, so the rows are all collected before the first is written.
-            let mut batches = Vec::new();
-            let mut env = Env {
-                ctx,
-                source: &mut ReadSource::Transaction(txn),
-                memory: &memory,
-            };
-            let mut root = operator::build(&below, query.locking, &mut env)?;
-            while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
-                memory.grow(batch_bytes(&batch))?;
-                batches.push(batch);
-            }
-            let mut writer = Writer::new(txn, maker, ctx);
-            for batch in batches {
+        if let Some(locking) = query.locking.or(ctx.insert_select) {
+            // A scan that locks does not see what is written while it gives its rows.
+            let mut root = None;
+            loop {
+                let mut env = Env {
+                    ctx,
+                    source: &mut ReadSource::Transaction(txn),
+                    memory: &memory,
+                };
+                let root = match &mut root {
+                    Some(root) => root,
+                    None => root.insert(operator::build(&below, Some(locking), &mut env)?),
+                };
+                let Some(batch) = root.next(&mut env, ALL_ROWS)? else {
+                    return Ok(());
+                };
                 let new = self.rows_of(&batch, query, projected);
-                self.write(new, &mut writer)?;
+                self.write(new, &mut Writer::new(txn, maker, ctx))?;
             }
-            return Ok(());
         }
         let view = txn.view();
         let mut env = Env {
@@ -157,7 +157,7 @@ impl Insert<'_> {
         };
         let mut root = operator::build(&below, None, &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
-        while let Some(batch) = root.next(&mut env, BATCH_ROWS)? {
+        while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
             let new = self.rows_of(&batch, query, projected);
             self.write(new, &mut writer)?;
         }

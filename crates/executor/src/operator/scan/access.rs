@@ -11,6 +11,7 @@ use kv::{KeyRange, Reader};
 use planner::plan;
 use types::{Error, Result, Value};
 
+use super::locked_keys::Keys;
 use super::pages::{Pages, Visit};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::ranges;
@@ -132,6 +133,17 @@ fn points(parts: &KeyParts, keys: &[Vec<Expr>], eval: &EvalContext) -> Result<Ve
 }
 
 impl Access {
+    /// The keys, where that is all there is to it: nothing has to be searched for.
+    pub fn into_keys(self) -> Result<Keys, Self> {
+        match self.path {
+            Path::Points(keys) => Ok(Keys::Primary(keys)),
+            Path::UniquePoints { lookup, mut keys } if keys.len() <= 1 => {
+                Ok(Keys::Unique(lookup, keys.next()))
+            }
+            _ => Err(self),
+        }
+    }
+
     fn new(path: Path) -> Self {
         Self {
             path,

@@ -1,207 +1,321 @@
-//! Locking reads: `FOR UPDATE`, `FOR SHARE`, and the rows that UPDATE and DELETE change.
+//! Locking reads of ranges: `FOR UPDATE`, `FOR SHARE`, the rows that UPDATE and DELETE change, and those that INSERT ...
+//! SELECT reads.
 //!
-//! Rows are looked for in the newest committed state (and the transaction's own writes), those that pass the filter are
-//! locked, and what the lock hands back, the row as nobody else can change it any more, is checked once again: it may
-//! have changed between the search and the lock. Rows that do not match are not locked, as under READ COMMITTED; gaps
-//! between rows never are.
+//! All rows that a statement needs are locked before the first is handed out, in passes. A pass reads one moment (and the
+//! transaction's own writes), and locks the rows that pass the filter. If a lock had to be waited for, or a row is no longer what
+//! was read, then rows that the pass left out may match by now: the next pass reads a fresh moment, over the whole range, and
+//! keeps the locks. It ends because every such pass has locked a row more, which nobody else changes any longer. So the rows
+//! that are handed out are all that match at one moment, in order, and nobody has changed them since.
+//!
+//! Rows that do not match are not locked, as under READ COMMITTED; gaps between rows never are. What the statement writes is
+//! not seen by its own search.
 
 use std::collections::{HashSet, VecDeque};
 
 use arrow::array::BooleanArray;
 use arrow::record_batch::RecordBatch;
-use kv::{LockMode, LockOptions, LockWait, Locked};
-use planner::plan::{Locking, LockingWait};
-use types::Result;
+use functions::EvalContext;
+use kv::{LockMode, LockOptions, LockWait, Locked, Snapshot, View};
+use planner::plan::{Locking, LockingWait, TableScan};
+use types::{Error, Result};
 
-use super::access::{Access, Path};
+use super::super::filter::split;
+use super::access::{self, Access};
 use super::rows::Rows;
-use crate::batch::{BATCH_ROWS, keep};
+use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, keep};
 use crate::context::ExecContext;
 use crate::env::Env;
 use crate::operator::Operator;
 
-/// How often a unique key is looked up again because its row was changed while we waited for the lock.
-const LOOKUPS: usize = 16;
+/// So many passes are given up as soon as they have met a change. A further one goes on to its end first, and locks what it
+/// finds on its way: among many writers there would be no end otherwise.
+const SHORT_PASSES: usize = 3;
 
 pub(super) struct LockedScan<'p> {
-    access: Access,
-    rows: Rows<'p>,
+    scan: &'p TableScan,
+    with_keys: bool,
     locking: Locking,
-    /// Rows found and not locked yet.
+    rows: Rows<'p>,
+    /// Where this pass has come to.
+    access: Access,
+    /// The moment that this pass reads; `None` before the first.
+    moment: Option<Snapshot>,
+    passes: usize,
+    /// Of this pass: rows found and not locked yet.
     candidates: VecDeque<Candidate>,
-    /// Rows that came by a unique index: one that is moved to another of the keys while we wait must not come twice.
-    given: HashSet<Vec<u8>>,
     ask: usize,
+    /// Locked, and not handed out yet.
+    ready: VecDeque<RecordBatch>,
+    /// Reads what was locked and not kept.
+    second: Option<SecondRead<'p>>,
+    /// Not to be handed out: those that have been before, and, with SKIP LOCKED, those of others.
+    excluded: HashSet<Vec<u8>>,
+    has_ended: bool,
 }
 
+/// A row as the pass has read it.
 struct Candidate {
-    row_key: Vec<u8>,
-    /// The row as it was found; `None` where it was not read before the lock.
-    value: Option<Vec<u8>>,
-    /// The unique index's entry that led here.
-    entry: Option<UniqueEntry>,
-}
-
-/// To be looked up again should its row turn out to be another.
-struct UniqueEntry {
     key: Vec<u8>,
-    /// How often that may still be done.
-    lookups: usize,
+    value: Vec<u8>,
 }
 
-impl UniqueEntry {
-    fn again(self) -> Option<Self> {
-        let lookups = self.lookups.checked_sub(1)?;
-        Some(Self { lookups, ..self })
-    }
+/// What one call has locked.
+#[derive(Default)]
+struct Taken {
+    batches: VecDeque<RecordBatch>,
+    /// Of rows of the batches and those that are not kept.
+    keys: Vec<Vec<u8>>,
+    rows: usize,
+    bytes: usize,
+    /// There are more than are kept: they are read once more.
+    is_partial: bool,
 }
 
 impl<'p> LockedScan<'p> {
-    pub fn new(access: Access, rows: Rows<'p>, locking: Locking) -> Self {
+    pub fn new(
+        scan: &'p TableScan,
+        with_keys: bool,
+        access: Access,
+        rows: Rows<'p>,
+        locking: Locking,
+    ) -> Self {
         Self {
-            access,
-            rows,
+            scan,
+            with_keys,
             locking,
+            rows,
+            access,
+            moment: None,
+            passes: 0,
             candidates: VecDeque::new(),
-            given: HashSet::new(),
             ask: 1,
+            ready: VecDeque::new(),
+            second: None,
+            excluded: HashSet::new(),
+            has_ended: false,
         }
     }
 
-    /// Looks for up to `wanted` more rows; false: there are none left to look at.
-    fn find(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<bool> {
-        match &mut self.access.path {
-            Path::Points(keys) => {
-                self.candidates.extend(keys.take(wanted).map(|row_key| Candidate {
-                    row_key,
-                    value: None,
-                    entry: None,
-                }));
-                Ok(!self.candidates.is_empty())
+    /// Locks the next `wanted` rows, or all that are left.
+    fn take(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<()> {
+        let warned = env.eval().warnings.count();
+        let mut taken = Taken::default();
+        let mut view = self.view(env)?;
+        let mut is_disturbed = false;
+        while taken.rows < wanted {
+            env.check_interrupted()?;
+            let has_more =
+                !self.candidates.is_empty() || self.find(&view, wanted - taken.rows, env.eval())?;
+            if has_more {
+                is_disturbed |= self.lock(wanted - taken.rows, &mut taken, env)?;
             }
-            Path::UniquePoints { keys, .. } => {
-                let entries = keys.take(wanted).map(|key| UniqueEntry {
-                    key,
-                    lookups: LOOKUPS,
-                });
-                let entries: Vec<_> = entries.collect();
-                let any = !entries.is_empty();
-                self.look_up(entries, env)?;
-                Ok(any)
+            if is_disturbed && (!has_more || self.passes <= SHORT_PASSES) {
+                self.begin_pass(env)?;
+                view = self.view(env)?;
+                taken = Taken::default();
+                drop(env.eval().warnings.take_back(warned));
+                is_disturbed = false;
+            } else if !has_more {
+                self.has_ended = true;
+                break;
             }
-            Path::Pages(_) | Path::Entries { .. } => self.search(env, wanted),
         }
-    }
-
-    /// Follows entries of a unique index to their rows.
-    fn look_up(&mut self, entries: Vec<UniqueEntry>, env: &mut Env<'_, '_>) -> Result<()> {
-        let Path::UniquePoints { lookup, .. } = &self.access.path else {
-            return Ok(());
-        };
-        if entries.is_empty() {
-            return Ok(());
+        if taken.is_partial {
+            self.second = Some(SecondRead {
+                access: access::open(self.scan, true, env.eval())?.access,
+                rows: Rows::new(self.scan, None, None, self.with_keys, env.eval())?,
+                view,
+                left: taken.rows,
+                excluded: self.excluded.clone(),
+                rest: None,
+            });
+            // The filter warns once more.
+            drop(env.eval().warnings.take_back(warned));
         }
-        let keys: Vec<Vec<u8>> = entries.iter().map(|entry| entry.key.clone()).collect();
-        let row_keys = lookup.find(&env.source.transaction()?.current(), &keys)?;
-        for (entry, row_key) in entries.into_iter().zip(row_keys) {
-            if let Some(row_key) = row_key {
-                self.candidates.push_back(Candidate {
-                    row_key,
-                    value: None,
-                    entry: Some(entry),
-                });
-            }
+        self.ready = taken.batches;
+        if !self.has_ended {
+            self.excluded.extend(taken.keys);
         }
         Ok(())
     }
 
-    /// Reads a page of the newest state and keeps the rows that pass the filter.
-    fn search(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<bool> {
-        self.ask = self.ask.max(wanted).min(BATCH_ROWS);
-        let mut found = Vec::new();
-        let eval = env.eval();
-        let current = env.source.transaction()?.current();
-        let rows = &mut self.rows;
-        let filtered = rows.has_filter();
-        let read = self.access.next(&current, self.ask, false, &mut |key, value| {
-            found.push(Candidate {
-                row_key: key.to_vec(),
-                value: Some(value.to_vec()),
-                entry: None,
-            });
-            if filtered { rows.push(key, value) } else { Ok(()) }
-        })?;
-        if filtered {
-            self.ask *= 4;
-            let batch = rows.take()?;
-            let mask = rows.filter(&batch, eval)?;
-            let mut passes = mask.iter().map(|pass| pass == Some(true));
-            found.retain(|_| passes.next().unwrap_or(false));
-        }
-        self.candidates.extend(found);
-        Ok(read > 0)
+    /// What a pass sees: its moment, and what the transaction has written.
+    fn view(&mut self, env: &mut Env<'_, '_>) -> Result<View> {
+        let txn = env.source.transaction()?;
+        let moment = match &self.moment {
+            Some(moment) => moment.clone(),
+            None => txn.statement_snapshot()?,
+        };
+        self.passes = self.passes.max(1);
+        Ok(txn.view_at(self.moment.insert(moment).clone()))
     }
 
-    /// Locks the next candidates. Answers with the rows as they are now, those that are no longer meant left out.
-    fn lock(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<RecordBatch> {
-        let count = self.candidates.len().min(wanted);
-        let candidates: Vec<Candidate> = self.candidates.drain(..count).collect();
-        let keys: Vec<Vec<u8>> = candidates.iter().map(|c| c.row_key.clone()).collect();
-        let options = lock_options(self.locking, env.ctx);
-        let locked = env.source.transaction()?.lock(&keys, &options)?;
-        let mut unchanged = Vec::with_capacity(count);
-        let mut again = Vec::new();
-        for (candidate, locked) in candidates.into_iter().zip(locked) {
-            let Locked::Value(value) = locked else {
-                continue;
-            };
-            let same = value.is_some() && candidate.value == value;
-            // The same row as it was read is not for that the one its entry led to: that was read before.
-            let belongs = match &value {
-                Some(value) => self.rows.belongs(&candidate.row_key, value)?,
-                None => false,
-            };
-            let Some(value) = value.filter(|_| belongs) else {
-                // The row is another by now; the key it had may belong to a third.
-                again.extend(candidate.entry.and_then(UniqueEntry::again));
-                continue;
-            };
-            if candidate.entry.is_none() || self.given.insert(candidate.row_key.clone()) {
-                self.rows.push(&candidate.row_key, &value)?;
-                unchanged.push(same);
+    fn begin_pass(&mut self, env: &mut Env<'_, '_>) -> Result<()> {
+        self.moment = Some(env.source.transaction()?.newest_snapshot()?);
+        self.passes += 1;
+        self.access = access::open(self.scan, true, env.eval())?.access;
+        self.candidates.clear();
+        self.ask = 1;
+        Ok(())
+    }
+
+    /// Reads a page and keeps the rows that pass the filter. False: there are none left to look at.
+    fn find(&mut self, view: &View, wanted: usize, eval: &EvalContext) -> Result<bool> {
+        self.ask = self.ask.max(wanted).min(BATCH_ROWS);
+        loop {
+            let (rows, candidates) = (&mut self.rows, &mut self.candidates);
+            let has_filter = rows.has_filter();
+            let read = self.access.next(view, self.ask, true, &mut |key, value| {
+                candidates.push_back(Candidate {
+                    key: key.to_vec(),
+                    value: value.to_vec(),
+                });
+                if has_filter { rows.push(key, value) } else { Ok(()) }
+            })?;
+            if read == 0 {
+                return Ok(false);
+            }
+            if has_filter {
+                self.ask = (self.ask * 4).min(BATCH_ROWS);
+                let batch = rows.take()?;
+                let mask = rows.filter(&batch, eval)?;
+                let mut passes = mask.iter().map(|pass| pass == Some(true));
+                candidates.retain(|_| passes.next().unwrap_or(false));
+            }
+            if !candidates.is_empty() {
+                return Ok(true);
+            }
+            eval.check_interrupted()?;
+        }
+    }
+
+    /// Locks the next candidates. True: somebody was in the way, or has changed one of them since it was read.
+    fn lock(&mut self, wanted: usize, taken: &mut Taken, env: &mut Env<'_, '_>) -> Result<bool> {
+        let count = self.candidates.len().min(wanted).min(BATCH_ROWS);
+        let mut keys = Vec::with_capacity(count);
+        let mut values = Vec::with_capacity(count);
+        for Candidate { key, value } in self.candidates.drain(..count) {
+            if !self.excluded.contains(&key) {
+                keys.push(key);
+                values.push(value);
             }
         }
-        self.look_up(again, env)?;
-        let batch = self.rows.take()?;
-        if !self.rows.has_filter() || unchanged.iter().all(|u| *u) {
-            return Ok(batch);
+        let options = lock_options(self.locking, env.ctx);
+        let txn = env.source.transaction()?;
+        let waits = txn.lock_waits();
+        let locked = txn.lock(&keys, &options)?;
+        // To skip a row is not to wait for it.
+        let skips = self.locking.wait == LockingWait::SkipLocked;
+        let mut is_disturbed = !skips && txn.lock_waits() != waits;
+        let keeps_keys = wanted != usize::MAX;
+        for ((key, read), locked) in keys.into_iter().zip(values).zip(locked) {
+            match locked {
+                Locked::Value(Some(value)) if value == read => {
+                    taken.rows += 1;
+                    if !taken.is_partial {
+                        self.rows.push(&key, &value)?;
+                    }
+                    if keeps_keys {
+                        taken.keys.push(key);
+                    }
+                }
+                Locked::Value(_) => is_disturbed = true,
+                Locked::Skipped => {
+                    self.excluded.insert(key);
+                }
+            }
         }
-        let passes = self.rows.filter(&batch, env.eval())?;
-        let mask: BooleanArray = passes
-            .iter()
-            .zip(unchanged)
-            .map(|(passes, unchanged)| Some(unchanged || passes == Some(true)))
-            .collect();
-        keep(&batch, &mask)
+        let batch = self.rows.take()?;
+        if batch.num_rows() > 0 {
+            taken.keep(batch);
+        }
+        Ok(is_disturbed)
+    }
+}
+
+impl Taken {
+    fn keep(&mut self, batch: RecordBatch) {
+        self.bytes += batch_bytes(&batch);
+        self.is_partial = self.bytes > BATCH_BYTES && !self.batches.is_empty();
+        match self.is_partial {
+            true => self.batches.clear(),
+            false => self.batches.push_back(batch),
+        }
     }
 }
 
 impl Operator for LockedScan<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        let wanted = wanted.min(BATCH_ROWS);
         loop {
-            env.check_interrupted()?;
-            while self.candidates.is_empty() {
-                env.check_interrupted()?;
-                if !self.find(env, wanted)? {
-                    return Ok(None);
+            if let Some(batch) = self.ready.pop_front() {
+                let (now, later) = split(batch, wanted);
+                if let Some(later) = later {
+                    self.ready.push_front(later);
                 }
+                return Ok(Some(now));
             }
-            let batch = self.lock(env, wanted)?;
-            if batch.num_rows() > 0 {
-                return Ok(Some(batch));
+            if let Some(second) = &mut self.second {
+                if let Some(batch) = second.next(env, wanted)? {
+                    return Ok(Some(batch));
+                }
+                self.second = None;
+            }
+            if self.has_ended {
+                return Ok(None);
+            }
+            self.take(env, wanted)?;
+        }
+    }
+}
+
+/// Reads rows that are locked, too many to have been kept, as the last pass saw them.
+struct SecondRead<'p> {
+    view: View,
+    access: Access,
+    rows: Rows<'p>,
+    left: usize,
+    excluded: HashSet<Vec<u8>>,
+    rest: Option<RecordBatch>,
+}
+
+impl SecondRead<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        while self.left > 0 {
+            env.check_interrupted()?;
+            let batch = match self.rest.take() {
+                Some(batch) => batch,
+                None => match self.read(env.eval())? {
+                    Some(batch) => batch,
+                    None => return Err(Error::internal("rows that are locked are gone")),
+                },
+            };
+            let (now, later) = split(batch, wanted.min(self.left));
+            self.rest = later;
+            self.left -= now.num_rows();
+            if now.num_rows() > 0 {
+                return Ok(Some(now));
             }
         }
+        Ok(None)
+    }
+
+    fn read(&mut self, eval: &EvalContext) -> Result<Option<RecordBatch>> {
+        let (rows, excluded) = (&mut self.rows, &self.excluded);
+        let read = self
+            .access
+            .next(&self.view, BATCH_ROWS, true, &mut |key, value| {
+                if excluded.contains(key) {
+                    Ok(())
+                } else {
+                    rows.push(key, value)
+                }
+            })?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let batch = rows.take()?;
+        let mask: BooleanArray = rows.filter(&batch, eval)?;
+        keep(&batch, &mask).map(Some)
     }
 }
 

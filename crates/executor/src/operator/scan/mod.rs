@@ -1,11 +1,12 @@
 //! Rows of one stored table.
 //!
-//! [`access`] finds the rows, [`rows`] decodes and filters them, [`locked`] locks them for locking reads, UPDATE and
-//! DELETE, [`as_of`] goes back in time.
+//! [`access`] finds the rows, [`rows`] decodes and filters them, [`locked`] and [`locked_keys`] lock them for locking
+//! reads, UPDATE, DELETE and INSERT ... SELECT, [`as_of`] goes back in time.
 
 mod access;
 mod as_of;
 mod locked;
+mod locked_keys;
 mod pages;
 mod rows;
 
@@ -17,6 +18,8 @@ use types::{Error, Result, errno};
 
 pub(crate) use self::access::Access;
 pub(crate) use self::access::LOOKUP_ROWS;
+use self::locked::LockedScan;
+use self::locked_keys::LockedKeys;
 pub(crate) use self::pages::Visit;
 use self::rows::Rows;
 use super::filter::split;
@@ -49,7 +52,10 @@ pub(crate) fn open<'p>(
     let opened = access::open(scan, locking.is_some() || with_keys, eval)?;
     let rows = Rows::new(scan, opened.covering, opened.index, with_keys, eval)?;
     Ok(match locking {
-        Some(locking) => Box::new(locked::LockedScan::new(opened.access, rows, locking)),
+        Some(locking) => match opened.access.into_keys() {
+            Ok(keys) => Box::new(LockedKeys::new(keys, rows, locking)),
+            Err(access) => Box::new(LockedScan::new(scan, with_keys, access, rows, locking)),
+        },
         None => Box::new(Scan {
             access: opened.access,
             rows,

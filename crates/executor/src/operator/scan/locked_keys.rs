@@ -1,0 +1,134 @@
+//! Locking reads of rows whose keys a statement names: by primary keys, or by one key of a unique index.
+//!
+//! A key is locked whether or not it has a row, so there is nothing to search for, and nothing that a later change could bring
+//! in: rows are read as the lock hands them back, the newest. A unique key leads to the row that has it; if that row has given
+//! the key up by the time it is locked, the key is looked up again.
+
+use std::collections::VecDeque;
+use std::vec::IntoIter;
+
+use arrow::record_batch::RecordBatch;
+use kv::Locked;
+use planner::plan::Locking;
+use types::Result;
+
+use super::access::Lookup;
+use super::locked::lock_options;
+use super::rows::Rows;
+use crate::batch::{BATCH_ROWS, batch_bytes, keep};
+use crate::env::Env;
+use crate::operator::Operator;
+use crate::operator::filter::split;
+
+/// How often a unique key is looked up again because its row was changed while we waited for the lock.
+const LOOKUPS: usize = 16;
+
+/// What the statement names.
+pub(super) enum Keys {
+    Primary(IntoIter<Vec<u8>>),
+    /// The key of an entry, while it has not been followed.
+    Unique(Lookup, Option<Vec<u8>>),
+}
+
+pub(super) struct LockedKeys<'p> {
+    keys: Keys,
+    rows: Rows<'p>,
+    locking: Locking,
+    /// Locked, and not handed out yet: all that is wanted is locked before the statement writes.
+    ready: VecDeque<RecordBatch>,
+    has_ended: bool,
+}
+
+impl<'p> LockedKeys<'p> {
+    pub fn new(keys: Keys, rows: Rows<'p>, locking: Locking) -> Self {
+        Self {
+            keys,
+            rows,
+            locking,
+            ready: VecDeque::new(),
+            has_ended: false,
+        }
+    }
+
+    /// Locks the next `wanted` rows, or all that are left.
+    fn take(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<()> {
+        let mut rows = 0;
+        while rows < wanted && !self.has_ended {
+            env.check_interrupted()?;
+            let batch = match &mut self.keys {
+                Keys::Primary(keys) => {
+                    let row_keys: Vec<_> = keys.take((wanted - rows).min(BATCH_ROWS)).collect();
+                    self.has_ended = keys.len() == 0;
+                    self.lock(&row_keys, env)?
+                }
+                Keys::Unique(..) => {
+                    self.has_ended = true;
+                    self.follow(env)?
+                }
+            };
+            let batch = keep(&batch, &self.rows.filter(&batch, env.eval())?)?;
+            if batch.num_rows() > 0 {
+                env.memory.grow(batch_bytes(&batch))?;
+                rows += batch.num_rows();
+                self.ready.push_back(batch);
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&mut self, keys: &[Vec<u8>], env: &mut Env<'_, '_>) -> Result<RecordBatch> {
+        let options = lock_options(self.locking, env.ctx);
+        let locked = env.source.transaction()?.lock(keys, &options)?;
+        for (key, locked) in keys.iter().zip(locked) {
+            if let Locked::Value(Some(value)) = locked {
+                self.rows.push(key, &value)?;
+            }
+        }
+        self.rows.take()
+    }
+
+    /// Locks the row that has the unique key.
+    fn follow(&mut self, env: &mut Env<'_, '_>) -> Result<RecordBatch> {
+        let options = lock_options(self.locking, env.ctx);
+        let Keys::Unique(lookup, key) = &mut self.keys else {
+            return self.rows.take();
+        };
+        let entry = key.take().into_iter().collect::<Vec<_>>();
+        for _ in 0..=LOOKUPS {
+            let txn = env.source.transaction()?;
+            let Some(row_key) = lookup.find(&txn.current(), &entry)?.pop().flatten() else {
+                break;
+            };
+            let keys = [row_key];
+            let locked = txn.lock(&keys, &options)?.pop();
+            match (&keys, locked) {
+                ([key], Some(Locked::Value(Some(value)))) if self.rows.belongs(key, &value)? => {
+                    self.rows.push(key, &value)?;
+                    break;
+                }
+                (_, Some(Locked::Value(_))) => {}
+                _ => break,
+            }
+        }
+        self.rows.take()
+    }
+}
+
+impl Operator for LockedKeys<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        if self.ready.is_empty() {
+            self.take(env, wanted)?;
+        }
+        let Some(batch) = self.ready.pop_front() else {
+            return Ok(None);
+        };
+        let bytes = batch_bytes(&batch);
+        let (now, later) = split(batch, wanted);
+        env.memory
+            .shrink(bytes - later.as_ref().map_or(0, batch_bytes).min(bytes));
+        if let Some(later) = later {
+            self.ready.push_front(later);
+        }
+        Ok(Some(now))
+    }
+}
