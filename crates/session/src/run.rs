@@ -155,6 +155,15 @@ impl Session {
         self.table_locks.release_all();
     }
 
+    /// A statement has failed, maybe before it came to the transaction.
+    pub(crate) fn end_of_failure(&mut self, error: &Error) {
+        if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
+            self.rollback_transaction();
+        } else if !self.transaction.in_transaction() {
+            self.table_locks.release_all();
+        }
+    }
+
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
     pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
         let mut tables = plan_uses(plan);

@@ -226,8 +226,8 @@ impl Session {
         out: &mut dyn PacketSink,
     ) -> io::Result<Flow> {
         self.count(kind, started, result.is_err());
-        if result.is_err() && !self.transaction.in_transaction() {
-            self.table_locks.release_all();
+        if let Err(error) = &result {
+            self.end_of_failure(error);
         }
         match result {
             Ok(Outcome::Sent) => self.rows_sent(),
