@@ -72,12 +72,12 @@ fn a_snapshot_sees_an_asynchronous_commit_that_was_before_it() {
 #[test]
 fn one_that_lives_is_waited_for() {
     let stand_in = StandIn::start(&["-stores", "1"]);
-    let store = stand_in.impatient(Duration::from_millis(500));
+    let (impatient, patient) = (stand_in.impatient(Duration::from_millis(500)), stand_in.open());
     stand_in.tell("/die-async?hexkeys=61,78");
-    let read = store.latest().get(b"x");
+    let read = impatient.latest().get(b"x");
     assert!(read.is_err(), "{read:?}");
     stand_in.tell("/advance?ms=10000");
-    assert_eq!(get(&store.latest(), "x").as_deref(), Some("x"));
+    assert_eq!(get(&patient.latest(), "x").as_deref(), Some("x"));
 }
 
 fn open(stand_in: &StandIn, keyspace: &str, operation_timeout: Duration) -> Store {
