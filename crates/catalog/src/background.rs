@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kv::defect;
 use parking_lot::{Condvar, Mutex};
@@ -17,6 +17,8 @@ const PERIOD: Duration = Duration::from_secs(5);
 const SHARED_PERIOD: Duration = Duration::from_millis(500);
 /// How long to leave a store alone that could not be asked.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// How long at least between two calls to hurry, however many statements wait.
+const CALL_PAUSE: Duration = Duration::from_millis(50);
 
 /// The running threads, and how to end them.
 pub(crate) struct Background {
@@ -26,13 +28,58 @@ pub(crate) struct Background {
 
 #[derive(Default)]
 struct Signal {
-    stop: Mutex<bool>,
+    state: Mutex<SignalState>,
     changed: Condvar,
     /// Ends a resumed schema change.
     interrupt: Arc<kv::Interrupt>,
 }
 
+#[derive(Default)]
+struct SignalState {
+    stop: bool,
+    /// How often threads have been asked to hurry, and when last.
+    calls: u64,
+    called: Option<Instant>,
+}
+
+impl Signal {
+    fn call(&self) {
+        let mut state = self.state.lock();
+        if state.called.is_none_or(|at| at.elapsed() >= CALL_PAUSE) {
+            state.called = Some(Instant::now());
+            state.calls += 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Sleeps for `period`, or until there are other calls than those `heard`. True: the thread is to end.
+    fn sleep(&self, period: Duration, heard: Option<u64>) -> bool {
+        let until = Instant::now().checked_add(period);
+        let mut state = self.state.lock();
+        while !state.stop && heard.is_none_or(|heard| heard == state.calls) {
+            let is_over = match until {
+                Some(until) => self.changed.wait_until(&mut state, until).timed_out(),
+                None => {
+                    self.changed.wait(&mut state);
+                    false
+                }
+            };
+            if is_over {
+                break;
+            }
+        }
+        state.stop
+    }
+}
+
 impl Catalog {
+    /// Has the threads that keep the lease and follow the store look at once: a statement waits for them.
+    pub(crate) fn hurry(&self) {
+        if let Some(background) = &*self.background.lock() {
+            background.signal.call();
+        }
+    }
+
     /// Starts the background thread: resumes schema changes that a crash interrupted, then keeps destroying what was
     /// dropped. Ends with [`Catalog::close`], or with the catalog.
     ///
@@ -44,7 +91,7 @@ impl Catalog {
             return Ok(());
         }
         let signal = Arc::new(Signal::default());
-        let mut threads = vec![self.repeat("catalog", &signal, |catalog, signal| {
+        let mut threads = vec![self.repeat("catalog", &signal, false, |catalog, signal| {
             catalog.resume_jobs(&signal.interrupt);
             if catalog.membership.is_some() {
                 return SHARED_PERIOD;
@@ -54,17 +101,17 @@ impl Catalog {
         })?];
         if self.membership.is_some() {
             // Apart from each other: each may have to wait for a part of the store, and the others must not.
-            threads.push(self.repeat("catalog-garbage", &signal, |catalog, _| {
+            threads.push(self.repeat("catalog-garbage", &signal, false, |catalog, _| {
                 catalog.collect_dropped();
                 PERIOD
             })?);
-            threads.push(self.repeat("catalog-lease", &signal, |catalog, _| {
+            threads.push(self.repeat("catalog-lease", &signal, true, |catalog, _| {
                 if let Err(error) = catalog.keep_lease() {
                     tracing::warn!(%error, "the lease in the store could not be renewed; it is tried again");
                 }
                 catalog.lease_interval()
             })?);
-            threads.push(self.repeat("catalog-follow", &signal, |catalog, _| {
+            threads.push(self.repeat("catalog-follow", &signal, true, |catalog, _| {
                 if let Err(error) = catalog.tick() {
                     tracing::warn!(%error, "the store could not be asked for changed definitions");
                     return AFTER_FAILURE;
@@ -76,11 +123,12 @@ impl Catalog {
         Ok(())
     }
 
-    /// A thread that does `work`, again after the time that it says.
+    /// A thread that does `work`, again after the time that it says, or at once when it is called and `hears` that.
     fn repeat(
         self: &Arc<Self>,
         name: &str,
         signal: &Arc<Signal>,
+        hears: bool,
         work: impl Fn(&Self, &Signal) -> Duration + Send + 'static,
     ) -> Result<JoinHandle<()>> {
         let (weak, signal) = (Arc::downgrade(self), Arc::clone(signal));
@@ -90,14 +138,12 @@ impl Catalog {
             .spawn(move || {
                 loop {
                     let Some(catalog) = weak.upgrade() else { return };
+                    // One that comes while the thread works is for the next look.
+                    let heard = hears.then(|| signal.state.lock().calls);
                     // A panic is logged. The others' work goes on, and this in the next round.
                     let period = defect::catch(&doing, || work(&catalog, &signal)).unwrap_or(AFTER_FAILURE);
                     drop(catalog);
-                    let mut stop = signal.stop.lock();
-                    if !*stop {
-                        signal.changed.wait_for(&mut stop, period);
-                    }
-                    if *stop {
+                    if signal.sleep(period, heard) {
                         return;
                     }
                 }
@@ -115,7 +161,7 @@ impl Catalog {
         let Some(Background { signal, threads }) = self.background.lock().take() else {
             return;
         };
-        *signal.stop.lock() = true;
+        signal.state.lock().stop = true;
         signal.interrupt.raise();
         signal.changed.notify_all();
         for thread in threads {

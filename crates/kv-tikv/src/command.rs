@@ -57,6 +57,7 @@ commands! {
     24 PessimisticRollbackRequest PessimisticRollbackResponse,
     25 CheckTxnStatusRequest CheckTxnStatusResponse,
     26 TxnHeartBeatRequest TxnHeartBeatResponse,
+    33 CheckSecondaryLocksRequest CheckSecondaryLocksResponse,
 }
 
 /// The command as one element of a batch.

@@ -156,6 +156,7 @@ impl TikvEngine {
             commits: AtomicU64::new(0),
             cluster,
         });
+        gc::look_around(&shared)?;
         let collector = match shared.cluster.options.background {
             true => Some(Collector::start(&shared)?),
             false => None,

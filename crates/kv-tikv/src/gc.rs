@@ -5,13 +5,19 @@
 //! than the limit (`gc_hold_max`) is not told of any more, and its reads fail. Any node may move the safe point, up to the
 //! oldest of those moments; in the background, whoever finds it due does, which elects one without a lease to hold: the
 //! safe point is the lease.
+//!
+//! # Beside a TiDB
+//!
+//! The cluster has one safe point, and TiDB's collector knows of its own transactions by other ways than PD. So where a TiDB
+//! server lives, we leave the safe point to it: it asks PD what we still read, as we do. It resolves locks before it moves the safe
+//! point; ours we resolve ourselves before we say that we read no longer what is older than they are.
 
 use crate::engine::Shared;
 use crate::options::TikvOptions;
 use kv::{Error, GcReport, Result, Timestamp, defect, timestamp_from_ms, timestamp_to_ms};
 use parking_lot::{Condvar, Mutex};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -32,6 +38,10 @@ pub struct State {
     held_until: Mutex<Option<Instant>>,
     /// One collection at a time.
     collecting: Mutex<()>,
+    /// TiDB servers use the cluster, too: the safe point is theirs to move.
+    is_left_to_others: AtomicBool,
+    /// Then: all locks of ours that are older are resolved. The largest: whoever moves the safe point sees to them.
+    resolved: AtomicU64,
 }
 
 impl State {
@@ -45,6 +55,8 @@ impl State {
             telling: Mutex::new(()),
             held_until: Mutex::new(None),
             collecting: Mutex::new(()),
+            is_left_to_others: AtomicBool::new(false),
+            resolved: AtomicU64::new(Timestamp::MAX),
         }
     }
 
@@ -122,7 +134,11 @@ fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
     let wanted = wanted(shared, now);
     let oldest = || {
         let (_, oldest_pin) = shared.pins.live();
-        oldest_pin.map_or(now, |pin| pin.max(longest)).min(wanted)
+        let resolved = shared.gc.resolved.load(Ordering::SeqCst);
+        oldest_pin
+            .map_or(now, |pin| pin.max(longest))
+            .min(wanted)
+            .min(resolved)
     };
     let State {
         service, hold_ttl, ..
@@ -153,6 +169,9 @@ pub fn collect(shared: &Shared) -> Result<GcReport> {
     let now = shared.timestamp(None)?;
     let pd = &shared.cluster.pd;
     let deadline = || Instant::now() + shared.cluster.options.operation_timeout;
+    if is_left_to_others(shared)? {
+        return stand_back(shared, now);
+    }
     let collectable = loop {
         // What others may have collected is not kept by keeping it here.
         let wanted = wanted(shared, now).max(hold(shared, now)?);
@@ -168,11 +187,83 @@ pub fn collect(shared: &Shared) -> Result<GcReport> {
             removed: None,
         });
     }
-    let resolved = shared.cluster.resolve_old_locks(safe_point)?;
+    // Those of all keyspaces, since they have one safe point.
+    let range = &shared.cluster.keyspace.collected;
+    let resolved = shared.cluster.resolve_old_locks(range, safe_point)?;
     pd.set_gc_safe_point(safe_point, deadline())?;
     tracing::debug!(safe_point, resolved, "garbage-collection safe point");
     Ok(GcReport {
         safe_point,
+        removed: None,
+    })
+}
+
+/// Looks for TiDB servers before anything is read or written.
+///
+/// # Errors
+/// Where one has its rows at the keys where ours are.
+pub fn look_around(shared: &Shared) -> Result<()> {
+    let others = tidb_keyspaces(shared)?;
+    check_keys_are_ours(shared, &others)?;
+    note_others(shared, !others.is_empty())
+}
+
+/// Whether TiDB servers use the cluster.
+fn is_left_to_others(shared: &Shared) -> Result<bool> {
+    let others = tidb_keyspaces(shared)?;
+    if let Err(error) = check_keys_are_ours(shared, &others) {
+        tracing::error!(%error, "what is stored is about to be damaged");
+    }
+    note_others(shared, !others.is_empty())?;
+    Ok(!others.is_empty())
+}
+
+fn tidb_keyspaces(shared: &Shared) -> Result<Vec<Option<u32>>> {
+    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
+    shared.cluster.pd.tidb_keyspaces(deadline)
+}
+
+fn check_keys_are_ours(shared: &Shared, others: &[Option<u32>]) -> Result<()> {
+    if !shared.cluster.keyspace.is_shared_with(others) {
+        return Ok(());
+    }
+    Err(Error::Unavailable(
+        "TiDB servers keep their data under the keys of this store: give StemDB a keyspace of its own \
+         (tikv://PD:2379/KEYSPACE, on a cluster of API version 2), or a cluster"
+            .into(),
+    ))
+}
+
+fn note_others(shared: &Shared, are_others: bool) -> Result<()> {
+    let gc = &shared.gc;
+    if gc.is_left_to_others.swap(are_others, Ordering::SeqCst) == are_others {
+        return Ok(());
+    }
+    if are_others {
+        tracing::info!("TiDB servers use the cluster: its garbage-collection safe point is left to them");
+        // Whoever has moved it has seen to all locks.
+        let deadline = Instant::now() + shared.cluster.options.operation_timeout;
+        let moved_to = shared.cluster.pd.gc_safe_point(deadline)?;
+        gc.resolved.store(moved_to, Ordering::SeqCst);
+    } else {
+        tracing::info!("no TiDB server uses the cluster any more: its garbage is ours to collect");
+        gc.resolved.store(Timestamp::MAX, Ordering::SeqCst);
+    }
+    Ok(())
+}
+
+/// A round where others move the safe point: lets them move it further, once nothing of ours is in its way.
+fn stand_back(shared: &Shared, now: Timestamp) -> Result<GcReport> {
+    let wanted = wanted(shared, now);
+    let own = shared.cluster.keyspace.all();
+    let count = shared.cluster.resolve_old_locks(&own, wanted)?;
+    shared.gc.resolved.fetch_max(wanted, Ordering::SeqCst);
+    hold(shared, now)?;
+    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
+    let current = shared.cluster.pd.gc_safe_point(deadline)?;
+    tracing::debug!(wanted, count, current, "garbage is left to TiDB's collector");
+    Ok(GcReport {
+        safe_point: shared.pins.advance(current),
         removed: None,
     })
 }
@@ -244,8 +335,16 @@ fn report_and_collect(shared: &Shared, interval: Duration) -> Result<()> {
     let current = shared.cluster.pd.gc_safe_point(deadline)?;
     // What others have collected cannot be read here either.
     shared.pins.advance(current);
-    let is_due = timestamp_to_ms(wanted(shared, now))
-        >= timestamp_to_ms(current).saturating_add(milliseconds(interval));
+    // All nodes look for locks where others collect, so seldom.
+    let (since, pause) = match is_left_to_others(shared)? {
+        true => {
+            let age = Duration::from_millis(shared.gc.age_ms.load(Ordering::Relaxed));
+            (shared.gc.resolved.load(Ordering::SeqCst), interval.max(age))
+        }
+        false => (current, interval),
+    };
+    let is_due =
+        timestamp_to_ms(wanted(shared, now)) >= timestamp_to_ms(since).saturating_add(milliseconds(pause));
     if is_due {
         collect(shared)?;
     }

@@ -117,11 +117,22 @@ impl Keyspace {
         self
     }
 
+    /// Whether any of these has the same keys: keyspaces by their ids, `None` for who has none.
+    pub fn is_shared_with(&self, others: &[Option<u32>]) -> bool {
+        let own = (self.api_version == API_V2).then_some(self.id);
+        others.contains(&own)
+    }
+
     pub fn key(&self, key: &[u8]) -> Vec<u8> {
         let mut whole = Vec::with_capacity(self.prefix.len() + key.len());
         whole.extend_from_slice(&self.prefix);
         whole.extend_from_slice(key);
         whole
+    }
+
+    /// All of it.
+    pub fn all(&self) -> KeyRange {
+        KeyRange::new(self.prefix.clone(), self.end.clone())
     }
 
     /// A range with both bounds, the upper one never empty.

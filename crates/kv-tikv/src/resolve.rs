@@ -1,7 +1,11 @@
 //! Locks of others: whether their transactions live, and cleaning up after those that do not.
 //!
 //! A transaction's fate is its primary lock's. A lock met elsewhere is resolved by looking at the primary: committed,
-//! the lock becomes a version; rolled back, or out of its time, it is removed. Async commit is never used by us.
+//! the lock becomes a version; rolled back, or out of its time, it is removed.
+//!
+//! We never commit asynchronously, but others of the cluster may, and whoever moves the safe point meets their locks, too. Such a
+//! transaction is committed once all its keys are prewritten, which nobody has to write down: its fate is what all of its
+//! locks say together ([`Cluster::fate_by_all_locks`]).
 
 use crate::backoff::Backoff;
 use crate::cluster::Cluster;
@@ -9,8 +13,9 @@ use crate::failure;
 use crate::fan_out::Batch;
 use crate::proto::kvrpcpb::*;
 use crate::region::Region;
-use kv::{Error, LATEST, Part, Result, Timestamp, timestamp_to_ms};
+use kv::{Error, KeyRange, LATEST, Part, Result, Timestamp, timestamp_to_ms};
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -37,6 +42,16 @@ pub enum Fate {
     Alive,
     /// Not known: a pessimistic lock that its transaction, which has begun again with another primary, has forgotten.
     Forgotten,
+}
+
+impl Fate {
+    /// 0: it has none.
+    fn commit_ts(self) -> Timestamp {
+        match self {
+            Self::Committed(commit_ts) => commit_ts,
+            _ => 0,
+        }
+    }
 }
 
 /// Transactions whose locks a read passes by.
@@ -179,6 +194,23 @@ impl Cluster {
                 _ => Err(failure::of_key(error, lock.lock_version)),
             };
         }
+        let commits_async = answer
+            .lock_info
+            .as_ref()
+            .filter(|primary| primary.use_async_commit);
+        if let Some(primary) = commits_async
+            && has_expired(primary, current_ts)
+        {
+            if let Some(fate) = self.fate_by_all_locks(primary, backoff)? {
+                self.finished.insert(lock.lock_version, fate.commit_ts());
+                return Ok(fate);
+            }
+            question.force_sync_commit = true;
+            answer = self.call(&lock.primary_lock, &question, backoff)?;
+            if let Some(error) = &answer.error {
+                return Err(failure::of_key(error, lock.lock_version));
+            }
+        }
         let fate = match answer {
             CheckTxnStatusResponse { commit_version, .. } if commit_version > 0 => {
                 Fate::Committed(commit_version)
@@ -194,6 +226,56 @@ impl Cluster {
             _ => {}
         }
         Ok(fate)
+    }
+
+    /// How a transaction ended that was committing asynchronously when its time was over: committed, if all its keys are
+    /// prewritten; if not, it is rolled back by the question, where it is not prewritten. All its locks become that. `None`: it
+    /// has gone over to two phases, so that its primary alone decides.
+    fn fate_by_all_locks(&self, primary: &LockInfo, backoff: &mut Backoff) -> Result<Option<Fate>> {
+        let start_ts = primary.lock_version;
+        let prewritten_until = Cell::new(primary.min_commit_ts);
+        let sealed = Cell::new(None);
+        let in_two_phases = Cell::new(false);
+        self.fan_out(
+            primary.secondaries.clone(),
+            CLEANING,
+            backoff,
+            |keys| CheckSecondaryLocksRequest {
+                context: None,
+                keys: keys.to_vec(),
+                start_version: start_ts,
+            },
+            |keys, answer: CheckSecondaryLocksResponse, _| {
+                if let Some(error) = &answer.error {
+                    return Err(failure::of_key(error, start_ts));
+                }
+                if answer.locks.len() < keys.len() {
+                    let fate = match answer.commit_ts {
+                        0 => Fate::RolledBack,
+                        commit_ts => Fate::Committed(commit_ts),
+                    };
+                    if sealed.replace(Some(fate)).is_some_and(|other| other != fate) {
+                        return Err(Error::Internal(format!(
+                            "transaction {start_ts} has ended in two ways"
+                        )));
+                    }
+                }
+                for lock in &answer.locks {
+                    in_two_phases.set(in_two_phases.get() || !lock.use_async_commit);
+                    prewritten_until.set(prewritten_until.get().max(lock.min_commit_ts));
+                }
+                Ok(Vec::new())
+            },
+        )?;
+        let fate = match sealed.get() {
+            Some(fate) => fate,
+            None if in_two_phases.get() => return Ok(None),
+            None => Fate::Committed(prewritten_until.get()),
+        };
+        let mut keys = primary.secondaries.clone();
+        keys.push(primary.key.to_vec());
+        self.resolve(primary, fate, keys, false, backoff)?;
+        Ok(Some(fate))
     }
 
     /// How one of our own transactions ended, when the answer to its commit was lost. A transaction of which nothing
@@ -328,11 +410,10 @@ impl Cluster {
         )
     }
 
-    /// Resolves every lock older than `safe_point`, in all keyspaces, since they have one safe point: before garbage is
-    /// collected, since what they commit or leave must be known by then.
-    pub fn resolve_old_locks(&self, safe_point: Timestamp) -> Result<u64> {
+    /// Resolves every lock in a range that is older than `safe_point`: before garbage is collected, since what they commit or
+    /// leave must be known by then.
+    pub fn resolve_old_locks(&self, range: &KeyRange, safe_point: Timestamp) -> Result<u64> {
         const PAGE: u32 = 1_024;
-        let range = &self.keyspace.collected;
         let mut start = range.start.clone();
         let mut resolved = 0;
         loop {

@@ -1,6 +1,6 @@
 //! From text to something that can be run: by the plan cache, or by `planner`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use catalog::definition::Ddl;
 use catalog::model::Schema;
 use planner::command::{Command, VariableScope};
 use planner::plan::Plan;
-use planner::{BindEnv, Bound, CachedPlan, Parsed, PlanKey, Template};
+use planner::{BindEnv, Bound, CachedPlan, Parsed, PlanKey, Statement, Template};
 use types::{Result, SqlType, Value};
 
 use crate::session::Session;
@@ -83,6 +83,7 @@ impl Session {
                 self.shared.plans.mark_unshareable(&key);
                 Ok(None)
             }
+            Err(error) if ends_planning(&error) => Err(error),
             Err(_) => Ok(None),
         }
     }
@@ -193,7 +194,15 @@ impl Session {
     }
 
     fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
-        let row_estimate = |table: i64| self.row_estimate(table);
+        let without_lease = Cell::new(None);
+        let is_query = matches!(parsed.statement, Statement::Select(_));
+        let row_estimate = |table: i64| match self.await_lease_to_plan(is_query) {
+            Ok(()) => self.row_estimate(table),
+            Err(error) => {
+                without_lease.set(Some(error));
+                0
+            }
+        };
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
         let bound = planner::bind(
@@ -202,6 +211,9 @@ impl Session {
         )
         .map_err(|error| self.hide_database(error))?;
         // Nobody keeps a plan whose estimates were cut short.
+        if let Some(error) = without_lease.take() {
+            return Err(error);
+        }
         let interrupted = self.process.interrupt.check();
         interrupted.map_err(|error| self.interruption(error.into()))?;
         Ok(bound)
@@ -264,6 +276,16 @@ impl Session {
             ),
         )
     }
+}
+
+/// Whether planning was ended, and has not failed at what the text says.
+fn ends_planning(error: &types::Error) -> bool {
+    matches!(
+        error.code,
+        types::errno::ER_SCHEMA_OUT_OF_DATE
+            | types::errno::ER_QUERY_INTERRUPTED
+            | types::errno::ER_QUERY_TIMEOUT
+    )
 }
 
 fn planned(plan: Plan, cacheable: bool, schema: &Schema, parsed: &Parsed) -> CachedPlan {

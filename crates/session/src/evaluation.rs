@@ -99,13 +99,16 @@ impl Session {
         state.clear();
     }
 
-    /// Keeps a context for the next statement, unless somebody still uses it. Neither what it interrupts nor what it locks
-    /// changes in a session's life.
-    pub(crate) fn keep_context(&self, mut context: Arc<EvalContext>) {
-        if let Some(unused) = Arc::get_mut(&mut context) {
-            // They may be large.
-            unused.params = Vec::new();
-            *self.kept_context.lock() = Some(context);
+    /// Keeps a context for the next statement, unless somebody still uses it, but for its parameters, which may be large. Neither
+    /// what it interrupts nor what it locks changes in a session's life.
+    pub(crate) fn keep_context(&self, mut context: Arc<EvalContext>) -> Vec<Value> {
+        match Arc::get_mut(&mut context) {
+            Some(unused) => {
+                let params = std::mem::take(&mut unused.params);
+                *self.kept_context.lock() = Some(context);
+                params
+            }
+            None => context.params.clone(),
         }
     }
 
@@ -150,6 +153,7 @@ impl Session {
         let assigned = eval.state.take_assigned();
         if !assigned.is_empty() {
             Arc::make_mut(&mut self.user_variables).extend(assigned);
+            self.assignments += 1;
         }
     }
 }

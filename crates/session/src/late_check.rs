@@ -30,10 +30,10 @@ impl Session {
     }
 
     /// Runs such a plan.
-    pub(crate) fn run_checking_late(&mut self, plan: &Plan, params: Vec<Value>) -> Result<Done> {
+    pub(crate) fn run_checking_late(&mut self, plan: &Plan, params: &mut Vec<Value>) -> Result<Done> {
         let before = (self.diagnostics.clone(), self.last_insert_id);
         self.transaction.set_check_late(true);
-        let first = self.as_statement(|session| session.run_dml(plan, params.clone()));
+        let first = self.as_statement(|session| session.run_dml(plan, params));
         self.transaction.set_check_late(false);
         match first {
             Err(error) if error.code == errno::ER_DUP_ENTRY => {

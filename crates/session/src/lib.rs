@@ -21,6 +21,7 @@ mod evaluation;
 mod kept;
 mod known_texts;
 mod late_check;
+mod lease;
 mod listing;
 mod lock_tables;
 mod placed;

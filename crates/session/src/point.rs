@@ -13,6 +13,7 @@ use wire::row::Format;
 
 use crate::run::Outcome;
 use crate::session::Session;
+use crate::transaction::has_locked;
 
 /// Room for most rows.
 const ROW_BYTES: usize = 512;
@@ -26,25 +27,24 @@ impl Session {
         &mut self,
         (plan, query): (&CachedPlan, &QueryPlan),
         point: &PointSelect,
-        params: Vec<Value>,
+        params: &mut Vec<Value>,
         format: Format,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<Outcome>> {
         let encoder = self.row_encoder(&query.columns, format);
         let mut row = Vec::with_capacity(ROW_BYTES);
         let found = self.as_statement(|session| {
-            let eval = session.eval_context(params, Strictness::Warn);
+            let eval = session.eval_context(std::mem::take(params), Strictness::Warn);
             let store = &session.shared.store;
-            let transaction =
-                session
-                    .transaction
-                    .for_read(store, &session.settings, &session.process.interrupt)?;
-            let found = match transaction {
+            session
+                .transaction
+                .for_read(store, &session.settings, &session.process.interrupt)?;
+            let found = match session.transaction.opened_for_read() {
                 Some(transaction) => {
                     // A snapshot older than the table's definition cannot be read by it: 1412.
                     point.table().check_readable_at(transaction.snapshot_ts())?;
-                    session.table_locks.check_read_at(transaction.snapshot_ts())?;
-                    point.run(&*transaction, &eval, &encoder, &mut row)
+                    session.check_read_at(transaction.snapshot_ts(), || has_locked(transaction))?;
+                    point.run(transaction, &eval, &encoder, &mut row)
                 }
                 None => {
                     let interrupt = &session.process.interrupt;
@@ -53,12 +53,11 @@ impl Session {
                         false => store.snapshot_for(interrupt)?,
                     };
                     let found = point.run(&snapshot, &eval, &encoder, &mut row);
-                    session.table_locks.check_read_at(snapshot.ts())?;
-                    found
+                    session.check_read_at(snapshot.ts(), || false).and(found)
                 }
             };
             session.collect_warnings(&eval);
-            session.keep_context(eval);
+            *params = session.keep_context(eval);
             found
         });
         let found = match found {

@@ -369,8 +369,8 @@ impl Session {
     }
 
     fn executed(&mut self, result: Result<Outcome>) -> Result<Option<Done>> {
-        if result.is_err() && !self.transaction.in_transaction() {
-            self.table_locks.release_all();
+        if let Err(error) = &result {
+            self.end_of_failure(error);
         }
         Ok(match result? {
             Outcome::Sent => {

@@ -26,7 +26,7 @@ use crate::session::Session;
 use crate::statistics::Kind;
 use crate::text::kind_of;
 use crate::track::Told;
-use crate::transaction::ends_transaction;
+use crate::transaction::{ends_transaction, has_locked};
 use crate::virtual_tables::ServerTables;
 
 /// What a plan's run left to tell the client.
@@ -157,11 +157,22 @@ impl Session {
         self.table_locks.release_all();
     }
 
+    /// A statement has failed, maybe before it came to the transaction.
+    pub(crate) fn end_of_failure(&mut self, error: &Error) {
+        if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
+            self.rollback_transaction();
+        } else if !self.transaction.in_transaction() {
+            self.table_locks.release_all();
+        }
+    }
+
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
     pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
         let mut tables = plan_uses(plan);
-        let relied = self.table_locks.rely_on(&self.shared.catalog);
-        if let Err(error) = relied.and_then(|()| self.check_locked_lease()) {
+        if self.table_locks.rely_on(&self.shared.catalog).is_err() {
+            self.regain_lease()?;
+        }
+        if let Err(error) = self.check_locked_lease() {
             // Whatever the transaction has done cannot be committed any more.
             self.rollback_transaction();
             return Err(error);
@@ -199,7 +210,7 @@ impl Session {
     pub(crate) fn run_plan(
         &mut self,
         cached: &CachedPlan,
-        params: Vec<Value>,
+        params: &mut Vec<Value>,
         format: Format,
         out: &mut dyn PacketSink,
     ) -> io::Result<Result<Outcome>> {
@@ -210,7 +221,7 @@ impl Session {
         let mut client_failure = None;
         let result = match plan {
             Plan::Query(query) => self.as_statement(|session| {
-                let eval = session.eval_context(params, Strictness::Warn);
+                let eval = session.eval_context(std::mem::take(params), Strictness::Warn);
                 let columns = session.columns_of(cached, query);
                 let run = session.query_to_client(query, columns, &eval, format, out, &mut client_failure);
                 session.end_of_evaluation(&eval);
@@ -236,6 +247,7 @@ impl Session {
         out: &mut dyn PacketSink,
         client_failure: &mut Option<io::Error>,
     ) -> Result<()> {
+        self.open_for_locking(query)?;
         // The sink reads the session's settings while the executor uses its transaction: they are taken apart for the
         // time of the run.
         let mut transaction = std::mem::take(&mut self.transaction);
@@ -301,20 +313,22 @@ impl Session {
             let result = self.execute(query, ReadSource::Transaction(locked), eval, &mut sink);
             // Once the rows have an end, nothing may go wrong any more.
             transaction.settle_with_statement()?;
+            // Of a transaction that goes on, what is locked has to last as long as its lease.
+            self.check_read_at(kv::LATEST, || !transaction.ends_with_statement())?;
             result
         } else {
             match transaction.for_read(store, settings, interrupt)? {
                 Some(transaction) if transaction.is_dirty() || !self.is_analytical(query) => {
-                    self.table_locks.check_read_at(transaction.snapshot_ts())?;
+                    self.check_read_at(transaction.snapshot_ts(), || has_locked(transaction))?;
                     self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
                 }
                 Some(transaction) => {
-                    self.table_locks.check_read_at(transaction.snapshot_ts())?;
+                    self.check_read_at(transaction.snapshot_ts(), || has_locked(transaction))?;
                     self.analyse(query, transaction.snapshot().clone(), eval, &mut sink)
                 }
                 None if self.is_analytical(query) => {
                     let snapshot = store.snapshot_for(interrupt)?;
-                    self.table_locks.check_read_at(snapshot.ts())?;
+                    self.check_read_at(snapshot.ts(), || false)?;
                     self.analyse(query, snapshot, eval, &mut sink)
                 }
                 None => {
@@ -324,11 +338,11 @@ impl Session {
                     } else {
                         store.snapshot_for(interrupt)?
                     };
-                    self.table_locks.check_read_at(snapshot.ts())?;
+                    self.check_read_at(snapshot.ts(), || false)?;
                     let result = self.execute(query, ReadSource::Snapshot(&snapshot), eval, &mut sink);
                     if one_key {
                         // The newest version has no moment before it has been read.
-                        self.table_locks.check_read_at(snapshot.ts())?;
+                        self.check_read_at(snapshot.ts(), || false)?;
                     }
                     result
                 }
@@ -397,6 +411,7 @@ impl Session {
         eval: &Arc<EvalContext>,
         sink: &mut dyn RowSink,
     ) -> Result<Option<u64>> {
+        self.open_for_locking(query)?;
         let mut transaction = std::mem::take(&mut self.transaction);
         let run = self.query_with(&mut transaction, query, eval, sink);
         self.transaction = transaction;
@@ -404,8 +419,10 @@ impl Session {
         run
     }
 
-    pub(crate) fn run_dml(&mut self, plan: &Plan, params: Vec<Value>) -> Result<Done> {
+    /// Takes the parameters, and gives them back.
+    pub(crate) fn run_dml(&mut self, plan: &Plan, params: &mut Vec<Value>) -> Result<Done> {
         self.check_may_write(plan)?;
+        self.open_for_writing()?;
         let ignore = match plan {
             Plan::Insert(insert) => insert.ignore,
             Plan::Update(update) => update.ignore,
@@ -414,7 +431,7 @@ impl Session {
         };
         let strict = self.settings.sql_mode.strict && !ignore;
         let eval = self.eval_context(
-            params,
+            std::mem::take(params),
             if strict {
                 Strictness::Error
             } else {
@@ -426,7 +443,7 @@ impl Session {
         self.transaction = state;
         self.collect_warnings(&eval);
         self.end_of_evaluation(&eval);
-        self.keep_context(eval);
+        *params = self.keep_context(eval);
         let result = run?;
         Ok(self.dml_done(plan, &result))
     }

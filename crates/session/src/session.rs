@@ -62,6 +62,8 @@ pub struct Session {
     /// Statements prepared by PREPARE, by lower-case name.
     pub(crate) named: HashMap<String, NamedStatement>,
     pub(crate) user_variables: Arc<HashMap<String, Value>>,
+    /// How many statements have assigned to them.
+    pub(crate) assignments: u64,
     pub(crate) last_insert_id: u64,
     pub(crate) row_count: i64,
     pub(crate) found_rows: u64,
@@ -160,6 +162,7 @@ impl Session {
             next_statement_id: 1,
             named: HashMap::new(),
             user_variables: Arc::default(),
+            assignments: 0,
             last_insert_id: 0,
             row_count: -1,
             found_rows: 0,
@@ -352,13 +355,18 @@ impl Session {
     pub(crate) fn interruption(&self, error: Error) -> Error {
         let interrupt = &self.process.interrupt;
         if error.code == errno::ER_QUERY_INTERRUPTED && !interrupt.is_killed() && interrupt.is_late() {
-            return Error::new(
-                errno::ER_QUERY_TIMEOUT,
-                "Query execution was interrupted, maximum statement execution time exceeded",
-            );
+            return out_of_time();
         }
         error
     }
+}
+
+/// Error 3024: `max_execution_time` is over.
+pub(crate) fn out_of_time() -> Error {
+    Error::new(
+        errno::ER_QUERY_TIMEOUT,
+        "Query execution was interrupted, maximum statement execution time exceeded",
+    )
 }
 
 impl Drop for Session {

@@ -153,31 +153,39 @@ impl Session {
     pub(crate) fn run_compiled(
         &mut self,
         compiled: &mut Compiled,
-        params: Vec<Value>,
+        mut params: Vec<Value>,
         format: Format,
         replan: &dyn Fn(&mut Self) -> Result<Compiled>,
         out: &mut dyn PacketSink,
     ) -> io::Result<(Kind, Result<Outcome>)> {
         self.start_deadline(compiled.plan());
-        if let Compiled::Plan(plan) = &*compiled {
+        let mut rerun = None;
+        while let Compiled::Plan(plan) = &*compiled {
             let kind = kind_of(&plan.plan);
             if let Err(error) = self.lock_current(compiled, replan) {
                 return Ok((kind, Err(error)));
             }
-        } else {
-            self.collect_planning_warnings();
-        }
-        match &*compiled {
-            Compiled::Plan(plan) => {
-                let kind = kind_of(&plan.plan);
-                let result = match (self.point_of(plan), &plan.plan) {
-                    (Some(point), Plan::Query(query)) => {
-                        self.run_point((plan, query), point, params, format, out)?
-                    }
-                    _ => self.run_plan(plan, params, format, out)?,
-                };
-                Ok((kind, result))
+            let Compiled::Plan(plan) = &*compiled else { break };
+            let rerun = rerun.get_or_insert_with(|| self.may_rerun());
+            let result = match (self.point_of(plan), &plan.plan) {
+                (Some(point), Plan::Query(query)) => {
+                    self.run_point((plan, query), point, &mut params, format, out)?
+                }
+                (None, Plan::Query(_)) => {
+                    // Rows may have been sent.
+                    *rerun = None;
+                    self.run_plan(plan, &mut params, format, out)?
+                }
+                _ => self.run_plan(plan, &mut params, format, out)?,
+            };
+            match &result {
+                Err(error) if self.runs_again(rerun, error) => {}
+                _ => return Ok((kind, result)),
             }
+        }
+        self.collect_planning_warnings();
+        match &*compiled {
+            Compiled::Plan(_) => Err(io::Error::other("a plan that was not run")),
             Compiled::Ddl(ddl) => Ok((Kind::Definition, self.run_ddl(ddl).map(Outcome::Ok))),
             Compiled::Command(command) => {
                 self.command_params = params;
@@ -218,8 +226,8 @@ impl Session {
         out: &mut dyn PacketSink,
     ) -> io::Result<Flow> {
         self.count(kind, started, result.is_err());
-        if result.is_err() && !self.transaction.in_transaction() {
-            self.table_locks.release_all();
+        if let Err(error) = &result {
+            self.end_of_failure(error);
         }
         match result {
             Ok(Outcome::Sent) => self.rows_sent(),

@@ -204,6 +204,11 @@ impl TransactionState {
         Ok(Some(&mut open.transaction))
     }
 
+    /// What [`TransactionState::for_read`] has opened, or found open.
+    pub fn opened_for_read(&self) -> Option<&Transaction> {
+        self.open.as_ref().map(|open| &open.transaction)
+    }
+
     /// The transaction a locking read runs in. FOR SHARE is allowed in a READ ONLY transaction, FOR UPDATE is not.
     pub fn for_locking_read(
         &mut self,
@@ -272,6 +277,12 @@ impl TransactionState {
     /// Whether there is anything to commit.
     pub fn is_dirty(&self) -> bool {
         self.open.as_ref().is_some_and(|o| o.transaction.is_dirty())
+    }
+
+    /// Whether the transaction has written or locked rows, by what it was told of definitions.
+    pub fn has_locked(&self) -> bool {
+        let open = self.open.as_ref();
+        open.is_some_and(|o| has_locked(&o.transaction))
     }
 
     /// COMMIT, not after the fence; nothing open is no error.
@@ -364,6 +375,10 @@ impl TransactionState {
         self.next.read_only = read_only.or(self.next.read_only);
         Ok(())
     }
+}
+
+pub fn has_locked(transaction: &Transaction) -> bool {
+    transaction.is_dirty() || transaction.lock_count() > 0
 }
 
 /// Whether an error ends the whole transaction, as InnoDB's deadlocks do; any other undoes its statement alone.

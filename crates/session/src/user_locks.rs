@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -83,6 +84,8 @@ pub struct SessionUserLocks {
     session: u64,
     /// Names of the locks held, so that a session that has none does not touch the table when it ends.
     held: Mutex<Vec<String>>,
+    /// How often functions have taken or given back locks.
+    uses: AtomicU64,
 }
 
 impl SessionUserLocks {
@@ -91,7 +94,13 @@ impl SessionUserLocks {
             table,
             session,
             held: Mutex::default(),
+            uses: AtomicU64::new(0),
         }
+    }
+
+    /// Another number than before: the statement has taken or given back locks.
+    pub fn uses(&self) -> u64 {
+        self.uses.load(Ordering::Relaxed)
     }
 
     fn wait(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool> {
@@ -117,6 +126,7 @@ impl SessionUserLocks {
 
 impl functions::UserLocks for SessionUserLocks {
     fn acquire(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool> {
+        self.uses.fetch_add(1, Ordering::Relaxed);
         let mut state = self.table.state.lock();
         match state.locks.get_mut(name) {
             None => {
@@ -155,6 +165,7 @@ impl functions::UserLocks for SessionUserLocks {
     }
 
     fn release(&self, name: &str) -> Option<bool> {
+        self.uses.fetch_add(1, Ordering::Relaxed);
         let mut state = self.table.state.lock();
         let lock = state.locks.get_mut(name)?;
         if lock.owner != self.session {
@@ -170,6 +181,7 @@ impl functions::UserLocks for SessionUserLocks {
     }
 
     fn release_all(&self) -> u64 {
+        self.uses.fetch_add(1, Ordering::Relaxed);
         let held = std::mem::take(&mut *self.held.lock());
         if held.is_empty() {
             return 0;

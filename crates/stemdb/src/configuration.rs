@@ -92,6 +92,8 @@ pub struct Tikv {
 pub struct Cluster {
     /// Seconds that the other servers wait for one that is gone, before they change definitions. Default: 10.
     pub lease_seconds: Option<u64>,
+    /// Seconds that a statement waits where this server has no lease. Default: 40.
+    pub lease_wait_seconds: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

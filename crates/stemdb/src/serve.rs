@@ -189,13 +189,18 @@ fn open_catalog(
         return Catalog::open(store.clone());
     }
     let defaults = NodeOptions::default();
-    let lease = configuration.cluster.lease_seconds;
+    let cluster = &configuration.cluster;
+    let seconds = |given: Option<u64>, default| given.map_or(default, Duration::from_secs);
     Catalog::join(
         store.clone(),
         NodeOptions {
             address: advertised(listen),
             status_address: status.to_owned(),
-            lease: lease.map_or(defaults.lease, |seconds| Duration::from_secs(seconds.max(1))),
+            lease: seconds(
+                cluster.lease_seconds.map(|seconds| seconds.max(1)),
+                defaults.lease,
+            ),
+            lease_wait: seconds(cluster.lease_wait_seconds, defaults.lease_wait),
             ..defaults
         },
     )

@@ -263,9 +263,14 @@ impl Server {
 
     /// SIGTERM.
     pub fn terminate(&self) -> Result<(), String> {
+        self.signal("TERM")
+    }
+
+    /// Sends a signal: `STOP`, `CONT` ...
+    pub fn signal(&self, name: &str) -> Result<(), String> {
         let child = self.child.as_ref().ok_or("the server does not run")?;
         let status = Command::new("kill")
-            .arg(child.id().to_string())
+            .args(["-s", name, &child.id().to_string()])
             .status()
             .map_err(|e| e.to_string())?;
         status.success().then_some(()).ok_or("kill failed".to_string())

@@ -58,17 +58,61 @@ impl TransactionLocks {
         }
     }
 
+    /// Waits for a lease where [`TransactionLocks::rely_on`] finds none, and relies on it from now on. `is_bound`: the
+    /// transaction has written or locked rows, and can do with no other lease than its own. One that has only read goes on
+    /// where its tables are what they were.
+    ///
+    /// # Errors
+    /// 8027 when there is none in time, or none that it can go on with; 1317 when interrupted.
+    #[cold]
+    pub fn regain(&mut self, catalog: &Catalog, is_bound: bool, limit: &WaitLimit) -> Result<()> {
+        self.node = self.lease_covering(catalog, None, is_bound, limit)?;
+        Ok(())
+    }
+
+    /// Waits for a lease under which what is read at a moment can be told, where [`TransactionLocks::check_read_at`] says
+    /// that there is none. The definitions that it was read by are those of that moment, or this fails.
+    ///
+    /// # Errors
+    /// Those of [`TransactionLocks::regain`].
+    #[cold]
+    pub fn wait_to_cover(
+        &self,
+        catalog: &Catalog,
+        ts: kv::Timestamp,
+        is_bound: bool,
+        limit: &WaitLimit,
+    ) -> Result<()> {
+        self.lease_covering(catalog, Some(ts), is_bound, limit).map(drop)
+    }
+
+    fn lease_covering(
+        &self,
+        catalog: &Catalog,
+        ts: Option<kv::Timestamp>,
+        is_bound: bool,
+        limit: &WaitLimit,
+    ) -> Result<Option<Arc<Node>>> {
+        let only = self.node.as_deref().filter(|_| is_bound);
+        let covers = |node: &Node| ts.is_none_or(|ts| node.covers(ts));
+        let now = catalog.wait_for_lease(only, &covers, limit)?;
+        match (&self.node, &now) {
+            (Some(before), Some(now)) if !now.continues(before, self.held_tables()) => Err(lease_is_over()),
+            _ => Ok(now),
+        }
+    }
+
+    fn held_tables(&self) -> impl Iterator<Item = i64> {
+        self.tables[..self.held].iter().map(|used| used.lock.id)
+    }
+
     /// Whether what is read at a moment, [`kv::LATEST`] after it was read, is what the definitions say under the lease.
     ///
     /// # Errors
     /// 8027 if the moment is behind the end of the lease: others may have changed definitions by then.
     pub fn check_read_at(&self, ts: kv::Timestamp) -> Result<()> {
-        let is_covered = |node: &Node| match ts {
-            kv::LATEST => node.is_good(),
-            ts => ts <= node.fence.last(),
-        };
         match &self.node {
-            Some(node) if !is_covered(node) => Err(lease_is_over()),
+            Some(node) if !node.covers(ts) => Err(lease_is_over()),
             _ => Ok(()),
         }
     }
@@ -139,7 +183,7 @@ impl TransactionLocks {
     }
 
     pub fn holds(&self, table: i64) -> bool {
-        self.tables[..self.held].iter().any(|t| t.lock.id == table)
+        self.held_tables().any(|held| held == table)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -172,18 +172,22 @@ impl Catalog {
     }
 
     /// The lease was over: this node begins again with the newest version. Transactions of the old lease may go on using
-    /// tables, but cannot commit, so nothing waits for them; what sessions have locked by LOCK TABLES is unlocked.
+    /// tables, but cannot commit, so nothing waits for them here; those that go on under the new lease
+    /// ([`Node::continues`](super::Node)) use no table that has moved. What sessions have locked by LOCK TABLES is unlocked.
     fn join_again(&self, membership: &Membership, follower: &mut Follower) -> Result<()> {
         self.locks().revoke_session_locks();
         let before = membership.node();
         let (options, started_us) = (&membership.options, membership.started_us);
-        let node = register::enrol(self.store(), options, started_us, Some(&before))?;
+        let mut node = register::enrol(self.store(), options, started_us, Some(&before))?;
         let loaded = Loaded::read(&self.store().snapshot_now()?)?;
+        node.moved = changed_tables(&self.schema(), &loaded.schema);
+        node.moved.extend(&loaded.frozen);
         self.install_whatever_is_in_use(follower, loaded)?;
         *membership.renewed.lock() = Default::default();
         // After the version: whoever relies on the new lease sees definitions that it covers.
         let number = node.number;
         membership.node.store(Arc::new(node));
+        membership.tell_of_lease();
         if number != before.number {
             self.tell_number(number);
         }

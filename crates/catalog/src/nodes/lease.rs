@@ -1,5 +1,6 @@
 //! A node's lease: until when it may rely on the definitions that it knows.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ pub struct Node {
     pub number: u32,
     /// The end of the lease. Writes are committed before it or not at all.
     pub(crate) fence: Fence,
+    /// Tables whose definitions were others under the lease before, and those that another node had frozen when this one began.
+    pub(super) moved: BTreeSet<i64>,
     started: Instant,
     /// Milliseconds since `started` for which the lease is good, by this machine's clock and on the safe side.
     good_for_ms: AtomicU64,
@@ -32,6 +35,7 @@ impl Node {
             term,
             number,
             fence: Fence::new(0),
+            moved: BTreeSet::new(),
             started: Instant::now(),
             good_for_ms: AtomicU64::new(0),
             lost: AtomicBool::new(false),
@@ -60,6 +64,21 @@ impl Node {
 
     pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::SeqCst)
+    }
+
+    /// Whether what is read at a moment, [`kv::LATEST`] after it was read, is read within the lease.
+    pub(crate) fn covers(&self, ts: Timestamp) -> bool {
+        match ts {
+            kv::LATEST => self.is_good(),
+            ts => ts <= self.fence.last(),
+        }
+    }
+
+    /// Whether who began under `before` finds these tables under this lease as they were: it is the same lease, or the next
+    /// one, and none of them has moved in between.
+    pub(crate) fn continues(&self, before: &Self, mut tables: impl Iterator<Item = i64>) -> bool {
+        self.term == before.term
+            || self.term == before.term + 1 && tables.all(|table| !self.moved.contains(&table))
     }
 
     /// Whether statements may begin: reads have no fence, so this goes by the clock.

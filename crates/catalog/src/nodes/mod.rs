@@ -10,6 +10,9 @@
 //! whoever looks afterwards sees it, or it is refused, and the node joins again, under
 //! another lease.
 //!
+//! A statement that finds the lease over waits for the next ([`wait`]). What it has written by then was made for definitions
+//! that the others were free to change, and is refused.
+//!
 //! # Versions
 //!
 //! A node follows the stored version: it closes the tables that changed to new transactions, as a local definition
@@ -27,14 +30,16 @@
 pub(crate) mod follow;
 mod lease;
 mod register;
+mod wait;
 mod watch;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use kv::{Reader, Store, Timestamp};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
@@ -55,6 +60,8 @@ pub struct NodeOptions {
     pub status_address: String,
     /// How long the others wait for a node that is gone.
     pub lease: Duration,
+    /// How long a statement waits for a lease where there is none.
+    pub lease_wait: Duration,
     /// How often the store is asked for news, at least.
     pub poll: Duration,
 }
@@ -65,6 +72,7 @@ impl Default for NodeOptions {
             address: String::new(),
             status_address: String::new(),
             lease: Duration::from_secs(10),
+            lease_wait: Duration::from_secs(40),
             poll: Duration::from_millis(250),
         }
     }
@@ -93,6 +101,10 @@ pub(crate) struct Membership {
     node: ArcSwap<Node>,
     follower: Mutex<Follower>,
     renewed: Mutex<register::Renewed>,
+    /// A statement waits for the lease: it is to be renewed before it is due.
+    wanted: AtomicBool,
+    /// For the statements that wait.
+    news: (Mutex<()>, Condvar),
     watches: Mutex<Vec<Watch>>,
     unsettled: Mutex<Vec<Unsettled>>,
 }
@@ -130,6 +142,8 @@ impl Catalog {
             node: ArcSwap::from_pointee(node),
             follower: Mutex::default(),
             renewed: Mutex::default(),
+            wanted: AtomicBool::new(false),
+            news: Default::default(),
             watches: Mutex::default(),
             unsettled: Mutex::default(),
         };

@@ -1,6 +1,7 @@
 //! A node's record in the store: put there, renewed, taken away.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use kv::{Durability, Store};
@@ -84,7 +85,7 @@ pub(super) struct Renewed {
 }
 
 impl Catalog {
-    /// Renews the lease, if it is due or a version is to be told.
+    /// Renews the lease, if it is due or wanted, or a version is to be told.
     pub(crate) fn keep_lease(&self) -> Result<()> {
         let Some(membership) = &self.membership else {
             return Ok(());
@@ -94,6 +95,7 @@ impl Catalog {
         let due = renewed
             .at
             .is_none_or(|at| at.elapsed() >= membership.options.lease / 3);
+        let due = membership.wanted.swap(false, Ordering::SeqCst) || due;
         if membership.node().is_lost() || !due && renewed.version == installed {
             return Ok(());
         }
@@ -133,6 +135,7 @@ impl Catalog {
         match txn.commit_within(Durability::Os, Some(&node.fence)) {
             Ok(_) => {
                 node.renewed(asked, lease, record.lease_end);
+                membership.tell_of_lease();
                 Ok(true)
             }
             Err(kv::Error::CommitTooLate { .. }) => Ok(false),

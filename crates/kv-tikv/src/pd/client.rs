@@ -5,6 +5,7 @@ use super::members::{Members, unary};
 use crate::backoff::Until;
 use crate::io::Io;
 use crate::keys;
+use crate::proto::etcdserverpb::{RangeRequest, RangeResponse};
 use crate::proto::keyspacepb::{KeyspaceMeta, LoadKeyspaceRequest, LoadKeyspaceResponse};
 use crate::proto::{metapb, pdpb::*};
 use bytes::Bytes;
@@ -74,6 +75,23 @@ questions! {
     UpdateServiceGcSafePointRequest UpdateServiceGcSafePointResponse "/pdpb.PD/UpdateServiceGCSafePoint",
     LoadKeyspaceRequest LoadKeyspaceResponse "/keyspacepb.Keyspace/LoadKeyspace",
 }
+
+/// Of PD's registry, which knows no headers of PD's.
+impl Question for RangeRequest {
+    type Answer = RangeResponse;
+    const PATH: &'static str = "/etcdserverpb.KV/Range";
+
+    fn set_header(&mut self, _: RequestHeader) {}
+
+    fn header(_: &mut RangeResponse) -> Option<ResponseHeader> {
+        None
+    }
+}
+
+/// Where TiDB's servers announce themselves for as long as they live: those without a keyspace, and, behind the keyspace's
+/// number, those of one.
+const TIDB_SERVERS: &str = "/tidb/server/info/";
+const TIDB_KEYSPACES: &str = "/keyspaces/tidb/";
 
 /// See the module.
 pub struct PdClient {
@@ -223,6 +241,22 @@ impl PdClient {
         }
     }
 
+    /// The keyspaces in which a TiDB server lives now; `None`: without one, so that its keys are those of the whole cluster.
+    pub fn tidb_keyspaces(&self, deadline: Instant) -> Result<Vec<Option<u32>>> {
+        let question = |prefix: &str| RangeRequest {
+            key: prefix.as_bytes().to_vec(),
+            range_end: kv::successor_of_prefix(prefix.as_bytes()),
+            keys_only: true,
+        };
+        let questions = [TIDB_SERVERS, TIDB_KEYSPACES].map(question).to_vec();
+        let answers: Vec<RangeResponse> = self.ask_all(questions, deadline.into())?;
+        let keys = answers.iter().flat_map(|answer| &answer.kvs).map(|kv| &kv.key);
+        let mut found: Vec<Option<u32>> = keys.filter_map(|key| tidb_keyspace(key)).collect();
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
     pub fn keyspace(&self, name: &str, deadline: Instant) -> Result<KeyspaceMeta> {
         let question = LoadKeyspaceRequest {
             name: name.to_owned(),
@@ -300,6 +334,19 @@ impl PdClient {
     }
 }
 
+/// Whose the entry of a TiDB server is; the outer `None`: it is the entry of something else.
+fn tidb_keyspace(key: &[u8]) -> Option<Option<u32>> {
+    let key = std::str::from_utf8(key).ok()?;
+    if key.starts_with(TIDB_SERVERS) {
+        return Some(None);
+    }
+    let (id, rest) = key.strip_prefix(TIDB_KEYSPACES)?.split_once('/')?;
+    let is_server = TIDB_SERVERS
+        .strip_prefix('/')
+        .is_some_and(|path| rest.starts_with(path));
+    is_server.then(|| id.parse().ok()).flatten().map(Some)
+}
+
 /// One question on its way, answered wherever it is waited for.
 type Asked<A> = JoinHandle<Result<A, String>>;
 
@@ -309,4 +356,28 @@ fn region_info(mut region: metapb::Region, leader: Option<metapb::Peer>) -> Resu
         region,
         leader: leader.filter(|peer| peer.id != 0),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_of_tidb_are_told_from_what_else_it_registers() {
+        assert_eq!(tidb_keyspace(b"/tidb/server/info/7f"), Some(None));
+        assert_eq!(
+            tidb_keyspace(b"/keyspaces/tidb/12/tidb/server/info/7f"),
+            Some(Some(12))
+        );
+        for other in [
+            &b"/tidb/ddl/global_schema_version"[..],
+            b"/keyspaces/tidb/12/tidb/ddl/fg/owner/1",
+            b"/keyspaces/tidb/12",
+            b"/keyspaces/tidb/x/tidb/server/info/7f",
+            b"/keyspaces/tidb/99999999999/tidb/server/info/7f",
+            b"\xFF",
+        ] {
+            assert_eq!(tidb_keyspace(other), None);
+        }
+    }
 }

@@ -401,6 +401,34 @@ pub struct CheckTxnStatusResponse {
     pub commit_version: u64,
     #[prost(int32, tag = "5")]
     pub action: i32,
+    /// The primary's lock, where it is there.
+    #[prost(message, optional, tag = "6")]
+    pub lock_info: Option<LockInfo>,
+}
+
+/// Asks whether a transaction that commits asynchronously is prewritten at some of its keys. Where it is not, it never will be.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CheckSecondaryLocksRequest {
+    #[prost(message, optional, tag = "1")]
+    pub context: Option<Context>,
+    #[prost(bytes = "vec", repeated, tag = "2")]
+    pub keys: Vec<Vec<u8>>,
+    #[prost(uint64, tag = "3")]
+    pub start_version: u64,
+}
+
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CheckSecondaryLocksResponse {
+    #[prost(message, optional, tag = "1")]
+    pub region_error: Option<errorpb::Error>,
+    #[prost(message, optional, tag = "2")]
+    pub error: Option<KeyError>,
+    /// As many as keys were asked for; or its fate is sealed.
+    #[prost(message, repeated, tag = "3")]
+    pub locks: Vec<LockInfo>,
+    /// Not 0: it is committed.
+    #[prost(uint64, tag = "4")]
+    pub commit_ts: u64,
 }
 
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -63,6 +63,8 @@ func (s *Server) Handler() http.Handler {
 		"/clear":             s.clear,
 		"/advance":           s.advance,
 		"/keyspace":          s.keyspace,
+		"/tidb":              s.tidb,
+		"/die-async":         s.dieAsync,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { answer(w, r, handle) })
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pingcap/kvproto/pkg/keyspacepb"
 	"github.com/pingcap/kvproto/pkg/pdpb"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 
 	"stemdb/tests/tikv-stand-in/internal/clock"
@@ -25,6 +26,7 @@ type PDGroup struct {
 	keyspaces  *keyspaces
 	safePoints *safePoints
 	members    []*PD
+	registry   registry
 
 	mu     sync.Mutex
 	up     []bool
@@ -43,6 +45,7 @@ func NewPDGroup(options Options, addresses []string, cluster *placement.Cluster,
 		n.register = func(server *grpc.Server) {
 			pdpb.RegisterPDServer(server, p)
 			keyspacepb.RegisterKeyspaceServer(server, &keyspaceService{pd: p})
+			etcdserverpb.RegisterKVServer(server, &registryService{pd: p})
 		}
 		g.members, g.up = append(g.members, p), append(g.up, false)
 	}

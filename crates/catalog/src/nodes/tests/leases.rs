@@ -205,6 +205,122 @@ fn what_is_read_behind_the_lease_is_refused() {
     );
 }
 
+/// A transaction that has read `t`.
+fn reader_of(catalog: &Catalog) -> TransactionLocks {
+    let mut locks = TransactionLocks::new(catalog.metadata_locks());
+    locks.rely_on(catalog).unwrap();
+    let id = table(catalog, "t").id;
+    locks.acquire(id, Use::Read, &context().limit()).unwrap();
+    locks
+}
+
+#[test]
+fn a_statement_waits_for_the_next_lease_unless_it_has_written() {
+    let cluster = Cluster::new();
+    let one = cluster.node();
+    make_table(&one, 3);
+    let mut idle = TransactionLocks::new(one.metadata_locks());
+    let (mut reads, mut writes) = (reader_of(&one), reader_of(&one));
+    let before = one.node().unwrap();
+    before.lose();
+    let ctx = context();
+    assert_eq!(
+        code(writes.regain(&one, true, &ctx.limit())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
+    for locks in [&mut idle, &mut reads] {
+        locks.regain(&one, false, &ctx.limit()).unwrap();
+        assert_eq!(locks.lease().unwrap().term, before.term + 1);
+        locks.rely_on(&one).unwrap();
+    }
+    let ts = cluster.store.snapshot_now().unwrap().ts();
+    reads.check_read_at(ts).unwrap();
+    assert_eq!(code(writes.rely_on(&one)), errno::ER_SCHEMA_OUT_OF_DATE);
+}
+
+/// The node believes that its lease lasts; what it reads is behind it.
+#[test]
+fn a_moment_behind_the_lease_has_it_renewed() {
+    let cluster = Cluster::new();
+    let one = cluster.node();
+    make_table(&one, 3);
+    let (reads, ctx) = (reader_of(&one), context());
+    let before = one.node().unwrap();
+    cluster.clock.advance_ms(LEASE_MS * 2);
+    let ts = cluster.store.snapshot_now().unwrap().ts();
+    assert_eq!(code(reads.check_read_at(ts)), errno::ER_SCHEMA_OUT_OF_DATE);
+    reads.wait_to_cover(&one, ts, false, &ctx.limit()).unwrap();
+    assert_eq!(one.node().unwrap().term, before.term + 1);
+    assert_eq!(
+        code(reads.wait_to_cover(&one, ts, true, &ctx.limit())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
+}
+
+#[test]
+fn who_uses_a_table_that_has_moved_cannot_go_on() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.node(), cluster.still_node());
+    beside(&two, || make_table(&one, 3));
+    let ctx = context();
+    let mut reads = reader_of(&two);
+    let term = reads.lease().unwrap().term;
+    cluster.outlive(&[&one]);
+    let join_again = || {
+        two.node().unwrap().lose();
+        two.follow().unwrap();
+    };
+    // Of two leases, each may have changed it.
+    join_again();
+    reads.regain(&two, false, &ctx.limit()).unwrap();
+    assert_eq!(reads.lease().unwrap().term, term + 1);
+    join_again();
+    join_again();
+    assert_eq!(
+        code(reads.regain(&two, false, &ctx.limit())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
+    drop(reads);
+    let mut reads = reader_of(&two);
+    cluster.outlive(&[&one]);
+    alter(&one, "t", vec![drop_column("a")]).unwrap();
+    join_again();
+    assert_eq!(
+        code(reads.regain(&two, false, &ctx.limit())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
+    drop(reads);
+    // Frozen only, by a node that may be changing it.
+    let mut reads = reader_of(&two);
+    cluster.outlive(&[&one]);
+    let job = jobs::freeze(&one, "t");
+    join_again();
+    assert_eq!(
+        code(reads.regain(&two, false, &ctx.limit())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
+    jobs::abandon(&one, job);
+}
+
+#[test]
+fn the_wait_for_a_lease_has_an_end() {
+    let cluster = Cluster::new();
+    let one = cluster.still_node();
+    one.node().unwrap().lose();
+    let mut locks = TransactionLocks::new(one.metadata_locks());
+    let ctx = impatient();
+    assert_eq!(
+        code(locks.regain(&one, false, &ctx.limit())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
+    let ctx = context();
+    ctx.interrupt.raise();
+    assert_eq!(
+        code(locks.regain(&one, false, &ctx.limit())),
+        errno::ER_QUERY_INTERRUPTED
+    );
+}
+
 /// A renewal that comes late is none, whatever the node believes.
 #[test]
 fn a_late_renewal_is_refused() {

@@ -1,0 +1,9 @@
+//! What etcd keeps.
+
+use bytes::Bytes;
+
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct KeyValue {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: Bytes,
+}
