@@ -12,11 +12,12 @@ use crate::raw::{Answer, Raw, closed};
 use crate::report::Report;
 use crate::server::Address;
 use crate::tracking;
+use crate::transaction_flags;
 
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 15] = [
+    let checks: [(&str, Check); 16] = [
         ("simple commands", simple_commands),
         ("COM_FIELD_LIST", field_list),
         ("retired and unknown commands", unknown_commands),
@@ -29,6 +30,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("max_allowed_packet", max_allowed_packet),
         ("max_connections", max_connections),
         ("an idle client is told, by packet 0", idle_clients),
+        ("what opens a transaction", transaction_flags::check),
         ("what is told of a transaction", tracking::steps),
         ("that a session changed is told", tracking::changes),
         ("random packets", random_packets),

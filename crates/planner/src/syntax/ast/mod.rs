@@ -4,6 +4,7 @@
 //! has and StemDB has not). [`crate::bind()`] turns a [`Statement`] into a plan, a definition or a command.
 
 mod definition;
+mod effects;
 mod expr;
 mod query;
 mod show;
