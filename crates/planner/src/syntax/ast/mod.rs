@@ -21,6 +21,8 @@ pub use query::{
 pub use show::{ShowStatement, Target};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
+use catalog::definition::AlterWay;
+
 use crate::command::{Absent, Command, ExplainFormat, SplitPoints, VariableScope};
 
 /// `[database.]name` of a table.
@@ -65,6 +67,7 @@ pub enum Statement {
     AlterTable {
         name: ObjectName,
         items: Vec<AlterItem>,
+        way: AlterWay,
     },
     DropTable {
         names: Vec<ObjectName>,
