@@ -308,6 +308,7 @@ pub mod errno {
         ER_AES_KEY_SIZE = 3237, "HY000";
         ER_AES_INVALID_KDF_OPTION_SIZE = 3238, "HY000";
         ER_CANNOT_CONVERT_STRING = 3854, "HY000";
+        ER_UNSUPPORTED_SQL_MODE = 3899, "HY000";
         // TiDB's, for what MySQL has no number for.
         ER_TXN_TOO_LARGE = 8004, "HY000";
         ER_WRITE_CONFLICT = 9007, "HY000";
