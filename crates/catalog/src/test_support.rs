@@ -174,7 +174,7 @@ pub(crate) fn alter_with(
     let ddl = Ddl::AlterTable {
         name: name(table),
         changes,
-        way: Default::default(),
+        way: std::default::Default::default(),
     };
     catalog.execute(&ddl, ctx)
 }

@@ -614,7 +614,7 @@ pub(crate) mod tests_support {
         let ddl = crate::definition::Ddl::AlterTable {
             name: name(of),
             changes: vec![change],
-            way: Default::default(),
+            way: std::default::Default::default(),
         };
         let (mut job, work) = started(catalog, || Job {
             tables: vec![base.id],
