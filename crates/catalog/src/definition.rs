@@ -51,7 +51,33 @@ pub enum Ddl {
     AlterTable {
         name: TableName,
         changes: Vec<AlterChange>,
+        way: AlterWay,
     },
+}
+
+/// `ALGORITHM = ...` and `LOCK = ...` of ALTER TABLE, CREATE INDEX and DROP INDEX (manual 13.1.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default)]
+pub struct AlterWay {
+    pub algorithm: AlterAlgorithm,
+    pub lock: AlterLock,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default)]
+pub enum AlterAlgorithm {
+    #[default]
+    Default,
+    Instant,
+    Inplace,
+    Copy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default)]
+pub enum AlterLock {
+    #[default]
+    Default,
+    None,
+    Shared,
+    Exclusive,
 }
 
 /// A definition whose columns and indexes have no ids yet (0) and state Public. `crate::ddl` checks it as a whole

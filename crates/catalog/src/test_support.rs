@@ -178,6 +178,7 @@ pub(crate) fn alter_with(
     let ddl = Ddl::AlterTable {
         name: name(table),
         changes,
+        way: std::default::Default::default(),
     };
     catalog.execute(&ddl, ctx)
 }

@@ -29,6 +29,10 @@ pub struct SqlMode {
     pub high_not_precedence: bool,
     pub ignore_space: bool,
     pub real_as_float: bool,
+    /// A day up to the 31st is right in any month.
+    pub allow_invalid_dates: bool,
+    /// Fractions of a second are cut, not rounded.
+    pub time_truncate_fractional: bool,
 }
 
 impl Default for SqlMode {
@@ -49,6 +53,8 @@ impl Default for SqlMode {
             high_not_precedence: false,
             ignore_space: false,
             real_as_float: false,
+            allow_invalid_dates: false,
+            time_truncate_fractional: false,
         }
     }
 }

@@ -335,7 +335,7 @@ fn definition(ddl: &Ddl) -> String {
                 Handle::Hidden => "  hidden handle".into(),
             });
         }
-        Ddl::AlterTable { name, changes } => {
+        Ddl::AlterTable { name, changes, .. } => {
             line(format!("alter table {}.{}", name.database, name.name));
             for change in changes {
                 line(match change {

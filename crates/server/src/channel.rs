@@ -167,7 +167,7 @@ impl Channel {
         }
     }
 
-    /// The next packet begins a command: its numbers start at 0.
+    /// The next packet begins a command, or is an error that nobody asked for: its numbers start at 0.
     pub fn start_command(&mut self) {
         self.input.frames.set_sequence(0);
         self.output.frames.set_sequence(0);
@@ -176,14 +176,6 @@ impl Channel {
         }
         if let Some((compressor, _)) = &mut self.output.compressor {
             compressor.set_sequence(0);
-        }
-    }
-
-    /// The next packet is an error for a client that has asked for nothing: it reads it as the answer to its next command.
-    pub fn answer_ahead(&mut self) {
-        self.output.frames.set_sequence(1);
-        if let Some((compressor, _)) = &mut self.output.compressor {
-            compressor.set_sequence(1);
         }
     }
 

@@ -234,11 +234,10 @@ impl Connection {
             if self.entry.control.is_hung_up() {
                 return self.close(None);
             }
+            self.channel.start_command();
             if self.shared.connections.is_draining() && !self.session.in_transaction() {
-                self.channel.answer_ahead();
                 return self.close(Some(shutdown_in_progress()));
             }
-            self.channel.start_command();
             self.shared.workers.ask_for_turns();
             let wait = self.shared.config.park_after.min(self.limits.wait_timeout);
             let received = self
@@ -297,8 +296,7 @@ impl Connection {
     }
 
     /// The client was idle for too long.
-    pub fn expire(mut self: Box<Self>) {
-        self.channel.answer_ahead();
+    pub fn expire(self: Box<Self>) {
         self.shared.metrics.aborted_clients.inc();
         self.close(Some(inactivity()));
     }
@@ -447,7 +445,7 @@ impl Connection {
                 if error.code == errno::ER_NET_PACKET_TOO_LARGE {
                     channel.skip_packet(limits.net_read_timeout);
                 }
-                // To a client that has asked for nothing the error comes as the answer to its next command.
+                // A client that has asked for nothing reads the error, number 0, when it sends its next command.
                 let capabilities = client.capabilities | capability::PROTOCOL_41;
                 if channel.send_error(&error, capabilities).is_ok() {
                     channel.linger();

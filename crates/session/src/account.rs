@@ -62,7 +62,7 @@ impl Session {
                 check(&from.database)?;
                 check(&to.database)
             }),
-            Ddl::AlterTable { name, changes } => {
+            Ddl::AlterTable { name, changes, .. } => {
                 check(&name.database)?;
                 changes.iter().try_for_each(|change| match change {
                     AlterChange::RenameTable { to } => check(&to.database),
@@ -94,7 +94,6 @@ impl Session {
                 "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
             ));
         }
-        self.commit_transaction()?;
         let warnings = match command {
             Command::CreateUser { users, if_not_exists } => {
                 let changes = users
@@ -169,12 +168,14 @@ impl Session {
                 ),
             ));
         }
-        let plugin = self
-            .shared
-            .catalog
-            .accounts()
-            .get(&name, &host)
-            .map(|a| a.plugin.clone());
+        let accounts = self.shared.catalog.accounts();
+        let account = accounts.get(&name, &host).ok_or_else(|| {
+            Error::new(
+                errno::ER_PASSWORD_NO_MATCH,
+                "Can't find any matching row in the user table",
+            )
+        })?;
+        let plugin = Some(account.plugin.clone());
         let spec = UserSpec {
             user: name,
             host,

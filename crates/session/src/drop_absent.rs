@@ -12,9 +12,6 @@ impl Session {
         for name in names {
             self.account.check_database(&name.database)?;
         }
-        if kind != Absent::TemporaryTable {
-            self.commit_transaction()?;
-        }
         let (mut missing, mut notes) = (Vec::new(), Vec::new());
         for name in names {
             let schema = self.shared.catalog.schema();

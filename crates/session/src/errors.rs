@@ -22,6 +22,13 @@ pub fn no_such_table(name: &TableName) -> Error {
     )
 }
 
+pub fn not_unique(alias: &str) -> Error {
+    Error::new(
+        errno::ER_NONUNIQ_TABLE,
+        format!("Not unique table/alias: '{alias}'"),
+    )
+}
+
 pub fn unknown_thread(id: u64) -> Error {
     Error::new(errno::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"))
 }

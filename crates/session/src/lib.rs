@@ -18,6 +18,7 @@ mod ddl_jobs;
 mod drop_absent;
 mod errors;
 mod evaluation;
+mod implicit_commit;
 mod kept;
 mod known_texts;
 mod late_check;

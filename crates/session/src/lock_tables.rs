@@ -18,7 +18,6 @@ use crate::errors;
 use crate::run::plan_uses;
 use crate::session::Session;
 
-const ER_NONUNIQ_TABLE: u16 = 1066;
 const ER_TABLE_NOT_LOCKED_FOR_WRITE: u16 = 1099;
 const ER_TABLE_NOT_LOCKED: u16 = 1100;
 const ER_LOCK_OR_ACTIVE_TRANSACTION: u16 = 1192;
@@ -106,7 +105,7 @@ impl LockedTables {
                 self.check(&name.database, &name.name, None, Use::Read)
             }
             Ddl::TruncateTable { name } => written(name),
-            Ddl::AlterTable { name, changes } => {
+            Ddl::AlterTable { name, changes, .. } => {
                 written(name)?;
                 changes.iter().try_for_each(|change| match change {
                     AlterChange::RenameTable { to } if to.database != name.database => {
@@ -143,10 +142,12 @@ fn locked_for_reading(table: &str) -> Error {
 }
 
 impl Session {
-    /// LOCK TABLES: commits, gives back what was locked before, and waits for all tables at once.
+    /// LOCK TABLES: gives back what was locked before, and waits for all tables at once.
     pub(crate) fn lock_named_tables(&mut self, tables: &[TableToLock]) -> Result<()> {
-        self.commit_transaction()?;
         self.locked = None;
+        if tables.iter().any(|one| one.write) {
+            self.transaction.check_read_write(&self.settings)?;
+        }
         for (position, one) in tables.iter().enumerate() {
             if one.table.database == INFORMATION_SCHEMA {
                 return Err(errors::database_access(&self.account.name(), &one.table.database));
@@ -155,10 +156,7 @@ impl Session {
             let is_same =
                 |other: &&TableToLock| other.alias == one.alias && other.table.database == one.table.database;
             if tables[..position].iter().any(|other| is_same(&other)) {
-                return Err(Error::new(
-                    ER_NONUNIQ_TABLE,
-                    format!("Not unique table/alias: '{}'", one.alias),
-                ));
+                return Err(errors::not_unique(&one.alias));
             }
         }
         let mut named = tables
@@ -196,7 +194,6 @@ impl Session {
 
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) fn lock_all_tables(&mut self) -> Result<()> {
-        self.commit_transaction()?;
         self.locked = None;
         let ids: Vec<i64> = {
             let schema = self.shared.catalog.schema();
@@ -234,7 +231,7 @@ impl Session {
             return Ok(());
         };
         let committed = match locked.kind {
-            LockKind::Named(_) => self.commit_transaction(),
+            LockKind::Named(_) => self.commit_implicitly(),
             LockKind::AllForReading => Ok(()),
         };
         drop(locked);

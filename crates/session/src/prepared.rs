@@ -160,6 +160,9 @@ impl Session {
                 "Prepared statement contains too many placeholders",
             ));
         }
+        if !parsed.statement.commits_implicitly() {
+            self.check_read_write(&parsed.statement)?;
+        }
         let places = RefCell::new(vec![None; parsed.parameters]);
         let columns = match self.compile(&parsed, Parameters::Unknown(Some(&places)))? {
             Compiled::Plan(plan) => {
@@ -321,7 +324,9 @@ impl Session {
         let compiled = match kept {
             Some(Compiled::Plan(plan)) if !self.is_current(&plan) => self.compile_execution(id, &types),
             Some(kept) => Ok(kept),
-            None => self.compile_execution(id, &types),
+            None => self
+                .enter_execution(id)
+                .and_then(|()| self.compile_execution(id, &types)),
         };
         let mut compiled = match compiled {
             Ok(compiled) => compiled,
@@ -347,6 +352,14 @@ impl Session {
             });
         }
         Ok(result)
+    }
+
+    /// What comes before an execution is compiled. One whose plan is kept is no definition.
+    fn enter_execution(&mut self, id: u32) -> Result<()> {
+        let prepared = self.prepared.get(&id);
+        let prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_execute"))?;
+        let parsed = prepared.parsed.clone();
+        self.enter_statement(&parsed.statement)
     }
 
     /// A plan of the plan cache's for parameters of these types.
@@ -565,7 +578,11 @@ impl Session {
         let current = std::mem::replace(&mut self.database, statement.database.clone());
         let replan =
             |session: &mut Self| session.compile_prepared(&statement.parsed, &statement.text, &types);
-        let result = match replan(self) {
+        let compiled = match self.enter_statement(&statement.parsed.statement) {
+            Ok(()) => replan(self),
+            Err(error) => Err(error),
+        };
+        let result = match compiled {
             Ok(mut compiled) => self.run_compiled(&mut compiled, values, Format::Text, &replan, out),
             Err(error) => Ok((Kind::Other, Err(error))),
         };

@@ -27,7 +27,7 @@ use crate::statistics::Kind;
 use crate::text::kind_of;
 use crate::track::Told;
 use crate::transaction::{ends_transaction, has_locked};
-use crate::virtual_tables::ServerTables;
+use crate::virtual_tables::{ServerTables, is_in_dictionary};
 
 /// What a plan's run left to tell the client.
 pub enum Outcome {
@@ -317,7 +317,11 @@ impl Session {
             self.check_read_at(kv::LATEST, || !transaction.ends_with_statement())?;
             result
         } else {
-            match transaction.for_read(store, settings, interrupt)? {
+            let joined = match joins_transaction(&query.root) {
+                true => transaction.for_read(store, settings, interrupt)?,
+                false => None,
+            };
+            match joined {
                 Some(transaction) if transaction.is_dirty() || !self.is_analytical(query) => {
                     self.check_read_at(transaction.snapshot_ts(), || has_locked(transaction))?;
                     self.execute(query, ReadSource::Transaction(transaction), eval, &mut sink)
@@ -593,6 +597,31 @@ fn has_rows_to_look_at(rel: &Rel) -> bool {
     }
 }
 
+/// Where a query's rows come from.
+fn source(mut rel: &Rel) -> &Rel {
+    loop {
+        rel = match rel {
+            Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => return rel,
+            Rel::Filter { input, .. }
+            | Rel::Project { input, .. }
+            | Rel::Aggregate { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Limit { input, .. }
+            | Rel::Repeat { input, .. }
+            | Rel::Distinct { input } => input,
+        };
+    }
+}
+
+/// Whether a query is part of a transaction, and opens one where autocommit is off: not one that reads no table.
+fn joins_transaction(rel: &Rel) -> bool {
+    match source(rel) {
+        Rel::Scan(_) => true,
+        Rel::Virtual(scan) => is_in_dictionary(&scan.table),
+        _ => false,
+    }
+}
+
 /// A table that a plan uses.
 #[derive(Clone, Copy)]
 pub(crate) struct PlanUse<'p> {
@@ -614,19 +643,9 @@ pub(crate) fn plan_uses(plan: &Plan) -> impl Iterator<Item = PlanUse<'_>> + Clon
     fn of_query(query: &QueryPlan) -> Option<PlanUse<'_>> {
         let for_update = query.locking.is_some_and(|locking| locking.exclusive);
         let what = if for_update { Use::Write } else { Use::Read };
-        let mut rel = &query.root;
-        loop {
-            rel = match rel {
-                Rel::OneRow | Rel::Virtual(_) => return None,
-                Rel::Scan(scan) => return Some(of_scan(scan, what)),
-                Rel::Filter { input, .. }
-                | Rel::Project { input, .. }
-                | Rel::Aggregate { input, .. }
-                | Rel::Sort { input, .. }
-                | Rel::Limit { input, .. }
-                | Rel::Repeat { input, .. }
-                | Rel::Distinct { input } => input,
-            };
+        match source(&query.root) {
+            Rel::Scan(scan) => Some(of_scan(scan, what)),
+            _ => None,
         }
     }
     let (first, second) = match plan {

@@ -19,7 +19,7 @@ use crate::reply::Done;
 use crate::run::Outcome;
 use crate::session::Session;
 use crate::statistics::Kind;
-use crate::transaction::BeginOptions;
+use crate::transaction::{BeginOptions, Characteristics};
 
 impl Session {
     /// Runs a command statement.
@@ -37,7 +37,10 @@ impl Session {
             Command::Commit {
                 chain: false,
                 release: false,
-            } => Answer::of(self.commit_answered(Some((kind, out)))),
+            } => {
+                self.transaction.next = Characteristics::default();
+                Answer::of(self.commit_answered(Some((kind, out))))
+            }
             Command::Commit { chain, release } => {
                 Answer::of_end(self.end_transaction(true, *chain), *release)
             }
@@ -53,7 +56,9 @@ impl Session {
             Command::AdminShowDdlJobs { past } => Answer::Listing(self.show_ddl_jobs(*past)),
             Command::AdminCancelDdlJobs { jobs } => Answer::Listing(self.cancel_ddl_jobs(jobs)),
             Command::CheckTable { tables } => Answer::Listing(self.check_tables(tables)),
-            Command::AnalyzeTable { tables } => Answer::Listing(self.maintain(tables, "analyze", &[OK])),
+            Command::AnalyzeTable { tables } => {
+                Answer::Listing(self.maintain(tables, "analyze", &NOT_ANALYZED))
+            }
             Command::SplitTable { table, index, points } => {
                 Answer::Listing(self.split_table(table, index.as_deref(), points))
             }
@@ -110,9 +115,8 @@ impl Session {
                     .begin(&self.shared.store, &self.settings, &interrupt, options)
             }
             Command::Savepoint { name } => {
-                let interrupt = self.process.interrupt.clone();
-                self.transaction
-                    .savepoint(name, &self.shared.store, &self.settings, &interrupt)
+                self.transaction.savepoint(name, self.settings.autocommit);
+                Ok(())
             }
             Command::RollbackTo { name } => self.transaction.rollback_to(name),
             Command::ReleaseSavepoint { name } => self.transaction.release(name),
@@ -160,7 +164,7 @@ impl Session {
                 _ => self.check_locked_for_flush()?,
             }
         }
-        self.commit_transaction()
+        Ok(())
     }
 
     fn end_transaction(&mut self, commit: bool, chain: bool) -> Result<()> {
@@ -170,8 +174,12 @@ impl Session {
         } else {
             self.rollback_transaction();
         }
+        self.transaction.next = if chain {
+            characteristics
+        } else {
+            Characteristics::default()
+        };
         if chain {
-            self.transaction.next = characteristics;
             let interrupt = self.process.interrupt.clone();
             self.transaction.begin(
                 &self.shared.store,
@@ -183,12 +191,10 @@ impl Session {
         Ok(())
     }
 
-    /// A definition: commits what is open before, and is committed itself.
+    /// A definition, committed with its end. What was open has been committed ([`crate::implicit_commit`]).
     pub(crate) fn run_ddl(&mut self, ddl: &Ddl) -> Result<Done> {
         self.check_ddl(ddl)?;
         self.check_locked_ddl(ddl)?;
-        self.commit_transaction()?;
-        self.transaction.next = crate::transaction::Characteristics::default();
         self.shared.check_writable()?;
         let context = DdlContext {
             interrupt: self.process.interrupt.clone(),
@@ -252,15 +258,14 @@ impl Session {
 
     /// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer.
     fn check_tables(&mut self, tables: &[TableName]) -> Result<Listing> {
-        self.commit_transaction()?;
+        check_unique(tables)?;
         let mut listing = maintenance_listing();
         for name in tables {
             let locked = self.check_locked_name(name, Use::Read);
-            let (kind, message) = match locked.and_then(|()| self.admin_check(std::slice::from_ref(name))) {
-                Ok(()) => ("status", "OK".to_owned()),
-                Err(error) => ("Error", error.message),
-            };
-            listing.push(maintenance_row(name, "check", kind, &message));
+            match locked.and_then(|()| self.admin_check(std::slice::from_ref(name))) {
+                Ok(()) => listing.push(maintenance_row(name, "check", OK)),
+                Err(error) => push_failure(&mut listing, name, "check", &error),
+            }
         }
         Ok(listing)
     }
@@ -276,7 +281,7 @@ impl Session {
                 }
             }
         }
-        self.commit_transaction()?;
+        check_unique(tables)?;
         let mut listing = maintenance_listing();
         for name in tables {
             let what = if operation == "optimize" {
@@ -286,19 +291,11 @@ impl Session {
             };
             match self.check_locked_name(name, what) {
                 Ok(()) => {
-                    for (kind, message) in said {
-                        listing.push(maintenance_row(name, operation, kind, message));
+                    for message in said {
+                        listing.push(maintenance_row(name, operation, *message));
                     }
                 }
-                Err(error) => {
-                    listing.push(maintenance_row(name, operation, "Error", &error.message));
-                    let last = if is_lock_error(&error) {
-                        ("status", "Operation failed")
-                    } else {
-                        ("error", "Corrupt")
-                    };
-                    listing.push(maintenance_row(name, operation, last.0, last.1));
-                }
+                Err(error) => push_failure(&mut listing, name, operation, &error),
             }
         }
         Ok(listing)
@@ -316,6 +313,13 @@ impl Session {
 
 /// Kind and text of a maintenance statement's row.
 const OK: (&str, &str) = ("status", "OK");
+const NOT_ANALYZED: [(&str, &str); 2] = [
+    (
+        "note",
+        "Statistics are not collected: row counts are estimated from the store whenever a statement is planned",
+    ),
+    OK,
+];
 const OPTIMIZED: [(&str, &str); 2] = [
     (
         "note",
@@ -355,13 +359,34 @@ fn maintenance_listing() -> Listing {
     ])
 }
 
-fn maintenance_row(name: &TableName, operation: &str, kind: &str, message: &str) -> Vec<Value> {
+fn maintenance_row(name: &TableName, operation: &str, (kind, message): (&str, &str)) -> Vec<Value> {
     vec![
         text(format!("{}.{}", name.database, name.name)),
         text(operation),
         text(kind),
         text(message),
     ]
+}
+
+/// What is said of a table that cannot be used.
+fn push_failure(listing: &mut Listing, name: &TableName, operation: &str, error: &Error) {
+    listing.push(maintenance_row(name, operation, ("Error", &error.message)));
+    let last = if is_lock_error(error) {
+        ("status", "Operation failed")
+    } else {
+        ("error", "Corrupt")
+    };
+    listing.push(maintenance_row(name, operation, last));
+}
+
+/// Fails with 1066 if a statement names a table twice.
+fn check_unique(tables: &[TableName]) -> Result<()> {
+    for (position, name) in tables.iter().enumerate() {
+        if tables[..position].contains(name) {
+            return Err(errors::not_unique(&name.name));
+        }
+    }
+    Ok(())
 }
 
 fn kind_of(command: &Command) -> Kind {

@@ -134,7 +134,11 @@ impl Session {
         if parsed.parameters > 0 {
             return Ok((Kind::Other, Err(planner::syntax_error_at_parameter(text, parsed))));
         }
-        let mut compiled = match self.compile(parsed, Parameters::Unknown(None)) {
+        let compiled = match self.enter_statement(&parsed.statement) {
+            Ok(()) => self.compile(parsed, Parameters::Unknown(None)),
+            Err(error) => Err(error),
+        };
+        let mut compiled = match compiled {
             Ok(compiled) => compiled,
             Err(error) => return Ok((Kind::Other, Err(error))),
         };

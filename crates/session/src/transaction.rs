@@ -25,6 +25,8 @@ pub struct Characteristics {
 #[derive(Default)]
 pub struct TransactionState {
     open: Option<Open>,
+    /// Savepoints that were set with autocommit off before the first statement that opens the transaction.
+    early_savepoints: Vec<String>,
     pub next: Characteristics,
     /// What the open transaction has done, or the statement that is about to open one.
     pub deeds: Deeds,
@@ -46,6 +48,8 @@ struct Open {
     snapshot_taken: bool,
     /// WITH CONSISTENT SNAPSHOT.
     began_with_snapshot: bool,
+    /// Where the statement began that has opened the transaction, until that ends.
+    first_statement: Option<Savepoint>,
     savepoints: Vec<(String, Savepoint)>,
 }
 
@@ -97,12 +101,11 @@ impl TransactionState {
 
     /// What COMMIT or ROLLBACK AND CHAIN give to the next transaction: this one's characteristics.
     pub fn chained(&self) -> Characteristics {
-        self.open
-            .as_ref()
-            .map_or_else(Characteristics::default, |open| Characteristics {
-                isolation: Some(open.isolation),
-                read_only: Some(open.read_only),
-            })
+        let of_open = |open: &Open| Characteristics {
+            isolation: Some(open.isolation),
+            read_only: Some(open.read_only),
+        };
+        self.open.as_ref().map_or(self.next, of_open)
     }
 
     pub fn set_check_late(&mut self, check_late: bool) {
@@ -139,17 +142,20 @@ impl TransactionState {
     ) -> Result<()> {
         let next = std::mem::take(&mut self.next);
         let read_only = options.read_only.or(next.read_only).unwrap_or(settings.read_only);
+        let mut transaction = store.begin(TxnOptions {
+            optimistic: options.optimistic.unwrap_or(settings.optimistic),
+            read_only,
+            single_statement: !lasting,
+            check_late: self.check_late && !lasting,
+            lock_ttl: None,
+            commit_lock_wait: settings.innodb_lock_wait,
+            interrupt: Some(interrupt.clone()),
+            max_bytes: None,
+        })?;
+        let early = self.early_savepoints.drain(..);
+        let savepoints = early.map(|name| (name, transaction.savepoint())).collect();
         let mut open = Open {
-            transaction: store.begin(TxnOptions {
-                optimistic: options.optimistic.unwrap_or(settings.optimistic),
-                read_only,
-                single_statement: !lasting,
-                check_late: self.check_late && !lasting,
-                lock_ttl: None,
-                commit_lock_wait: settings.innodb_lock_wait,
-                interrupt: Some(interrupt.clone()),
-                max_bytes: None,
-            })?,
+            transaction,
             lasting,
             explicit: false,
             asked: Characteristics {
@@ -160,12 +166,26 @@ impl TransactionState {
             isolation: next.isolation.unwrap_or(settings.isolation),
             read_only,
             snapshot_taken: false,
-            savepoints: Vec::new(),
+            first_statement: None,
+            savepoints,
         };
         // "WITH CONSISTENT SNAPSHOT applies only to REPEATABLE READ" (manual 13.3.1).
         open.snapshot_taken = options.consistent_snapshot && open.isolation == Isolation::RepeatableRead;
         self.open = Some(open);
         Ok(())
+    }
+
+    /// Fails with 1792 if the open transaction, or else the one that a statement would open now, may only read. A statement
+    /// that fails so leaves SET TRANSACTION to the next one.
+    pub fn check_read_write(&self, settings: &Settings) -> Result<()> {
+        let read_only = match &self.open {
+            Some(open) => open.read_only,
+            None => self.next.read_only.unwrap_or(settings.read_only),
+        };
+        match read_only {
+            true => Err(errors::read_only_transaction()),
+            false => Ok(()),
+        }
     }
 
     /// The transaction a writing or locking statement runs in, opened if there is none.
@@ -175,17 +195,13 @@ impl TransactionState {
         settings: &Settings,
         interrupt: &Arc<kv::Interrupt>,
     ) -> Result<&mut Transaction> {
+        self.check_read_write(settings)?;
         self.ensure(store, settings, interrupt)?;
-        if self.is_read_only() {
-            // A statement that fails before its own transaction has begun leaves SET TRANSACTION to the next one.
-            self.next.read_only = (!self.in_transaction()).then_some(true);
-            return Err(errors::read_only_transaction());
-        }
         Ok(&mut self.opened()?.transaction)
     }
 
-    /// The transaction a plain read runs in, at the snapshot its isolation level asks for. `None`: the read needs no
-    /// transaction.
+    /// The transaction a plain read of tables runs in, at the snapshot its isolation level asks for. `None`: the read needs
+    /// none, being one of its own.
     pub fn for_read(
         &mut self,
         store: &Store,
@@ -193,6 +209,7 @@ impl TransactionState {
         interrupt: &Arc<kv::Interrupt>,
     ) -> Result<Option<&mut Transaction>> {
         if self.open.is_none() && settings.autocommit {
+            self.next = Characteristics::default();
             return Ok(None);
         }
         self.ensure(store, settings, interrupt)?;
@@ -228,6 +245,9 @@ impl TransactionState {
         if self.open.is_none() {
             let lasting = !settings.autocommit;
             self.open(store, settings, interrupt, BeginOptions::default(), lasting)?;
+            if let Some(open) = self.open.as_mut().filter(|o| o.lasting) {
+                open.first_statement = Some(open.transaction.savepoint());
+            }
         }
         Ok(())
     }
@@ -260,18 +280,16 @@ impl TransactionState {
     }
 
     /// Ends a statement: keeps its writes, or undoes them. Without a savepoint it is the statement that has opened the
-    /// transaction (autocommit is off), and all there is to undo is its own.
+    /// transaction (autocommit is off), which stays open.
     pub fn end_statement(&mut self, savepoint: Option<Savepoint>, keep: bool) {
-        match (self.open.as_mut(), savepoint) {
-            (Some(open), Some(savepoint)) => {
-                if !keep {
-                    open.transaction.rollback_to(savepoint);
-                }
-                open.transaction.release(savepoint);
-            }
-            (Some(_), None) if !keep => self.rollback(),
-            _ => {}
+        let Some(open) = &mut self.open else { return };
+        let Some(savepoint) = savepoint.or(open.first_statement.take()) else {
+            return;
+        };
+        if !keep {
+            open.transaction.rollback_to(savepoint);
         }
+        open.transaction.release(savepoint);
     }
 
     /// Whether there is anything to commit.
@@ -287,7 +305,7 @@ impl TransactionState {
 
     /// COMMIT, not after the fence; nothing open is no error.
     pub fn commit(&mut self, durability: Durability, fence: Option<&Fence>) -> Result<()> {
-        match self.open.take() {
+        match self.close() {
             Some(open) => open
                 .transaction
                 .commit_within(durability, fence)
@@ -299,7 +317,7 @@ impl TransactionState {
 
     /// As [`TransactionState::commit`], for who does not wait for it. `done` is told the outcome, now or by another thread.
     pub fn commit_then(&mut self, durability: Durability, fence: Option<&Fence>, done: CommitDone) {
-        match self.open.take() {
+        match self.close() {
             Some(open) => open.transaction.commit_then(durability, fence, done),
             None => done(Ok(0)),
         }
@@ -307,60 +325,62 @@ impl TransactionState {
 
     /// ROLLBACK; nothing open is no error.
     pub fn rollback(&mut self) {
-        if let Some(open) = self.open.take() {
+        if let Some(open) = self.close() {
             open.transaction.rollback();
         }
     }
 
-    /// SAVEPOINT: a name used again moves. With autocommit off it opens the transaction; with autocommit on and no
-    /// transaction it has no effect.
-    pub fn savepoint(
-        &mut self,
-        name: &str,
-        store: &Store,
-        settings: &Settings,
-        interrupt: &Arc<kv::Interrupt>,
-    ) -> Result<()> {
-        if !settings.autocommit {
-            self.ensure(store, settings, interrupt)?;
-        }
+    fn close(&mut self) -> Option<Open> {
+        self.early_savepoints.clear();
+        self.open.take()
+    }
+
+    /// SAVEPOINT: a name used again moves. With autocommit on and no transaction it has no effect.
+    pub fn savepoint(&mut self, name: &str, autocommit: bool) {
+        let is_same = |other: &String| other.eq_ignore_ascii_case(name);
         if let Some(open) = self.open.as_mut().filter(|o| o.lasting) {
-            open.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+            open.savepoints.retain(|(other, _)| !is_same(other));
             let savepoint = open.transaction.savepoint();
             open.savepoints.push((name.to_owned(), savepoint));
+        } else if !autocommit {
+            self.early_savepoints.retain(|other| !is_same(other));
+            self.early_savepoints.push(name.to_owned());
         }
-        Ok(())
     }
 
     /// ROLLBACK TO SAVEPOINT: those set after it are gone, it stays.
     pub fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let (open, position) = self.find_savepoint(name)?;
-        open.savepoints.truncate(position + 1);
-        let savepoint = open.savepoints[position].1;
-        open.transaction.rollback_to(savepoint);
+        let position = self.find_savepoint(name)?;
+        self.keep_savepoints(position + 1);
+        if let Some(open) = &mut self.open {
+            let savepoint = open.savepoints[position].1;
+            open.transaction.rollback_to(savepoint);
+        }
         Ok(())
     }
 
     /// RELEASE SAVEPOINT: it and those set after it are gone, the writes stay.
     pub fn release(&mut self, name: &str) -> Result<()> {
-        let (open, position) = self.find_savepoint(name)?;
+        let position = self.find_savepoint(name)?;
         // The store's savepoint is left to the transaction: releasing it would end older names set after it by reuse.
-        open.savepoints.truncate(position);
+        self.keep_savepoints(position);
         Ok(())
     }
 
-    fn find_savepoint(&mut self, name: &str) -> Result<(&mut Open, usize)> {
-        let open = self
-            .open
-            .as_mut()
-            .filter(|o| o.lasting)
-            .ok_or_else(|| errors::no_savepoint(name))?;
-        let position = open
-            .savepoints
-            .iter()
-            .position(|(n, _)| n.eq_ignore_ascii_case(name));
-        let position = position.ok_or_else(|| errors::no_savepoint(name))?;
-        Ok((open, position))
+    fn keep_savepoints(&mut self, count: usize) {
+        match &mut self.open {
+            Some(open) => open.savepoints.truncate(count),
+            None => self.early_savepoints.truncate(count),
+        }
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        let is_same = |other: &str| other.eq_ignore_ascii_case(name);
+        let position = match &self.open {
+            Some(open) => open.savepoints.iter().position(|(other, _)| is_same(other)),
+            None => self.early_savepoints.iter().position(|other| is_same(other)),
+        };
+        position.ok_or_else(|| errors::no_savepoint(name))
     }
 
     /// SET TRANSACTION for the next transaction: not while one is open.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use catalog::information_schema::{self, ProcessRow, Surroundings};
+use catalog::model::{INFORMATION_SCHEMA, Table};
 use executor::VirtualTables;
 use functions::{EvalContext, TimeZone};
 use kv::Interrupt;
@@ -85,5 +86,30 @@ impl Surroundings for Around<'_> {
 
     fn interrupt(&self) -> &Arc<Interrupt> {
         &self.session.process.interrupt
+    }
+}
+
+/// Whether MySQL keeps a table of the server's in InnoDB, so that a query of it is part of a transaction: those about the
+/// schema and the accounts are, those about what the server does at the moment are not.
+pub(crate) fn is_in_dictionary(table: &Table) -> bool {
+    const OF_THE_MOMENT: [&str; 13] = [
+        "CLUSTER_PROCESSLIST",
+        "COLUMN_PRIVILEGES",
+        "ENGINES",
+        "KEYWORDS",
+        "OPTIMIZER_TRACE",
+        "PLUGINS",
+        "PROCESSLIST",
+        "PROFILING",
+        "SCHEMA_PRIVILEGES",
+        "ST_UNITS_OF_MEASURE",
+        "TABLESPACES",
+        "TABLE_PRIVILEGES",
+        "USER_PRIVILEGES",
+    ];
+    match table.database.as_str() {
+        INFORMATION_SCHEMA => !OF_THE_MOMENT.contains(&table.name.as_str()),
+        "mysql" => true,
+        _ => false,
     }
 }

@@ -24,6 +24,7 @@ pub mod server;
 pub mod sql;
 pub mod tikv;
 mod tracking;
+mod transaction_flags;
 
 /// An error as a report shows it.
 fn text(error: impl std::fmt::Display) -> String {

@@ -12,11 +12,12 @@ use crate::raw::{Answer, Raw, closed};
 use crate::report::Report;
 use crate::server::Address;
 use crate::tracking;
+use crate::transaction_flags;
 
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 14] = [
+    let checks: [(&str, Check); 16] = [
         ("simple commands", simple_commands),
         ("COM_FIELD_LIST", field_list),
         ("retired and unknown commands", unknown_commands),
@@ -28,6 +29,8 @@ pub fn check(address: &Address, report: &mut Report) {
         ("clients that vanish", vanishing),
         ("max_allowed_packet", max_allowed_packet),
         ("max_connections", max_connections),
+        ("an idle client is told, by packet 0", idle_clients),
+        ("what opens a transaction", transaction_flags::check),
         ("what is told of a transaction", tracking::steps),
         ("that a session changed is told", tracking::changes),
         ("random packets", random_packets),
@@ -394,6 +397,37 @@ fn max_connections(address: &Address) -> Result<(), String> {
 }
 
 /// Never the same packets twice in a run, always the same in the next.
+/// Error 4031 answers no command, so it is number 0, with compression in both layers. Drivers take any other for an
+/// answer that came out of order.
+fn idle_clients(address: &Address) -> Result<(), String> {
+    const CLIENT_COMPRESS: u32 = 32;
+    const SET: &[u8] = b"\x03SET wait_timeout = 1";
+    let command = [&[SET.len() as u8, 0, 0, 0], SET].concat();
+    let compressed = [&[command.len() as u8, 0, 0, 0, 0, 0, 0], command.as_slice()].concat();
+    for (what, capabilities, command, header) in [
+        ("plain", 0, &command, 4),
+        ("compressed", CLIENT_COMPRESS, &compressed, 7),
+    ] {
+        let text = |e: std::io::Error| format!("{what}: {e}");
+        let mut raw = Raw::login_with(address, capabilities).map_err(text)?;
+        raw.stream.write_all(command).map_err(text)?;
+        let mut sent = Vec::new();
+        raw.stream.read_to_end(&mut sent).map_err(text)?;
+        // First the OK packet, in a frame of its own.
+        let ok = header + sent.first().copied().map_or(0, usize::from);
+        let error = sent.get(ok..).unwrap_or_default();
+        // A compressed one says how long it was.
+        let length = usize::from(*error.get(if header == 7 { 4 } else { 0 }).unwrap_or(&0));
+        if error.get(3) != Some(&0) || length < 100 {
+            return Err(format!("{what}: {error:?}"));
+        }
+        if header == 4 && error.get(4..7) != Some(b"\xff\xbf\x0f") {
+            return Err(format!("{what}: {error:?}"));
+        }
+    }
+    Ok(())
+}
+
 fn random_packets(address: &Address) -> Result<(), String> {
     let mut random = Random::new(11);
     let mut raw = login(address)?;

@@ -7,9 +7,9 @@ use types::{Result, Warning};
 use super::alter_plan::{Altered, alter};
 use super::job::{Job, TableChange, check_not_cancelled, end, index_ranges, no_such_job, own};
 use super::rename::{check_free, rename_within};
-use super::{DdlContext, Statement, changeable_table};
+use super::{DdlContext, Statement, changeable_table, way};
 use crate::Catalog;
-use crate::definition::{AlterChange, TableName};
+use crate::definition::{AlterChange, AlterWay, TableName};
 use crate::metadata_lock::ChangeLocks;
 use crate::model::{Index, IndexPart, Schema, SchemaState, Table};
 use crate::publish::{Change, Needs, Outcome};
@@ -20,12 +20,13 @@ impl Catalog {
         &self,
         name: &TableName,
         changes: &[AlterChange],
+        way: AlterWay,
         statement: &Statement,
     ) -> Result<Vec<Warning>> {
         let altered = if self.membership.is_some() {
-            self.alter_shared(name, changes, statement)?
+            self.alter_shared(name, changes, way, statement)?
         } else {
-            self.alter_here(name, changes, statement)?
+            self.alter_here(name, changes, way, statement)?
         };
         if let Some(next) = altered.auto_random_base {
             self.bump_auto_increment(&altered.table, next - 1)?;
@@ -37,6 +38,7 @@ impl Catalog {
         &self,
         name: &TableName,
         changes: &[AlterChange],
+        way: AlterWay,
         statement: &Statement,
     ) -> Result<Altered> {
         loop {
@@ -48,8 +50,8 @@ impl Catalog {
             if base.id != id {
                 continue;
             }
-            let altered = self.altered(&schema, &base, changes, statement)?;
-            if is_online(&base, &altered) {
+            let mut altered = self.altered(&schema, &base, changes, statement)?;
+            if way::check(way, &base, changes, &mut altered)? {
                 self.alter_online(&base, &altered, statement, locks)?;
             } else {
                 self.alter_exclusively(&base, &altered, statement, locks)?;
@@ -206,11 +208,15 @@ fn check_rename(schema: &Schema, base: &Table, altered: &Altered, ctx: &DdlConte
 
 /// Whether there are indexes to build, and they can be built beside running statements.
 pub(super) fn is_online(base: &Table, altered: &Altered) -> bool {
-    let sees_rows = !altered.row_checks.is_empty() || altered.only_if_empty.is_some();
     let state = Some(SchemaState::WriteOnly);
-    !sees_rows
+    !sees_rows(altered)
         && !altered.new_indexes.is_empty()
         && with_new_indexes(base, &altered.table, &altered.new_indexes, state).is_some()
+}
+
+/// Whether it depends on the table's rows whether the change can be made.
+pub(super) fn sees_rows(altered: &Altered) -> bool {
+    !altered.row_checks.is_empty() || altered.only_if_empty.is_some()
 }
 
 /// The table as it is, with the ids of its new indexes taken, so that a crash cannot leave entries where a later index

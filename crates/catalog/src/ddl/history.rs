@@ -83,7 +83,7 @@ impl About {
                 };
                 of_first(kind, renames.first().map(|(from, _)| from))
             }
-            Ddl::AlterTable { name, changes } => of_table(kind_of(changes), name),
+            Ddl::AlterTable { name, changes, .. } => of_table(kind_of(changes), name),
         }
     }
 }

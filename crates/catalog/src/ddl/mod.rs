@@ -17,7 +17,8 @@
 //! Where several processes share the store, what is said here of metadata locks is done on all of them: `shared`.
 //!
 //! Files: one kind of statement each; `definition_check` has the limits, `alter_plan` computes what an ALTER TABLE
-//! makes of a definition, `modify` which column changes leave stored values alone.
+//! makes of a definition, `modify` which column changes leave stored values alone,
+//! `way` whether it can be had with the ALGORITHM and LOCK asked for.
 
 pub(crate) mod alter;
 pub(crate) mod alter_plan;
@@ -33,6 +34,7 @@ pub(crate) mod modify;
 mod rename;
 mod rows;
 pub(crate) mod shared;
+mod way;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -130,7 +132,7 @@ impl Catalog {
             Ddl::DropTable { names, if_exists } => self.drop_tables(names, *if_exists, ctx),
             Ddl::TruncateTable { name } => self.truncate_table(name, ctx),
             Ddl::RenameTable { renames } => self.rename_tables(renames, ctx),
-            Ddl::AlterTable { name, changes } => self.alter_table(name, changes, ctx),
+            Ddl::AlterTable { name, changes, way } => self.alter_table(name, changes, *way, ctx),
         }
     }
 

@@ -20,15 +20,15 @@ use kv::{Durability, Interrupt, Reader};
 use parking_lot::Mutex;
 use types::{Error, Result};
 
-use super::alter::{end_with_altered, is_online, reserve_ids, with_new_indexes};
+use super::alter::{end_with_altered, reserve_ids, with_new_indexes};
 use super::alter_plan::Altered;
 use super::job::{
     Job, PATIENCE, TableChange, check_not_cancelled, end, end_undone, end_with_target, is_final, no_such_job,
     own,
 };
-use super::{Statement, changeable_table};
+use super::{Statement, changeable_table, way};
 use crate::Catalog;
-use crate::definition::{AlterChange, TableName};
+use crate::definition::{AlterChange, AlterWay, TableName};
 use crate::meta::record::decode;
 use crate::meta::{Meta, keys, read_all, read_counter};
 use crate::metadata_lock::{Deadline, PAUSE_MAX, PAUSE_MIN, WaitLimit};
@@ -297,14 +297,15 @@ impl Catalog {
         &self,
         name: &TableName,
         changes: &[AlterChange],
+        way: AlterWay,
         statement: &Statement,
     ) -> Result<Altered> {
         let limit = statement.limit();
         loop {
             let schema = self.schema();
             let base = changeable_table(&schema, name, statement)?;
-            let altered = self.altered(&schema, &base, changes, statement)?;
-            let online = is_online(&base, &altered);
+            let mut altered = self.altered(&schema, &base, changes, statement)?;
+            let online = way::check(way, &base, changes, &mut altered)?;
             let claimed = self.claim(&limit, &|schema| {
                 let now = changeable_table(schema, name, statement)?;
                 Ok((now == base).then(|| Job {
@@ -613,6 +614,7 @@ pub(crate) mod tests_support {
         let ddl = crate::definition::Ddl::AlterTable {
             name: name(of),
             changes: vec![change],
+            way: std::default::Default::default(),
         };
         let (mut job, work) = started(catalog, || Job {
             tables: vec![base.id],

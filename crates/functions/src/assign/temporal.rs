@@ -8,7 +8,7 @@ use crate::datum::Datum;
 use crate::json;
 use crate::temporal::parse::{self, DateRules, NoTime};
 use crate::temporal::{
-    self, is_date_number, number_to_datetime, number_to_time, split_number, time_to_datetime, warn_delimiter,
+    self, is_date_number, number_to_datetime, number_to_time, split_moment, time_to_datetime, warn_delimiter,
 };
 
 /// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
@@ -71,7 +71,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     let found = match value {
         Datum::UInt(packed) if target.from.is_datetime() => {
             let at = DateTime::unpack(packed);
-            // A zero date that another column holds is still refused by the mode.
+            // A zero date or an impossible day that another column holds is still refused by the mode.
             if rules.accept(&at) {
                 Ok(at)
             } else {
@@ -97,7 +97,8 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     };
     // A DATE is rounded to seconds before its time goes: 23:59:59.5 is the next day.
     let is_date = target.to.kind == TypeKind::Date;
-    let Some(rounded) = at.round(if is_date { 0 } else { target.to.decimals }) else {
+    let fsp = if is_date { 0 } else { target.to.decimals };
+    let Some(rounded) = temporal::fit(&at, fsp, target.ctx) else {
         target.wrong_temporal(&value, Reason::Overflow)?;
         return Ok(Value::UInt(0));
     };
@@ -119,7 +120,9 @@ fn note_time_left_out(target: &Target<'_>, value: Datum<'_>, rounded: &DateTime)
     let shown = match value {
         Datum::String(text) if target.from.kind == TypeKind::Json => json::string(text),
         Datum::UInt(_) if target.from.is_datetime() => Some(rounded.datetime_text(0)),
-        Datum::Int(us) if target.from.kind == TypeKind::Time => Some(Time(us).round(0).to_text(0)),
+        Datum::Int(us) if target.from.kind == TypeKind::Time => {
+            Some(Time(temporal::fit_time(us, 0, target.ctx)).to_text(0))
+        }
         _ => None,
     };
     target.note_part_left_out(&shown.as_deref().map_or(value, Datum::String))
@@ -137,7 +140,7 @@ fn is_timestamp(target: &Target<'_>, at: &DateTime) -> bool {
         return true;
     }
     let zone = target.ctx.time_zone;
-    if at.has_zero_in_date() || target.is_strict() && zone.is_skipped(at) {
+    if !DateRules::CALENDAR.accept(at) || target.is_strict() && zone.is_skipped(at) {
         return false;
     }
     match zone.to_unix_us(at) {
@@ -154,7 +157,7 @@ fn datetime_of_number(
     number: Datum<'_>,
     rules: DateRules,
 ) -> Result<Result<DateTime, Reason>> {
-    let Some((whole, nano)) = split_number(&number) else {
+    let Some((whole, nano)) = split_moment(&number, target.ctx) else {
         return Ok(Err(Reason::OutOfRange));
     };
     let found = number_to_datetime(whole, nano, rules);
@@ -193,19 +196,19 @@ pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         Datum::Int(us) if target.from.kind == TypeKind::Time => Some(us),
         Datum::UInt(packed) if target.from.is_datetime() => Some(DateTime::unpack(packed).time_of_day_us()),
         Datum::String(text) if target.from.kind == TypeKind::Json => match json::time(text) {
-            Some(parsed) => Some(parsed.us + parsed.rounding),
+            Some(parsed) => Some(parsed.rounded(&target.ctx.sql_mode)),
             None => return no_json(target),
         },
         Datum::String(_) | Datum::Bytes(_) => time_of_text(target, value)?,
         number => Some(time_of_number(target, number)?),
     };
-    let rounded = Time(us.unwrap_or(0)).round(target.to.decimals);
-    Ok(Value::Int(rounded.0))
+    let us = us.unwrap_or(0);
+    Ok(Value::Int(temporal::fit_time(us, target.to.decimals, target.ctx)))
 }
 
 /// The TIME a number spells, or the nearest one, in microseconds.
 fn time_of_number(target: &Target<'_>, number: Datum<'_>) -> Result<i64> {
-    let (whole, nano) = split_number(&number).unwrap_or_else(|| {
+    let (whole, nano) = split_moment(&number, target.ctx).unwrap_or_else(|| {
         let beyond = if is_negative(&number) { i64::MIN } else { i64::MAX };
         (beyond, 0)
     });
@@ -256,5 +259,5 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
         target.note_part_left_out(&value)?;
     }
     warn_delimiter(parsed.delimiter, value.bytes(), target.ctx)?;
-    Ok(Some(parsed.us + parsed.rounding))
+    Ok(Some(parsed.rounded(&target.ctx.sql_mode)))
 }

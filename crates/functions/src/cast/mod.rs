@@ -171,7 +171,7 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     if to.kind == TypeKind::Date {
         return Ok(Value::UInt(found.date().pack()));
     }
-    match found.round(to.decimals) {
+    match temporal::fit(&found, to.decimals, ctx) {
         Some(rounded) => Ok(Value::UInt(rounded.pack())),
         None => {
             temporal::overflow(ctx)?;
@@ -183,7 +183,7 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
 fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let found = match value {
         Datum::String(text) if conversion.from.kind == TypeKind::Json => match crate::json::time(text) {
-            Some(parsed) => Some(Time(parsed.us + parsed.rounding).clamped().0),
+            Some(parsed) => Some(Time(parsed.rounded(&conversion.ctx.sql_mode)).clamped().0),
             None => {
                 conversion.invalid_json(crate::json::MOMENT)?;
                 None
@@ -192,7 +192,7 @@ fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
         value => temporal::to_time(value, &conversion.from, conversion.ctx)?,
     };
     Ok(found.map_or(Value::Null, |us| {
-        Value::Int(Time(us).round(conversion.to.decimals).0)
+        Value::Int(temporal::fit_time(us, conversion.to.decimals, conversion.ctx))
     }))
 }
 

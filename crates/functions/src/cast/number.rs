@@ -1,6 +1,6 @@
 //! Conversions to numbers, and the numbers that text begins with.
 
-use types::temporal::{DateTime, Time};
+use types::temporal::DateTime;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::{Conversion, temporal_number};
@@ -149,7 +149,7 @@ fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64
     let rounded = match value {
         Datum::UInt(packed) if conversion.from.is_datetime() => {
             let at = DateTime::unpack(packed);
-            let rounded = match at.round(0) {
+            let rounded = match crate::temporal::fit(&at, 0, conversion.ctx) {
                 Some(rounded) => rounded,
                 None => {
                     crate::temporal::overflow(conversion.ctx)?;
@@ -158,7 +158,9 @@ fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64
             };
             Datum::UInt(rounded.pack())
         }
-        Datum::Int(us) if conversion.from.kind == TypeKind::Time => Datum::Int(Time(us).round(0).0),
+        Datum::Int(us) if conversion.from.kind == TypeKind::Time => {
+            Datum::Int(crate::temporal::fit_time(us, 0, conversion.ctx))
+        }
         other => other,
     };
     let digits = temporal_number(rounded, &conversion.from);

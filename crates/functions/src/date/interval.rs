@@ -225,7 +225,7 @@ fn add(call: &Call<'_>, args: &[Datum<'_>], sign: i128) -> Result<Value> {
 fn spells_date_only(datum: &Datum<'_>) -> bool {
     match datum {
         Datum::String(_) | Datum::Bytes(_) => {
-            parse::datetime(datum.bytes(), DateRules::ANY).is_some_and(|p| !p.has_time)
+            parse::datetime(datum.bytes(), DateRules::IMPOSSIBLE).is_some_and(|p| !p.has_time)
         }
         number => temporal::split_number(number).is_some_and(|(whole, _)| temporal::is_date_number(whole)),
     }

@@ -2,7 +2,7 @@
 //! TIME_TO_SEC, LAST_DAY.
 
 use types::temporal::{DateTime, Time};
-use types::{Decimal, Result, SqlType, Value, errno};
+use types::{Result, SqlType, Value, errno};
 
 use super::{datetime_at, exact_seconds, fraction_digits, integer, time_at, time_value};
 use crate::bind::Binding;
@@ -46,7 +46,9 @@ fn rules_of(call: &Call<'_>, index: usize) -> DateRules {
 
 fn time(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let found = time_at(call, args, 0)?;
-    Ok(found.map_or(Value::Null, |us| Value::Int(Time(us).round(call.ty.decimals).0)))
+    Ok(found.map_or(Value::Null, |us| {
+        Value::Int(temporal::fit_time(us, call.ty.decimals, call.ctx))
+    }))
 }
 
 fn resolve_timestamp(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -72,7 +74,7 @@ fn timestamp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             at.add_us(us)
         };
     }
-    match sum.and_then(|s| s.round(call.ty.decimals)) {
+    match sum.and_then(|s| temporal::fit(&s, call.ty.decimals, call.ctx)) {
         Some(value) => Ok(Value::UInt(value.pack())),
         None => {
             temporal::overflow_of("add_time", call.ctx)?;
@@ -130,9 +132,7 @@ fn maketime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [hours, minutes, seconds] = args else {
         return Ok(Value::Null);
     };
-    let micros = to_decimal(seconds)
-        .mul(&Decimal::from_i64(1_000_000))
-        .and_then(|d| d.to_i128());
+    let micros = temporal::micros_of_seconds(&to_decimal(seconds), call.ctx);
     let (Some(micros @ 0..60_000_000), minutes @ 0..=59) = (micros, minutes.int()) else {
         return Ok(Value::Null);
     };
@@ -151,7 +151,7 @@ fn sec_to_time(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let exact = to_decimal(seconds);
-    let micros = exact.mul(&Decimal::from_i64(1_000_000)).and_then(|d| d.to_i128());
+    let micros = temporal::micros_of_seconds(&exact, call.ctx);
     if micros.is_none_or(|us| us.unsigned_abs() > Time::MAX.0 as u128) {
         // The warning shows the seconds as they were given.
         let shown = seconds.to_value().display_text(&call.arg_type(0));
@@ -166,7 +166,7 @@ fn sec_to_time(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         }));
     }
     let time = Time(micros.and_then(|us| i64::try_from(us).ok()).unwrap_or(0));
-    Ok(Value::Int(time.round(call.ty.decimals).0))
+    Ok(Value::Int(temporal::fit_time(time.0, call.ty.decimals, call.ctx)))
 }
 
 fn time_to_sec(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

@@ -97,7 +97,7 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
         && let Ok(parsed) = parse::time(datum.bytes())
         && let Some(date) = parsed.date
     {
-        let date = if parsed.rounding != 0 {
+        let date = if parsed.rounding != 0 && !call.ctx.sql_mode.time_truncate_fractional {
             date.add_us(1).unwrap_or(date)
         } else {
             date
@@ -122,7 +122,7 @@ pub(crate) fn dated_at(
     let is_date = match datum {
         _ if ty.is_datetime() => ty.kind == TypeKind::Date,
         Datum::String(_) | Datum::Bytes(_) => {
-            parse::datetime(datum.bytes(), DateRules::ANY).is_some_and(|parsed| !parsed.has_time)
+            parse::datetime(datum.bytes(), DateRules::IMPOSSIBLE).is_some_and(|parsed| !parsed.has_time)
         }
         // A number with fewer digits than a point in time has.
         number => temporal::split_number(&number).is_some_and(|(n, _)| n != 0 && n < 10_000_101_000_000),

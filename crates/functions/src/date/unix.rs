@@ -42,9 +42,7 @@ fn from_unixtime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(seconds) = args.first() else {
         return Ok(Value::Null);
     };
-    let micros = to_decimal(seconds)
-        .mul(&Decimal::from_i64(1_000_000))
-        .and_then(|d| d.to_i128());
+    let micros = crate::temporal::micros_of_seconds(&to_decimal(seconds), call.ctx);
     let micros = micros.and_then(|us| i64::try_from(us).ok());
     let Some(micros) = micros.filter(|us| *us >= 0 && us / 1_000_000 <= MAX_SECONDS) else {
         return Ok(Value::Null);
@@ -112,7 +110,9 @@ fn convert_tz(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (Some(from), Some(to)) = (zone(1), zone(2)) else {
         return Ok(Value::Null);
     };
-    let rounded = at.round(call.ty.decimals).unwrap_or(at);
+    let rounded = crate::temporal::fit(&at, call.ty.decimals, call.ctx).unwrap_or(at);
+    // A day that its month does not have is one of the next month.
+    let rounded = DateTime::from_epoch_us(rounded.to_epoch_us()).unwrap_or(rounded);
     let Some(us) = from
         .to_unix_us(&rounded)
         .filter(|us| *us >= 0 && us / 1_000_000 <= MAX_SECONDS)

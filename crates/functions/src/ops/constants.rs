@@ -132,11 +132,11 @@ fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 /// A number beside a column of dates: the date it spells, or, since it is then compared as a number, its place among them.
-fn datetime_number(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn datetime_number(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
-    let split = temporal::split_number(datum);
+    let split = temporal::split_moment(datum, call.ctx);
     let found = split.and_then(|(whole, nano)| temporal::number_to_datetime(whole, nano, DateRules::ANY));
     let place = match (found, split) {
         (Some(found), _) => found,
@@ -179,7 +179,7 @@ fn read(
     cut: impl Fn(&ParsedDateTime) -> Result<()>,
 ) -> Result<Option<u64>> {
     let text = args.first().map_or(&b""[..], |d| d.bytes());
-    let Some(parsed) = parse::datetime(text, rules) else {
+    let Some(parsed) = parse::datetime(text, rules.under(&call.ctx.sql_mode)) else {
         return Ok(None);
     };
     if parsed.truncated {

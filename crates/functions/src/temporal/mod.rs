@@ -28,16 +28,17 @@ pub(crate) fn to_datetime(
     ctx: &EvalContext,
     rules: DateRules,
 ) -> Result<Option<DateTime>> {
+    let rules = rules.under(&ctx.sql_mode);
     let found = match datum {
         Datum::Null => return Ok(None),
         Datum::UInt(packed) if ty.is_datetime() => {
-            let rules = rules.of_values();
+            let rules = rules.of_stored();
             return Ok(Some(DateTime::unpack(packed)).filter(|d| rules.accept(d)));
         }
         Datum::Int(us) if ty.kind == TypeKind::Time => Time(us).on_date(&today(ctx)),
         Datum::String(text) => return datetime_of_bytes(text.as_bytes(), ctx, rules),
         Datum::Bytes(text) => return datetime_of_bytes(text, ctx, rules),
-        number => match split_number(&number) {
+        number => match split_moment(&number, ctx) {
             Some((whole, nanoseconds)) => number_to_datetime(whole, nanoseconds, rules.of_values()),
             None => None,
         },
@@ -117,7 +118,7 @@ pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalC
 /// The point in time that was read, rounded to microseconds, in the session's zone. `None` beyond year 9999.
 pub(crate) fn complete(parsed: &ParsedDateTime, ctx: &EvalContext) -> Option<DateTime> {
     let mut value = parsed.value;
-    if parsed.round_up {
+    if parsed.round_up && !ctx.sql_mode.time_truncate_fractional {
         value = value.add_us(1)?;
     }
     if let Some(seconds) = parsed.displacement {
@@ -139,6 +140,40 @@ pub(crate) fn split_number(number: &Datum<'_>) -> Option<(i64, i32)> {
             Some((whole as i64, nano.clamp(-999_999_999, 999_999_999)))
         }
         _ => None,
+    }
+}
+
+/// The same of a number that spells a moment: the mode may have it cut to microseconds, which it is rounded to otherwise.
+pub(crate) fn split_moment(number: &Datum<'_>, ctx: &EvalContext) -> Option<(i64, i32)> {
+    let (whole, nano) = split_number(number)?;
+    match ctx.sql_mode.time_truncate_fractional {
+        true => Some((whole, nano - nano % 1000)),
+        false => Some((whole, nano)),
+    }
+}
+
+/// A point in time with `fsp` fractional digits, rounded, or cut where the mode wants that. `None` as [`DateTime::round`].
+pub(crate) fn fit(at: &DateTime, fsp: u8, ctx: &EvalContext) -> Option<DateTime> {
+    match ctx.sql_mode.time_truncate_fractional {
+        true => Some(at.truncate(fsp)),
+        false => at.round(fsp),
+    }
+}
+
+/// The same for a TIME.
+pub(crate) fn fit_time(us: i64, fsp: u8, ctx: &EvalContext) -> i64 {
+    match ctx.sql_mode.time_truncate_fractional {
+        true => Time(us).truncate(fsp).clamped().0,
+        false => Time(us).round(fsp).0,
+    }
+}
+
+/// Microseconds of a number of seconds.
+pub(crate) fn micros_of_seconds(seconds: &Decimal, ctx: &EvalContext) -> Option<i128> {
+    let micros = seconds.mul(&Decimal::from_i64(1_000_000))?;
+    match ctx.sql_mode.time_truncate_fractional {
+        true => micros.truncate(0).to_i128(),
+        false => micros.to_i128(),
     }
 }
 
@@ -240,11 +275,11 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
                     lost()?;
                 }
                 warn_delimiter(parsed.delimiter, datum.bytes(), ctx)?;
-                return Ok(Some(Time(parsed.us + parsed.rounding).clamped().0));
+                return Ok(Some(Time(parsed.rounded(&ctx.sql_mode)).clamped().0));
             }
             Err(_) => None,
         },
-        number => split_number(&number)
+        number => split_moment(&number, ctx)
             .and_then(|(whole, nano)| number_to_time(whole, nano))
             .map(|us| Time(us).clamped().0),
     };

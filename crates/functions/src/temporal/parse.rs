@@ -40,7 +40,15 @@ impl DateRules {
         Self {
             zero_in_date: !mode.no_zero_in_date,
             zero_date: !mode.no_zero_date,
-            any_day: false,
+            any_day: mode.allow_invalid_dates,
+        }
+    }
+
+    /// With the days that the mode allows.
+    pub fn under(self, mode: &crate::SqlMode) -> Self {
+        Self {
+            any_day: self.any_day || mode.allow_invalid_dates,
+            ..self
         }
     }
 
@@ -49,7 +57,15 @@ impl DateRules {
         Self {
             zero_in_date: true,
             zero_date: !mode.no_zero_date,
-            any_day: false,
+            any_day: mode.allow_invalid_dates,
+        }
+    }
+
+    /// The same for a value that is stored: its day has been checked.
+    pub fn of_stored(self) -> Self {
+        Self {
+            any_day: true,
+            ..self.of_values()
         }
     }
 
@@ -374,6 +390,16 @@ pub(crate) struct ParsedTime {
     pub date: Option<DateTime>,
     /// A space before or after it.
     pub delimiter: Option<OddDelimiter>,
+}
+
+impl ParsedTime {
+    /// Rounded to microseconds, or cut as the mode wants it. May be a microsecond beyond the range of TIME.
+    pub fn rounded(&self, mode: &crate::SqlMode) -> i64 {
+        match mode.time_truncate_fractional {
+            true => self.us,
+            false => self.us + self.rounding,
+        }
+    }
 }
 
 /// Why a text is no TIME: MySQL stores a zero for each, and tells of the last two.

@@ -1,6 +1,6 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 
-use catalog::definition::{AlterChange, Ddl, IndexColumn, Position};
+use catalog::definition::{AlterChange, AlterWay, Ddl, IndexColumn, Position};
 use catalog::model::Table;
 use catalog::sharded_id;
 use types::{Collation, Error, Result, errno};
@@ -14,7 +14,7 @@ use crate::ast::{
 };
 
 impl Binder<'_> {
-    pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem]) -> Result<Ddl> {
+    pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem], way: AlterWay) -> Result<Ddl> {
         let table = self.table(name)?;
         let mut changes = Vec::with_capacity(items.len());
         // Columns take the collation that the statement gives the table, if it does.
@@ -25,6 +25,7 @@ impl Binder<'_> {
         Ok(Ddl::AlterTable {
             name: self.table_name(name)?,
             changes,
+            way,
         })
     }
 
@@ -68,7 +69,10 @@ impl Binder<'_> {
                 });
                 add_inline_indexes(definition, changes)?;
             }
-            AlterItem::AddIndex(index) => changes.push(add_index(index, Some(table))?),
+            AlterItem::AddIndex(index) => {
+                self.note_hash(index);
+                changes.push(add_index(index, Some(table))?);
+            }
             AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
             AlterItem::DropPrimaryKey => return Err(no_primary_key_change("DROP PRIMARY KEY")),
             AlterItem::RenameIndex(from, to) => changes.push(AlterChange::RenameIndex {

@@ -10,7 +10,7 @@ use crate::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
     TableOptions,
 };
-use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_WARN_USING_OTHER_HANDLER};
+use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
 const OTHER_ENGINES: &[&str] = &[
@@ -61,7 +61,7 @@ impl Binder<'_> {
                 source: self.table_name(source)?,
                 if_not_exists: *if_not_exists,
             },
-            Statement::AlterTable { name, items } => self.alter_table(name, items)?,
+            Statement::AlterTable { name, items, way } => self.alter_table(name, items, *way)?,
             Statement::DropTable { names, if_exists } => Ddl::DropTable {
                 names: self.table_names(names)?,
                 if_exists: *if_exists,
@@ -96,6 +96,7 @@ impl Binder<'_> {
             builder.inline_indexes(definition)?;
         }
         for definition in indexes {
+            self.note_hash(definition);
             builder.index(definition)?;
         }
         let (builder, handle) = builder.finish()?;
@@ -132,6 +133,16 @@ impl Binder<'_> {
                 errno::ER_BAD_DB_ERROR,
                 format!("Unknown database '{}'", name.database),
             )),
+        }
+    }
+
+    /// USING HASH is no more than a wish, as with InnoDB.
+    pub fn note_hash(&self, index: &IndexDefinition) {
+        if index.hash {
+            self.warn(Warning::note(
+                ER_UNSUPPORTED_INDEX_ALGORITHM,
+                "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
+            ));
         }
     }
 
@@ -264,8 +275,10 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
             column: column.name.clone(),
             prefix: None,
             descending: false,
+            ordered: false,
         }],
         comment: String::new(),
+        hash: false,
     };
     let mut indexes = Vec::new();
     if column.primary {

@@ -53,7 +53,11 @@ impl Binder<'_> {
             TemporalKind::Timestamp => (SqlType::datetime(fraction_digits(text)), "DATETIME"),
         };
         let context = EvalContext {
-            sql_mode: self.env.sql_mode,
+            // A literal is rounded to microseconds in any mode.
+            sql_mode: functions::SqlMode {
+                time_truncate_fractional: false,
+                ..self.env.sql_mode
+            },
             time_zone: self.env.time_zone,
             ..EvalContext::default()
         };

@@ -62,11 +62,8 @@ impl Parser<'_> {
         let tables = self.comma_separated(Self::object_name)?;
         match action {
             Maintenance::Check => {
-                while self
-                    .eat_any(&["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"])
-                    .is_some()
-                {}
-                self.eat_all(&["FOR", "UPGRADE"]);
+                let kinds = ["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"];
+                while self.eat_any(&kinds).is_some() || self.eat_all(&["FOR", "UPGRADE"]) {}
             }
             Maintenance::Repair => while self.eat_any(&["QUICK", "EXTENDED", "USE_FRM"]).is_some() {},
             Maintenance::Analyze if self.is_any(&["UPDATE", "DROP"]) => {

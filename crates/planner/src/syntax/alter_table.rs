@@ -1,5 +1,6 @@
 //! ALTER TABLE.
 
+use catalog::definition::AlterWay;
 use types::{Error, Result};
 
 use super::ast::{AlterItem, ColumnPosition, DatabaseOptions, Statement, TableOptions};
@@ -11,9 +12,10 @@ impl Parser<'_> {
     pub fn alter_table(&mut self) -> Result<Statement> {
         let name = self.object_name()?;
         let mut items = Vec::new();
+        let mut way = AlterWay::default();
         if !self.at_statement_end() {
             loop {
-                self.alter_item(&mut items)?;
+                self.alter_item(&mut items, &mut way)?;
                 if !self.eat_kind(Kind::Comma) {
                     break;
                 }
@@ -22,10 +24,10 @@ impl Parser<'_> {
         if self.is("PARTITION") {
             return Err(Error::not_supported("partitions", ""));
         }
-        Ok(Statement::AlterTable { name, items })
+        Ok(Statement::AlterTable { name, items, way })
     }
 
-    fn alter_item(&mut self, items: &mut Vec<AlterItem>) -> Result<()> {
+    fn alter_item(&mut self, items: &mut Vec<AlterItem>, way: &mut AlterWay) -> Result<()> {
         if self.eat("ADD") {
             return self.add(items);
         }
@@ -49,8 +51,12 @@ impl Parser<'_> {
             let mut options = DatabaseOptions::default();
             while self.charset_or_collation(&mut options.charset, &mut options.collation)? {}
             items.push(AlterItem::ConvertTo(options));
-        } else if self.eat("FORCE") || self.algorithm_or_lock()? || self.validation() {
-            // Nothing to do: every change is online.
+        } else if self.eat("ALGORITHM") {
+            way.algorithm = self.alter_algorithm()?;
+        } else if self.eat("LOCK") {
+            way.lock = self.alter_lock()?;
+        } else if self.eat("FORCE") || self.validation() {
+            // Nothing is left to be rebuilt or validated.
         } else if self.is_any(&["DISABLE", "ENABLE"]) {
             self.advance();
             self.expect("KEYS")?;

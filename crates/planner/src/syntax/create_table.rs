@@ -1,5 +1,6 @@
 //! CREATE TABLE, CREATE and DROP INDEX: columns, indexes.
 
+use catalog::definition::{AlterAlgorithm, AlterLock, AlterWay};
 use catalog::sharded_id::AutoRandom;
 use types::{Error, Result, errno};
 
@@ -111,8 +112,8 @@ impl Parser<'_> {
             name,
             parts: Vec::new(),
             comment: String::new(),
+            hash: self.index_type()?,
         };
-        self.index_type()?;
         self.index_parts(&mut index)?;
         if kind == IndexKind::Primary {
             self.clustered()?;
@@ -142,16 +143,16 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `USING BTREE`; HASH is read as InnoDB reads it, as BTREE.
-    fn index_type(&mut self) -> Result<()> {
-        if self.eat_any(&["USING", "TYPE"]).is_some() {
-            match self.eat_any(&["BTREE", "HASH", "RTREE"]) {
-                Some("RTREE") => return Err(Error::not_supported("spatial indexes", "")),
-                Some(_) => {}
-                None => return self.fail(),
-            }
+    /// `USING BTREE | HASH`: whether it is HASH.
+    fn index_type(&mut self) -> Result<bool> {
+        if self.eat_any(&["USING", "TYPE"]).is_none() {
+            return Ok(false);
         }
-        Ok(())
+        match self.eat_any(&["BTREE", "HASH", "RTREE"]) {
+            Some("RTREE") => Err(Error::not_supported("spatial indexes", "")),
+            Some(kind) => Ok(kind == "HASH"),
+            None => self.fail(),
+        }
     }
 
     /// `(column[(length)] [ASC | DESC], ...) options`
@@ -159,6 +160,17 @@ impl Parser<'_> {
         self.expect_kind(Kind::LeftParen)?;
         index.parts = self.comma_separated(Self::index_part)?;
         self.expect_kind(Kind::RightParen)?;
+        self.index_options(index)?;
+        if index.hash && index.parts.iter().any(|part| part.ordered) {
+            return Err(Error::new(
+                errno::ER_WRONG_USAGE,
+                "Incorrect usage of spatial/fulltext/hash index and explicit index order",
+            ));
+        }
+        Ok(())
+    }
+
+    fn index_options(&mut self, index: &mut IndexDefinition) -> Result<()> {
         loop {
             if self.eat("COMMENT") {
                 index.comment = self.text_literal()?;
@@ -166,7 +178,7 @@ impl Parser<'_> {
                 self.eat_kind(Kind::Equal);
                 self.unsigned()?;
             } else if self.is_any(&["USING", "TYPE"]) {
-                self.index_type()?;
+                index.hash = self.index_type()?;
             } else if self.eat("INVISIBLE") {
                 return Err(Error::not_supported("invisible indexes", "drop the index"));
             } else if self.is_any(&["ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE"]) {
@@ -196,11 +208,12 @@ impl Parser<'_> {
             prefix = Some(length);
             self.expect_kind(Kind::RightParen)?;
         }
-        let descending = self.eat_any(&["ASC", "DESC"]) == Some("DESC");
+        let order = self.eat_any(&["ASC", "DESC"]);
         Ok(IndexPart {
             column,
             prefix,
-            descending,
+            descending: order == Some("DESC"),
+            ordered: order.is_some(),
         })
     }
 
@@ -415,7 +428,7 @@ impl Parser<'_> {
         };
         self.expect("INDEX")?;
         let name = self.index_name()?;
-        self.index_type()?;
+        let hash = self.index_type()?;
         self.expect("ON")?;
         let table = self.object_name()?;
         let mut index = IndexDefinition {
@@ -423,12 +436,13 @@ impl Parser<'_> {
             name: Some(name),
             parts: Vec::new(),
             comment: String::new(),
+            hash,
         };
         self.index_parts(&mut index)?;
-        self.algorithm_and_lock()?;
         Ok(Statement::AlterTable {
             name: table,
             items: vec![AlterItem::AddIndex(index)],
+            way: self.algorithm_and_lock()?,
         })
     }
 
@@ -441,7 +455,7 @@ impl Parser<'_> {
         };
         self.expect("ON")?;
         let table = self.object_name()?;
-        self.algorithm_and_lock()?;
+        let way = self.algorithm_and_lock()?;
         let item = if index.eq_ignore_ascii_case("PRIMARY") {
             AlterItem::DropPrimaryKey
         } else {
@@ -450,29 +464,64 @@ impl Parser<'_> {
         Ok(Statement::AlterTable {
             name: table,
             items: vec![item],
+            way,
         })
     }
 
-    fn algorithm_and_lock(&mut self) -> Result<()> {
-        while self.algorithm_or_lock()? {}
-        Ok(())
+    /// ALGORITHM and LOCK, each once, in any order.
+    fn algorithm_and_lock(&mut self) -> Result<AlterWay> {
+        let (mut algorithm, mut lock) = (None, None);
+        loop {
+            if algorithm.is_none() && self.eat("ALGORITHM") {
+                algorithm = Some(self.alter_algorithm()?);
+            } else if lock.is_none() && self.eat("LOCK") {
+                lock = Some(self.alter_lock()?);
+            } else {
+                return Ok(AlterWay {
+                    algorithm: algorithm.unwrap_or_default(),
+                    lock: lock.unwrap_or_default(),
+                });
+            }
+        }
     }
 
-    /// `ALGORITHM = x` and `LOCK = x`: changes are online in any case.
-    pub fn algorithm_or_lock(&mut self) -> Result<bool> {
-        let allowed: &[&str] = if self.eat("ALGORITHM") {
-            &["DEFAULT", "INPLACE", "COPY", "INSTANT"]
-        } else if self.eat("LOCK") {
-            &["DEFAULT", "NONE", "SHARED", "EXCLUSIVE"]
-        } else {
-            return Ok(false);
-        };
+    /// `[=] algorithm`
+    pub fn alter_algorithm(&mut self) -> Result<AlterAlgorithm> {
         self.eat_kind(Kind::Equal);
-        if !self.is_any(allowed) {
-            return self.fail();
+        let name = self.way_name()?;
+        match name.to_ascii_uppercase().as_str() {
+            "DEFAULT" => Ok(AlterAlgorithm::Default),
+            "INSTANT" => Ok(AlterAlgorithm::Instant),
+            "INPLACE" => Ok(AlterAlgorithm::Inplace),
+            "COPY" => Ok(AlterAlgorithm::Copy),
+            _ => Err(Error::new(
+                crate::errno::ER_UNKNOWN_ALTER_ALGORITHM,
+                format!("Unknown ALGORITHM '{name}'"),
+            )),
         }
-        self.advance();
-        Ok(true)
+    }
+
+    /// `[=] lock`
+    pub fn alter_lock(&mut self) -> Result<AlterLock> {
+        self.eat_kind(Kind::Equal);
+        let name = self.way_name()?;
+        match name.to_ascii_uppercase().as_str() {
+            "DEFAULT" => Ok(AlterLock::Default),
+            "NONE" => Ok(AlterLock::None),
+            "SHARED" => Ok(AlterLock::Shared),
+            "EXCLUSIVE" => Ok(AlterLock::Exclusive),
+            _ => Err(Error::new(
+                crate::errno::ER_UNKNOWN_ALTER_LOCK,
+                format!("Unknown LOCK type '{name}'"),
+            )),
+        }
+    }
+
+    fn way_name(&mut self) -> Result<String> {
+        match self.eat("DEFAULT") {
+            true => Ok("DEFAULT".to_owned()),
+            false => self.name(),
+        }
     }
 }
 

@@ -16,13 +16,18 @@ pub fn connect(server: &TestServer) -> TcpStream {
 
 /// One frame's payload, or nothing at the end.
 pub fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
+    read_numbered(stream).1
+}
+
+/// The same, with the frame's sequence number.
+pub fn read_numbered(stream: &mut TcpStream) -> (u8, Vec<u8>) {
     let mut header = [0; 4];
     if stream.read_exact(&mut header).is_err() {
-        return Vec::new();
+        return (0, Vec::new());
     }
     let mut payload = vec![0; u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize];
     stream.read_exact(&mut payload).unwrap();
-    payload
+    (header[3], payload)
 }
 
 /// A response to the greeting without any scramble: capabilities PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH.

@@ -155,52 +155,64 @@ impl Settings {
     }
 }
 
-/// Every mode MySQL 8.0 knows, in the order it prints them.
-const MODES: &[&str] = &[
-    "REAL_AS_FLOAT",
-    "PIPES_AS_CONCAT",
-    "ANSI_QUOTES",
-    "IGNORE_SPACE",
-    "ONLY_FULL_GROUP_BY",
-    "NO_UNSIGNED_SUBTRACTION",
-    "NO_DIR_IN_CREATE",
-    "ANSI",
-    "NO_AUTO_VALUE_ON_ZERO",
-    "NO_BACKSLASH_ESCAPES",
-    "STRICT_TRANS_TABLES",
-    "STRICT_ALL_TABLES",
-    "NO_ZERO_IN_DATE",
-    "NO_ZERO_DATE",
-    "ALLOW_INVALID_DATES",
-    "ERROR_FOR_DIVISION_BY_ZERO",
-    "TRADITIONAL",
-    "HIGH_NOT_PRECEDENCE",
-    "NO_ENGINE_SUBSTITUTION",
-    "PAD_CHAR_TO_FULL_LENGTH",
-    "TIME_TRUNCATE_FRACTIONAL",
+/// Every mode MySQL 8.0 knows, in the order it prints them, each with the bit that it is in a number.
+const MODES: &[(&str, u32)] = &[
+    ("REAL_AS_FLOAT", 0),
+    ("PIPES_AS_CONCAT", 1),
+    ("ANSI_QUOTES", 2),
+    ("IGNORE_SPACE", 3),
+    // Which does nothing, in MySQL either.
+    ("NOT_USED", 4),
+    ("ONLY_FULL_GROUP_BY", 5),
+    ("NO_UNSIGNED_SUBTRACTION", 6),
+    ("NO_DIR_IN_CREATE", 7),
+    ("ANSI", 18),
+    ("NO_AUTO_VALUE_ON_ZERO", 19),
+    ("NO_BACKSLASH_ESCAPES", 20),
+    ("STRICT_TRANS_TABLES", 21),
+    ("STRICT_ALL_TABLES", 22),
+    ("NO_ZERO_IN_DATE", 23),
+    ("NO_ZERO_DATE", 24),
+    ("ALLOW_INVALID_DATES", 25),
+    ("ERROR_FOR_DIVISION_BY_ZERO", 26),
+    ("TRADITIONAL", 27),
+    ("HIGH_NOT_PRECEDENCE", 29),
+    ("NO_ENGINE_SUBSTITUTION", 30),
+    ("PAD_CHAR_TO_FULL_LENGTH", 31),
+    ("TIME_TRUNCATE_FRACTIONAL", 32),
 ];
 
-/// Modes whose meaning StemDB does not have; asking for one is refused rather than ignored.
-const MISSING: &[&str] = &[
-    "ALLOW_INVALID_DATES",
-    "PAD_CHAR_TO_FULL_LENGTH",
-    "TIME_TRUNCATE_FRACTIONAL",
-];
+/// The mode whose meaning StemDB does not have; asking for it is refused rather than ignored.
+pub const MISSING_MODE: &str = "PAD_CHAR_TO_FULL_LENGTH";
 
 /// Brings a mode list into MySQL's order, with combination modes spelled out. Fails with the name that is not one.
 pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
-    let mut on = [false; 21];
-    let mut add = |name: &str| -> Result<(), String> {
-        let position = MODES.iter().position(|m| m.eq_ignore_ascii_case(name));
-        let position = position
-            .filter(|&p| !MISSING.contains(&MODES[p]))
-            .ok_or_else(|| name.to_owned())?;
-        on[position] = true;
-        Ok(())
-    };
-    for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
-        add(name)?;
-        let parts: &[&str] = match name.to_ascii_uppercase().as_str() {
+    let mut bits = 0;
+    for name in text.split(',').filter(|name| !name.is_empty()) {
+        let mode = MODES.iter().find(|(mode, _)| mode.eq_ignore_ascii_case(name));
+        let (_, bit) = mode.ok_or_else(|| name.to_owned())?;
+        bits |= 1 << bit;
+    }
+    sql_mode_of_bits(bits)
+}
+
+fn known_modes() -> i128 {
+    MODES.iter().fold(0, |known, (_, bit)| known | 1 << bit)
+}
+
+/// Those of a number's bits that meant modes once.
+pub fn retired_modes(bits: i128) -> i128 {
+    match bits {
+        0..0x2_0000_0000 => bits & !known_modes(),
+        _ => 0,
+    }
+}
+
+/// The same for modes as the bits of a number. Fails with the number, or the mode that there is not.
+pub fn sql_mode_of_bits(bits: i128) -> Result<String, String> {
+    let has = |bit: u32| bits >> bit & 1 == 1;
+    let parts = |name: &str| -> &[&str] {
+        match name {
             "ANSI" => &[
                 "REAL_AS_FLOAT",
                 "PIPES_AS_CONCAT",
@@ -217,15 +229,22 @@ pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
                 "NO_ENGINE_SUBSTITUTION",
             ],
             _ => &[],
-        };
-        parts.iter().try_for_each(|part| add(part))?;
+        }
+    };
+    if bits < 0 || bits & !known_modes() != 0 {
+        return Err(bits.to_string());
     }
-    let names: Vec<&str> = MODES
+    let asked: Vec<&str> = MODES
         .iter()
-        .zip(on)
-        .filter(|(_, on)| *on)
+        .filter(|(_, bit)| has(*bit))
         .map(|(name, _)| *name)
         .collect();
+    if asked.contains(&MISSING_MODE) {
+        return Err(MISSING_MODE.to_owned());
+    }
+    let included: Vec<&str> = asked.iter().flat_map(|name| parts(name)).copied().collect();
+    let on = |name: &&str| asked.contains(name) || included.contains(name);
+    let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).filter(on).collect();
     Ok(names.join(","))
 }
 
@@ -245,6 +264,8 @@ fn parse_sql_mode(text: &str) -> SqlMode {
         high_not_precedence: has("HIGH_NOT_PRECEDENCE"),
         ignore_space: has("IGNORE_SPACE"),
         real_as_float: has("REAL_AS_FLOAT"),
+        allow_invalid_dates: has("ALLOW_INVALID_DATES"),
+        time_truncate_fractional: has("TIME_TRUNCATE_FRACTIONAL"),
     }
 }
 
@@ -265,11 +286,19 @@ mod tests {
     #[test]
     fn sql_mode_is_sorted_and_combinations_are_spelled_out() {
         assert_eq!(
-            normalize_sql_mode("no_zero_date, ansi_quotes").as_deref(),
+            normalize_sql_mode("no_zero_date,,ansi_quotes").as_deref(),
             Ok("ANSI_QUOTES,NO_ZERO_DATE")
         );
         assert_eq!(normalize_sql_mode(""), Ok(String::new()));
         assert!(normalize_sql_mode("TRADITIONAL").is_ok_and(|m| m.contains("STRICT_ALL_TABLES")));
         assert_eq!(normalize_sql_mode("SILLY"), Err("SILLY".to_owned()));
+        assert_eq!(normalize_sql_mode("ansi, silly"), Err(" silly".to_owned()));
+        assert_eq!(
+            sql_mode_of_bits(4 + (1 << 24)).as_deref(),
+            Ok("ANSI_QUOTES,NO_ZERO_DATE")
+        );
+        for bits in [1 << 28, 1 << 33, -1] {
+            assert_eq!(sql_mode_of_bits(bits), Err(bits.to_string()));
+        }
     }
 }

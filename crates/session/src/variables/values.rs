@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use types::{Charset, Collation, Error, Result, Value, errno};
 
 use super::definitions::{Definition, Effect, Kind, Scope, all};
-use super::settings::{normalize_sql_mode, parse_time_zone};
+use super::settings::{MISSING_MODE, normalize_sql_mode, parse_time_zone, retired_modes, sql_mode_of_bits};
 
 /// Values in the form SHOW VARIABLES prints, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -200,6 +200,13 @@ impl SessionVariables {
     }
 }
 
+/// By their numbers.
+const ISOLATION_LEVELS: [&str; 4] = [
+    "READ-UNCOMMITTED",
+    "READ-COMMITTED",
+    "REPEATABLE-READ",
+    "SERIALIZABLE",
+];
 const SKIP_ISOLATION_CHECK: &str = "stemdb_skip_isolation_level_check";
 
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
@@ -269,8 +276,13 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
         Kind::Enum(choices) => Ok((Some(choice(name, &value, choices)?.to_owned()), None)),
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
         Kind::Charset | Kind::CharsetOrNull => {
-            let text = string(name, &value)?;
-            let charset = Charset::from_name(&text).ok_or_else(|| {
+            // A number is that of a collation, whose character set is meant.
+            let (text, numbered) = name_or_collation(name, &value)?;
+            let charset = match numbered {
+                Some(collation) => Some(collation.charset()),
+                None => Charset::from_name(&text),
+            };
+            let charset = charset.ok_or_else(|| {
                 Error::new(
                     errno::ER_UNKNOWN_CHARACTER_SET,
                     format!("Unknown character set: '{text}'"),
@@ -279,8 +291,8 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
             Ok((Some(charset.name().to_owned()), None))
         }
         Kind::Collation => {
-            let text = string(name, &value)?;
-            let collation = Collation::from_name(&text).ok_or_else(|| {
+            let (text, numbered) = name_or_collation(name, &value)?;
+            let collation = numbered.or_else(|| Collation::from_name(&text)).ok_or_else(|| {
                 Error::new(
                     errno::ER_UNKNOWN_COLLATION,
                     format!("Unknown collation: '{text}'"),
@@ -289,11 +301,22 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
             Ok((Some(collation.name().to_owned()), None))
         }
         Kind::SqlMode => {
-            let text = string(name, &value)?;
-            Ok((
-                Some(normalize_sql_mode(&text).map_err(|bad| wrong_value(name, &bad))?),
-                None,
-            ))
+            let text = match number(&value) {
+                Some(bits) if retired_modes(bits) != 0 => {
+                    let retired = retired_modes(bits);
+                    return Err(Error::new(
+                        errno::ER_UNSUPPORTED_SQL_MODE,
+                        format!("sql_mode={retired:#010x} is not supported."),
+                    ));
+                }
+                Some(bits) => sql_mode_of_bits(bits),
+                None => normalize_sql_mode(&string(name, &value)?),
+            };
+            let text = text.map_err(|bad| match bad.as_str() {
+                MISSING_MODE => Error::not_supported(format_args!("sql_mode {bad}"), "use RPAD()"),
+                bad => wrong_value(name, bad),
+            });
+            Ok((Some(text?), None))
         }
         Kind::TimeZone => {
             let text = string(name, &value)?;
@@ -305,7 +328,7 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
             };
             Ok((Some(shown), None))
         }
-        Kind::Isolation => Ok((Some(isolation(name, &string(name, &value)?)?), None)),
+        Kind::Isolation => Ok((Some(choice(name, &value, &ISOLATION_LEVELS)?.to_owned()), None)),
     }
 }
 
@@ -325,12 +348,7 @@ fn boolean(name: &str, value: &Value) -> Result<&'static str> {
 
 /// One of some names, or its number.
 fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'static str> {
-    let number = match value {
-        Value::Int(i) => Some(i128::from(*i)),
-        Value::UInt(u) => Some(i128::from(*u)),
-        _ => None,
-    };
-    if let Some(number) = number {
+    if let Some(number) = number(value) {
         let found = usize::try_from(number).ok().and_then(|n| choices.get(n));
         return found
             .copied()
@@ -339,6 +357,23 @@ fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'stati
     let text = string(name, value)?;
     let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
     found.copied().ok_or_else(|| wrong_value(name, &text))
+}
+
+fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(i) => Some(i128::from(*i)),
+        Value::UInt(u) => Some(i128::from(*u)),
+        _ => None,
+    }
+}
+
+/// A text as it is, or a number with the collation that has it, if there is one.
+fn name_or_collation(name: &str, value: &Value) -> Result<(String, Option<Collation>)> {
+    let Some(number) = number(value) else {
+        return Ok((string(name, value)?, None));
+    };
+    let found = Collation::ALL.into_iter().find(|c| i128::from(c.id()) == number);
+    Ok((number.to_string(), found))
 }
 
 fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {
@@ -358,14 +393,6 @@ fn string(name: &str, value: &Value) -> Result<String> {
         Value::Bytes(b) => Ok(String::from_utf8_lossy(b).into_owned()),
         Value::Null => Err(wrong_value(name, "NULL")),
         _ => Err(wrong_type(name)),
-    }
-}
-
-fn isolation(name: &str, text: &str) -> Result<String> {
-    let level = text.to_ascii_uppercase().replace(' ', "-");
-    match level.as_str() {
-        "REPEATABLE-READ" | "READ-COMMITTED" | "READ-UNCOMMITTED" | "SERIALIZABLE" => Ok(level),
-        _ => Err(wrong_value(name, text)),
     }
 }
 

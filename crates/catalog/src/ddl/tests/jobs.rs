@@ -121,6 +121,7 @@ fn begin(catalog: &Catalog, changes: &[crate::definition::AlterChange], online: 
     let ddl = Ddl::AlterTable {
         name: name("t"),
         changes: changes.to_vec(),
+        way: std::default::Default::default(),
     };
     let statement = Statement {
         ctx: &ctx,

@@ -104,6 +104,8 @@ pub struct IndexDefinition {
     pub name: Option<String>,
     pub parts: Vec<IndexPart>,
     pub comment: String,
+    /// `USING HASH`, in whose place InnoDB makes a BTREE.
+    pub hash: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +120,8 @@ pub struct IndexPart {
     pub column: String,
     pub prefix: Option<u32>,
     pub descending: bool,
+    /// ASC or DESC was written.
+    pub ordered: bool,
 }
 
 /// What is not here was read and has no meaning for StemDB (ROW_FORMAT and its like).

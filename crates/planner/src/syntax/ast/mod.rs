@@ -4,6 +4,7 @@
 //! has and StemDB has not). [`crate::bind()`] turns a [`Statement`] into a plan, a definition or a command.
 
 mod definition;
+mod effects;
 mod expr;
 mod query;
 mod show;
@@ -19,6 +20,8 @@ pub use query::{
 };
 pub use show::{ShowStatement, Target};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
+
+use catalog::definition::AlterWay;
 
 use crate::command::{Absent, Command, ExplainFormat, SplitPoints, VariableScope};
 
@@ -64,6 +67,7 @@ pub enum Statement {
     AlterTable {
         name: ObjectName,
         items: Vec<AlterItem>,
+        way: AlterWay,
     },
     DropTable {
         names: Vec<ObjectName>,
