@@ -25,7 +25,6 @@ mod write;
 
 pub mod layout;
 
-pub use machine::memory_bytes;
 pub use options::RocksOptions;
 pub use storage::RocksStorage;
 pub use write::Prepared;

@@ -15,10 +15,12 @@ pub struct Opened {
     pub store: Store,
     /// `None`: nowhere; a certificate lives as long as the process, and queries spill to the system's temporary directory.
     pub data_directory: Option<PathBuf>,
+    /// What of the store takes memory, by name, in bytes.
+    pub memory_parts: Vec<(&'static str, u64)>,
 }
 
 /// `data_directory`: where it was asked for. A store in a directory is otherwise that place itself; a cluster has none, so
-/// that a server on it leaves nothing behind.
+/// that a server on it leaves nothing behind. `memory_bytes`: what the process may have, of which the store takes its part.
 ///
 /// # Errors
 /// For a person at a terminal.
@@ -26,6 +28,7 @@ pub fn open(
     place: &str,
     data_directory: Option<PathBuf>,
     configuration: &Configuration,
+    memory_bytes: u64,
 ) -> Result<Opened, String> {
     if let Some(directory) = &data_directory {
         make(directory)?;
@@ -34,12 +37,14 @@ pub fn open(
         return Ok(Opened {
             store: Store::memory(),
             data_directory,
+            memory_parts: Vec::new(),
         });
     }
     if place.starts_with("tikv://") {
         return Ok(Opened {
             store: cluster(place, &configuration.tikv)?,
             data_directory,
+            memory_parts: Vec::new(),
         });
     }
     let Some(directory) = place.strip_prefix("rocksdb:").filter(|d| !d.is_empty()) else {
@@ -49,8 +54,10 @@ pub fn open(
     };
     let directory = PathBuf::from(directory);
     make(&directory)?;
+    let options = embedded(&configuration.storage, memory_bytes);
     Ok(Opened {
-        store: embedded(&directory, &configuration.storage)?,
+        memory_parts: options.memory_parts().to_vec(),
+        store: kv_rocksdb::open(&directory, options).map_err(|e| e.to_string())?,
         data_directory: data_directory.or(Some(directory)),
     })
 }
@@ -67,9 +74,9 @@ fn make(directory: &Path) -> Result<(), String> {
     DirBuilder::new().mode(0o700).create(directory).map_err(failed)
 }
 
-fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {
-    let defaults = kv_rocksdb::RocksOptions::default();
-    let options = kv_rocksdb::RocksOptions {
+fn embedded(storage: &Storage, memory_bytes: u64) -> kv_rocksdb::RocksOptions {
+    let defaults = kv_rocksdb::RocksOptions::within(memory_bytes);
+    kv_rocksdb::RocksOptions {
         block_cache_bytes: storage
             .block_cache_bytes
             .map_or(defaults.block_cache_bytes, |n| n as u64),
@@ -83,8 +90,7 @@ fn embedded(directory: &Path, storage: &Storage) -> Result<Store, String> {
         max_open_files: storage.max_open_files.unwrap_or(defaults.max_open_files),
         disk_reserve_bytes: storage.reserve_bytes.or(defaults.disk_reserve_bytes),
         ..defaults
-    };
-    kv_rocksdb::open(directory, options).map_err(|e| e.to_string())
+    }
 }
 
 fn cluster(url: &str, asked: &Tikv) -> Result<Store, String> {
@@ -141,7 +147,9 @@ mod tests {
 
     #[test]
     fn other_stores_are_not_known() {
-        let error = open("mongo:x", None, &Configuration::default()).err().unwrap();
+        let error = open("mongo:x", None, &Configuration::default(), 1 << 30)
+            .err()
+            .unwrap();
         assert!(error.contains("rocksdb:DIR"), "{error}");
     }
 }

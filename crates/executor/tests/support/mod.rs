@@ -204,6 +204,7 @@ impl Conn<'_> {
             interrupt: &self.interrupt,
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,
+            memory: memory::Broker::unlimited(),
             auto_increment: self.auto_increment,
             explicit_auto_random: self.explicit_auto_random,
         }
