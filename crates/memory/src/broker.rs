@@ -19,6 +19,7 @@ pub struct Broker {
     parts: Vec<Part>,
     /// What each statement may hold without asking.
     free_bytes: usize,
+    /// How long a statement waits at most.
     wait_max: Duration,
     pools: [Pool; SHARES.len()],
     pressure: Pressure,
@@ -91,14 +92,9 @@ impl Broker {
         (self.pool(Share::Small).capacity / 8).min(8 << 20)
     }
 
-    /// The most that large statements together may hold, in bytes.
+    /// The most that all holders of a share together may have, in bytes.
     pub fn capacity(&self, share: Share) -> usize {
         self.pool(share).capacity
-    }
-
-    /// How long a statement waits for memory at most.
-    pub fn wait_max(&self) -> Duration {
-        self.wait_max
     }
 
     /// Nothing yet, to be added to.

@@ -27,8 +27,6 @@ pub use queue::{Ask, Patience};
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 /// Why somebody gets no memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
@@ -38,14 +36,4 @@ pub enum Refused {
     InUse,
     /// The wait was interrupted.
     Interrupted,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Limit(bytes) => write!(f, "more than {bytes} bytes are needed"),
-            Self::InUse => f.write_str("other statements hold the memory of the server"),
-            Self::Interrupted => f.write_str("the wait for memory was interrupted"),
-        }
-    }
 }

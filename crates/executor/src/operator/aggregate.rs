@@ -154,7 +154,6 @@ impl Operator for Aggregate<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         if self.result.is_none() {
             self.result = Some(self.read_all(env)?);
-            env.memory.trim();
         }
         let Some(result) = &self.result else {
             return Ok(None);
