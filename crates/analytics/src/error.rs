@@ -8,6 +8,11 @@ pub fn carry(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
+/// Whether an operator needed more memory than it got, and could not do without.
+pub fn is_short_of_memory(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
+}
+
 /// Unwraps [`carry`], and names what DataFusion itself may run into.
 pub fn to_mysql(error: DataFusionError) -> Error {
     match error.find_root() {
@@ -17,7 +22,7 @@ pub fn to_mysql(error: DataFusionError) -> Error {
         },
         DataFusionError::ResourcesExhausted(_) => Error::new(
             errno::ER_MEMORY_EXCEEDED,
-            "Out of memory for this statement: raise stemdb_memory_limit",
+            "Out of memory for this statement: raise stemdb_memory_limit, or run it when less is going on",
         ),
         other => Error::internal(other),
     }

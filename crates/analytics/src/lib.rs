@@ -8,6 +8,7 @@
 
 mod accumulators;
 mod aggregate;
+mod budget;
 mod call;
 mod error;
 mod expression;
@@ -26,6 +27,7 @@ mod width;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::memory::Refused;
 use arrow::record_batch::RecordBatch;
 use datafusion_execution::SendableRecordBatchStream;
 use datafusion_physical_plan::execute_stream;
@@ -36,10 +38,16 @@ use types::Result;
 
 pub use runtime::Limits;
 
+use crate::budget::Budget;
+use crate::memory::QueryMemory;
+use crate::runtime::BatchSize;
+
 /// What a query reads, and within which bounds.
 pub struct Source {
     pub snapshot: kv::Snapshot,
     pub limits: Limits,
+    /// Ends the wait for memory.
+    pub interrupt: Arc<kv::Interrupt>,
 }
 
 /// Whether every operator of the plan can run here.
@@ -70,22 +78,34 @@ pub fn query(
     sink: &mut dyn RowSink,
 ) -> Result<()> {
     let runtime = runtime::runtime()?;
+    // On this thread: those of the runtime are for queries that have what they need.
+    let memory = source.limits.memory;
+    let budget = Budget::admit(&source.limits, &source.interrupt).map_err(|refused| {
+        if refused == Refused::InUse {
+            memory.count_refusal();
+        }
+        executor::refused(refused)
+    })?;
+    let batch_bytes = budget.batch_bytes();
     let result = runtime.block_on(async {
         let row_bytes = width::row_bytes(&plan.root, source).map_err(error::carry)?;
-        let batch_rows = source.limits.batch_rows(row_bytes);
-        let translated = translate::translate(&plan.root, source, eval, batch_rows)?;
-        let context = runtime::context(
-            &source.limits,
-            batch_rows,
-            operators::spilling_sorts(&translated)?,
-        )?;
+        let batches = BatchSize::of(row_bytes, batch_bytes);
+        let translated = translate::translate(&plan.root, source, eval, batches)?;
+        let sorts = operators::spilling_sorts(&translated)?;
+        let memory = QueryMemory::new(budget, sorts);
+        let context = runtime::context(&source.limits, batches.rows, memory)?;
         let mut stream = execute_stream(translated, context)?;
         while let Some(batch) = next_batch(&mut stream, eval).await? {
             sink.batch(&to_output(batch, plan)?).map_err(error::carry)?;
         }
         Ok(())
     });
-    result.map_err(error::to_mysql)
+    result.map_err(|error| {
+        if error::is_short_of_memory(&error) {
+            memory.count_refusal();
+        }
+        error::to_mysql(error)
+    })
 }
 
 /// The next batch; looks every tenth of a second whether the statement has been interrupted, so that a KILL does not

@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 
+use crate::budget::Budget;
+
 /// What `SortExec` calls its two consumers, which together are one sort of one partition.
 const SORT_ROWS: &str = "ExternalSorter[";
 const SORT_MERGING: &str = "ExternalSorterMerge[";
@@ -31,15 +33,15 @@ impl Share {
     }
 }
 
-/// At most `limit` bytes.
+/// At most what the query's budget has.
 #[derive(Debug)]
 pub struct QueryMemory {
-    limit: usize,
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    budget: Budget,
     /// Sorts of the plan that have not begun. They have their part already: what one takes before the next begins, it keeps.
     sorts_to_come: usize,
     /// Operators that can spill, but for sorts.
@@ -81,6 +83,13 @@ impl<'a> From<&'a MemoryConsumer> for Kind<'a> {
     }
 }
 
+impl Kind<'_> {
+    /// Whether it can do without more.
+    fn can_spill(&self) -> bool {
+        matches!(self, Self::SortRows(_) | Self::Spiller)
+    }
+}
+
 impl State {
     fn sort(&mut self, partition: &str) -> &mut Sort {
         self.sorts.entry(partition.to_owned()).or_default()
@@ -106,7 +115,8 @@ impl State {
     }
 
     /// How much more a reservation may have.
-    fn available(&mut self, kind: &Kind<'_>, reserved: usize, limit: usize) -> usize {
+    fn available(&mut self, kind: &Kind<'_>, reserved: usize) -> usize {
+        let limit = self.budget.limit();
         let left = limit.saturating_sub(self.unspillable);
         match kind {
             Kind::SortRows(partition) | Kind::SortMerging(partition) => {
@@ -127,13 +137,16 @@ impl State {
 
 impl QueryMemory {
     /// `sorts`: how many there will be, each partition's by itself.
-    pub fn new(limit: usize, sorts: usize) -> Self {
+    pub fn new(budget: Budget, sorts: usize) -> Self {
         let state = State {
+            budget,
             sorts_to_come: sorts,
-            ..State::default()
+            spillers: 0,
+            spillable: 0,
+            unspillable: 0,
+            sorts: HashMap::new(),
         };
         Self {
-            limit,
             state: Mutex::new(state),
         }
     }
@@ -185,7 +198,10 @@ impl MemoryPool for QueryMemory {
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let kind = Kind::from(reservation.consumer());
         let mut state = self.state();
-        let available = state.available(&kind, reservation.size(), self.limit);
+        let mut available = state.available(&kind, reservation.size());
+        while additional > available && state.budget.raise(kind.can_spill()) {
+            available = state.available(&kind, reservation.size());
+        }
         if additional > available {
             return Err(DataFusionError::ResourcesExhausted(format!(
                 "{} has {} bytes, needs {additional} more and may have {available}",
@@ -203,13 +219,13 @@ impl MemoryPool for QueryMemory {
     }
 
     fn memory_limit(&self) -> MemoryLimit {
-        MemoryLimit::Finite(self.limit)
+        MemoryLimit::Finite(self.state().budget.limit())
     }
 }
 
 impl fmt::Display for QueryMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}(limit: {} bytes)", self.name(), self.limit)
+        write!(f, "{}(limit: {} bytes)", self.name(), self.state().budget.limit())
     }
 }
 
@@ -220,7 +236,7 @@ mod tests {
     use super::*;
 
     fn pool(limit: usize, sorts: usize) -> Arc<dyn MemoryPool> {
-        Arc::new(QueryMemory::new(limit, sorts))
+        Arc::new(QueryMemory::new(Budget::fixed(limit), sorts))
     }
 
     fn consumer(pool: &Arc<dyn MemoryPool>, name: &str, can_spill: bool) -> MemoryReservation {

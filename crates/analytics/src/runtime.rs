@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use ::memory::Broker;
 use datafusion_common::config::ConfigNonZeroUsize;
 use datafusion_execution::TaskContext;
 use datafusion_execution::config::SessionConfig;
@@ -20,6 +21,8 @@ use crate::memory::QueryMemory;
 /// Bounds of one query.
 #[derive(Debug, Clone)]
 pub struct Limits {
+    /// Where its memory comes from.
+    pub memory: &'static Broker,
     /// Bytes its operators may hold; sorts and groups beyond it spill.
     pub memory_bytes: usize,
     /// Where they spill to.
@@ -63,14 +66,13 @@ pub fn partitions() -> usize {
     std::thread::available_parallelism().map_or(2, NonZeroUsize::get)
 }
 
-/// Surroundings for one query, so that its memory is its own. `sorts`: how many share that memory.
+/// Surroundings for one query, so that its memory is its own.
 pub fn context(
     limits: &Limits,
     batch_rows: usize,
-    sorts: usize,
+    memory: QueryMemory,
 ) -> datafusion_common::Result<Arc<TaskContext>> {
     let consumers_named_in_errors = NonZeroUsize::MIN;
-    let memory = QueryMemory::new(limits.memory_bytes, sorts);
     let pool = TrackConsumersPool::new(memory, consumers_named_in_errors);
     let spill = DiskManagerMode::Directories(vec![limits.spill_directory.clone()]);
     let environment = RuntimeEnvBuilder::new()
@@ -104,17 +106,23 @@ fn configuration(batch_rows: usize) -> datafusion_common::Result<SessionConfig> 
 
 /// Of the memory that a partition may have, the part that a batch of the rows it reads may. A sort that merges what it spilled
 /// has up to four batches of each file in hand, with their keys; a batch for each of some operators adds to that.
-const SHARES: usize = 64;
+pub const SHARES: usize = 64;
 
-impl Limits {
-    /// Bytes of rows that a batch may have, but for its last one.
-    pub(crate) fn batch_bytes(&self) -> usize {
-        self.memory_bytes / partitions() / SHARES
-    }
+/// How much operators work on at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchSize {
+    pub rows: usize,
+    /// Of the rows that are read.
+    pub bytes: usize,
+}
 
-    /// Rows of a batch, of rows of roughly `row_bytes`.
-    pub(crate) fn batch_rows(&self, row_bytes: usize) -> usize {
-        batch_rows(row_bytes, self.batch_bytes())
+impl BatchSize {
+    /// Of rows of roughly `row_bytes`, of which a batch may have `bytes`.
+    pub fn of(row_bytes: usize, bytes: usize) -> Self {
+        Self {
+            rows: batch_rows(row_bytes, bytes),
+            bytes,
+        }
     }
 }
 

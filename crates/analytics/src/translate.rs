@@ -13,6 +13,7 @@ use types::{Error, SqlType, Value};
 use crate::call::columns;
 use crate::error::carry;
 use crate::operators::{self, Plan};
+use crate::runtime::BatchSize;
 use crate::{Source, aggregate, expression, grouping_key, scan};
 
 /// More rows than there can be: a LIMIT and its OFFSET can still be added.
@@ -31,12 +32,12 @@ pub fn schema_of(types: impl IntoIterator<Item = SqlType>) -> SchemaRef {
     ))
 }
 
-/// The plan, whose rows come in any number of partitions. `batch_rows`: most rows of a batch.
-pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>, batch_rows: usize) -> Result<Plan> {
+/// The plan, whose rows come in any number of partitions.
+pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>, batches: BatchSize) -> Result<Plan> {
     let translator = Translator {
         source,
         eval,
-        batch_rows,
+        batches,
     };
     Ok(translator.rel(rel, false)?.plan)
 }
@@ -57,7 +58,7 @@ impl Translated {
 pub struct Translator<'a> {
     pub source: &'a Source,
     pub eval: &'a Arc<EvalContext>,
-    batch_rows: usize,
+    batches: BatchSize,
 }
 
 impl Translator<'_> {
@@ -69,13 +70,13 @@ impl Translator<'_> {
         };
         match rel {
             Rel::Scan(scan) => {
-                let plan = scan::scan(scan, positions, self.source, self.eval)?;
+                let plan = scan::scan(scan, positions, self.source, self.batches.bytes, self.eval)?;
                 Ok(Translated { plan, positions })
             }
             Rel::Filter { input, predicate } => {
                 let input = self.rel(input, positions)?;
                 let condition = expression::predicate(predicate, &input.columns(), self.eval)?;
-                let plan = operators::filter(input.plan, condition, self.batch_rows)?;
+                let plan = operators::filter(input.plan, condition, self.batches.rows)?;
                 Ok(Translated { plan, ..input })
             }
             Rel::Project { input, exprs } => self.project(self.rel(input, positions)?, exprs),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use arrow::record_batch::RecordBatch;
 use functions::EvalContext;
 use planner::plan::Locking;
+use memory::Broker;
 use types::Result;
 
 use crate::direct::PacketRows;
@@ -24,6 +25,8 @@ pub struct ExecContext<'a> {
     pub lock_wait: Duration,
     /// Bytes one statement may hold (sorts, groups, write sets); beyond it the statement fails alone, with 8175.
     pub memory_limit_bytes: usize,
+    /// Where they come from.
+    pub memory: &'static Broker,
     /// `auto_increment_increment` and `auto_increment_offset`.
     pub auto_increment: (u64, u64),
     /// How INSERT ... SELECT locks the rows it reads; `None` under READ COMMITTED, and in optimistic transactions.

@@ -11,7 +11,7 @@ use crate::source::ReadSource;
 pub(crate) struct Env<'e, 's> {
     pub ctx: &'e ExecContext<'e>,
     pub source: &'e mut ReadSource<'s>,
-    pub memory: &'e Memory,
+    pub memory: &'e Memory<'e>,
 }
 
 impl<'e> Env<'e, '_> {

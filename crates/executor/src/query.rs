@@ -23,7 +23,10 @@ pub fn query(
     ctx: &ExecContext<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    let memory = Memory::new(ctx.memory_limit_bytes);
+    let memory = match &source {
+        ReadSource::Transaction(txn) => Memory::in_transaction(ctx, txn),
+        ReadSource::Snapshot(_) | ReadSource::View { .. } => Memory::new(ctx),
+    };
     let mut env = Env {
         ctx,
         source: &mut source,

@@ -28,7 +28,6 @@ pub mod layout;
 pub mod recovery;
 
 pub use latest::Prepared;
-pub use machine::memory_bytes;
 pub use options::RocksOptions;
 pub use storage::RocksStorage;
 

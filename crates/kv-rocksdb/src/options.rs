@@ -44,7 +44,13 @@ pub struct RocksOptions {
 
 impl Default for RocksOptions {
     fn default() -> Self {
-        let memory_bytes = machine::memory_bytes();
+        Self::within(memory::machine_bytes())
+    }
+}
+
+impl RocksOptions {
+    /// For a process that may have so many bytes of memory.
+    pub fn within(memory_bytes: u64) -> Self {
         Self {
             block_cache_bytes: memory_bytes / 4,
             row_cache_bytes: memory_bytes / 8,
@@ -66,9 +72,22 @@ impl Default for RocksOptions {
             },
         }
     }
-}
 
-impl RocksOptions {
+    /// What of it takes memory at most, by name, in bytes.
+    pub fn memory_parts(&self) -> [(&'static str, u64); 4] {
+        [
+            ("block_cache", self.block_cache_bytes),
+            ("row_cache", self.row_cache_bytes),
+            ("history", self.history_bytes),
+            // The one more is being written to a file.
+            (
+                "write_buffers",
+                self.write_buffer_bytes
+                    .saturating_mul(u64::from(WRITE_BUFFERS) + 1),
+            ),
+        ]
+    }
+
     /// Little memory and no background threads of ours: for tests.
     pub fn small() -> Self {
         Self {
@@ -160,7 +179,7 @@ impl RocksOptions {
     fn latest(&self, cache: &Cache, safe_point: &Arc<AtomicU64>) -> Result<Options> {
         let buffer_bytes = usize::try_from(self.write_buffer_bytes).unwrap_or(usize::MAX);
 
-        let mut latest = with_sorted_runs(level_compacted(buffer_bytes, 4))?;
+        let mut latest = with_sorted_runs(level_compacted(buffer_bytes, WRITE_BUFFERS.into()))?;
         let mut table = table(cache);
         // Most reads are for one key, many for one that is not there (unique checks): a filter, and a hash index
         // inside each block.
@@ -190,6 +209,9 @@ impl RocksOptions {
         Ok(latest)
     }
 }
+
+/// Write buffers that there may be at a time; then writes wait.
+const WRITE_BUFFERS: u8 = 4;
 
 /// Write buffers' files that are compacted together, and with the whole of the level below. The more of them the seldomer that
 /// level is written again, and the more filters a search for one key passes.

@@ -77,6 +77,11 @@ pub enum Error {
     ValueTooLarge { size_bytes: usize, limit_bytes: usize },
     #[error("Transaction is too large, size: {size_bytes}, limit: {limit_bytes}")]
     TransactionTooLarge { size_bytes: usize, limit_bytes: usize },
+    /// What the process may have in memory is held by others; the statement that wanted to write is undone.
+    #[error(
+        "The transaction needs more memory for what it has written than the server has left; commit in smaller parts"
+    )]
+    OutOfMemory,
     /// A write in a transaction that was begun read only.
     #[error("Cannot execute statement in a READ ONLY transaction.")]
     ReadOnly,
@@ -138,6 +143,7 @@ impl Error {
             Self::KeyTooLarge { .. } => errno::ER_TOO_LONG_KEY,
             Self::ValueTooLarge { .. } => ER_ENTRY_TOO_LARGE,
             Self::TransactionTooLarge { .. } => errno::ER_TXN_TOO_LARGE,
+            Self::OutOfMemory => errno::ER_MEMORY_EXCEEDED,
             Self::ReadOnly => errno::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
             Self::StoreReadOnly(_) => errno::ER_READ_ONLY_MODE,
             Self::Undetermined(_) => errno::ER_RESULT_UNDETERMINED,

@@ -100,6 +100,20 @@ impl Interrupt {
 /// See [`Interrupt::wake_me`].
 pub struct WakeGuard<'a>(&'a Interrupt);
 
+impl memory::Patience for Interrupt {
+    fn left(&self) -> Option<Duration> {
+        if self.is_killed() {
+            return Some(Duration::ZERO);
+        }
+        self.time_left()
+    }
+
+    fn run(&self, wait: &mut dyn FnMut()) {
+        let _awake = self.wake_me();
+        wait();
+    }
+}
+
 impl Drop for WakeGuard<'_> {
     fn drop(&mut self) {
         *self.0.sleeper.lock() = None;

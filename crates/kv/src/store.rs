@@ -10,6 +10,7 @@ use crate::region::{Region, SplitReport};
 use crate::snapshot::Snapshot;
 use crate::timestamp::Timestamp;
 use crate::transaction::{Transaction, TxnOptions};
+use memory::Broker;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +19,25 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<dyn Engine>,
+    memory: &'static Broker,
 }
 
 impl Store {
     pub fn new(engine: Arc<dyn Engine>) -> Self {
-        Self { engine }
+        Self {
+            engine,
+            memory: Broker::unlimited(),
+        }
+    }
+
+    /// The same, whose transactions draw what their writes take from a budget.
+    pub fn within(self, memory: &'static Broker) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The budget that [`Store::within`] named.
+    pub fn budget(&self) -> &'static Broker {
+        self.memory
     }
 
     /// An empty database in memory, gone with the last clone.
@@ -74,7 +89,7 @@ impl Store {
     }
 
     pub fn begin(&self, options: TxnOptions) -> Result<Transaction> {
-        Transaction::begin(Arc::clone(&self.engine), options)
+        Transaction::begin(Arc::clone(&self.engine), options, self.memory)
     }
 
     /// Whether [`TxnOptions::check_late`] makes a difference here.

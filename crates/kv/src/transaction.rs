@@ -16,6 +16,7 @@ use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::snapshot::{Reading, Snapshot};
 use crate::ticket::Ticket;
 use crate::timestamp::Timestamp;
+use memory::{Account, Broker, Holder, Share};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +60,18 @@ impl Default for TxnOptions {
     }
 }
 
+/// What a transaction's writes take while it commits, as a multiple of their size: the buffer, what is prepared of it, and
+/// the engine's own.
+const COMMIT_FACTOR: usize = 3;
+
+/// Gives back the memory once the commit is done.
+fn freed_after(memory: Account, done: CommitDone) -> CommitDone {
+    Box::new(move |outcome| {
+        drop(memory);
+        done(outcome);
+    })
+}
+
 /// One transaction. Dropped without a commit, it is rolled back.
 pub struct Transaction {
     /// The engine's part; gone after the commit.
@@ -72,6 +85,8 @@ pub struct Transaction {
     start_ts: Timestamp,
     options: TxnOptions,
     limits: Limits,
+    /// Of what the writes take, until they are committed.
+    memory: Account,
     /// Set when a savepoint was used after its end: nobody knows what should be committed.
     broken: bool,
     /// Of an engine that checks them.
@@ -79,7 +94,12 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn begin(engine: Arc<dyn Engine>, options: TxnOptions) -> Result<Self> {
+    /// `memory`: what its writes take is drawn from there, where it is more than a little.
+    pub(crate) fn begin(
+        engine: Arc<dyn Engine>,
+        options: TxnOptions,
+        memory: &'static Broker,
+    ) -> Result<Self> {
         let snapshot = Snapshot::now(engine, options.interrupt.clone())?;
         let engine = snapshot.engine();
         let mut limits = engine.limits();
@@ -94,6 +114,7 @@ impl Transaction {
             _start: options.optimistic.then(|| snapshot.clone()),
             snapshot,
             start_ts,
+            memory: Account::new(memory, Holder::Transaction, usize::MAX),
             options,
             limits,
             broken: false,
@@ -334,8 +355,11 @@ impl Transaction {
         self.limits.check_key(&key)?;
         let buffer = Arc::make_mut(&mut self.buffer);
         let value_bytes = write.value.as_ref().map_or(0, Vec::len);
-        self.limits
-            .check_transaction(buffer.size_bytes() + key.len() + value_bytes)?;
+        let bytes = buffer.size_bytes() + key.len() + value_bytes;
+        self.limits.check_transaction(bytes)?;
+        self.memory
+            .resize(bytes.saturating_mul(COMMIT_FACTOR), None)
+            .map_err(|_| Error::OutOfMemory)?;
         buffer.write(key, write);
         Ok(())
     }
@@ -362,6 +386,11 @@ impl Transaction {
     /// Whether there is anything to commit.
     pub fn is_dirty(&self) -> bool {
         !self.buffer.is_empty()
+    }
+
+    /// Whether its writes take memory that large statements could have: then its own statements must not wait for that.
+    pub fn holds_shared_memory(&self) -> bool {
+        self.memory.holds(Share::Large)
     }
 
     /// Memory the writes take.
@@ -418,6 +447,10 @@ impl Transaction {
             mode: LockMode::Exclusive,
             wait: LockWait::Timeout(self.options.commit_lock_wait),
             interrupt: self.options.interrupt.clone().unwrap_or_default(),
+        };
+        let done = match self.memory.holds_any() {
+            true => freed_after(self.memory, done),
+            false => done,
         };
         self.locks.commit(&self.buffer, &options, durability, fence, done);
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use arrow::record_batch::RecordBatch;
+use memory::{Account, Holder};
 use planner::Parsed;
 use planner::command::PrepareSource;
 use planner::plan::{Plan, ResultColumn};
@@ -36,6 +37,8 @@ pub struct Prepared {
     /// Types of the parameters, which a client sends once.
     bound: Vec<BoundType>,
     long_data: LongData,
+    /// Of the long data.
+    long_data_memory: Option<Account>,
     /// Long data that did not fit: told by the next execution.
     long_data_error: Option<Error>,
     cursor: Option<Cursor>,
@@ -54,6 +57,8 @@ struct Cursor {
     columns: Vec<ResultColumn>,
     batches: std::vec::IntoIter<RecordBatch>,
     current: Option<(RecordBatch, usize)>,
+    /// Of all of them.
+    _memory: Account,
 }
 
 /// A statement prepared by PREPARE.
@@ -86,6 +91,8 @@ struct Execution {
     /// statement while it runs: to count one more of its owners would cost all connections something, who share it.
     kept: Option<Compiled>,
     cursor: bool,
+    /// Of parameters that were sent ahead.
+    _memory: Option<Account>,
 }
 
 impl Session {
@@ -124,6 +131,7 @@ impl Session {
                 plan: None,
                 bound: Vec::new(),
                 long_data: LongData::new(),
+                long_data_memory: None,
                 long_data_error: None,
                 cursor: None,
             },
@@ -246,6 +254,7 @@ impl Session {
         let prepared = self.prepared.get_mut(&id);
         let prepared = prepared.ok_or_else(|| errors::unknown_statement(id, "mysqld_stmt_reset"))?;
         prepared.long_data.clear();
+        prepared.long_data_memory = None;
         prepared.long_data_error = None;
         prepared.cursor = None;
         Ok(())
@@ -254,6 +263,7 @@ impl Session {
     /// COM_STMT_SEND_LONG_DATA: has no answer, so what goes wrong is told by the execution.
     pub(crate) fn long_data(&mut self, id: u32, parameter: u16, data: &[u8]) {
         let most = self.settings.max_allowed_packet;
+        let broker = self.shared.memory;
         let Some(prepared) = self.prepared.get_mut(&id) else {
             return;
         };
@@ -273,6 +283,18 @@ impl Session {
             prepared.long_data_error = Some(Error::new(
                 errno::ER_UNKNOWN_ERROR,
                 "Parameter of prepared statement which is set through mysql_send_long_data() is longer than 'max_allowed_packet' bytes",
+            ));
+            return;
+        }
+        let memory = prepared
+            .long_data_memory
+            .get_or_insert_with(|| Account::new(broker, Holder::Kept, usize::MAX));
+        // A vector that grows is copied to one twice as large.
+        if memory.grow(data.len().saturating_mul(2), None).is_err() {
+            prepared.long_data_error = Some(Error::new(
+                errno::ER_MEMORY_EXCEEDED,
+                "The server has no memory left for parameters that are sent ahead of their statement; run it again when less is \
+                 going on, or raise memory.limit_bytes",
             ));
             return;
         }
@@ -404,6 +426,7 @@ impl Session {
         prepared.cursor = None;
         if let Some(error) = prepared.long_data_error.take() {
             prepared.long_data.clear();
+            prepared.long_data_memory = None;
             return Err(error);
         }
         let count = prepared.parsed.parameters;
@@ -427,6 +450,7 @@ impl Session {
             values: bound.values,
             types: bound.types,
             cursor,
+            _memory: prepared.long_data_memory.take(),
         })
     }
 
@@ -449,7 +473,7 @@ impl Session {
         let Plan::Query(query) = &plan.plan else {
             return Ok(Err(Error::internal("a cursor over no query")));
         };
-        let mut rows = Collected::limited(self.settings.memory_limit_bytes);
+        let mut rows = Collected::limited(self.shared.memory, self.settings.memory_limit_bytes);
         let run = self.as_statement(|session| {
             let eval = session.eval_context(params, functions::Strictness::Warn);
             let counted = session.query_to_sink(query, &eval, &mut rows)?;
@@ -472,6 +496,7 @@ impl Session {
                 columns: query.columns.clone(),
                 batches,
                 current: None,
+                _memory: rows.memory,
             });
         }
         Ok(Ok(()))

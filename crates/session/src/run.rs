@@ -11,6 +11,7 @@ use catalog::metadata_lock::{Use, WaitLimit};
 use catalog::model::Table;
 use executor::{DmlResult, ExecContext, PacketRows, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
+use memory::{Account, Broker, Holder, Refused};
 use planner::CachedPlan;
 use planner::plan::{
     Access, InsertSource, Locking, LockingWait, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan,
@@ -374,7 +375,9 @@ impl Session {
         self.shared.statistics.analytical.fetch_add(1, Ordering::Relaxed);
         let source = analytics::Source {
             snapshot: snapshot.interruptible(self.process.interrupt.clone()),
+            interrupt: self.process.interrupt.clone(),
             limits: analytics::Limits {
+                memory: self.shared.memory,
                 memory_bytes: self.settings.memory_limit_bytes,
                 spill_directory: self.shared.spill_directory.clone(),
             },
@@ -402,6 +405,7 @@ impl Session {
             interrupt: &self.process.interrupt,
             lock_wait: self.settings.innodb_lock_wait,
             memory_limit_bytes: self.settings.memory_limit_bytes,
+            memory: self.shared.memory,
             auto_increment: self.settings.auto_increment,
             insert_select: None,
             explicit_auto_random: self.settings.explicit_auto_random,
@@ -757,27 +761,34 @@ impl RowSink for Counted<'_> {
 pub struct Collected {
     pub batches: Vec<RecordBatch>,
     pub rows: usize,
-    bytes_left: usize,
+    /// Of the rows, for as long as somebody has them.
+    pub memory: Account,
 }
 
 impl Collected {
-    /// Keeps at most `bytes`; a query with more fails with 8175.
-    pub fn limited(bytes: usize) -> Self {
+    /// Keeps at most `bytes`; a query with more, or with more than the server has left, fails with 8175.
+    pub fn limited(broker: &'static Broker, bytes: usize) -> Self {
         Self {
             batches: Vec::new(),
             rows: 0,
-            bytes_left: bytes,
+            memory: Account::new(broker, Holder::Kept, bytes),
         }
     }
 }
 
 impl RowSink for Collected {
     fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        let bytes = batch.get_array_memory_size();
-        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or_else(|| {
+        let kept = self.memory.grow(batch.get_array_memory_size(), None);
+        kept.map_err(|refused| {
+            let most = match refused {
+                Refused::Limit(_) => "stemdb_memory_limit",
+                Refused::InUse | Refused::Interrupted => "the server has left",
+            };
             Error::new(
                 errno::ER_MEMORY_EXCEEDED,
-                "The rows of a cursor take more memory than stemdb_memory_limit; fetch without a cursor, or use LIMIT",
+                format!(
+                    "The rows of a cursor take more memory than {most}; fetch without a cursor, or use LIMIT"
+                ),
             )
         })?;
         self.rows += batch.num_rows();

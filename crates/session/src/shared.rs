@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use catalog::Catalog;
 use catalog::metadata_lock::TransactionLocks;
 use kv::{Durability, Store};
+use memory::Broker;
 use parking_lot::Mutex;
 use planner::PlanCache;
 use types::{Error, Result, errno};
@@ -30,6 +31,8 @@ pub struct Shared {
     pub processes: ProcessList,
     pub statistics: Statistics,
     pub(crate) user_locks: Arc<UserLockTable>,
+    /// Where statements and transactions have their memory from.
+    pub memory: &'static Broker,
     /// Where analytical queries spill to.
     pub spill_directory: PathBuf,
     pub started: Instant,
@@ -56,6 +59,7 @@ impl Shared {
         spill_directory: PathBuf,
     ) -> Arc<Self> {
         let shared = Self {
+            memory: store.budget(),
             store,
             catalog,
             plans: PlanCache::default(),
@@ -143,6 +147,7 @@ impl Shared {
                     .map(|(name, value)| (format!("Stemdb_{name}"), value.to_string())),
             )
             .collect();
+        rows.extend(self.memory_status());
         let connections = self.processes.count().to_string();
         rows.push(("Threads_connected".into(), connections.clone()));
         rows.push(("Max_used_connections".into(), self.processes.most().to_string()));
@@ -168,6 +173,20 @@ impl Shared {
         rows.push(("Compression_algorithm".into(), compression.unwrap_or("").into()));
         rows.sort();
         rows
+    }
+
+    fn memory_status(&self) -> impl Iterator<Item = (String, String)> + use<> {
+        let figures = self.memory.figures();
+        let values = [
+            ("limit_bytes", figures.limit as u64),
+            ("statements_bytes", figures.statements as u64),
+            ("used_bytes", figures.used as u64),
+            ("waiting", figures.waiting as u64),
+            ("waits", figures.waits),
+            ("refused", figures.refused),
+        ];
+        let named = |(name, value): (&str, u64)| (format!("Stemdb_memory_{name}"), value.to_string());
+        values.into_iter().map(named)
     }
 
     fn running(&self) -> usize {

@@ -25,6 +25,7 @@ pub struct Configuration {
     pub large_code_pages: Option<bool>,
     pub tls: Tls,
     pub proxy_protocol: ProxyProtocol,
+    pub memory: Memory,
     pub storage: Storage,
     pub tikv: Tikv,
     pub cluster: Cluster,
@@ -50,15 +51,25 @@ pub struct ProxyProtocol {
     pub networks: Vec<String>,
 }
 
+/// Of the process.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Memory {
+    /// Bytes the process may have. Default: seven eighths of the machine's memory, or of what its control group allows it.
+    pub limit_bytes: Option<u64>,
+    /// How long a large statement waits for memory that others hold. Default: 120.
+    pub wait_seconds: Option<u64>,
+}
+
 /// Of a `rocksdb:` store.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// Bytes of uncompressed blocks kept in memory. Default: a quarter of the machine's memory.
+    /// Bytes of uncompressed blocks kept in memory. Default: a quarter of the memory limit.
     pub block_cache_bytes: Option<usize>,
-    /// Bytes of rows kept in memory beside them, in a form that reads faster. Default: an eighth of the machine's memory.
+    /// Bytes of rows kept in memory beside them, in a form that reads faster. Default: an eighth of the memory limit.
     pub row_cache_bytes: Option<usize>,
-    /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the machine's memory, 8 to 256 MiB.
+    /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the memory limit, 8 to 256 MiB.
     pub history_bytes: Option<usize>,
     /// Bytes of new data gathered in memory before they are written as a file.
     pub write_buffer_bytes: Option<usize>,

@@ -12,6 +12,7 @@ pub fn append(shared: &Shared, out: &mut String) {
     let _ = queries(shared, out);
     let _ = latencies(shared, out);
     let _ = store(shared, out);
+    let _ = memory(shared, out);
 }
 
 fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
@@ -96,6 +97,51 @@ fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "# TYPE stemdb_store_{name} {kind}\nstemdb_store_{name} {value}"
+        )?;
+    }
+    Ok(())
+}
+
+/// What the process may have, what has a fixed size, and what statements and transactions hold of the rest.
+fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
+    let figures = shared.memory.figures();
+    writeln!(
+        out,
+        "# HELP stemdb_memory_part_bytes What is taken off the limit before statements have theirs."
+    )?;
+    writeln!(out, "# TYPE stemdb_memory_part_bytes gauge")?;
+    for part in &figures.parts {
+        writeln!(
+            out,
+            "stemdb_memory_part_bytes{{part=\"{}\"}} {}",
+            part.name, part.bytes
+        )?;
+    }
+    writeln!(
+        out,
+        "# HELP stemdb_memory_used_bytes What statements and transactions hold."
+    )?;
+    writeln!(out, "# TYPE stemdb_memory_used_bytes gauge")?;
+    for (share, bytes) in [
+        ("small", figures.small),
+        ("kept", figures.kept),
+        ("large", figures.large),
+    ] {
+        writeln!(out, "stemdb_memory_used_bytes{{share=\"{share}\"}} {bytes}")?;
+    }
+    for (name, kind, value) in [
+        ("limit_bytes", "gauge", figures.limit as f64),
+        ("resident_bytes", "gauge", figures.resident as f64),
+        ("statements_bytes", "gauge", figures.statements as f64),
+        ("waiting", "gauge", figures.waiting as f64),
+        ("waits_total", "counter", figures.waits as f64),
+        ("wait_seconds_total", "counter", figures.wait_us as f64 / 1e6),
+        ("refused_total", "counter", figures.refused as f64),
+        ("purges_total", "counter", figures.purges as f64),
+    ] {
+        writeln!(
+            out,
+            "# TYPE stemdb_memory_{name} {kind}\nstemdb_memory_{name} {value}"
         )?;
     }
     Ok(())

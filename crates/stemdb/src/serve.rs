@@ -14,6 +14,7 @@ use session::variables::GlobalVariables;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::budget;
 use crate::configuration::{Configuration, Shutdown};
 use crate::sessions::Adapter;
 use crate::store::{self, Opened};
@@ -92,10 +93,12 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         .or(configuration.store.clone())
         .unwrap_or_else(|| DEFAULT_STORE.to_owned());
     let data_directory = arguments.data_dir.or(configuration.data_dir.clone());
+    let memory_bytes = budget::limit_bytes(&configuration.memory);
     let Opened {
         store,
         data_directory,
-    } = store::open(&place, data_directory, &configuration)?;
+        memory_parts,
+    } = store::open(&place, data_directory, &configuration, memory_bytes)?;
     let listen = arguments
         .listen
         .or(configuration.listen.clone())
@@ -110,7 +113,11 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         &listen,
         socket.as_deref(),
         data_directory.as_deref(),
+        memory_bytes,
     )?;
+    let connections = variables.integer("max_connections");
+    let memory = budget::start(&configuration.memory, memory_bytes, &memory_parts, connections)?;
+    let store = store.within(memory);
     let spill = data_directory
         .as_ref()
         .map_or_else(std::env::temp_dir, |dir| dir.join("spill"));
@@ -234,6 +241,7 @@ fn global_variables(
     listen: &str,
     socket: Option<&Path>,
     data_directory: Option<&Path>,
+    memory_bytes: u64,
 ) -> Result<GlobalVariables, String> {
     let port = listen.rsplit_once(':').map_or("", |(_, port)| port);
     let shown = |path: Option<&Path>| path.map(|p| p.display().to_string()).unwrap_or_default();
@@ -254,7 +262,10 @@ fn global_variables(
             if configuration.tls.required { "ON" } else { "OFF" }.to_owned(),
         ),
         ("hostname", hostname()),
-        ("stemdb_memory_limit", statement_memory_bytes().to_string()),
+        (
+            "stemdb_memory_limit",
+            budget::statement_bytes(memory_bytes).to_string(),
+        ),
     ]);
     for (name, text) in configuration.variable_texts()? {
         variables
@@ -262,11 +273,6 @@ fn global_variables(
             .map_err(|e| format!("variables.{name}: {}", e.message))?;
     }
     Ok(variables)
-}
-
-/// What a statement may take at most, unless it is told otherwise: several run at a time, beside the caches.
-fn statement_memory_bytes() -> u64 {
-    (kv_rocksdb::memory_bytes() / 8).clamp(64 << 20, 1 << 30)
 }
 
 fn hostname() -> String {

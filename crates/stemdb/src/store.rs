@@ -20,10 +20,12 @@ pub struct Opened {
     pub store: Store,
     /// `None`: nowhere; a certificate lives as long as the process, and queries spill to the system's temporary directory.
     pub data_directory: Option<PathBuf>,
+    /// What of the store takes memory, by name, in bytes.
+    pub memory_parts: Vec<(&'static str, u64)>,
 }
 
 /// `data_directory`: where it was asked for. A store in a directory is otherwise that place itself; a cluster has none, so
-/// that a server on it leaves nothing behind.
+/// that a server on it leaves nothing behind. `memory_bytes`: what the process may have, of which the store takes its part.
 ///
 /// # Errors
 /// For a person at a terminal.
@@ -31,6 +33,7 @@ pub fn open(
     place: &str,
     data_directory: Option<PathBuf>,
     configuration: &Configuration,
+    memory_bytes: u64,
 ) -> Result<Opened, String> {
     if let Some(directory) = &data_directory {
         make(directory)?;
@@ -44,12 +47,14 @@ pub fn open(
         return Ok(Opened {
             store: Store::new(Arc::new(kv::memory::engine_with(options))),
             data_directory,
+            memory_parts: Vec::new(),
         });
     }
     if place.starts_with("tikv://") {
         return Ok(Opened {
             store: cluster(place, &configuration.tikv, check_promises)?,
             data_directory,
+            memory_parts: Vec::new(),
         });
     }
     let Some(directory) = place.strip_prefix("rocksdb:").filter(|d| !d.is_empty()) else {
@@ -59,8 +64,11 @@ pub fn open(
     };
     let directory = PathBuf::from(directory);
     make(&directory)?;
+    let mut options = embedded(&configuration.storage, memory_bytes);
+    options.embedded.check_promises = check_promises;
     Ok(Opened {
-        store: embedded(&directory, &configuration.storage, check_promises)?,
+        memory_parts: options.memory_parts().to_vec(),
+        store: kv_rocksdb::open(&directory, options).map_err(|e| e.to_string())?,
         data_directory: data_directory.or(Some(directory)),
     })
 }
@@ -88,10 +96,9 @@ fn checks_promises() -> bool {
     is_on
 }
 
-fn embedded(directory: &Path, storage: &Storage, check_promises: bool) -> Result<Store, String> {
-    let mut defaults = kv_rocksdb::RocksOptions::default();
-    defaults.embedded.check_promises = check_promises;
-    let options = kv_rocksdb::RocksOptions {
+fn embedded(storage: &Storage, memory_bytes: u64) -> kv_rocksdb::RocksOptions {
+    let defaults = kv_rocksdb::RocksOptions::within(memory_bytes);
+    kv_rocksdb::RocksOptions {
         block_cache_bytes: storage
             .block_cache_bytes
             .map_or(defaults.block_cache_bytes, |n| n as u64),
@@ -106,8 +113,7 @@ fn embedded(directory: &Path, storage: &Storage, check_promises: bool) -> Result
         disk_reserve_bytes: storage.reserve_bytes.or(defaults.disk_reserve_bytes),
         compare_cached_reads: std::env::var_os(COMPARE_CACHED_READS).is_some_and(|value| value == "1"),
         ..defaults
-    };
-    kv_rocksdb::open(directory, options).map_err(|e| e.to_string())
+    }
 }
 
 fn cluster(url: &str, asked: &Tikv, check_promises: bool) -> Result<Store, String> {
@@ -165,7 +171,9 @@ mod tests {
 
     #[test]
     fn other_stores_are_not_known() {
-        let error = open("mongo:x", None, &Configuration::default()).err().unwrap();
+        let error = open("mongo:x", None, &Configuration::default(), 1 << 30)
+            .err()
+            .unwrap();
         assert!(error.contains("rocksdb:DIR"), "{error}");
     }
 }

@@ -5,7 +5,8 @@
 //! - [`protocol`]: packets that no client sends.
 //! - [`agree`]: random queries, which both executors must answer alike.
 //! - [`concurrency`]: what holds while many write; [`crash`]: what holds after `kill -9`.
-//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory.
+//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory;
+//!   [`memory`]: one budget for all that runs at once.
 //! - [`tikv`]: all of that which makes sense on a cluster, and what can go wrong in one.
 //! - [`server`]: starts, kills and finds servers; [`report`] counts what passed.
 
@@ -16,6 +17,7 @@ pub mod crash;
 pub mod lifecycle;
 pub mod limits;
 pub mod literal;
+pub mod memory;
 pub mod protocol;
 pub mod raw;
 pub mod report;

@@ -12,7 +12,9 @@ use stemdb_tests::report::Report;
 use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
-use stemdb_tests::{agree, clients, concurrency, crash, lifecycle, limits, protocol, rust_client, tikv};
+use stemdb_tests::{
+    agree, clients, concurrency, crash, lifecycle, limits, memory, protocol, rust_client, tikv,
+};
 
 #[derive(Parser)]
 #[command(about = "StemDB's black-box tests")]
@@ -67,6 +69,8 @@ enum Command {
     Lifecycle,
     /// More data than memory. Only for StemDB.
     Limits,
+    /// Many large sorts at once, within a limit of memory. Only for StemDB.
+    Memory(MemoryArgs),
     /// On a TiKV cluster: the stand-in, which it starts, or the --store that is named. Only for StemDB.
     Tikv(TikvArgs),
     /// kill -9 under load.
@@ -88,6 +92,13 @@ struct SqlArgs {
     route: Vec<Route>,
     /// Only scripts whose path contains one of these.
     filters: Vec<String>,
+}
+
+#[derive(Args)]
+struct MemoryArgs {
+    /// Twenty clients that sort 300 MB each, with a limit of 2 GiB. Takes minutes, and 10 GB of disk for what is spilled.
+    #[arg(long)]
+    full: bool,
 }
 
 #[derive(Args)]
@@ -137,6 +148,13 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         }
         Command::Lifecycle => lifecycle::check(&target.program()?, report),
         Command::Limits => limits::check(&target.program()?, report),
+        Command::Memory(args) => {
+            let scale = match args.full {
+                true => memory::Scale::full(),
+                false => memory::Scale::small(),
+            };
+            memory::check(&target.program()?, &scale, report);
+        }
         Command::Tikv(args) => tikv(&args, target, report)?,
         Command::Crash(args) => crash::check(target.program()?, args.rounds, args.seed, report),
         Command::All(args) => {
@@ -150,6 +168,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             server.end(report);
             lifecycle::check(&target.program()?, report);
             limits::check(&target.program()?, report);
+            memory::check(&target.program()?, &memory::Scale::small(), report);
             tikv(&TikvArgs::default(), target, report)?;
             crash::check(target.program()?, args.rounds, args.seed, report);
         }

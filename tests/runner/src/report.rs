@@ -55,6 +55,13 @@ impl Report {
         println!("skip  {}: {why}", self.placed(name));
     }
 
+    /// What was measured on the way; a line where passed checks have one.
+    pub fn note(&self, what: &str) {
+        if self.verbose {
+            println!("      {}", self.placed(what));
+        }
+    }
+
     /// A check by its result.
     pub fn check(&mut self, name: &str, result: Result<(), String>) {
         match result {

@@ -303,13 +303,21 @@ impl Server {
 
     /// Memory the process has now.
     pub fn resident_bytes(&self) -> Result<u64, String> {
+        self.memory_of("VmRSS:")
+    }
+
+    /// The most memory the process ever had.
+    pub fn peak_bytes(&self) -> Result<u64, String> {
+        self.memory_of("VmHWM:")
+    }
+
+    /// A line of `/proc/PID/status`.
+    fn memory_of(&self, name: &str) -> Result<u64, String> {
         let child = self.child.as_ref().ok_or("the server does not run")?;
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).map_err(|e| e.to_string())?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        kilobytes
-            .map(|kb| kb * 1024)
-            .ok_or_else(|| "no VmRSS".to_string())
+        kilobytes.map(|kb| kb * 1024).ok_or_else(|| format!("no {name}"))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -42,8 +42,15 @@ const WIDE_ROWS: usize = 2;
 /// Bits of a position that count rows within a piece.
 const POSITION_ROW_BITS: u32 = 40;
 
-/// A scan: columns `c0..`, and with `positions` one more, unsigned, that orders rows by key.
-pub fn scan(scan: &TableScan, positions: bool, source: &Source, eval: &Arc<EvalContext>) -> Result<Plan> {
+/// A scan: columns `c0..`, and with `positions` one more, unsigned, that orders rows by key. `batch_bytes`: of rows that a batch
+/// should have.
+pub fn scan(
+    scan: &TableScan,
+    positions: bool,
+    source: &Source,
+    batch_bytes: usize,
+    eval: &Arc<EvalContext>,
+) -> Result<Plan> {
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
@@ -64,7 +71,7 @@ pub fn scan(scan: &TableScan, positions: bool, source: &Source, eval: &Arc<EvalC
         next_piece: AtomicUsize::new(0),
         schema: schema.clone(),
         positions,
-        batch_bytes: BATCH_BYTES.min(source.limits.batch_bytes() * WIDE_ROWS),
+        batch_bytes: BATCH_BYTES.min(batch_bytes * WIDE_ROWS),
     });
     let partition = |_| Arc::new(Partition(shared.clone())) as Arc<dyn PartitionStream>;
     let partitions = (0..partitions()).map(partition).collect();

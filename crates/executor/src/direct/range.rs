@@ -157,6 +157,7 @@ impl<'p> RangeSelect<'p> {
             env.memory.grow(size)?;
             counted = size;
         }
+        env.memory.trim();
         let places = packets.places(&sort.order);
         let places = part.of(places.get(..limit).unwrap_or(&places));
         for places in places.chunks(ROWS_AT_ONCE) {

@@ -34,7 +34,7 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         )?;
         return Ok(result);
     }
-    let memory = Memory::new(ctx.memory_limit_bytes);
+    let memory = Memory::in_transaction(ctx, txn);
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
         ctx,

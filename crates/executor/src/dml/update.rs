@@ -159,7 +159,7 @@ impl Update<'_> {
 
     fn run(&mut self, txn: &mut Transaction, maker: &ImageMaker<'_>) -> Result<()> {
         let (plan, ctx) = (self.plan, self.ctx);
-        let memory = Memory::new(ctx.memory_limit_bytes);
+        let memory = Memory::in_transaction(ctx, txn);
         let mut source = ReadSource::Transaction(txn);
         let mut env = Env {
             ctx,

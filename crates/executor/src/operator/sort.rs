@@ -162,6 +162,8 @@ impl Operator for Sort<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         if self.order.is_none() {
             self.order = Some(self.read_all(env)?);
+            // What is above it holds next to nothing.
+            env.memory.trim();
         }
         let (Some(order), Some(schema)) = (&self.order, &self.held.schema) else {
             return Ok(None);

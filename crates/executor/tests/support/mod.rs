@@ -205,6 +205,7 @@ impl Conn<'_> {
             interrupt: &self.interrupt,
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,
+            memory: memory::Broker::unlimited(),
             auto_increment: self.auto_increment,
             insert_select: None,
             explicit_auto_random: self.explicit_auto_random,

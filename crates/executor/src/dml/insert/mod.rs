@@ -120,8 +120,8 @@ impl Insert<'_> {
         txn: &mut Transaction,
         maker: &ImageMaker<'_>,
     ) -> Result<()> {
-        let memory = Memory::new(self.ctx.memory_limit_bytes);
         let ctx = self.ctx;
+        let memory = Memory::in_transaction(ctx, txn);
         let (below, projected) = match without_decimals(&query.root) {
             Some((below, exprs)) => (below, Some(exprs)),
             None => (Cow::Borrowed(&query.root), None),

@@ -1,0 +1,55 @@
+//! The process' memory: its limit, what has a fixed size, and the broker that shares out the rest.
+
+use std::time::Duration;
+
+use memory::{Broker, Part, Plan, Process};
+
+use crate::configuration::Memory;
+
+/// What the program takes by itself: its code, which is copied to large pages, schemas and plans, threads.
+const PROGRAM_BYTES: usize = 96 << 20;
+
+const WAIT_MAX: Duration = Duration::from_secs(120);
+
+/// Bytes the process may have.
+pub fn limit_bytes(asked: &Memory) -> u64 {
+    let machine = memory::machine_bytes();
+    // The rest is for the kernel, for whom files it keeps in memory count against the same limit, and for other programs.
+    asked.limit_bytes.unwrap_or(machine - machine / 8)
+}
+
+/// What a statement may take at most, unless it is told otherwise: several run at a time, beside the caches.
+pub fn statement_bytes(limit_bytes: u64) -> u64 {
+    (limit_bytes / 8).clamp(64 << 20, 1 << 30)
+}
+
+/// `parts`: what the store takes, by name. `connections`: how many there may be.
+///
+/// # Errors
+/// For a person at a terminal: too little is left to statements.
+pub fn start(
+    asked: &Memory,
+    limit_bytes: u64,
+    parts: &[(&'static str, u64)],
+    connections: u64,
+) -> Result<&'static Broker, String> {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let part = |&(name, bytes): &(&'static str, u64)| Part {
+        name,
+        bytes: size(bytes),
+    };
+    let program = Part {
+        name: "program",
+        bytes: PROGRAM_BYTES,
+    };
+    Broker::start(&Plan {
+        limit: size(limit_bytes),
+        parts: parts.iter().map(part).chain([program]).collect(),
+        connections: size(connections),
+        wait_max: asked.wait_seconds.map_or(WAIT_MAX, Duration::from_secs),
+        process: Process {
+            purge: crate::allocator::purge,
+            ..Process::plain()
+        },
+    })
+}

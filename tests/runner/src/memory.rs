@@ -1,0 +1,376 @@
+//! One budget for the process: many large sorts at once, beside point selects, within a limit of memory. Only for StemDB.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use crate::report::Report;
+use crate::server::{Program, Server};
+use crate::{code, text};
+
+/// How much of everything.
+#[derive(Debug, Clone)]
+pub struct Scale {
+    /// What the server is told it may have, in bytes.
+    pub limit: u64,
+    /// Its caches, for a limit that is too small for those it would choose.
+    storage: &'static str,
+    /// Rows of about 1 kB each, which every client sorts.
+    pub rows: u64,
+    /// Of them, those of a sort that holds all it sorts in memory.
+    pub held_rows: u64,
+    /// Clients that sort at the same time.
+    pub clients: u64,
+}
+
+impl Scale {
+    /// All sorts together are twice as much as the server may have.
+    pub fn small() -> Self {
+        Self {
+            limit: 400 << 20,
+            storage: "[storage]\nblock_cache_bytes = 8388608\nrow_cache_bytes = 8388608\nhistory_bytes = 8388608\n\
+                      write_buffer_bytes = 8388608\n",
+            rows: 40_000,
+            held_rows: 14_000,
+            clients: 20,
+        }
+    }
+
+    /// On a machine with as many gigabytes, and with the caches that the server chooses: three times as much.
+    pub fn full() -> Self {
+        Self {
+            limit: 2 << 30,
+            storage: "",
+            rows: 300_000,
+            held_rows: 60_000,
+            clients: 20,
+        }
+    }
+}
+
+const BATCH: u64 = 1_000;
+
+/// What the kernel may count beyond what the server knows of, as a part of the limit: pages that it has just given back.
+const ALLOWANCE: f64 = 1.0 / 16.0;
+
+pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
+    let server = match start(program.clone(), scale) {
+        Ok(server) => server,
+        Err(e) => return report.fail("memory: set up", &e),
+    };
+    report.check(
+        "memory: a large statement waits for its turn, interruptible, and small ones go on",
+        takes_turns(&server, scale),
+    );
+    report.check(
+        "memory: what outlives a statement is counted",
+        what_is_kept(&server),
+    );
+    report.check(
+        "memory: many sorts at once stay within the limit, beside point selects",
+        sorts_at_once(&server, scale, report),
+    );
+    report.check(
+        "memory: parts that leave statements nothing are refused by name",
+        refused_by_name(program.clone()),
+    );
+}
+
+fn start(program: Program, scale: &Scale) -> Result<Server, String> {
+    let mut server = Server::prepare(program, &[])?;
+    let file = server.path("memory.toml");
+    // However busy the machine is: no sort is to give up.
+    let configuration = format!(
+        "[memory]\nlimit_bytes = {}\nwait_seconds = 3000\n{}",
+        scale.limit, scale.storage
+    );
+    fs::write(&file, configuration).map_err(text)?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    conn.query_drop("DROP DATABASE IF EXISTS memory").map_err(text)?;
+    conn.query_drop("CREATE DATABASE memory").map_err(text)?;
+    conn.query_drop("USE memory").map_err(text)?;
+    conn.query_drop("CREATE TABLE big (id INT PRIMARY KEY, pad VARCHAR(1100) NOT NULL)")
+        .map_err(text)?;
+    for id in 1..=BATCH {
+        conn.exec_drop("INSERT INTO big VALUES (?, REPEAT(MD5(?), 31))", (id, id))
+            .map_err(text)?;
+    }
+    for batch in 1..scale.rows / BATCH {
+        conn.query_drop(format!(
+            "INSERT INTO big SELECT id + {n}, REPEAT(MD5(id + {n}), 31) FROM big WHERE id <= {BATCH}",
+            n = batch * BATCH
+        ))
+        .map_err(text)?;
+    }
+    Ok(server)
+}
+
+fn connect(server: &Server, settings: &str) -> Result<Conn, String> {
+    let mut conn = server.address.connect_to("memory").map_err(text)?;
+    conn.query_drop(format!("SET {settings}")).map_err(text)?;
+    Ok(conn)
+}
+
+fn status(conn: &mut Conn, name: &str) -> Result<u64, String> {
+    let row: Option<(String, u64)> = conn
+        .query_first(format!("SHOW STATUS LIKE 'Stemdb_memory_{name}'"))
+        .map_err(text)?;
+    row.map(|(_, value)| value)
+        .ok_or_else(|| format!("no Stemdb_memory_{name}"))
+}
+
+/// Waits for as long as it takes until so many statements wait for memory.
+fn await_waiting(conn: &mut Conn, count: u64) -> Result<(), String> {
+    let started = Instant::now();
+    while status(conn, "waiting")? != count {
+        if started.elapsed() > Duration::from_secs(60) {
+            return Err(format!("{count} statements should wait for memory by now"));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// A sort in memory, of rows whose order is computed.
+fn held_sort(rows: u64) -> String {
+    format!("SELECT id, pad FROM big WHERE id <= {rows} ORDER BY CONCAT(pad, '-'), id")
+}
+
+/// Sorts whose clients do not read on hold what they have sorted, until the next one has to wait.
+fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
+    let mut watch = connect(server, "@unused = 0")?;
+    let refused = status(&mut watch, "refused")?;
+    let sort = held_sort(scale.held_rows);
+    let mut holders = Vec::new();
+    loop {
+        let mut conn = connect(server, "stemdb_route = 'transactional'")?;
+        let id = conn.connection_id();
+        let (sent, first) = std::sync::mpsc::channel();
+        let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+        let query = sort.clone();
+        let thread = thread::spawn(move || {
+            let mut rows = conn.query_iter(query).map_err(|e| (code(&e), text(e)))?;
+            let one = rows.next().transpose().map_err(|e| (code(&e), text(e)))?;
+            let _ = sent.send(());
+            let _ = goes_on.recv();
+            let mut count = u64::from(one.is_some());
+            for row in rows {
+                row.map_err(|e| (code(&e), text(e)))?;
+                count += 1;
+            }
+            Ok::<u64, (u16, String)>(count)
+        });
+        // It has its memory, or waits for it.
+        let is_waiting = loop {
+            if first.recv_timeout(Duration::from_millis(5)).is_ok() {
+                break false;
+            }
+            if thread.is_finished() {
+                return Err(format!("a sort failed: {:?}", thread.join()));
+            }
+            if status(&mut watch, "waiting")? > 0 {
+                break true;
+            }
+        };
+        holders.push((id, go_on, thread));
+        if is_waiting {
+            break;
+        }
+        if holders.len() > 100 {
+            return Err("a hundred sorts hold their rows, and none had to wait".to_string());
+        }
+    }
+    // One that needs little, and one that is told how long it may take.
+    let one: Option<u64> = watch
+        .query_first("SELECT id FROM big WHERE id = 17")
+        .map_err(text)?;
+    if one != Some(17) {
+        return Err(format!("beside one that waits, a point select answers {one:?}"));
+    }
+    let mut hasty = connect(server, "stemdb_route = 'transactional', max_execution_time = 50")?;
+    match hasty.query_drop(&sort) {
+        Err(e) if code(&e) == 3024 => {}
+        other => return Err(format!("max_execution_time while waiting: {other:?}")),
+    }
+    // KILL ends a wait.
+    let mut killed = connect(server, "stemdb_route = 'transactional'")?;
+    let id = killed.connection_id();
+    let query = sort.clone();
+    let killed = thread::spawn(move || killed.query_drop(query).map_err(|e| code(&e)));
+    await_waiting(&mut watch, 2)?;
+    watch.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
+    match killed.join() {
+        Ok(Err(1317)) => {}
+        other => return Err(format!("KILL QUERY while waiting: {other:?}")),
+    }
+    // As others end, the one that waits has its turn.
+    await_waiting(&mut watch, 1)?;
+    for (_, go_on, thread) in holders {
+        let _ = go_on.send(());
+        match thread.join() {
+            Ok(Ok(rows)) if rows == scale.held_rows => {}
+            other => return Err(format!("a sort that held its rows: {other:?}")),
+        }
+    }
+    match (status(&mut watch, "waiting")?, status(&mut watch, "refused")?) {
+        (0, now) if now == refused => Ok(()),
+        (waiting, now) => Err(format!("{waiting} wait still, {} were refused", now - refused)),
+    }
+}
+
+/// Uncommitted writes take from the budget, and give it back.
+fn what_is_kept(server: &Server) -> Result<(), String> {
+    let mut watch = connect(server, "@unused = 0")?;
+    let mut conn = connect(server, "@unused = 0")?;
+    conn.query_drop("CREATE TABLE kept LIKE big").map_err(text)?;
+    let before = status(&mut watch, "used_bytes")?;
+    conn.query_drop("BEGIN").map_err(text)?;
+    conn.query_drop("INSERT INTO kept SELECT * FROM big WHERE id <= 5000")
+        .map_err(text)?;
+    let open = status(&mut watch, "used_bytes")?;
+    if open < before + (15 << 20) {
+        return Err(format!("{before} before 5 MB are written, {open} after"));
+    }
+    conn.query_drop("ROLLBACK").map_err(text)?;
+    let after = status(&mut watch, "used_bytes")?;
+    conn.query_drop("DROP TABLE kept").map_err(text)?;
+    if after > before {
+        return Err(format!("{before} before, {after} after the rollback"));
+    }
+    Ok(())
+}
+
+fn sorts_at_once(server: &Server, scale: &Scale, report: &Report) -> Result<(), String> {
+    let mut watch = connect(server, "@unused = 0")?;
+    let refused = status(&mut watch, "refused")?;
+    let started = Instant::now();
+    let done = AtomicBool::new(false);
+    let (sorts, mut points) = thread::scope(|scope| {
+        let points = scope.spawn(|| point_selects(server, scale, &done));
+        let sorts: Vec<_> = (0..scale.clients)
+            .map(|client| scope.spawn(move || sort_all(server, scale, client)))
+            .collect();
+        let sorts: Vec<_> = sorts.into_iter().map(join).collect();
+        done.store(true, Ordering::Relaxed);
+        (sorts, join(points))
+    });
+    for sort in sorts {
+        sort?;
+    }
+    let peak = server.peak_bytes()?;
+    let refused = status(&mut watch, "refused")? - refused;
+    let times = points.as_mut().map_err(|e| e.clone())?;
+    times.sort_unstable();
+    let place = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
+    report.note(&format!(
+        "memory: {} sorts of {} rows in {:?}: peak {} MiB of {}; {} waits, {} refused; {} point selects, P50 {:?}, P99 {:?}, \
+         longest {:?}",
+        scale.clients,
+        scale.rows,
+        started.elapsed(),
+        peak >> 20,
+        scale.limit >> 20,
+        status(&mut watch, "waits")?,
+        refused,
+        times.len(),
+        place(50),
+        place(99),
+        times.last().copied().unwrap_or_default(),
+    ));
+    let most = scale.limit + (scale.limit as f64 * ALLOWANCE) as u64;
+    if peak > most {
+        return Err(format!(
+            "the server had {peak} bytes at its peak, with a limit of {} and {most} allowed",
+            scale.limit
+        ));
+    }
+    match status(&mut watch, "used_bytes")? {
+        0 => Ok(()),
+        used => Err(format!("{used} bytes are still held by nobody")),
+    }
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, String>>) -> Result<T, String> {
+    thread.join().map_err(|_| "a client panicked".to_string())?
+}
+
+/// All rows in order: one in four in the executor that holds what it sorts, fewer of them then.
+fn sort_all(server: &Server, scale: &Scale, client: u64) -> Result<(), String> {
+    let (route, expected, query) = match client % 4 {
+        0 => (
+            "transactional",
+            scale.held_rows,
+            format!(
+                "SELECT pad, id FROM big WHERE id <= {} ORDER BY pad, id",
+                scale.held_rows
+            ),
+        ),
+        _ => (
+            "analytical",
+            scale.rows,
+            "SELECT pad, id FROM big ORDER BY pad, id".to_string(),
+        ),
+    };
+    let context = |e: String| format!("client {client}, {route}: {e}");
+    let mut conn = connect(server, &format!("stemdb_route = '{route}'"))?;
+    let (mut rows, mut ids, mut last) = (0, 0, (String::new(), 0));
+    for row in conn.query_iter(query).map_err(|e| context(text(e)))? {
+        let row: (String, u64) = mysql::from_row(row.map_err(|e| context(text(e)))?);
+        if row <= last {
+            return Err(context(format!("row {} comes after {}", row.1, last.1)));
+        }
+        rows += 1;
+        ids += row.1;
+        last = row;
+    }
+    if rows != expected || ids != expected * (expected + 1) / 2 {
+        return Err(context(format!("{rows} rows of {expected}, ids add up to {ids}")));
+    }
+    Ok(())
+}
+
+/// Until the others are done; answers how long each took.
+fn point_selects(server: &Server, scale: &Scale, done: &AtomicBool) -> Result<Vec<Duration>, String> {
+    let mut conn = connect(server, "@unused = 0")?;
+    let statement = conn.prep("SELECT id FROM big WHERE id = ?").map_err(text)?;
+    let (mut times, mut id) = (Vec::new(), 1);
+    while !done.load(Ordering::Relaxed) {
+        let started = Instant::now();
+        let found: Option<u64> = conn.exec_first(&statement, (id,)).map_err(text)?;
+        times.push(started.elapsed());
+        if found != Some(id) {
+            return Err(format!("row {id}: {found:?}"));
+        }
+        id = id * 7_919 % scale.rows + 1;
+    }
+    Ok(times)
+}
+
+fn refused_by_name(program: Program) -> Result<(), String> {
+    let server = Server::prepare(program, &[])?;
+    let file = server.path("memory.toml");
+    fs::write(
+        &file,
+        "[memory]\nlimit_bytes = 536870912\n[storage]\nblock_cache_bytes = 536870912\n",
+    )
+    .map_err(text)?;
+    let mut command = server.command()?;
+    command
+        .args(["--config", &file.display().to_string()])
+        .stderr(std::process::Stdio::piped());
+    let output = command.output().map_err(text)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    match !output.status.success()
+        && said.contains("block_cache 536870912")
+        && said.contains("memory.limit_bytes")
+    {
+        true => Ok(()),
+        false => Err(format!("{}: {said}", output.status)),
+    }
+}
