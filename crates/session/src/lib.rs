@@ -23,6 +23,7 @@ mod known_texts;
 mod late_check;
 mod listing;
 mod lock_tables;
+mod other_collations;
 mod placed;
 mod point;
 mod prepared;
