@@ -5,56 +5,63 @@ use std::borrow::Cow;
 use types::Charset;
 use types::collation::{char_to_latin1, latin1_to_utf8};
 
-/// Text as latin1; `None` if some character is not in it.
-pub(crate) fn encode_latin1(text: &str) -> Option<Vec<u8>> {
-    text.chars().map(char_to_latin1).collect()
-}
-
 /// The bytes of `text` in a character set; characters it has not become `?`.
 pub(crate) fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
     match charset {
-        Charset::Utf8mb4 | Charset::Binary => Cow::Borrowed(text.as_bytes()),
         _ if text.is_ascii() => Cow::Borrowed(text.as_bytes()),
         Charset::Latin1 => Cow::Owned(text.chars().map(|c| char_to_latin1(c).unwrap_or(b'?')).collect()),
-        Charset::Ascii => Cow::Owned(
-            text.chars()
-                .map(|c| if c.is_ascii() { c as u8 } else { b'?' })
-                .collect(),
-        ),
+        _ => match restrict(text, charset) {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        },
     }
 }
 
 /// Text of bytes in a character set; `None` if they are none of it.
-pub(crate) fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
+pub fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
+    if charset == Charset::Latin1 {
+        return Some(latin1_to_utf8(bytes));
+    }
+    (valid_len(bytes, charset) == bytes.len()).then(|| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// A text for a message; bytes that are none as [`types::shown_bytes`].
+pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(types::shown_bytes(bytes)),
+    }
+}
+
+/// How many bytes from the start on are text of a character set.
+pub(crate) fn valid_len(bytes: &[u8], charset: Charset) -> usize {
+    let utf8 = |bytes: &[u8]| std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
     match charset {
-        Charset::Utf8mb4 | Charset::Binary => std::str::from_utf8(bytes).ok().map(str::to_owned),
-        Charset::Latin1 => Some(latin1_to_utf8(bytes)),
-        Charset::Ascii => bytes
-            .is_ascii()
-            .then(|| bytes.iter().map(|b| char::from(*b)).collect()),
+        Charset::Latin1 => bytes.len(),
+        Charset::Ascii => bytes.iter().take_while(|b| b.is_ascii()).count(),
+        Charset::Utf8mb4 | Charset::Binary => utf8(bytes),
+        // Four bytes begin with one of those.
+        Charset::Utf8mb3 => utf8(bytes).min(bytes.iter().take_while(|b| **b < 0xf0).count()),
     }
 }
 
 /// How many bytes `text` takes in a character set.
 pub(crate) fn encoded_len(text: &str, charset: Charset) -> usize {
     match charset {
-        Charset::Utf8mb4 | Charset::Binary => text.len(),
-        Charset::Latin1 | Charset::Ascii if text.is_ascii() => text.len(),
-        Charset::Latin1 | Charset::Ascii => text.chars().count(),
+        Charset::Latin1 | Charset::Ascii if !text.is_ascii() => text.chars().count(),
+        // A character that it has not is a `?` there.
+        Charset::Utf8mb3 => text.len() - 3 * text.bytes().filter(|byte| *byte >= 0xf0).count(),
+        _ => text.len(),
     }
 }
 
 /// `text` with every character replaced by `?` that the character set has not.
 pub(crate) fn restrict(text: &str, charset: Charset) -> Cow<'_, str> {
-    let has = |c: char| match charset {
-        Charset::Latin1 => char_to_latin1(c).is_some(),
-        Charset::Ascii => c.is_ascii(),
-        Charset::Utf8mb4 | Charset::Binary => true,
-    };
-    if text.chars().all(has) {
+    if charset.has_all_of(text) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().map(|c| if has(c) { c } else { '?' }).collect())
+    let restricted = text.chars().map(|c| if charset.has(c) { c } else { '?' });
+    Cow::Owned(restricted.collect())
 }
 
 #[cfg(test)]
@@ -63,11 +70,21 @@ mod tests {
 
     #[test]
     fn latin1_is_code_page_1252() {
-        assert_eq!(encode_latin1("é€"), Some(vec![0xe9, 0x80]));
-        assert_eq!(encode_latin1("Ł"), None);
+        assert_eq!(encode("é€", Charset::Latin1).as_ref(), [0xe9, 0x80]);
         assert_eq!(decode(&[0xe9, 0x80, 0x41], Charset::Latin1).unwrap(), "é€A");
         assert_eq!(encode("aŁ", Charset::Latin1).as_ref(), b"a?");
         assert_eq!(encoded_len("é", Charset::Latin1), 1);
         assert_eq!(restrict("é€Ł", Charset::Ascii), "???");
+    }
+
+    #[test]
+    fn utf8mb3_has_no_characters_of_four_bytes() {
+        assert_eq!(restrict("aé漢😀\u{ffff}", Charset::Utf8mb3), "aé漢?\u{ffff}");
+        assert_eq!(encode("é😀", Charset::Utf8mb3).as_ref(), "é?".as_bytes());
+        assert_eq!(encoded_len("é😀a😀", Charset::Utf8mb3), 5);
+        assert_eq!(decode("漢".as_bytes(), Charset::Utf8mb3).unwrap(), "漢");
+        assert_eq!(decode("漢😀".as_bytes(), Charset::Utf8mb3), None);
+        assert_eq!(valid_len("漢😀".as_bytes(), Charset::Utf8mb3), 3);
+        assert_eq!(valid_len(b"a\xff\xf0", Charset::Utf8mb3), 1);
     }
 }

@@ -128,8 +128,7 @@ fn refuse(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 fn text(length: u32) -> SqlType {
-    // MySQL keeps names in utf8mb3_general_ci.
-    SqlType::varchar(length, Collation::Utf8mb4GeneralCi)
+    SqlType::varchar(length, Collation::Utf8mb3GeneralCi)
 }
 
 fn unsigned() -> SqlType {

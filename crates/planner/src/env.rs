@@ -7,7 +7,7 @@ use std::sync::Arc;
 use catalog::model::Schema;
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{SqlMode, TimeZone, Warnings};
-use types::{Collation, Result, SqlType, Value};
+use types::{Charset, Collation, Result, SqlType, Value};
 
 use crate::command::{Command, VariableScope};
 use crate::plan::{Plan, Route};
@@ -29,6 +29,8 @@ pub struct BindEnv<'a> {
     /// They stand for literals of the text: a plan that depends on a literal's value is not cacheable then.
     pub literal_params: bool,
     pub sql_mode: SqlMode,
+    /// `@@character_set_client`: of the statement's text.
+    pub charset_client: Charset,
     /// `@@collation_connection`: of string literals.
     pub collation_connection: Collation,
     /// `@@collation_server`: of new databases.

@@ -29,7 +29,7 @@ mod template;
 #[cfg(test)]
 mod testing;
 
-pub use bind::{bind, bind_filter, collation_named};
+pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use env::{BindEnv, Bound};
 pub use normalize::{Normalized, normalize};

@@ -270,7 +270,7 @@ pub(crate) fn literal(
             let value = unquote(source, backslash_escapes);
             let chars = match value.is_ascii() {
                 true => value.len(),
-                false if has_carried(&value) => return None,
+                false if has_carried(&value) || !collation.charset().has_all_of(&value) => return None,
                 false => value.chars().count(),
             };
             let ty = SqlType::given(chars, collation);

@@ -160,6 +160,7 @@ impl Runner {
             places: None,
             literal_params: false,
             sql_mode: self.mode,
+            charset_client: types::Charset::Utf8mb4,
             collation_connection: Collation::DEFAULT,
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,

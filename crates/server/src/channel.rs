@@ -226,7 +226,7 @@ impl Channel {
     /// Sends an error packet. `capabilities` as in [`wire::err::encode`].
     pub fn send_error(&mut self, error: &Error, capabilities: u32) -> io::Result<()> {
         let mut sink = self.sink();
-        sink.send_with(&mut |out| wire::err::encode(error, capabilities, out))?;
+        sink.send_with(&mut |out| wire::err::encode(error, capabilities, None, out))?;
         sink.flush()
     }
 

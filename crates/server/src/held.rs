@@ -126,7 +126,7 @@ impl Held {
     fn error_instead(&self, answer: &Answer, error: &Error) -> Vec<u8> {
         let mut frames = FrameEncoder::new();
         frames.set_sequence(answer.frames.get(SEQUENCE_AT).copied().unwrap_or(1));
-        frames.push_with(|packet| wire::err::encode(error, self.capabilities, packet));
+        frames.push_with(|packet| wire::err::encode(error, self.capabilities, None, packet));
         frames.bytes().to_vec()
     }
 

@@ -212,7 +212,7 @@ fn turn_away(shared: &Shared, socket: &Arc<Socket>, error: &types::Error) {
     let mut channel = Channel::new(Transport::new(socket.clone()), 0, received, sent);
     let mut sink = channel.sink();
     let sent = sink
-        .send_with(&mut |out| wire::err::encode(error, 0, out))
+        .send_with(&mut |out| wire::err::encode(error, 0, None, out))
         .and_then(|()| sink.flush());
     if sent.is_ok() {
         channel.transport.close();

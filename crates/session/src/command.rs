@@ -134,6 +134,8 @@ impl Session {
 
     /// Keeps an error for SHOW WARNINGS.
     pub(crate) fn note_failure(&mut self, error: &Error) {
+        // Those of planning came before it.
+        self.collect_planning_warnings();
         self.row_count = -1;
         self.diagnostics.add(types::Warning {
             level: types::WarningLevel::Error,
@@ -146,13 +148,9 @@ impl Session {
     pub(crate) fn decode_text(&self, bytes: &[u8]) -> Result<String> {
         let decoded = wire::charset::decode(self.settings.charset_client, bytes);
         decoded.map(|text| text.into_owned()).ok_or_else(|| {
-            let shown: String = bytes.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
             Error::new(
                 errno::ER_INVALID_CHARACTER_STRING,
-                format!(
-                    "Invalid {} character string: '{shown}'",
-                    self.settings.charset_client.name()
-                ),
+                functions::invalid_text(bytes, self.settings.charset_client),
             )
         })
     }
@@ -161,8 +159,8 @@ impl Session {
     /// along for the planner, which gives them back or refuses them where they stand.
     pub(crate) fn decode_statement<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
         match self.settings.charset_client {
-            Charset::Utf8mb4 | Charset::Binary => Ok(planner::carry_bytes(bytes)),
-            _ => self.decode_text(bytes).map(Cow::Owned),
+            Charset::Latin1 => self.decode_text(bytes).map(Cow::Owned),
+            charset => Ok(planner::carry_bytes(bytes, charset)),
         }
     }
 

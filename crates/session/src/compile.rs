@@ -244,6 +244,7 @@ impl Session {
                 Parameters::Known(_) | Parameters::Literals(_) => None,
             },
             sql_mode: self.settings.sql_mode,
+            charset_client: self.settings.charset_client,
             collation_connection: self.settings.collation_connection,
             collation_server: self.settings.collation_server,
             route: self.settings.route,

@@ -25,6 +25,7 @@ mod late_check;
 mod lease;
 mod listing;
 mod lock_tables;
+mod other_collations;
 mod placed;
 mod point;
 mod prepared;

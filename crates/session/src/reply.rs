@@ -10,6 +10,7 @@ use executor::{PacketRows, RowSink};
 use planner::plan::ResultColumn;
 use types::{Error, Result, SqlType, errno};
 use wire::capability;
+use wire::charset::Transcoder;
 use wire::column_definition::ColumnDefinition;
 use wire::column_type::flag;
 use wire::connection::PacketSink;
@@ -84,8 +85,8 @@ impl Session {
     }
 
     pub(crate) fn send_error(&self, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
-        let capabilities = self.client.capabilities;
-        out.send_with(&mut |packet| wire::err::encode(error, capabilities, packet))
+        let (capabilities, results) = (self.client.capabilities, self.settings.charset_results);
+        out.send_with(&mut |packet| wire::err::encode(error, capabilities, results, packet))
     }
 
     /// The packet between column definitions and rows, for clients that still want one.
@@ -164,8 +165,9 @@ impl Session {
         out: &mut dyn PacketSink,
     ) -> io::Result<()> {
         let results = self.settings.charset_results.map(|c| c.default_collation());
+        let names = Transcoder::of_names(self.settings.charset_results);
         for column in columns {
-            out.send_with(&mut |packet| definition(column, results).encode(packet))?;
+            out.send_with(&mut |packet| definition(column, results).encode(names, packet))?;
         }
         Ok(())
     }
@@ -177,6 +179,7 @@ impl Session {
         out: &mut dyn PacketSink,
     ) -> io::Result<()> {
         let results = self.settings.charset_results.map(|c| c.default_collation());
+        let names = Transcoder::of_names(self.settings.charset_results);
         let schema = self.shared.catalog.schema();
         for column in columns {
             let table = schema.table(&column.database, &column.original_table);
@@ -184,7 +187,7 @@ impl Session {
                 .and_then(|t| t.columns.iter().find(|c| c.name == column.original_name))
                 .and_then(|c| initial(c, &self.settings.time_zone));
             out.send_with(&mut |packet| {
-                definition(column, results).encode_for_field_list(default.as_deref(), packet);
+                definition(column, results).encode_for_field_list(default.as_deref(), names, packet);
             })?;
         }
         Ok(())

@@ -204,7 +204,7 @@ impl Session {
             let timeout = self.settings.interactive_timeout.as_secs().to_string();
             self.variables.put("wait_timeout", &timeout);
         }
-        self.set_connection_collation(self.client.collation);
+        self.set_connection_collation(self.client.collation)?;
         if let Some(database) = database.filter(|d| !d.is_empty()) {
             self.use_database(&database)?;
         }
@@ -221,7 +221,8 @@ impl Session {
         self.user_locks.release_all();
         self.variables = SessionVariables::new(&self.shared.variables);
         self.settings_changed();
-        self.set_connection_collation(self.client.collation);
+        // It has been taken before.
+        let _ = self.set_connection_collation(self.client.collation);
         self.close_all_prepared();
         self.named.clear();
         self.user_variables = Arc::default();

@@ -7,8 +7,9 @@ use planner::command::{SetItem, VariableScope};
 use types::{Charset, Collation, Error, Result, SqlType, Value, Warning, errno};
 
 use crate::errors;
+use crate::other_collations;
 use crate::session::Session;
-use crate::variables::definitions::Scope;
+use crate::variables::definitions::{Kind, Scope};
 use crate::variables::settings::Isolation;
 use crate::variables::values::paired;
 use crate::variables::{Definition, lookup};
@@ -16,6 +17,16 @@ use crate::variables::{Definition, lookup};
 /// Variables that a session takes over from the global ones when it begins, and keeps.
 const SESSION_READ_ONLY: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 const ER_VARIABLE_IS_READONLY: u16 = 1621;
+
+/// The warning of a value that names utf8mb3 or a collation of it.
+fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
+    let Value::String(name) = value else { return None };
+    match definition.kind {
+        Kind::Charset | Kind::CharsetOrNull => planner::deprecated_charset(name),
+        Kind::Collation => planner::deprecated_collation(Collation::from_name(name)?),
+        _ => None,
+    }
+}
 
 impl Session {
     /// SET. All values are found before the first item is set, and if one item fails, none is (manual 13.7.6.1).
@@ -126,8 +137,10 @@ impl Session {
                 .unwrap_or_default();
             return Ok(());
         }
+        let deprecated = value.as_ref().and_then(|value| deprecated(definition, value));
         let warning = self.variables.set(definition, value, &self.shared.variables)?;
         self.adjusted(warning);
+        deprecated.into_iter().for_each(|w| self.diagnostics.add(w));
         let text = self.variables.text(definition).unwrap_or_default();
         if let Some((name, text)) = paired(name, &text) {
             self.variables.put(&name, text);
@@ -161,10 +174,17 @@ impl Session {
     }
 
     fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
+        let deprecated = charset.and_then(planner::deprecated_charset);
         let charset = self.charset_or_default(charset)?;
+        deprecated.into_iter().for_each(|w| self.diagnostics.add(w));
         let collation = match collation {
             None => charset.default_collation(),
-            Some(name) => planner::collation_named(name)?,
+            Some(name) => {
+                let collation = planner::collation_named(name)?;
+                let deprecated = planner::deprecated_collation(collation);
+                deprecated.into_iter().for_each(|w| self.diagnostics.add(w));
+                collation
+            }
         };
         if collation.charset() != charset {
             return Err(Error::new(
@@ -198,17 +218,19 @@ impl Session {
             .unwrap_or(Collation::DEFAULT)
     }
 
-    /// What the handshake asked for, by number. One that StemDB does not have is answered as MySQL answers it: with
-    /// the server's default.
-    pub(crate) fn set_connection_collation(&mut self, id: u16) {
-        let known = Collation::ALL.into_iter().find(|c| c.id() == id);
-        let collation = known.unwrap_or_else(|| match id {
-            // latin1_*, of which only latin1_swedish_ci and latin1_bin are here.
-            5 | 15 | 31 | 48 | 49 | 94 => Collation::Latin1SwedishCi,
-            _ => self.shared_default_collation(),
-        });
+    /// What the handshake asked for, by number. A number that means nothing to MySQL is the server's default there, and here.
+    ///
+    /// # Errors
+    /// 1273 for a collation that MySQL has and StemDB has not, 1231 for one of a character set that no client may speak.
+    pub(crate) fn set_connection_collation(&mut self, id: u16) -> Result<()> {
+        let collation = match (Collation::from_id(id), other_collations::refused(id)) {
+            (Some(collation), _) => collation,
+            (None, Some(error)) => return Err(error),
+            (None, None) => self.shared_default_collation(),
+        };
         self.put_names(collation);
         self.changes.clear();
+        Ok(())
     }
 
     fn put_names(&mut self, collation: Collation) {

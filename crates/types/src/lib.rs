@@ -24,4 +24,4 @@ pub use collation::{Charset, Collation};
 pub use decimal::Decimal;
 pub use error::{Error, Result, Warning, WarningLevel, errno};
 pub use sql_type::{SqlType, TypeKind};
-pub use value::Value;
+pub use value::{Value, shown_bytes};

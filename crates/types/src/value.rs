@@ -96,8 +96,11 @@ impl Value {
         Some(out)
     }
 
-    /// The text of [`Value::write_text`] for messages: `NULL` for NULL, bytes that are no UTF-8 replaced.
+    /// The text of [`Value::write_text`] for messages: `NULL` for NULL, binary data as [`shown_bytes`].
     pub fn display_text(&self, ty: &SqlType) -> String {
+        if let Self::Bytes(bytes) = self {
+            return shown_bytes(bytes);
+        }
         match self.to_text(ty) {
             None => "NULL".to_owned(),
             Some(text) => {
@@ -105,6 +108,19 @@ impl Value {
             }
         }
     }
+}
+
+/// Bytes as MySQL's messages show them: those that are no printable ASCII as `\xFF`.
+pub fn shown_bytes(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if (0x20..0x7f).contains(&byte) {
+            shown.push(char::from(byte));
+        } else {
+            shown.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    shown
 }
 
 /// Appends an unsigned integer, a YEAR or a packed point in time.
@@ -225,5 +241,10 @@ mod tests {
             assert_eq!(value.display_text(&ty), expected);
         }
         assert_eq!(Value::Null.to_text(&SqlType::BIGINT), None);
+        let bytes = Value::Bytes(b"\xffA\xc3\xa4\x7f ".to_vec());
+        assert_eq!(
+            bytes.display_text(&SqlType::varchar(6, Collation::Binary)),
+            "\\xFFA\\xC3\\xA4\\x7F "
+        );
     }
 }

@@ -12,6 +12,10 @@ use types::collation::{char_to_latin1, latin1_to_char};
 pub fn decode(charset: Charset, bytes: &[u8]) -> Option<Cow<'_, str>> {
     match charset {
         Charset::Utf8mb4 | Charset::Binary => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+        Charset::Utf8mb3 => std::str::from_utf8(bytes)
+            .ok()
+            .filter(|text| charset.has_all_of(text))
+            .map(Cow::Borrowed),
         Charset::Latin1 if bytes.is_ascii() => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
         Charset::Latin1 => Some(Cow::Owned(
             bytes.iter().map(|&byte| latin1_to_char(byte)).collect(),
@@ -19,6 +23,15 @@ pub fn decode(charset: Charset, bytes: &[u8]) -> Option<Cow<'_, str>> {
         Charset::Ascii if bytes.is_ascii() => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
         Charset::Ascii => None,
     }
+}
+
+/// Text with `?` for the characters that a character set lacks.
+pub fn restrict(charset: Charset, text: Cow<'_, str>) -> Cow<'_, str> {
+    if charset.has_all_of(&text) {
+        return text;
+    }
+    let restricted = text.chars().map(|c| if charset.has(c) { c } else { '?' });
+    Cow::Owned(restricted.collect())
 }
 
 /// UTF-8 to the results' character set; characters it lacks become `?`.
@@ -30,12 +43,22 @@ pub struct Transcoder {
 impl Transcoder {
     /// `None` where no byte changes: utf8mb4, and `binary` or NULL, which mean "as it is".
     pub fn to(charset: Charset) -> Option<Self> {
-        matches!(charset, Charset::Latin1 | Charset::Ascii).then_some(Self { charset })
+        matches!(charset, Charset::Latin1 | Charset::Ascii | Charset::Utf8mb3).then_some(Self { charset })
+    }
+
+    /// For names of columns, tables and databases. MySQL has them in utf8mb3, and sends them so where it converts nothing.
+    pub fn of_names(results: Option<Charset>) -> Self {
+        results.and_then(Self::to).unwrap_or(Self {
+            charset: Charset::Utf8mb3,
+        })
     }
 
     pub fn encode<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if text.is_ascii() {
             return Cow::Borrowed(text);
+        }
+        if self.charset == Charset::Utf8mb3 {
+            return without_four_byte_characters(text);
         }
         let encode_char = |character: char| match self.charset {
             Charset::Latin1 => char_to_latin1(character).unwrap_or(b'?'),
@@ -44,6 +67,35 @@ impl Transcoder {
         };
         Cow::Owned(String::from_utf8_lossy(text).chars().map(encode_char).collect())
     }
+}
+
+/// An error's message in the results' character set. Characters that this lacks are written as their numbers, `\6F22`;
+/// those that are not in utf8mb3, which MySQL has its messages in, are `?`.
+pub fn error_message(text: &str, results: Option<Charset>) -> Cow<'_, [u8]> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let text = without_four_byte_characters(text.as_bytes());
+    let Some(charset @ (Charset::Latin1 | Charset::Ascii)) = results else {
+        return text;
+    };
+    let mut out = Vec::with_capacity(text.len());
+    for character in String::from_utf8_lossy(&text).chars() {
+        match char_to_latin1(character).filter(|byte| byte.is_ascii() || charset == Charset::Latin1) {
+            Some(byte) => out.push(byte),
+            None => out.extend(format!("\\{:04X}", u32::from(character)).into_bytes()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn without_four_byte_characters(text: &[u8]) -> Cow<'_, [u8]> {
+    if text.iter().all(|byte| *byte < 0xf0) {
+        return Cow::Borrowed(text);
+    }
+    let restrict = |c: char| if Charset::Utf8mb3.has(c) { c } else { '?' };
+    let restricted: String = String::from_utf8_lossy(text).chars().map(restrict).collect();
+    Cow::Owned(restricted.into_bytes())
 }
 
 #[cfg(test)]
@@ -76,12 +128,45 @@ mod tests {
             Transcoder::to(Charset::Ascii).unwrap().encode(text).as_ref(),
             b"a???"
         );
+        let transcoder = Transcoder::to(Charset::Utf8mb3).unwrap();
+        assert_eq!(transcoder.encode("a漢😀".as_bytes()).as_ref(), "a漢?".as_bytes());
+        assert!(matches!(transcoder.encode(text), Cow::Borrowed(_)));
         assert_eq!(Transcoder::to(Charset::Utf8mb4), None);
+    }
+
+    /// Answers of MySQL 8.0.33 for `SELECT `nö漢``.
+    #[test]
+    fn messages_show_what_a_character_set_lacks_by_number() {
+        let sent = |results| error_message("nö漢", results).into_owned();
+        assert_eq!(sent(Some(Charset::Latin1)), b"n\xf6\\6F22");
+        assert_eq!(sent(Some(Charset::Ascii)), b"n\\00F6\\6F22");
+        for results in [
+            None,
+            Some(Charset::Utf8mb4),
+            Some(Charset::Utf8mb3),
+            Some(Charset::Binary),
+        ] {
+            assert_eq!(sent(results), "nö漢".as_bytes());
+        }
+        assert_eq!(error_message("x😀", None).as_ref(), b"x?");
+    }
+
+    #[test]
+    fn names_have_no_characters_of_four_bytes() {
+        let sent = |results| {
+            Transcoder::of_names(results)
+                .encode("é漢😀".as_bytes())
+                .into_owned()
+        };
+        assert_eq!(sent(None), "é漢?".as_bytes());
+        assert_eq!(sent(Some(Charset::Utf8mb4)), "é漢?".as_bytes());
+        assert_eq!(sent(Some(Charset::Latin1)), b"\xe9??");
     }
 
     #[test]
     fn bytes_that_are_no_text() {
         assert_eq!(decode(Charset::Utf8mb4, b"\xff"), None);
         assert_eq!(decode(Charset::Ascii, b"\xe4"), None);
+        assert_eq!(decode(Charset::Utf8mb3, "😀".as_bytes()), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use types::{Collation, SqlType};
 
+use crate::charset::Transcoder;
 use crate::column_type::{
     ColumnType, announced_collation, announced_decimals, announced_length, computed_text_length, flag,
     type_flags,
@@ -76,13 +77,18 @@ impl<'a> ColumnDefinition<'a> {
         definition
     }
 
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    /// `names`: to the character set that names are sent in.
+    pub fn encode(&self, names: Transcoder, out: &mut Vec<u8>) {
         out.put_lenenc_bytes(b"def");
-        out.put_lenenc_bytes(self.schema.as_bytes());
-        out.put_lenenc_bytes(self.table.as_bytes());
-        out.put_lenenc_bytes(self.original_table.as_bytes());
-        out.put_lenenc_bytes(self.name.as_bytes());
-        out.put_lenenc_bytes(self.original_name.as_bytes());
+        for name in [
+            self.schema,
+            self.table,
+            self.original_table,
+            self.name,
+            self.original_name,
+        ] {
+            out.put_lenenc_bytes(&names.encode(name.as_bytes()));
+        }
         out.put_lenenc_int(0x0c);
         out.put_u16(self.collation);
         out.put_u32(self.length);
@@ -93,10 +99,10 @@ impl<'a> ColumnDefinition<'a> {
     }
 
     /// The form that answers COM_FIELD_LIST: with the column's default value, `None` for NULL.
-    pub fn encode_for_field_list(&self, default: Option<&[u8]>, out: &mut Vec<u8>) {
-        self.encode(out);
+    pub fn encode_for_field_list(&self, default: Option<&[u8]>, names: Transcoder, out: &mut Vec<u8>) {
+        self.encode(names, out);
         match default {
-            Some(text) => out.put_lenenc_bytes(text),
+            Some(text) => out.put_lenenc_bytes(&names.encode(text)),
             None => out.put_u8(0xfb),
         }
     }
@@ -114,7 +120,9 @@ mod tests {
             ..SqlType::BIGINT
         };
         let mut out = Vec::new();
-        ColumnDefinition::of_expression("1", &ty, false, Some(Collation::Utf8mb40900AiCi)).encode(&mut out);
+        let results = Collation::Utf8mb40900AiCi;
+        let names = Transcoder::of_names(Some(results.charset()));
+        ColumnDefinition::of_expression("1", &ty, false, Some(results)).encode(names, &mut out);
         assert_eq!(out, b"\x03def\0\0\0\x011\0\x0c\x3f\0\x01\0\0\0\x08\x81\0\0\0\0");
     }
 }

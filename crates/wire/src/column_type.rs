@@ -176,6 +176,8 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
             .map_or(ty.collation.charset(), Collation::charset)
             .max_bytes_per_char()
     };
+    // MySQL takes the bytes of a TEXT for characters where it converts.
+    let bytes_per_byte = if results.is_none() { 1 } else { bytes_per_char };
     match ty.kind {
         TypeKind::Null => 0,
         TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
@@ -195,9 +197,9 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
         TypeKind::DateTime | TypeKind::Timestamp => 19 + fraction,
         TypeKind::Time => 10 + fraction,
         TypeKind::Char | TypeKind::VarChar => ty.length.saturating_mul(bytes_per_char),
-        TypeKind::TinyText => 0xff * bytes_per_char,
-        TypeKind::Text => 0xffff * bytes_per_char,
-        TypeKind::MediumText => 0xff_ffff * bytes_per_char,
+        TypeKind::TinyText => 0xff * bytes_per_byte,
+        TypeKind::Text => 0xffff * bytes_per_byte,
+        TypeKind::MediumText => 0xff_ffff * bytes_per_byte,
         TypeKind::LongText | TypeKind::Json => u32::MAX,
     }
 }

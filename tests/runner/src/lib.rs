@@ -11,6 +11,7 @@
 //! - [`server`]: starts, kills and finds servers; [`report`] counts what passed.
 
 pub mod agree;
+mod character_sets;
 pub mod clients;
 pub mod concurrency;
 pub mod crash;

@@ -8,6 +8,7 @@ use loadgen::random::Random;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
+use crate::character_sets;
 use crate::raw::{Answer, Raw, closed};
 use crate::report::Report;
 use crate::server::Address;
@@ -17,7 +18,7 @@ use crate::transaction_flags;
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 16] = [
+    let checks: [(&str, Check); 21] = [
         ("simple commands", simple_commands),
         ("COM_FIELD_LIST", field_list),
         ("retired and unknown commands", unknown_commands),
@@ -33,6 +34,17 @@ pub fn check(address: &Address, report: &mut Report) {
         ("what opens a transaction", transaction_flags::check),
         ("what is told of a transaction", tracking::steps),
         ("that a session changed is told", tracking::changes),
+        ("names in character_set_results", character_sets::column_names),
+        (
+            "messages in character_set_results",
+            character_sets::error_messages,
+        ),
+        (
+            "names of tables in the case they are written in",
+            character_sets::table_names,
+        ),
+        ("collations at login", character_sets::collations_at_login),
+        ("bytes that are no text", character_sets::invalid_text),
         ("random packets", random_packets),
     ];
     for (name, check) in checks {

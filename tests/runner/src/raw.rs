@@ -11,6 +11,7 @@ const CLIENT_PROTOCOL_41: u32 = 1 << 9;
 const CLIENT_TRANSACTIONS: u32 = 1 << 13;
 const CLIENT_SECURE_CONNECTION: u32 = 1 << 15;
 const CLIENT_PLUGIN_AUTH: u32 = 1 << 19;
+const UTF8MB4_GENERAL_CI: u8 = 45;
 
 pub struct Raw {
     pub stream: TcpStream,
@@ -48,6 +49,14 @@ impl Raw {
 
     /// [`Raw::login`], with more capabilities.
     pub fn login_with(address: &Address, capabilities: u32) -> io::Result<Self> {
+        match Self::log_in(address, capabilities, UTF8MB4_GENERAL_CI)? {
+            (raw, Answer::Ok) => Ok(raw),
+            (_, other) => Err(io::Error::other(format!("login: {other:?}"))),
+        }
+    }
+
+    /// The same with a collation, by its number; with what the server says in the end.
+    pub fn log_in(address: &Address, capabilities: u32, collation: u8) -> io::Result<(Self, Answer)> {
         let mut raw = Self::open(address)?;
         raw.read()?;
         let flags = capabilities
@@ -58,17 +67,16 @@ impl Raw {
             | CLIENT_PLUGIN_AUTH;
         let mut response = flags.to_le_bytes().to_vec();
         response.extend(0x0100_0000_u32.to_le_bytes());
-        response.push(45);
+        response.push(collation);
         response.extend([0; 23]);
         response.extend(b"root\0\0caching_sha2_password\0");
         raw.write(&response)?;
         loop {
             match raw.answer()? {
-                Answer::Ok => return Ok(raw),
                 // Another authentication method: an empty password is an empty answer to all of them.
                 Answer::Other(packet) if packet.first() == Some(&0xfe) => raw.write(&[])?,
                 Answer::Other(_) => {}
-                other => return Err(io::Error::other(format!("login: {other:?}"))),
+                other => return Ok((raw, other)),
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Those are metadata only and done at once. The others would rewrite the table: they are done where it is empty, and else
 //! refused with what to do instead.
 
-use types::{Error, Result, TypeKind};
+use types::{Charset, Error, Result, TypeKind};
 
 use crate::model::{Column, Table};
 use crate::sharded_id;
@@ -81,7 +81,10 @@ fn leads_primary_key(table: &Table, column: usize) -> bool {
 
 fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
     let (from, to) = (&old.ty, &new.ty);
-    if from.unsigned != to.unsigned || from.collation.charset() != to.collation.charset() {
+    // Text is stored as UTF-8, whatever its character set, and utf8mb4 has all of utf8mb3.
+    let charsets = (from.collation.charset(), to.collation.charset());
+    let text_stays = charsets.0 == charsets.1 || charsets == (Charset::Utf8mb3, Charset::Utf8mb4);
+    if from.unsigned != to.unsigned || !text_stays {
         return false;
     }
     // Index entries are sort keys.

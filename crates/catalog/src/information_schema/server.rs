@@ -45,7 +45,7 @@ pub fn plugins() -> Vec<Row> {
 /// `(name, default collation, description, bytes of the longest character)`, for SHOW CHARACTER SET too.
 pub fn charset_description(charset: Charset) -> &'static str {
     match charset {
-        Charset::Utf8mb4 => "UTF-8 Unicode",
+        Charset::Utf8mb4 | Charset::Utf8mb3 => "UTF-8 Unicode",
         Charset::Latin1 => "cp1252 West European",
         Charset::Ascii => "US ASCII",
         Charset::Binary => "Binary pseudo charset",

@@ -21,11 +21,8 @@ pub(super) fn schemata(ctx: &Context) -> Vec<Row> {
         .collect()
 }
 
-/// What a database says of its character set: MySQL's information_schema is utf8mb3.
+/// What a database says of its character set.
 fn names(database: &Database) -> (&'static str, &'static str) {
-    if database.name == crate::model::INFORMATION_SCHEMA {
-        return ("utf8mb3", "utf8mb3_general_ci");
-    }
     (database.collation.charset().name(), database.collation.name())
 }
 

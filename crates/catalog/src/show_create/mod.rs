@@ -1,7 +1,7 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, letter for letter MySQL 8.0's.
 
 use functions::TimeZone;
-use types::{Charset, Collation, TypeKind, Value};
+use types::{Collation, TypeKind, Value};
 
 use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::sharded_id::AutoRandom;
@@ -90,10 +90,7 @@ fn sharding(table: &Table) -> String {
 
 /// The statement that makes the database, with the comments that MySQL wraps its options in.
 pub fn database(database: &Database, if_not_exists: bool, style: &Style) -> String {
-    // MySQL's own information_schema is utf8mb3, and says so.
-    let options = if database.name == "information_schema" {
-        "utf8mb3".to_owned()
-    } else if shows_collation(database.collation) {
+    let options = if shows_collation(database.collation) {
         format!(
             "{} COLLATE {}",
             database.collation.charset().name(),
@@ -115,17 +112,7 @@ pub fn database(database: &Database, if_not_exists: bool, style: &Style) -> Stri
 
 /// MySQL leaves out the collation that a character set implies, except for utf8mb4's, which older servers do not imply.
 fn shows_collation(collation: Collation) -> bool {
-    collation != primary_collation(collation.charset()) || collation == Collation::Utf8mb40900AiCi
-}
-
-/// The collation MySQL implies.
-fn primary_collation(charset: Charset) -> Collation {
-    match charset {
-        Charset::Utf8mb4 => Collation::Utf8mb40900AiCi,
-        Charset::Latin1 => Collation::Latin1SwedishCi,
-        Charset::Ascii => Collation::AsciiGeneralCi,
-        Charset::Binary => Collation::Binary,
-    }
+    collation != collation.charset().default_collation() || collation == Collation::Utf8mb40900AiCi
 }
 
 fn column(table: &Table, column: &Column, style: &Style) -> String {
@@ -168,7 +155,7 @@ fn collation_clauses(table: &Table, column: &Column) -> String {
     if own {
         text.push_str(&format!(" CHARACTER SET {}", collation.charset().name()));
     }
-    if own || collation != primary_collation(collation.charset()) {
+    if own || collation != collation.charset().default_collation() {
         text.push_str(&format!(" COLLATE {}", collation.name()));
     }
     text

@@ -23,7 +23,7 @@ pub(crate) fn databases() -> Result<Vec<Database>> {
             id: -number,
             name: name.to_owned(),
             collation: if name == "information_schema" {
-                Collation::Utf8mb4GeneralCi
+                Collation::Utf8mb3GeneralCi
             } else {
                 Collation::Utf8mb40900AiCi
             },
@@ -100,8 +100,8 @@ fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
     let mut numbers = arguments.split(',').filter_map(|n| n.parse::<u32>().ok());
     let (first, second) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let collation = match collation {
-        "bin" => Collation::Utf8mb4Bin,
-        "ci" => Collation::Utf8mb4GeneralCi,
+        "bin" => Collation::Utf8mb3Bin,
+        "ci" => Collation::Utf8mb3GeneralCi,
         "ai" => Collation::Utf8mb40900AiCi,
         "ascii" => Collation::Latin1SwedishCi,
         _ => Collation::Binary,

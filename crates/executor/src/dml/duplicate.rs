@@ -1,7 +1,7 @@
 //! Error 1062, worded as MySQL words it: the key's values as text, joined by dashes.
 
 use catalog::model::{IndexPart, Table};
-use types::{Error, SqlType, TypeKind, Value, errno};
+use types::{Error, SqlType, TypeKind, Value, errno, shown_bytes};
 
 use super::image::UniqueKey;
 
@@ -44,21 +44,10 @@ fn write_part(part: IndexPart, ty: &SqlType, value: &Value, out: &mut String) {
                 let end = shown.iter().rposition(|b| *b != 0).unwrap_or(0) + 1;
                 shown = shown.get(..end).unwrap_or(shown);
             }
-            write_binary(shown, out);
+            out.push_str(&shown_bytes(shown));
         }
         Value::String(text) => out.extend(text.chars().take(limit)),
         value => out.push_str(&value.display_text(ty)),
-    }
-}
-
-/// Bytes that are no printable ASCII as `\xFF`.
-fn write_binary(bytes: &[u8], out: &mut String) {
-    for &byte in bytes {
-        if (0x20..0x7f).contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("\\x{byte:02X}"));
-        }
     }
 }
 

@@ -165,6 +165,7 @@ impl Conn<'_> {
             places: None,
             literal_params: false,
             sql_mode: self.sql_mode,
+            charset_client: types::Charset::Utf8mb4,
             collation_connection: Collation::DEFAULT,
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,

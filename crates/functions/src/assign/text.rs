@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use types::number_narrow::write_f64_within;
-use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno, shown_bytes};
 
 use super::Target;
 use crate::charset;
@@ -15,8 +15,12 @@ pub(super) fn fits_as_it_is(value: &Value, to: &SqlType) -> Option<bool> {
     let Value::String(text) = value else { return None };
     // No more bytes than characters allowed: surely not too long.
     let short = matches!(to.kind, TypeKind::VarChar | TypeKind::Char) && text.len() <= to.length as usize;
-    let same = short && to.collation.charset() == Charset::Utf8mb4;
-    same.then(|| to.kind != TypeKind::Char || !text.ends_with(' '))
+    let held = short
+        && match to.collation.charset() {
+            Charset::Utf8mb4 => true,
+            charset => charset == Charset::Utf8mb3 && charset.has_all_of(text),
+        };
+    held.then(|| to.kind != TypeKind::Char || !text.ends_with(' '))
 }
 
 /// A CHAR's value without its trailing spaces.
@@ -87,9 +91,7 @@ fn double_text(target: &Target<'_>, number: f64) -> Result<String> {
 fn in_charset<'a>(target: &Target<'_>, text: &'a str, charset: Charset) -> Result<Cow<'a, str>> {
     let restricted = charset::restrict(text, charset);
     if let Cow::Owned(_) = restricted {
-        let wrong = text
-            .char_indices()
-            .find(|(_, c)| charset::restrict(c.encode_utf8(&mut [0; 4]), charset) == "?" && *c != '?');
+        let wrong = text.char_indices().find(|(_, c)| !charset.has(*c));
         let from = wrong.map_or(0, |(i, _)| i);
         incorrect_string(target, text.as_bytes().get(from..).unwrap_or_default())?;
     }
@@ -101,25 +103,14 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
     if let Some(text) = charset::decode(bytes, charset) {
         return Ok(text);
     }
-    let valid = match charset {
-        Charset::Ascii => bytes.iter().take_while(|b| b.is_ascii()).count(),
-        _ => std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), |_| bytes.len()),
-    };
+    let valid = charset::valid_len(bytes, charset);
     incorrect_string(target, bytes.get(valid..).unwrap_or_default())?;
     Ok(String::from_utf8_lossy(bytes.get(..valid).unwrap_or_default()).into_owned())
 }
 
 /// 1366 with the bytes from the first wrong one on, at most six.
 fn incorrect_string(target: &Target<'_>, from: &[u8]) -> Result<()> {
-    let mut shown = String::new();
-    for byte in from.iter().take(6) {
-        // MySQL shows printable characters as they are.
-        if (0x20..0x7f).contains(byte) {
-            shown.push(char::from(*byte));
-        } else {
-            shown.push_str(&format!("\\x{byte:02X}"));
-        }
-    }
+    let mut shown = shown_bytes(from.get(..6).unwrap_or(from));
     if from.len() > 6 {
         shown.push_str("...");
     }
@@ -142,11 +133,7 @@ fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
     }
     let mut used = 0;
     for (i, c) in text.char_indices() {
-        used += if charset == Charset::Utf8mb4 {
-            c.len_utf8()
-        } else {
-            1
-        };
+        used += if charset.is_unicode() { c.len_utf8() } else { 1 };
         if used > limit {
             return i;
         }

@@ -40,8 +40,6 @@ pub(crate) struct Derived {
     pub coercibility: Coercibility,
     /// The text is known to be ASCII.
     ascii: bool,
-    /// MySQL has it in utf8mb3, which gives way to utf8mb4 of the same strength.
-    narrow: bool,
 }
 
 impl Derived {
@@ -50,7 +48,6 @@ impl Derived {
             collation,
             coercibility,
             ascii,
-            narrow: false,
         }
     }
 }
@@ -101,11 +98,7 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         "user" | "current_user" | "database" | "version" => Derived::new(ty.collation, SystemConstant, true),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
-        "uuid" => Derived {
-            narrow: true,
-            ..Derived::new(ty.collation, Coercible, true)
-        },
-        "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
+        "uuid" | "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
         | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
         "if" | "nth of" => mixed(args.iter().skip(1), ty),
         // The text that they change decides.
@@ -122,15 +115,12 @@ fn mixed<'a>(args: impl Iterator<Item = &'a Expr>, ty: &SqlType) -> Derived {
         .filter(|d| d.coercibility < Coercibility::Numeric)
         .collect();
     let ascii = strings.iter().all(|d| d.ascii);
-    let (coercibility, narrow) = match combine(&strings) {
-        Some(derived) => (derived.coercibility, derived.narrow),
-        None if strings.is_empty() => (Coercibility::Coercible, false),
-        None => (Coercibility::None, false),
+    let coercibility = match combine(&strings) {
+        Some(derived) => derived.coercibility,
+        None if strings.is_empty() => Coercibility::Coercible,
+        None => Coercibility::None,
     };
-    Derived {
-        narrow,
-        ..Derived::new(ty.collation, coercibility, ascii)
-    }
+    Derived::new(ty.collation, coercibility, ascii)
 }
 
 /// The collation all of `items` agree on; `None` if they do not, or there are none.
@@ -139,9 +129,15 @@ fn combine(items: &[Derived]) -> Option<Derived> {
     rest.iter().try_fold(*first, |a, b| combine_two(a, *b))
 }
 
+/// Of two that are written neither gives way.
+const EXPLICIT_BOTH: (Coercibility, Coercibility) = (Coercibility::Explicit, Coercibility::Explicit);
+
 fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     let ascii = a.ascii && b.ascii;
     let take = |d: Derived| Some(Derived { ascii, ..d });
+    if a.collation != b.collation && (a.coercibility, b.coercibility) == EXPLICIT_BOTH {
+        return None;
+    }
     if a.collation.charset() != b.collation.charset() {
         if a.collation == Collation::Binary || b.collation == Collation::Binary {
             // Binary strings win over text of the same strength.
@@ -173,14 +169,8 @@ fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     if a.coercibility != b.coercibility {
         return take(if a.coercibility < b.coercibility { a } else { b });
     }
-    if a.collation == b.collation || b.narrow && !a.narrow {
+    if a.collation == b.collation {
         return take(a);
-    }
-    if a.narrow && !b.narrow {
-        return take(b);
-    }
-    if a.coercibility == Coercibility::Explicit {
-        return None;
     }
     if a.collation.is_bytewise() {
         return take(a);
@@ -188,21 +178,18 @@ fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     if b.collation.is_bytewise() {
         return take(b);
     }
-    let collation = match a.collation.charset() {
-        Charset::Utf8mb4 => Collation::Utf8mb4Bin,
-        Charset::Ascii => Collation::AsciiBin,
-        // There is one text collation of each of the others, so that two different ones do not meet.
-        Charset::Latin1 | Charset::Binary => Collation::Binary,
-    };
+    let collation = a.collation.charset().bytewise_collation();
     Some(Derived::new(collation, Coercibility::None, ascii))
 }
 
 /// Whether `b` can be converted to the character set of `a` without loss, and may.
 fn holds_all_of(a: Derived, b: Derived) -> bool {
-    let unicode = |d: Derived| d.collation.charset() == Charset::Utf8mb4;
+    let unicode = |d: Derived| d.collation.charset().is_unicode();
     let stronger = a.coercibility < b.coercibility;
     let equal = a.coercibility == b.coercibility;
-    (unicode(a) && (stronger || equal && !unicode(b))) || (b.ascii && (stronger || equal && !a.ascii))
+    // utf8mb4 has all of utf8mb3.
+    let wider = !unicode(b) || a.collation.charset() == Charset::Utf8mb4;
+    (unicode(a) && (stronger || equal && wider)) || (b.ascii && (stronger || equal && !a.ascii))
 }
 
 /// The collation of a result made of `args`: numbers do not count, and of numbers alone it is `connection`.
@@ -244,11 +231,7 @@ fn fits(expr: &Expr, charset: Charset) -> bool {
         Expr::Literal {
             value: Value::String(text),
             ..
-        } => match charset {
-            Charset::Utf8mb4 | Charset::Binary => true,
-            Charset::Ascii => text.is_ascii(),
-            Charset::Latin1 => crate::charset::encode_latin1(text).is_some(),
-        },
+        } => charset.has_all_of(text),
         _ => true,
     }
 }

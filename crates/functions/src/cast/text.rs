@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use types::{Charset, Error, Result, TypeKind, Value, errno};
+use types::{Charset, Error, Result, TypeKind, Value, errno, shown_bytes};
 
 use super::Conversion;
 use crate::Expr;
 use crate::charset;
+use crate::context::EvalContext;
 use crate::datum::Datum;
 
 /// `length` of a CHAR or BINARY that was asked for without one.
@@ -31,10 +32,10 @@ fn to_characters(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value>
         Datum::Bytes(bytes) => match charset::decode(bytes, target) {
             Some(text) => text,
             None if conversion.implicit => return Err(cannot_convert(bytes, Charset::Binary, target)),
-            None => {
-                invalid(bytes, target, conversion)?;
-                return Ok(Value::Null);
-            }
+            None => match invalid(bytes, target, conversion.ctx)? {
+                Some(text) => text,
+                None => return Ok(Value::Null),
+            },
         },
         other => text_of(other, conversion),
     };
@@ -69,7 +70,7 @@ fn to_binary(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let limit = to.length as usize;
     if is_limited(conversion) && bytes.len() != limit {
         if bytes.len() > limit {
-            let shown = String::from_utf8_lossy(&bytes).into_owned();
+            let shown = shown_bytes(&bytes);
             conversion.ctx.conversion_lost(
                 errno::ER_TRUNCATED_WRONG_VALUE,
                 format!("Truncated incorrect BINARY({limit}) value: '{shown}'"),
@@ -112,46 +113,40 @@ fn does_not_fit(text: &str, conversion: &Conversion<'_>) -> Error {
     )
 }
 
-/// 3854, which shows the first six bytes.
+/// 3854.
 pub(crate) fn cannot_convert(bytes: &[u8], from: Charset, to: Charset) -> Error {
-    let shown: String = bytes
-        .iter()
-        .take(6)
-        .map(|b| match b {
-            b' '..=b'~' => char::from(*b).to_string(),
-            _ => format!("\\x{b:02X}"),
-        })
-        .collect();
-    let more = if bytes.len() > 6 { "..." } else { "" };
     Error::new(
         errno::ER_CANNOT_CONVERT_STRING,
-        format!(
-            "Cannot convert string '{shown}{more}' from {} to {}",
-            from.name(),
-            to.name()
-        ),
+        cannot_convert_message(bytes, from, to),
     )
 }
 
-/// Warning 1300, an error in strict DML.
-fn invalid(bytes: &[u8], target: Charset, conversion: &Conversion<'_>) -> Result<()> {
-    conversion
-        .ctx
-        .conversion_lost(errno::ER_INVALID_CHARACTER_STRING, invalid_message(bytes, target))
+/// It shows the first six bytes.
+pub fn cannot_convert_message(bytes: &[u8], from: Charset, to: Charset) -> String {
+    let shown = shown_bytes(bytes.get(..6).unwrap_or(bytes));
+    let more = if bytes.len() > 6 { "..." } else { "" };
+    format!(
+        "Cannot convert string '{shown}{more}' from {} to {}",
+        from.name(),
+        to.name()
+    )
 }
 
-/// "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong one on, at most six.
-pub(crate) fn invalid_message(bytes: &[u8], target: Charset) -> String {
-    let valid = match std::str::from_utf8(bytes) {
-        Ok(_) => 0,
-        Err(e) => e.valid_up_to(),
-    };
+/// What bytes become in a character set of which they are no text: NULL, in ASCII text with `?`. Warning 1300, in writes too.
+pub(crate) fn invalid(bytes: &[u8], target: Charset, ctx: &EvalContext) -> Result<Option<String>> {
+    ctx.warn(errno::ER_INVALID_CHARACTER_STRING, invalid_message(bytes, target))?;
+    let ascii = |byte: &u8| if byte.is_ascii() { char::from(*byte) } else { '?' };
+    Ok((target == Charset::Ascii).then(|| bytes.iter().map(ascii).collect()))
+}
+
+/// "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong one on, at most three.
+pub fn invalid_message(bytes: &[u8], target: Charset) -> String {
+    let valid = charset::valid_len(bytes, target);
     let wrong: String = bytes
         .iter()
         .skip(valid)
-        .take(6)
+        .take(3)
         .map(|b| format!("{b:02X}"))
         .collect();
-    let more = if bytes.len() > valid + 6 { "..." } else { "" };
-    format!("Invalid {} character string: '{wrong}{more}'", target.name())
+    format!("Invalid {} character string: '{wrong}'", target.name())
 }

@@ -47,7 +47,7 @@ fn convert(call: &Call<'_>, args: &[Datum<'_>], from: i64, to: i64) -> Result<Va
     }
     let parsed = parse(text, from.unsigned_abs() as u32, from < 0);
     if !parsed.exact {
-        let shown = String::from_utf8_lossy(text);
+        let shown = crate::charset::shown(text);
         call.ctx.conversion_lost(
             types::errno::ER_TRUNCATED_WRONG_VALUE,
             format!("Truncated incorrect DECIMAL value: '{shown}'"),

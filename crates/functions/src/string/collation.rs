@@ -5,7 +5,7 @@ use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, errno};
 use crate::Expr;
 use crate::bind::arguments::{text_length, text_result};
 use crate::bind::{Binding, collation::derive};
-use crate::cast::text::invalid_message;
+use crate::cast::text::invalid;
 use crate::charset;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -72,11 +72,10 @@ fn resolve_convert(binding: &mut Binding<'_>) -> Result<SqlType> {
         )
     })?;
     binding.text(0);
-    let collation = match charset {
-        Charset::Utf8mb4 if binding.env.collation.charset() == Charset::Utf8mb4 => binding.env.collation,
-        other => other.default_collation(),
-    };
-    Ok(text_result(text_length(&binding.ty(0)), collation))
+    Ok(text_result(
+        text_length(&binding.ty(0)),
+        charset.default_collation(),
+    ))
 }
 
 fn convert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -89,11 +88,7 @@ fn convert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(Datum::Bytes(bytes)) if call.ty.is_binary() => Value::Bytes(bytes.to_vec()),
         Some(Datum::Bytes(bytes)) => match charset::decode(bytes, target) {
             Some(text) => Value::String(text),
-            None => {
-                call.ctx
-                    .conversion_lost(errno::ER_INVALID_CHARACTER_STRING, invalid_message(bytes, target))?;
-                Value::Null
-            }
+            None => invalid(bytes, target, call.ctx)?.map_or(Value::Null, Value::String),
         },
         _ => Value::Null,
     })

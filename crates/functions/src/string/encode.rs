@@ -6,7 +6,7 @@ use super::{base64, slice, value_of};
 use crate::Expr;
 use crate::bind::Binding;
 use crate::bind::arguments::hex_as_number;
-use crate::cast::text::invalid_message;
+use crate::cast::text::invalid;
 use crate::charset;
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -196,13 +196,7 @@ fn char_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let charset = call.ty.collation.charset();
     match charset::decode(&bytes, charset) {
         Some(text) => Ok(Value::String(text)),
-        None => {
-            call.ctx.conversion_lost(
-                errno::ER_INVALID_CHARACTER_STRING,
-                invalid_message(&bytes, charset),
-            )?;
-            Ok(Value::Null)
-        }
+        None => Ok(invalid(&bytes, charset, call.ctx)?.map_or(Value::Null, Value::String)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use types::{Charset, Collation, Result, SqlType, Value};
+use types::{Collation, Result, SqlType, Value};
 
 use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
@@ -93,7 +93,7 @@ fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation)
             false => find_units(text, needle, from, |a, b| a.eq_ignore_ascii_case(b)),
         };
     }
-    if collation.charset() == Charset::Utf8mb4 {
+    if collation.charset().is_unicode() {
         return find_bytes(text, needle, from, collation);
     }
     let text: Vec<char> = text.chars().collect();
@@ -106,7 +106,7 @@ fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation)
 fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
     let uses_uca = matches!(
         collation,
-        Collation::Utf8mb40900AiCi | Collation::Utf8mb4UnicodeCi
+        Collation::Utf8mb40900AiCi | Collation::Utf8mb4UnicodeCi | Collation::Utf8mb3UnicodeCi
     );
     // A collation that pads would take the spaces at an end for nothing.
     let spaces = |s: &str| s.len() - s.trim_end_matches(' ').len();

@@ -47,7 +47,7 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 fn text() -> SqlType {
-    SqlType::varchar(36, Collation::Utf8mb4GeneralCi)
+    SqlType::varchar(36, Collation::Utf8mb3GeneralCi)
 }
 
 /// 100 ns intervals between 1582-10-15 and 1970-01-01.
@@ -144,7 +144,7 @@ fn resolve_is_uuid(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 fn wrong(call: &Call<'_>, datum: &Datum<'_>) -> Error {
-    let text = String::from_utf8_lossy(datum.bytes());
+    let text = crate::charset::shown(datum.bytes());
     Error::new(
         1411,
         format!("Incorrect string value: '{text}' for function {}", call.def.name),

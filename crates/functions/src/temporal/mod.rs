@@ -54,7 +54,7 @@ pub(crate) fn to_datetime(
 }
 
 fn datetime_of_bytes(text: &[u8], ctx: &EvalContext, rules: DateRules) -> Result<Option<DateTime>> {
-    let shown = || String::from_utf8_lossy(text);
+    let shown = || crate::charset::shown(text);
     let Some(parsed) = parse::datetime(text, rules) else {
         ctx.conversion_lost(
             errno::ER_TRUNCATED_WRONG_VALUE,
@@ -97,7 +97,7 @@ pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalC
     let Some(odd) = odd else {
         return Ok(());
     };
-    let text = String::from_utf8_lossy(text);
+    let text = crate::charset::shown(text);
     let (found, position) = (odd.found, odd.position);
     match odd.expected {
         Some(expected) => ctx.warn(

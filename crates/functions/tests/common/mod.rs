@@ -110,6 +110,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         places: None,
         literal_params: false,
         sql_mode,
+        charset_client: types::Charset::Utf8mb4,
         collation_connection: Collation::DEFAULT,
         collation_server: Collation::DEFAULT,
         div_precision_increment: 4,

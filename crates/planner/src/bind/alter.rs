@@ -32,7 +32,8 @@ impl Binder<'_> {
     fn new_collation(&self, items: &[AlterItem]) -> Result<Option<Collation>> {
         for item in items {
             if let AlterItem::Options(options) = item {
-                let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+                let collation =
+                    self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
                 if collation.is_some() {
                     return Ok(collation);
                 }

@@ -1,6 +1,13 @@
 //! Character sets and collations by name, and which of them a definition gets.
 
-use types::{Charset, Collation, Error, Result, errno};
+use types::{Charset, Collation, Error, Result, Warning, errno};
+
+use super::Binder;
+use crate::ast::DataType;
+use crate::errno::{
+    ER_DEPRECATED_NATIONAL, ER_DEPRECATED_UTF8_ALIAS, ER_WARN_DEPRECATED_SYNTAX,
+    ER_WARN_DEPRECATED_UTF8MB3_COLLATION,
+};
 
 /// Fails with 1115.
 pub fn charset_named(name: &str) -> Result<Charset> {
@@ -12,14 +19,9 @@ pub fn charset_named(name: &str) -> Result<Charset> {
     })
 }
 
-/// Fails with 1273. Collations of utf8mb3 are read as those of utf8mb4, as its character set is.
+/// Fails with 1273.
 pub fn collation_named(name: &str) -> Result<Collation> {
-    let lower = name.to_ascii_lowercase();
-    let suffix = lower
-        .strip_prefix("utf8mb3_")
-        .or_else(|| lower.strip_prefix("utf8_"));
-    let wanted = suffix.map(|suffix| format!("utf8mb4_{suffix}")).unwrap_or(lower);
-    Collation::from_name(&wanted).ok_or_else(|| {
+    Collation::from_name(name).ok_or_else(|| {
         Error::new(
             errno::ER_UNKNOWN_COLLATION,
             format!("Unknown collation: '{name}'"),
@@ -53,15 +55,90 @@ pub fn mismatch(collation: Collation, charset: Charset) -> Error {
     )
 }
 
-/// The bytewise collation of a character set: the attribute BINARY.
-pub fn binary_of(charset: Charset) -> Result<Collation> {
-    match charset {
-        Charset::Utf8mb4 => Ok(Collation::Utf8mb4Bin),
-        Charset::Ascii => Ok(Collation::AsciiBin),
-        Charset::Binary => Ok(Collation::Binary),
-        Charset::Latin1 => Err(Error::not_supported(
-            "the collation latin1_bin",
-            "use utf8mb4_bin",
-        )),
+/// The warning that MySQL gives for `utf8` and `utf8mb3` where they are named; `None` for other character sets.
+pub fn deprecated_charset(name: &str) -> Option<Warning> {
+    if name.eq_ignore_ascii_case("utf8") {
+        return Some(Warning::warning(
+            ER_DEPRECATED_UTF8_ALIAS,
+            "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future \
+             release. Please consider using UTF8MB4 in order to be unambiguous.",
+        ));
+    }
+    name.eq_ignore_ascii_case("utf8mb3").then(|| {
+        Warning::warning(
+            ER_WARN_DEPRECATED_SYNTAX,
+            "'utf8mb3' is deprecated and will be removed in a future release. Please use utf8mb4 instead",
+        )
+    })
+}
+
+/// The warning that MySQL gives for collations of utf8mb3.
+pub fn deprecated_collation(collation: Collation) -> Option<Warning> {
+    let message = || {
+        format!(
+            "'{}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an \
+             appropriate collation instead.",
+            collation.name()
+        )
+    };
+    let deprecated = collation.charset() == Charset::Utf8mb3;
+    deprecated.then(|| Warning::warning(ER_WARN_DEPRECATED_UTF8MB3_COLLATION, message()))
+}
+
+/// The warning that MySQL gives for NCHAR and its like.
+fn deprecated_national() -> Warning {
+    Warning::warning(
+        ER_DEPRECATED_NATIONAL,
+        "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. \
+         Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.",
+    )
+}
+
+impl Binder<'_> {
+    /// The character set that an expression names.
+    pub fn charset_of_expression(&self, name: &str) -> Result<Charset> {
+        let charset = charset_named(name)?;
+        self.warn_each_time(deprecated_charset(name));
+        Ok(charset)
+    }
+
+    /// The character set of `N'...'` and NCHAR.
+    pub fn national_charset(&self) -> Charset {
+        self.warn_each_time(Some(deprecated_national()));
+        Charset::Utf8mb3
+    }
+
+    fn warn_each_time(&self, warning: Option<Warning>) {
+        if let Some(warning) = warning {
+            self.not_cacheable();
+            self.warn(warning);
+        }
+    }
+
+    /// [`of_clauses`] for a definition, with warnings.
+    pub fn collation_of_clauses(
+        &self,
+        charset: Option<&str>,
+        collation: Option<&str>,
+    ) -> Result<Option<Collation>> {
+        charset
+            .and_then(deprecated_charset)
+            .into_iter()
+            .for_each(|w| self.warn(w));
+        let named = collation.and_then(Collation::from_name);
+        named
+            .and_then(deprecated_collation)
+            .into_iter()
+            .for_each(|w| self.warn(w));
+        of_clauses(charset, collation)
+    }
+
+    /// The same for a column's type.
+    pub fn collation_of_type(&self, ty: &DataType) -> Result<Option<Collation>> {
+        if ty.national {
+            self.warn(deprecated_national());
+            return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
+        }
+        self.collation_of_clauses(ty.charset.as_deref(), ty.collation.as_deref())
     }
 }

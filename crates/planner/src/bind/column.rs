@@ -5,7 +5,7 @@ use catalog::sharded_id::{self, AutoRandom};
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::Binder;
-use super::collation::{binary_of, of_clauses};
+use super::collation::of_clauses;
 use crate::ast::{ColumnDefinition, DataType, TypeName};
 use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
@@ -69,6 +69,7 @@ impl Binder<'_> {
     fn column_type(&self, name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
         // A collation means nothing to a number, but has to be one.
         of_clauses(None, ty.collation.as_deref())?;
+        let written = self.collation_of_type(ty);
         use TypeName::*;
         let plain = |ty| Ok((ty, false));
         match ty.name {
@@ -92,7 +93,9 @@ impl Binder<'_> {
                 })
             }
             Float | Double => plain(self.floating(name, ty)?),
-            Char | VarChar | TinyText | Text | MediumText | LongText => characters(name, ty, inherited),
+            Char | VarChar | TinyText | Text | MediumText | LongText => {
+                characters(name, ty, written?, inherited)
+            }
             Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob => {
                 plain(text_type(name, ty, Collation::Binary)?)
             }
@@ -284,11 +287,15 @@ fn fraction_digits(name: &str, ty: &DataType) -> Result<u8> {
 }
 
 /// A character type with the collation it names or inherits.
-fn characters(name: &str, ty: &DataType, inherited: Collation) -> Result<(SqlType, bool)> {
-    let written = of_clauses(ty.charset.as_deref(), ty.collation.as_deref())?;
+fn characters(
+    name: &str,
+    ty: &DataType,
+    written: Option<Collation>,
+    inherited: Collation,
+) -> Result<(SqlType, bool)> {
     let mut collation = written.unwrap_or(inherited);
     if ty.binary && ty.collation.is_none() {
-        collation = binary_of(collation.charset())?;
+        collation = collation.charset().bytewise_collation();
     }
     let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
     Ok((text_type(name, ty, collation)?, explicit))

@@ -5,7 +5,6 @@ use catalog::model::{Handle, Index, IndexPart, SchemaState};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
-use super::collation::of_clauses;
 use crate::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
     TableOptions,
@@ -41,11 +40,13 @@ impl Binder<'_> {
             } => Ddl::CreateDatabase {
                 name: name.clone(),
                 if_not_exists: *if_not_exists,
-                collation: database_collation(options)?,
+                collation: self.database_collation(options)?,
             },
             Statement::AlterDatabase { name, options } => Ddl::AlterDatabase {
                 name: self.database(name.as_deref())?,
-                collation: database_collation(options)?.unwrap_or(self.env.collation_server),
+                collation: self
+                    .database_collation(options)?
+                    .unwrap_or(self.env.collation_server),
             },
             Statement::DropDatabase { name, if_exists } => Ddl::DropDatabase {
                 name: name.clone(),
@@ -123,9 +124,13 @@ impl Binder<'_> {
         })
     }
 
+    fn database_collation(&self, options: &DatabaseOptions) -> Result<Option<Collation>> {
+        self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())
+    }
+
     /// The collation of the table's options, else the database's.
     fn table_collation(&self, name: &TableName, options: &TableOptions) -> Result<Collation> {
-        let written = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+        let written = self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
         match (written, self.env.schema.database(&name.database)) {
             (Some(collation), _) => Ok(collation),
             (None, Some(database)) => Ok(database.collation),
@@ -166,10 +171,6 @@ impl Binder<'_> {
         ));
         Ok(())
     }
-}
-
-fn database_collation(options: &DatabaseOptions) -> Result<Option<Collation>> {
-    of_clauses(options.charset.as_deref(), options.collation.as_deref())
 }
 
 fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefinition>) {

@@ -8,7 +8,7 @@ use functions::bind;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
-use super::collation::{binary_of, charset_named, collation_named};
+use super::collation::collation_named;
 use super::literal::{as_number, wants_number};
 use super::scope::Names;
 use crate::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
@@ -120,7 +120,7 @@ impl Binder<'_> {
             } => self.case(operand.as_deref(), branches, otherwise.as_deref(), context),
             ast::Expr::Cast { operand, ty } => self.cast(operand, ty, context),
             ast::Expr::ConvertUsing { operand, charset } => {
-                let charset = charset_named(charset)?;
+                let charset = self.charset_of_expression(charset)?;
                 let operand = self.scalar(operand, context)?;
                 self.call("convert using", vec![operand, self.keyword(charset.name())])
             }
@@ -363,17 +363,17 @@ impl Binder<'_> {
                 binary,
             } => {
                 let collation = match charset {
-                    Some(charset) => charset_named(charset)?.default_collation(),
+                    Some(charset) => self.charset_of_expression(charset)?.default_collation(),
                     None => self.types.collation,
                 };
                 let collation = if *binary {
-                    binary_of(collation.charset())?
+                    collation.charset().bytewise_collation()
                 } else {
                     collation
                 };
                 characters(*length, collation)
             }
-            CastType::NChar(length) => characters(*length, Collation::DEFAULT),
+            CastType::NChar(length) => characters(*length, self.national_charset().default_collation()),
             CastType::Signed => SqlType::BIGINT,
             CastType::Unsigned => SqlType::BIGINT_UNSIGNED,
             CastType::Date => SqlType::DATE,
@@ -394,6 +394,9 @@ impl Binder<'_> {
 
     fn function(&self, name: &str, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
         let lower = name.to_lowercase();
+        if let ("char", [.., ast::Expr::Text(charset)]) = (lower.as_str(), args) {
+            self.charset_of_expression(charset)?;
+        }
         if let ("any_value", [arg]) = (lower.as_str(), args) {
             return self.any_value(arg, context);
         }

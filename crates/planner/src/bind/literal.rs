@@ -2,12 +2,10 @@
 
 use functions::bind::literal_type;
 use functions::{EvalContext, Expr};
-use types::collation::latin1_to_utf8;
-use types::{Charset, Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Charset, Collation, Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
-use super::collation::charset_named;
-use crate::ast::{self, NumberText, TemporalKind};
+use crate::ast::{self, Introducer, NumberText, TemporalKind};
 use crate::errno::ER_WRONG_VALUE;
 
 /// Hexadecimal and bit literals of up to this many bytes are numbers where a number is needed.
@@ -27,10 +25,7 @@ impl Binder<'_> {
                 ast::Expr::Number(text) => number(text, true)?,
                 _ => return Ok(None),
             },
-            ast::Expr::Text(text) => {
-                let ty = literal_type(text.chars().count(), self.types.collation);
-                Expr::literal(Value::String(text.clone()), ty)
-            }
+            ast::Expr::Text(text) => self.text(text),
             ast::Expr::Bytes(bytes) => {
                 // Unsigned: a number where one is wanted, unlike `_binary'text'`.
                 let ty = SqlType {
@@ -39,7 +34,11 @@ impl Binder<'_> {
                 };
                 Expr::literal(Value::Bytes(bytes.clone()), ty)
             }
-            ast::Expr::Introduced { charset, bytes } => self.introduced(charset, bytes)?,
+            ast::Expr::Introduced {
+                charset,
+                bytes,
+                quoted,
+            } => self.introduced(charset, bytes, *quoted)?,
             ast::Expr::Temporal { kind, text } => self.temporal(*kind, text)?,
             _ => return Ok(None),
         }))
@@ -79,29 +78,101 @@ impl Binder<'_> {
         Ok(Expr::literal(value, ty))
     }
 
-    /// The bytes, read in the named character set.
-    fn introduced(&self, charset: &str, bytes: &[u8]) -> Result<Expr> {
-        let charset = charset_named(charset)?;
-        let in_charset = |value| Expr::literal(value, literal_type(bytes.len(), charset.default_collation()));
-        match charset {
-            Charset::Binary => return Ok(in_charset(Value::Bytes(bytes.to_vec()))),
-            Charset::Latin1 => return Ok(in_charset(Value::String(latin1_to_utf8(bytes)))),
-            Charset::Utf8mb4 | Charset::Ascii => {}
+    /// The bytes of a literal, read in its character set. Those that are none of it MySQL takes as they are all the same,
+    /// with a warning, but for `_utf8mb4 x'ff'`: here they become binary.
+    fn introduced(&self, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
+        let charset = match introducer {
+            Introducer::Named(name) => self.charset_of_expression(name)?,
+            Introducer::National => self.national_charset(),
+            Introducer::Client => return self.of_client(bytes),
+        };
+        if charset == Charset::Binary {
+            return Ok(binary(bytes));
         }
-        match std::str::from_utf8(bytes) {
-            Ok(text) if charset != Charset::Ascii || text.is_ascii() => {
-                let ty = literal_type(text.chars().count(), charset.default_collation());
-                Ok(Expr::literal(Value::String(text.to_owned()), ty))
-            }
-            _ => {
-                let shown: String = bytes.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
-                Err(Error::new(
-                    errno::ER_INVALID_CHARACTER_STRING,
-                    format!("Invalid {} character string: '{shown}'", charset.name()),
-                ))
-            }
+        if let Some(text) = functions::text_of(bytes, charset) {
+            let ty = literal_type(text.chars().count(), charset.default_collation());
+            return Ok(Expr::literal(Value::String(text), ty));
         }
+        if !quoted && charset.is_unicode() {
+            let message = functions::invalid_text(bytes, charset);
+            return Err(Error::new(errno::ER_INVALID_CHARACTER_STRING, message));
+        }
+        self.invalid(bytes, charset);
+        Ok(binary(bytes))
     }
+
+    /// A literal in the client's character set, which is not `latin1`: that has all bytes.
+    fn of_client(&self, bytes: &[u8]) -> Result<Expr> {
+        let client = self.env.charset_client;
+        if let Some(text) = functions::text_of(bytes, client) {
+            return Ok(self.text(&text));
+        }
+        if client == Charset::Binary {
+            return Ok(binary(bytes));
+        }
+        if client == self.types.collation.charset() {
+            self.invalid(bytes, client);
+            return Ok(binary(bytes));
+        }
+        let mut text = String::with_capacity(bytes.len());
+        for chunk in bytes.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if client.has(c) {
+                    text.push(c);
+                } else {
+                    text.extend(std::iter::repeat_n('?', c.len_utf8()));
+                }
+            }
+            text.extend(std::iter::repeat_n('?', chunk.invalid().len()));
+        }
+        self.not_converted(bytes, client);
+        Ok(self.in_connection(&text))
+    }
+
+    /// Text of the client's in the connection's character set.
+    fn text(&self, text: &str) -> Expr {
+        if !self.types.collation.charset().has_all_of(text) {
+            self.not_converted(text.as_bytes(), self.env.charset_client);
+        }
+        self.in_connection(text)
+    }
+
+    fn in_connection(&self, text: &str) -> Expr {
+        let collation = self.types.collation;
+        let charset = collation.charset();
+        let kept: String = if charset.has_all_of(text) {
+            text.to_owned()
+        } else {
+            let restricted = text.chars().map(|c| if charset.has(c) { c } else { '?' });
+            restricted.collect()
+        };
+        let ty = literal_type(kept.chars().count(), collation);
+        Expr::literal(Value::String(kept), ty)
+    }
+
+    /// The next execution has to say so as well.
+    fn invalid(&self, bytes: &[u8], charset: Charset) {
+        self.not_cacheable();
+        self.warn(Warning::warning(
+            errno::ER_INVALID_CHARACTER_STRING,
+            functions::invalid_text(bytes, charset),
+        ));
+    }
+
+    fn not_converted(&self, bytes: &[u8], from: Charset) {
+        self.not_cacheable();
+        self.warn(Warning::warning(
+            errno::ER_INVALID_CHARACTER_STRING,
+            functions::cannot_convert_text(bytes, from, self.types.collation.charset()),
+        ));
+    }
+}
+
+fn binary(bytes: &[u8]) -> Expr {
+    Expr::literal(
+        Value::Bytes(bytes.to_vec()),
+        literal_type(bytes.len(), Collation::Binary),
+    )
 }
 
 /// What is said of a text that is a date all the same: its separators are not the standard's.

@@ -44,7 +44,7 @@ use crate::env::{BindEnv, Bound};
 use crate::plan::Plan;
 use crate::syntax::Parsed;
 
-pub use collation::collation_named;
+pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub(crate) use expr::AGGREGATE_BASE;
 pub(crate) use limit::{BoundLimit, literal_count, unsigned};
 pub(crate) use result_column::result_column;

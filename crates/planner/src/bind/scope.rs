@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalog::model::{Default, SchemaState, Table};
+use catalog::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
 use functions::Expr;
 use functions::expr::Label;
 use types::{Error, Result, SqlType, errno};
@@ -59,24 +59,24 @@ pub struct NoNames;
 impl TableBinding {
     /// Offset of a column a query may name.
     pub fn find(&self, name: &ColumnName) -> Option<usize> {
-        if name.table.as_ref().is_some_and(|table| !self.is_called(table)) {
+        if name.table.as_ref().is_some_and(|table| *table != self.alias) {
             return None;
         }
-        if name.database.as_ref().is_some_and(|d| *d != self.table.database) {
+        if name.database.as_ref().is_some_and(|d| !self.is_in(d)) {
             return None;
         }
         let offset = self.table.column_offset(&name.column)?;
         (self.table.columns[offset].state == SchemaState::Public).then_some(offset)
     }
 
-    fn is_called(&self, name: &str) -> bool {
-        let any_case = self.table.is_virtual() && self.rows.is_none();
-        self.alias == name || (any_case && self.alias.eq_ignore_ascii_case(name))
+    fn is_in(&self, database: &str) -> bool {
+        let own = &self.table.database;
+        database == own || own == INFORMATION_SCHEMA && database.eq_ignore_ascii_case(own)
     }
 
     /// Whether `[database.]name.*` means this table.
     pub fn is_named(&self, name: &ObjectName) -> bool {
-        self.is_called(&name.name) && name.database.as_ref().is_none_or(|d| *d == self.table.database)
+        name.name == self.alias && name.database.as_ref().is_none_or(|d| self.is_in(d))
     }
 
     /// The column at an offset, as an expression over all the table's columns.
@@ -173,7 +173,8 @@ impl Binder<'_> {
             ));
         }
         Ok(TableBinding {
-            alias: table.alias.clone().unwrap_or_else(|| found.name.clone()),
+            // A table of information_schema is called as the statement writes it, not as it is.
+            alias: table.alias.as_ref().unwrap_or(&table.name.name).clone(),
             table: found,
             as_of,
             rows: None,

@@ -14,6 +14,7 @@ impl DataType {
             decimals: None,
             unsigned: false,
             charset: None,
+            national: false,
             collation: None,
             binary: false,
         }
@@ -176,7 +177,7 @@ impl Parser<'_> {
         Ok(ty)
     }
 
-    /// `NCHAR`, `NATIONAL CHAR VARYING` and the like: MySQL's utf8, which is utf8mb4 here.
+    /// `NCHAR`, `NATIONAL CHAR VARYING` and the like: utf8mb3.
     fn national(&mut self) -> Result<DataType> {
         let mut varying = self.is("NVARCHAR");
         let is_national = self.is("NATIONAL");
@@ -199,7 +200,8 @@ impl Parser<'_> {
         if varying && ty.length.is_none() {
             return self.fail();
         }
-        ty.charset = Some("utf8".into());
+        ty.charset = Some(types::Charset::Utf8mb3.name().into());
+        ty.national = true;
         ty.binary = self.eat("BINARY");
         Ok(ty)
     }

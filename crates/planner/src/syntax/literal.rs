@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use functions::SqlMode;
 use types::{Charset, Error, Result, errno};
 
-use super::ast::{Expr, NumberText};
+use super::ast::{Expr, Introducer, NumberText};
 use super::lexer::{Lexer, plain_length};
-use super::raw_bytes::{bytes_of, has_carried};
+use super::raw_bytes::{as_name, bytes_of, has_carried};
 use super::token::Kind;
 
 /// The text of a string literal, its quotes included in `token`. Source: manual 9.1.1 "String Literals", table 9.1.
@@ -53,34 +53,28 @@ pub fn text_of_bytes(text: String) -> Result<String> {
         return Ok(text);
     }
     String::from_utf8(bytes_of(text)).map_err(|error| {
-        let from = error.utf8_error().valid_up_to();
-        let bytes = error.as_bytes().get(from..).unwrap_or_default();
-        let shown: String = bytes.iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
         Error::new(
             errno::ER_INVALID_CHARACTER_STRING,
-            format!("Invalid utf8mb4 character string: '{shown}'"),
+            functions::invalid_text(error.as_bytes(), Charset::Utf8mb4),
         )
     })
 }
 
-/// A literal's text. One whose bytes are no text is binary: dumps and drivers write BLOBs that way, without `_binary`,
-/// and a column of text refuses it when it is assigned (1366), as in MySQL.
+/// A literal's text, or its bytes where they may be none.
 pub fn text_or_bytes(text: String) -> Expr {
     if !has_carried(&text) {
         return Expr::Text(text);
     }
-    match String::from_utf8(bytes_of(text)) {
-        Ok(text) => Expr::Text(text),
-        Err(error) => Expr::Introduced {
-            charset: Charset::Binary.name().into(),
-            bytes: error.into_bytes(),
-        },
+    Expr::Introduced {
+        charset: Introducer::Client,
+        bytes: bytes_of(text),
+        quoted: true,
     }
 }
 
 /// The name in a quoted word.
 pub fn unquote_name(token: &str) -> String {
-    unquote(token, false)
+    as_name(unquote(token, false))
 }
 
 /// The bytes of `x'4142'` and `0x414`.
@@ -124,8 +118,12 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
         Expr::Column(name) => name.column.clone(),
         Expr::Null => "NULL".into(),
         Expr::Text(_) => first_text(source, mode).unwrap_or_default(),
-        Expr::Introduced { .. } => {
-            first_text(source, mode).unwrap_or_else(|| strip_comments(source, mode).into_owned())
+        Expr::Introduced { charset, .. } => {
+            let name = first_text(source, mode).unwrap_or_else(|| strip_comments(source, mode).into_owned());
+            match charset {
+                Introducer::Named(of) if of.eq_ignore_ascii_case(Charset::Binary.name()) => name,
+                _ => as_name(name),
+            }
         }
         Expr::Number(NumberText::Integer(text) | NumberText::Decimal(text) | NumberText::Float(text)) => {
             text.clone()

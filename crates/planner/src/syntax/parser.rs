@@ -7,6 +7,7 @@ use super::ast::ObjectName;
 use super::keywords::is_reserved;
 use super::lexer::Lexer;
 use super::literal::{text_of_bytes, unquote, unquote_name};
+use super::raw_bytes::has_carried;
 use super::syntax_message;
 use super::token::{Kind, Token};
 
@@ -240,7 +241,7 @@ impl<'a> Parser<'a> {
     /// there is no such thing.
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !is_reserved(self.word()) => self.word().to_string(),
+            Kind::Word if !is_reserved(self.word()) && !has_carried(self.word()) => self.word().to_string(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
@@ -250,7 +251,7 @@ impl<'a> Parser<'a> {
     /// An alias: a name that may be as long as 256 characters, since columns are named by expressions too.
     pub fn alias_name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !is_reserved(self.word()) => self.word().to_string(),
+            Kind::Word if !is_reserved(self.word()) && !has_carried(self.word()) => self.word().to_string(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
@@ -264,7 +265,7 @@ impl<'a> Parser<'a> {
     /// A name behind a point, where reserved words are names too.
     pub fn name_behind_point(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word => self.word().to_string(),
+            Kind::Word if !has_carried(self.word()) => self.word().to_string(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };

@@ -3,7 +3,9 @@
 
 use types::{Charset, Error, Result, errno};
 
-use super::ast::{BinaryOp, ColumnName, Expr, NumberText, Select, SelectItem, TemporalKind, UnaryOp};
+use super::ast::{
+    BinaryOp, ColumnName, Expr, Introducer, NumberText, Select, SelectItem, TemporalKind, UnaryOp,
+};
 use super::literal::{bit_bytes, hex_bytes, text_or_bytes, unquote, unquote_name};
 use super::parser::Parser;
 use super::raw_bytes::bytes_of;
@@ -102,6 +104,7 @@ impl Parser<'_> {
 
     /// Adjacent literals are one: `'a' 'b'`.
     fn text(&mut self) -> Result<Expr> {
+        let is_national = self.kind() == Kind::NationalText;
         let mut text = String::new();
         loop {
             let token = match self.kind() {
@@ -113,16 +116,26 @@ impl Parser<'_> {
             text.push_str(&unquote(token, self.backslash_escapes()));
             self.advance();
             if self.kind() != Kind::Text {
-                return Ok(text_or_bytes(text));
+                break;
             }
         }
+        if is_national {
+            return Ok(Expr::Introduced {
+                charset: Introducer::National,
+                bytes: bytes_of(text),
+                quoted: true,
+            });
+        }
+        Ok(text_or_bytes(text))
     }
 
     /// `_latin1'text'`, where the word names a character set and a literal follows.
     pub fn introduced(&mut self) -> Result<Option<Expr>> {
-        let Some(charset) = self.word().strip_prefix('_').and_then(Charset::from_name) else {
+        let name = self.word().strip_prefix('_').unwrap_or_default();
+        if Charset::from_name(name).is_none() {
             return Ok(None);
-        };
+        }
+        let charset = Introducer::Named(name.to_owned());
         if !matches!(self.peek().kind, Kind::Text | Kind::Hex | Kind::Bits) {
             return Ok(None);
         }
@@ -137,15 +150,17 @@ impl Parser<'_> {
                     self.advance();
                 }
                 return Ok(Some(Expr::Introduced {
-                    charset: charset.name().into(),
+                    charset,
                     bytes,
+                    quoted: true,
                 }));
             }
         };
         self.advance();
         Ok(Some(Expr::Introduced {
-            charset: charset.name().into(),
+            charset,
             bytes,
+            quoted: false,
         }))
     }
 

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use types::Charset;
+
 /// `CARRIER + byte` stands for a byte from 0x80 on: U+10FF80..=U+10FFFF.
 const CARRIER: u32 = 0x10_FF00;
 
@@ -17,17 +19,18 @@ fn is_carrier(c: char) -> bool {
     c as u32 >= CARRIER + 0x80
 }
 
-/// Any bytes as text that the parser can read.
-pub fn carry(bytes: &[u8]) -> Cow<'_, str> {
+/// Any bytes as text that the parser can read. Characters that `charset` has not, of which the bytes should be text, are
+/// carried as bytes too.
+pub fn carry(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
-        && (bytes.is_ascii() || !has_carried(text))
+        && (bytes.is_ascii() || charset.has_all_of(text) && !has_carried(text))
     {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(bytes.len() * 2);
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            if is_carrier(c) {
+            if is_carrier(c) || !charset.has(c) {
                 let mut buffer = [0; 4];
                 out.extend(c.encode_utf8(&mut buffer).bytes().map(carrier));
             } else {
@@ -43,6 +46,35 @@ pub fn carry(bytes: &[u8]) -> Cow<'_, str> {
 pub fn has_carried(text: &str) -> bool {
     // All carriers begin with this byte, which few texts hold.
     text.as_bytes().contains(&0xf4) && text.chars().any(is_carrier)
+}
+
+/// The text as MySQL takes it for a name: `?` for bytes that are no text. It ends at one that could begin a character of
+/// which the rest is missing.
+pub fn as_name(text: String) -> String {
+    if !has_carried(&text) {
+        return text;
+    }
+    let bytes = bytes_of(text);
+    let mut name = String::with_capacity(bytes.len());
+    let mut left = bytes.len();
+    for chunk in bytes.utf8_chunks() {
+        name.push_str(chunk.valid());
+        left -= chunk.valid().len();
+        for byte in chunk.invalid() {
+            let length = match byte {
+                0xc2..=0xdf => 2,
+                0xe0..=0xef => 3,
+                0xf0.. => 4,
+                _ => 1,
+            };
+            if left < length {
+                return name;
+            }
+            name.push('?');
+            left -= 1;
+        }
+    }
+    name
 }
 
 /// The bytes that the text was made of.
@@ -75,8 +107,31 @@ mod tests {
             b"\xf4\x8f\xbe\x80\xf4",
             &(0..=255).collect::<Vec<u8>>(),
         ] {
-            assert_eq!(bytes_of(carry(bytes).into_owned()), bytes);
+            for charset in [Charset::Utf8mb4, Charset::Utf8mb3, Charset::Ascii] {
+                assert_eq!(bytes_of(carry(bytes, charset).into_owned()), bytes);
+            }
         }
-        assert!(matches!(carry("é".as_bytes()), Cow::Borrowed("é")));
+        assert!(matches!(
+            carry("é".as_bytes(), Charset::Utf8mb3),
+            Cow::Borrowed("é")
+        ));
+        assert!(has_carried(&carry("é😀".as_bytes(), Charset::Utf8mb3)));
+    }
+
+    /// Answers of MySQL 8.0.33.
+    #[test]
+    fn names_of_bytes_that_are_no_text() {
+        for (bytes, name) in [
+            (&b"a\xffbcde"[..], "a?bcde"),
+            (b"a\xffbcd", "a?bcd"),
+            (b"a\xffbc", "a"),
+            (b"a\xe4bc", "a?bc"),
+            (b"a\xe4b", "a"),
+            (b"a\xc3", "a"),
+            (b"a\x80", "a?"),
+            ("é".as_bytes(), "é"),
+        ] {
+            assert_eq!(as_name(carry(bytes, Charset::Utf8mb4).into_owned()), name);
+        }
     }
 }

@@ -420,7 +420,7 @@ impl FakeSession {
     fn definitions(&self, types: &[SqlType], out: &mut dyn PacketSink) -> io::Result<()> {
         for ty in types {
             let definition = ColumnDefinition::of_expression("c", ty, true, Some(types::Collation::DEFAULT));
-            out.send_with(&mut |out| definition.encode(out))?;
+            out.send_with(&mut |out| definition.encode(wire::charset::Transcoder::of_names(None), out))?;
         }
         if self.client.capabilities & wire::capability::DEPRECATE_EOF == 0 && !types.is_empty() {
             out.send_with(&mut |out| wire::eof::Eof::default().encode(out))?;
@@ -462,7 +462,7 @@ impl FakeSession {
     }
 
     fn error(&self, error: &Error, out: &mut dyn PacketSink) -> io::Result<Flow> {
-        out.send_with(&mut |out| wire::err::encode(error, self.client.capabilities, out))?;
+        out.send_with(&mut |out| wire::err::encode(error, self.client.capabilities, None, out))?;
         Ok(Flow::Continue)
     }
 }

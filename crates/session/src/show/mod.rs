@@ -4,9 +4,11 @@ mod definitions;
 mod schema;
 mod server;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray};
+use catalog::model::INFORMATION_SCHEMA;
 use functions::EvalContext;
 use planner::command::{Show, ShowFilter};
 use types::{Result, Value};
@@ -23,8 +25,12 @@ impl Session {
                 database,
                 full,
                 filter,
-            } => self.filtered(self.show_tables(database, *full, filter)?, filter, eval),
+            } => {
+                let filter = &of_table_names(database, filter);
+                self.filtered(self.show_tables(database, *full, filter)?, filter, eval)
+            }
             Show::TableStatus { database, filter } => {
+                let filter = &of_table_names(database, filter);
                 self.filtered(self.show_table_status(database)?, filter, eval)
             }
             Show::Columns { table, full, filter } => {
@@ -84,5 +90,15 @@ impl Session {
         let mut keep = keep.into_iter();
         listing.rows.retain(|_| keep.next().unwrap_or(false));
         Ok(listing)
+    }
+}
+
+/// A filter of tables' names. Those of `information_schema` are capitals, and MySQL makes the pattern so too.
+fn of_table_names<'a>(database: &str, filter: &'a ShowFilter) -> Cow<'a, ShowFilter> {
+    match filter {
+        ShowFilter::Like(pattern) if database.eq_ignore_ascii_case(INFORMATION_SCHEMA) => {
+            Cow::Owned(ShowFilter::Like(pattern.to_uppercase()))
+        }
+        other => Cow::Borrowed(other),
     }
 }

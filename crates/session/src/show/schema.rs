@@ -49,6 +49,7 @@ impl Session {
 
     pub(super) fn show_tables(&self, name: &str, full: bool, filter: &ShowFilter) -> Result<Listing> {
         let database = self.database(name)?;
+        let name = &database.name;
         let heading = match filter {
             ShowFilter::Like(pattern) => format!("Tables_in_{name} ({pattern})"),
             _ => format!("Tables_in_{name}"),

@@ -1,5 +1,6 @@
 //! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets, grants.
 
+use catalog::information_schema::server::charset_description;
 use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
 
 use crate::listing::{Listing, text, text_type};
@@ -84,10 +85,11 @@ impl Session {
             .skip(usize::try_from(offset).unwrap_or(usize::MAX))
             .take(count)
         {
+            let message = wire::charset::error_message(&warning.message, None);
             listing.push(vec![
                 text(warning.level.name()),
                 Value::UInt(u64::from(warning.code)),
-                text(&warning.message),
+                text(String::from_utf8_lossy(&message)),
             ]);
         }
         listing
@@ -210,15 +212,9 @@ pub fn charsets() -> Listing {
     let mut all = Charset::ALL;
     all.sort_by_key(|c| c.name());
     for charset in all {
-        let description = match charset {
-            Charset::Utf8mb4 => "UTF-8 Unicode",
-            Charset::Latin1 => "cp1252 West European",
-            Charset::Ascii => "US ASCII",
-            Charset::Binary => "Binary pseudo charset",
-        };
         listing.push(vec![
             text(charset.name()),
-            text(description),
+            text(charset_description(charset)),
             text(charset.default_collation().name()),
             Value::UInt(u64::from(charset.max_bytes_per_char())),
         ]);

@@ -90,6 +90,7 @@ impl Settings {
         let plan_environment = {
             let names = [
                 "sql_mode",
+                "character_set_client",
                 "collation_connection",
                 "stemdb_route",
                 "div_precision_increment",

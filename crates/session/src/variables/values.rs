@@ -390,7 +390,7 @@ fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<Stri
 fn string(name: &str, value: &Value) -> Result<String> {
     match value {
         Value::String(s) => Ok(s.clone()),
-        Value::Bytes(b) => Ok(String::from_utf8_lossy(b).into_owned()),
+        Value::Bytes(b) => Ok(String::from_utf8(b.clone()).unwrap_or_else(|_| types::shown_bytes(b))),
         Value::Null => Err(wrong_value(name, "NULL")),
         _ => Err(wrong_type(name)),
     }

@@ -22,13 +22,18 @@ impl Collation {
             // What is above U+FFFF weighs most.
             | Self::Utf8mb4UnicodeCi
             | Self::Utf8mb4Unicode520Ci => '\u{10ffff}',
-            Self::Utf8mb4GeneralCi => '\u{ffff}',
+            // As a bound it may be what no text of utf8mb3 has.
+            Self::Utf8mb3Bin | Self::Utf8mb3UnicodeCi | Self::Utf8mb3Unicode520Ci => '\u{10ffff}',
+            Self::Utf8mb4GeneralCi | Self::Utf8mb3GeneralCi => '\u{ffff}',
             Self::Latin1SwedishCi | Self::Latin1Bin => 'ÿ',
             Self::AsciiBin | Self::AsciiGeneralCi => '\u{7f}',
         };
         let least = match self {
             // The characters before it do not count at all.
-            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => '\t',
+            Self::Utf8mb4UnicodeCi
+            | Self::Utf8mb4Unicode520Ci
+            | Self::Utf8mb3UnicodeCi
+            | Self::Utf8mb3Unicode520Ci => '\t',
             _ => '\0',
         };
         let mut low = prefix.to_owned();

@@ -26,6 +26,8 @@ pub use latin1::{char_to_latin1, latin1_to_char, latin1_to_utf8, utf8_to_latin1}
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Charset {
     Utf8mb4,
+    /// UTF-8 of at most three bytes a character: nothing above U+FFFF. In memory it is UTF-8 like all others.
+    Utf8mb3,
     Latin1,
     Ascii,
     Binary,
@@ -45,11 +47,15 @@ pub enum Collation {
     Utf8mb40900Bin,
     AsciiGeneralCi,
     Latin1Bin,
+    Utf8mb3GeneralCi,
+    Utf8mb3Bin,
+    Utf8mb3UnicodeCi,
+    Utf8mb3Unicode520Ci,
 }
 
 impl Collation {
     pub const DEFAULT: Self = Self::Utf8mb40900AiCi;
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Utf8mb40900AiCi,
         Self::Utf8mb4GeneralCi,
         Self::Utf8mb4Bin,
@@ -61,6 +67,10 @@ impl Collation {
         Self::Utf8mb40900Bin,
         Self::AsciiGeneralCi,
         Self::Latin1Bin,
+        Self::Utf8mb3GeneralCi,
+        Self::Utf8mb3Bin,
+        Self::Utf8mb3UnicodeCi,
+        Self::Utf8mb3Unicode520Ci,
     ];
 
     /// MySQL's number for the collation, as in `information_schema.collations` and the protocol.
@@ -77,6 +87,10 @@ impl Collation {
             Self::Utf8mb40900Bin => 309,
             Self::AsciiGeneralCi => 11,
             Self::Latin1Bin => 47,
+            Self::Utf8mb3GeneralCi => 33,
+            Self::Utf8mb3Bin => 83,
+            Self::Utf8mb3UnicodeCi => 192,
+            Self::Utf8mb3Unicode520Ci => 214,
         }
     }
 
@@ -93,13 +107,26 @@ impl Collation {
             Self::Utf8mb40900Bin => "utf8mb4_0900_bin",
             Self::AsciiGeneralCi => "ascii_general_ci",
             Self::Latin1Bin => "latin1_bin",
+            Self::Utf8mb3GeneralCi => "utf8mb3_general_ci",
+            Self::Utf8mb3Bin => "utf8mb3_bin",
+            Self::Utf8mb3UnicodeCi => "utf8mb3_unicode_ci",
+            Self::Utf8mb3Unicode520Ci => "utf8mb3_unicode_520_ci",
         }
     }
 
+    /// Finds a collation by name. `utf8_` is the older spelling of `utf8mb3_`.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|c| c.name().eq_ignore_ascii_case(name))
+        let is_named = |collation: &Self| {
+            let own = collation.name();
+            let older = || own.strip_prefix("utf8mb3_").zip(prefix_and_rest(name, "utf8_"));
+            own.eq_ignore_ascii_case(name) || older().is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
+        };
+        Self::ALL.into_iter().find(is_named)
+    }
+
+    /// Finds a collation by the number that a client gives.
+    pub fn from_id(id: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|c| c.id() == id)
     }
 
     pub fn charset(self) -> Charset {
@@ -110,6 +137,10 @@ impl Collation {
             | Self::Utf8mb4UnicodeCi
             | Self::Utf8mb4Unicode520Ci
             | Self::Utf8mb40900Bin => Charset::Utf8mb4,
+            Self::Utf8mb3GeneralCi
+            | Self::Utf8mb3Bin
+            | Self::Utf8mb3UnicodeCi
+            | Self::Utf8mb3Unicode520Ci => Charset::Utf8mb3,
             Self::Latin1SwedishCi | Self::Latin1Bin => Charset::Latin1,
             Self::AsciiBin | Self::AsciiGeneralCi => Charset::Ascii,
             Self::Binary => Charset::Binary,
@@ -125,7 +156,10 @@ impl Collation {
     pub fn sort_length(self) -> u64 {
         match self {
             Self::Utf8mb40900AiCi => 0,
-            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => 8,
+            Self::Utf8mb4UnicodeCi
+            | Self::Utf8mb4Unicode520Ci
+            | Self::Utf8mb3UnicodeCi
+            | Self::Utf8mb3Unicode520Ci => 8,
             _ => 1,
         }
     }
@@ -134,7 +168,12 @@ impl Collation {
     pub fn is_bytewise(self) -> bool {
         matches!(
             self,
-            Self::Utf8mb4Bin | Self::Utf8mb40900Bin | Self::AsciiBin | Self::Latin1Bin | Self::Binary
+            Self::Utf8mb4Bin
+                | Self::Utf8mb40900Bin
+                | Self::Utf8mb3Bin
+                | Self::AsciiBin
+                | Self::Latin1Bin
+                | Self::Binary
         )
     }
 
@@ -143,12 +182,12 @@ impl Collation {
         match self {
             Self::Binary | Self::Utf8mb40900Bin => a.cmp(b),
             // The order of UTF-8's bytes is that of code points.
-            Self::Utf8mb4Bin | Self::AsciiBin => pad::compare_bytes(a, b),
+            Self::Utf8mb4Bin | Self::Utf8mb3Bin | Self::AsciiBin => pad::compare_bytes(a, b),
             Self::Utf8mb40900AiCi => {
                 let (a, b) = without_common_prefix(a, b);
                 ducet::Weights::of(a).cmp(ducet::Weights::of(b))
             }
-            Self::Utf8mb4GeneralCi => {
+            Self::Utf8mb4GeneralCi | Self::Utf8mb3GeneralCi => {
                 let (a, b) = without_common_prefix(a, b);
                 pad::compare(general_ci::weights(a), general_ci::weights(b), general_ci::SPACE)
             }
@@ -164,7 +203,10 @@ impl Collation {
                 let (a, b) = without_common_prefix(a, b);
                 pad::compare(ascii_weights(a), ascii_weights(b), u16::from(b' '))
             }
-            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => {
+            Self::Utf8mb4UnicodeCi
+            | Self::Utf8mb4Unicode520Ci
+            | Self::Utf8mb3UnicodeCi
+            | Self::Utf8mb3Unicode520Ci => {
                 let (a, b) = without_common_prefix(a, b);
                 let version = self.uca();
                 pad::compare(
@@ -181,17 +223,20 @@ impl Collation {
     pub fn order_number(self, text: &[u8]) -> u64 {
         match self {
             Self::Binary | Self::Utf8mb40900Bin => first_bytes(text, 0),
-            Self::Utf8mb4Bin | Self::AsciiBin => first_bytes(text, b' '),
+            Self::Utf8mb4Bin | Self::Utf8mb3Bin | Self::AsciiBin => first_bytes(text, b' '),
             Self::Utf8mb40900AiCi => {
                 ducet::four_of_ascii(text).unwrap_or_else(|| first_weights(ducet::Weights::of(text), 0))
             }
-            Self::Utf8mb4GeneralCi => first_weights(general_ci::weights(text), general_ci::SPACE),
+            Self::Utf8mb4GeneralCi | Self::Utf8mb3GeneralCi => {
+                first_weights(general_ci::weights(text), general_ci::SPACE)
+            }
             Self::Latin1SwedishCi => first_weights(latin1::weights(text), latin1::SPACE),
             Self::Latin1Bin => first_weights(latin1::bytes(text), latin1::SPACE),
             Self::AsciiGeneralCi => first_weights(ascii_weights(text), u16::from(b' ')),
-            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => {
-                first_weights(uca::weights(self.uca(), text), self.uca().space())
-            }
+            Self::Utf8mb4UnicodeCi
+            | Self::Utf8mb4Unicode520Ci
+            | Self::Utf8mb3UnicodeCi
+            | Self::Utf8mb3Unicode520Ci => first_weights(uca::weights(self.uca(), text), self.uca().space()),
         }
     }
 
@@ -205,9 +250,9 @@ impl Collation {
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Binary | Self::Utf8mb40900Bin => out.extend_from_slice(text),
-            Self::Utf8mb4Bin | Self::AsciiBin => pad::sort_key_of_bytes(text, out),
+            Self::Utf8mb4Bin | Self::Utf8mb3Bin | Self::AsciiBin => pad::sort_key_of_bytes(text, out),
             Self::Utf8mb40900AiCi => ducet::sort_key(text, out),
-            Self::Utf8mb4GeneralCi => {
+            Self::Utf8mb4GeneralCi | Self::Utf8mb3GeneralCi => {
                 let weights = general_ci::weights(text);
                 pad::sort_key(weights, general_ci::SPACE, general_ci::write_weight, out);
             }
@@ -223,7 +268,10 @@ impl Collation {
                 let write = |weight: u16, out: &mut Vec<u8>| out.push(weight as u8);
                 pad::sort_key(ascii_weights(text), u16::from(b' '), write, out);
             }
-            Self::Utf8mb4UnicodeCi | Self::Utf8mb4Unicode520Ci => {
+            Self::Utf8mb4UnicodeCi
+            | Self::Utf8mb4Unicode520Ci
+            | Self::Utf8mb3UnicodeCi
+            | Self::Utf8mb3Unicode520Ci => {
                 let weights = uca::weights(self.uca(), text);
                 pad::sort_key(weights, self.uca().space(), uca::write_weight, out);
             }
@@ -232,7 +280,7 @@ impl Collation {
 
     fn uca(self) -> uca::Version {
         match self {
-            Self::Utf8mb4Unicode520Ci => uca::Version::V5_2,
+            Self::Utf8mb4Unicode520Ci | Self::Utf8mb3Unicode520Ci => uca::Version::V5_2,
             _ => uca::Version::V4_0,
         }
     }
@@ -265,22 +313,35 @@ fn without_common_prefix<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     (&a[shared..], &b[shared..])
 }
 
+/// What follows a prefix, whatever its case.
+fn prefix_and_rest<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = name.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| &name[prefix.len()..])
+}
+
 impl Charset {
-    pub const ALL: [Self; 4] = [Self::Utf8mb4, Self::Latin1, Self::Ascii, Self::Binary];
+    pub const ALL: [Self; 5] = [
+        Self::Utf8mb4,
+        Self::Utf8mb3,
+        Self::Latin1,
+        Self::Ascii,
+        Self::Binary,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8mb4 => "utf8mb4",
+            Self::Utf8mb3 => "utf8mb3",
             Self::Latin1 => "latin1",
             Self::Ascii => "ascii",
             Self::Binary => "binary",
         }
     }
 
-    /// Finds a character set by name. `utf8` and `utf8mb3` are read as utf8mb4.
+    /// Finds a character set by name. `utf8` is utf8mb3, as in MySQL 8.0.
     pub fn from_name(name: &str) -> Option<Self> {
-        if name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf8mb3") {
-            return Some(Self::Utf8mb4);
+        if name.eq_ignore_ascii_case("utf8") {
+            return Some(Self::Utf8mb3);
         }
         Self::ALL
             .into_iter()
@@ -290,15 +351,57 @@ impl Charset {
     pub fn default_collation(self) -> Collation {
         match self {
             Self::Utf8mb4 => Collation::Utf8mb40900AiCi,
+            Self::Utf8mb3 => Collation::Utf8mb3GeneralCi,
             Self::Latin1 => Collation::Latin1SwedishCi,
             Self::Ascii => Collation::AsciiGeneralCi,
             Self::Binary => Collation::Binary,
         }
     }
 
+    /// The collation that compares code points or bytes, and ignores trailing spaces (but for `binary`).
+    pub fn bytewise_collation(self) -> Collation {
+        match self {
+            Self::Utf8mb4 => Collation::Utf8mb4Bin,
+            Self::Utf8mb3 => Collation::Utf8mb3Bin,
+            Self::Latin1 => Collation::Latin1Bin,
+            Self::Ascii => Collation::AsciiBin,
+            Self::Binary => Collation::Binary,
+        }
+    }
+
     /// Bytes the longest character takes.
     pub fn max_bytes_per_char(self) -> u32 {
-        if self == Self::Utf8mb4 { 4 } else { 1 }
+        match self {
+            Self::Utf8mb4 => 4,
+            Self::Utf8mb3 => 3,
+            Self::Latin1 | Self::Ascii | Self::Binary => 1,
+        }
+    }
+
+    /// Whether its text is UTF-8, all of it or a part.
+    pub fn is_unicode(self) -> bool {
+        matches!(self, Self::Utf8mb4 | Self::Utf8mb3)
+    }
+
+    /// Whether it has a character. `binary` takes all of them.
+    pub fn has(self, character: char) -> bool {
+        match self {
+            Self::Utf8mb4 | Self::Binary => true,
+            Self::Utf8mb3 => character <= '\u{ffff}',
+            Self::Latin1 => char_to_latin1(character).is_some(),
+            Self::Ascii => character.is_ascii(),
+        }
+    }
+
+    /// Whether it has all characters of a text.
+    pub fn has_all_of(self, text: &str) -> bool {
+        match self {
+            Self::Utf8mb4 | Self::Binary => true,
+            // Characters above U+FFFF, and no others, begin with such a byte.
+            Self::Utf8mb3 => text.bytes().all(|byte| byte < 0xf0),
+            Self::Ascii => text.is_ascii(),
+            Self::Latin1 => text.is_ascii() || text.chars().all(|c| self.has(c)),
+        }
     }
 }
 
@@ -359,6 +462,11 @@ mod tests {
             (Utf8mb4Unicode520Ci, "a", "A  ", Equal),
             (Utf8mb40900Bin, "a", "A", Greater),
             (Utf8mb40900Bin, "a", "a ", Less),
+            (Utf8mb3GeneralCi, "s", "ß ", Equal),
+            (Utf8mb3Bin, "a", "A", Greater),
+            (Utf8mb3UnicodeCi, "ss", "ß", Equal),
+            (Utf8mb3UnicodeCi, "ł", "l", Greater),
+            (Utf8mb3Unicode520Ci, "ł", "l", Equal),
             (AsciiGeneralCi, "a ", "A", Equal),
             (AsciiGeneralCi, "_", "a", Greater),
         ] {

@@ -148,6 +148,7 @@ fn bytes(ty: BoundType, data: &[u8], context: &ParameterContext) -> (Value, SqlT
         && context.client != Charset::Binary
         && let Some(text) = charset::decode(context.client, data)
     {
+        let text = charset::restrict(context.collation.charset(), text);
         // As short a text has no need to be counted.
         let chars = match text.len() {
             bytes @ ..=255 => bytes,

@@ -57,6 +57,8 @@ pub struct DataType {
     pub decimals: Option<u64>,
     pub unsigned: bool,
     pub charset: Option<String>,
+    /// The character set is there because the type is NCHAR or one of its like.
+    pub national: bool,
     pub collation: Option<String>,
     /// `BINARY` behind a character type: the character set's binary collation.
     pub binary: bool,

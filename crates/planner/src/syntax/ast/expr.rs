@@ -18,10 +18,12 @@ pub enum Expr {
     Bool(bool),
     Number(NumberText),
     Text(String),
-    /// `_charset'text'` and `_charset x'41'`: the bytes, to be read in the named character set.
+    /// Bytes to be read in a character set.
     Introduced {
-        charset: String,
+        charset: Introducer,
         bytes: Vec<u8>,
+        /// Written as text, and not as `x'41'`, whose bytes have to be text.
+        quoted: bool,
     },
     /// `x'41'`, `0x41`, `b'1'`.
     Bytes(Vec<u8>),
@@ -227,6 +229,17 @@ pub enum TruthTest {
     Unknown,
 }
 
+/// What says which character set the bytes of a literal are in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Introducer {
+    /// `_charset`, without the underscore.
+    Named(String),
+    /// `N'text'`
+    National,
+    /// None: the client's, of which not all of the bytes seem to be.
+    Client,
+}
+
 /// The types CAST and CONVERT know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CastType {
@@ -237,7 +250,7 @@ pub enum CastType {
         /// `BINARY` behind the type: the character set's binary collation.
         binary: bool,
     },
-    /// NCHAR: utf8.
+    /// NCHAR: utf8mb3.
     NChar(Option<u32>),
     Signed,
     Unsigned,

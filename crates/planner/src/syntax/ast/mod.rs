@@ -14,7 +14,9 @@ pub use definition::{
     AlterItem, ColumnDefinition, ColumnPosition, CreateTable, DataType, DatabaseOptions, DefaultClause,
     IndexDefinition, IndexKind, IndexPart, TableElement, TableOptions, TypeName,
 };
-pub use expr::{BinaryOp, CastType, ColumnName, Expr, NumberText, TemporalKind, TruthTest, UnaryOp};
+pub use expr::{
+    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, TemporalKind, TruthTest, UnaryOp,
+};
 pub use query::{
     IndexHint, IndexHintKind, Limit, LockingClause, NamedExpr, OrderItem, Select, SelectItem, TableRef,
 };
