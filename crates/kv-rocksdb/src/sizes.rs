@@ -98,6 +98,7 @@ impl RocksStorage {
     }
 
     /// By RocksDB's C interface: that of the `rocksdb` crate looks into files only.
+    #[expect(unsafe_code, reason = "calls of RocksDB's C interface")]
     fn sizes_in(&self, ranges: &[(&[u8], &[u8])], places: u8) -> Result<Vec<u64>> {
         let family = self.family(LATEST)?;
         let starts: Vec<*const c_char> = ranges.iter().map(|(start, _)| start.as_ptr().cast()).collect();

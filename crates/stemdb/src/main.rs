@@ -16,6 +16,10 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// Read by jemalloc when the process starts; `MALLOC_CONF` in the environment goes before it. There is a thread for each
 /// active connection: what each may keep for itself is small, and what nobody uses goes back to the system soon; but a thread
 /// that is at work looks less often for what it could give back, which the next statement would fetch again.
+#[expect(
+    unsafe_code,
+    reason = "jemalloc finds it by its symbol, which nothing else has"
+)]
 #[unsafe(export_name = "malloc_conf")]
 pub static MALLOC_CONF: &[u8] =
     b"background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096,tcache_nslots_small_max:32,tcache_gc_incr_bytes:262144\0";
