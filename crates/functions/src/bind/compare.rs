@@ -5,7 +5,7 @@
 
 use types::{Result, SqlType, TypeKind, Value};
 
-use super::arguments::{condition, implicit_cast, numeric_type, text_type};
+use super::arguments::{condition, implicit_cast, numeric_type, reads_branches, text_type};
 use super::{Binding, TypeEnv, call, collation};
 use crate::Expr;
 
@@ -101,6 +101,13 @@ fn date_side(expr: Expr, other: &Expr, place: Place, env: &TypeEnv) -> Result<Ex
         };
     }
     let moment = SqlType::datetime(6);
+    if !expr.is_constant() && reads_branches(&expr, &moment) {
+        let moment = match other_ty.kind {
+            TypeKind::Date => SqlType::DATE,
+            _ => moment,
+        };
+        return Ok(implicit_cast(expr, moment));
+    }
     let function = match place {
         _ if !expr.is_constant() => return internal(DATETIME_OPERAND, expr, moment, &other_ty),
         _ if matches!(expr, Expr::Param { .. }) && !env.literal_params => {

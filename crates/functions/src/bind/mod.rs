@@ -130,9 +130,20 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     conversion::check_explicit(&ty)?;
     let input = arguments::hex_as_number(input, &ty);
     let from = input.ty();
-    let input = match arguments::output_text(&input) {
-        Some(text) if ty.is_string() => text,
-        _ => input,
+    let input = if arguments::reads_branches(&input, &ty) {
+        let branch_type = if ty.is_string() {
+            arguments::text_type(&from, ty.collation)
+        } else {
+            ty
+        };
+        // What is text is read as an integer as text, whatever it was before.
+        if from.is_string() && ty.is_integer() {
+            input
+        } else {
+            arguments::implicit_cast(input, branch_type)
+        }
+    } else {
+        input
     };
     let explicit = |ty| Expr::Cast {
         input: Box::new(input),
