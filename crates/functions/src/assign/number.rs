@@ -257,7 +257,7 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
                 number => number,
             }
         }
-        Datum::Null => return Ok(Value::Null),
+        Datum::Null | Datum::Json(_) => return Ok(Value::Null),
     };
     match i64::try_from(number).ok().and_then(full_year) {
         Some(year) => Ok(Value::UInt(year)),

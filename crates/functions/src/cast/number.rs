@@ -330,7 +330,7 @@ pub(super) fn to_year(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<V
         Datum::UInt(v) => i64::try_from(v).unwrap_or(i64::MAX),
         Datum::Double(v) => round_even(v),
         Datum::Decimal(d) => d.to_i64().unwrap_or(i64::MAX),
-        Datum::Null => return Ok(Value::Null),
+        Datum::Null | Datum::Json(_) => return Ok(Value::Null),
     };
     match full_year(number) {
         Some(year) => Ok(Value::UInt(year)),
