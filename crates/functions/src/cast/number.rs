@@ -4,6 +4,7 @@ use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::{Conversion, temporal_number};
+use crate::EvalContext;
 use crate::datum::Datum;
 
 /// What a text began with.
@@ -146,23 +147,29 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
 
 /// The digits of a date or time, whose fraction is rounded as that of a time: `23:59:59.9` becomes the next day's beginning.
 fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64> {
-    let rounded = match value {
-        Datum::UInt(packed) if conversion.from.is_datetime() => {
+    let rounded = whole_seconds(value, &conversion.from, conversion.ctx)?;
+    let digits = temporal_number(rounded, &conversion.from);
+    Ok(digits.and_then(|d| d.to_i64()).unwrap_or(0))
+}
+
+/// A date or time rounded as one: `23:59:59.9` is the next day's beginning, where its digits would be 235960. 1441 behind the last
+/// day, an error in strict DML.
+pub(crate) fn whole_seconds<'a>(value: Datum<'a>, ty: &SqlType, ctx: &EvalContext) -> Result<Datum<'a>> {
+    Ok(match value {
+        Datum::UInt(packed) if ty.is_datetime() => {
             let at = DateTime::unpack(packed);
             let rounded = match at.round(0) {
                 Some(rounded) => rounded,
                 None => {
-                    crate::temporal::overflow(conversion.ctx)?;
+                    crate::temporal::overflow(ctx)?;
                     at.date()
                 }
             };
             Datum::UInt(rounded.pack())
         }
-        Datum::Int(us) if conversion.from.kind == TypeKind::Time => Datum::Int(Time(us).round(0).0),
+        Datum::Int(us) if ty.kind == TypeKind::Time => Datum::Int(Time(us).round(0).0),
         other => other,
-    };
-    let digits = temporal_number(rounded, &conversion.from);
-    Ok(digits.and_then(|d| d.to_i64()).unwrap_or(0))
+    })
 }
 
 /// `CAST(... AS UNSIGNED)`.
