@@ -210,7 +210,12 @@ pub fn case(
 /// where `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the JSON null.
 fn case_operands(operand: Expr, when: Expr) -> Vec<Expr> {
     let is_json = |e: &Expr| e.ty().kind == TypeKind::Json;
-    let both = [operand, when];
+    // FLOAT(M,D) with all its digits, where `=` looks at D of them.
+    let whole = |e: Expr| match e.ty() {
+        ty if ty.is_float() && ty.decimals != SqlType::NOT_FIXED => implicit_cast(e, SqlType::DOUBLE),
+        _ => e,
+    };
+    let both = [operand, when].map(whole);
     let others = |is: fn(&SqlType) -> bool| both.iter().all(|e| is_json(e) || is(&e.ty()));
     let ty = if others(SqlType::is_string) {
         SqlType {
