@@ -31,3 +31,4 @@ test-cluster:
 
 lint:
 	scripts/lint.sh
+	scripts/check-deploy.sh

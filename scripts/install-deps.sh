@@ -4,6 +4,7 @@
 #   install-deps.sh build    what compiling takes; without it nothing goes on
 #   install-deps.sh cluster  and HAProxy, for two SQL nodes
 #   install-deps.sh test     and the clients that the tests use; a test whose client is missing is skipped
+#   install-deps.sh lint     what compiling takes, and rustfmt and clippy; without them there is no lint
 set -euo pipefail
 
 purpose=${1:-test}
@@ -49,7 +50,7 @@ look() {
 
 look "${build[@]}"
 essential=${#missing[@]}
-if [[ $purpose != build ]]; then
+if [[ $purpose == cluster || $purpose == test ]]; then
     look "${cluster[@]}"
 fi
 if [[ $purpose == test ]]; then
@@ -58,6 +59,16 @@ fi
 if ! command -v cargo >/dev/null; then
     echo "cargo is not installed: Rust 1.95 or newer is needed (https://rustup.rs)" >&2
     exit 1
+fi
+if [[ $purpose == lint ]]; then
+    for component in rustfmt clippy; do
+        cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1 && continue
+        echo "installing: $component"
+        if ! command -v rustup >/dev/null || ! rustup component add "$component"; then
+            echo "$component IS NOT INSTALLED, so nothing is linted: rustup component add $component" >&2
+            exit 1
+        fi
+    done
 fi
 if [[ ${#missing[@]} -eq 0 ]]; then
     exit 0

@@ -3,13 +3,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+scripts/install-deps.sh lint
+
 cargo fmt --all --check
-cargo clippy --release --workspace --all-targets --locked -- -D warnings
-RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --document-private-items --locked
-for script in scripts/*.sh bench/*.sh tests/clients/cli/*.sh .ci/run; do
+for script in .ci/run bench/*.sh deploy/*.sh scripts/*.sh scripts/rocksdb-c++ tests/clients/cli/*.sh tests/tikv-stand-in/*.sh; do
     bash -n "$script"
 done
-scripts/check-deploy.sh
-if command -v go >/dev/null; then
-    (cd tests/tikv-stand-in && test -z "$(gofmt -l .)" && go vet ./...)
+# Where unsafe code is allowed, and the list of it.
+diff <(grep -rlE --include='*.rs' '(allow|expect)\(unsafe_code' crates fuzz tests | sort) \
+    <(sed -n 's/^| `\([^`]*\.rs\)` .*/\1/p' docs/unsafe.md | sort) >&2 ||
+    { echo "docs/unsafe.md lists other files than those that allow unsafe code" >&2; exit 1; }
+if command -v gofmt >/dev/null; then
+    unformatted=$(gofmt -l deploy/check tests/clients/go tests/tikv-stand-in)
+    [[ -z $unformatted ]] || { printf 'not as gofmt has it:\n%s\n' "$unformatted" >&2; exit 1; }
+    (cd tests/tikv-stand-in && go vet ./...)
+else
+    echo "lint: Go is not installed, skipped: gofmt and go vet" >&2
 fi
+
+cargo clippy --release --workspace --all-targets --locked -- -D warnings
+RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --document-private-items --locked

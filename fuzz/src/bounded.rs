@@ -9,6 +9,7 @@ pub struct Counting;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
+#[expect(unsafe_code, reason = "an allocator is an unsafe trait")]
 // SAFETY: every call is the system allocator's own; the counters do not touch the memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

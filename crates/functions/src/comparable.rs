@@ -82,6 +82,7 @@ pub(crate) fn write(datum: &Datum<'_>, ty: &SqlType, out: &mut Vec<u8>) {
             out.push(normal.scale);
             out.extend_from_slice(&normal.unscaled.to_le_bytes());
         }
+        Datum::Json(json) => write(&Datum::String(&json.to_text()), ty, out),
         Datum::String(_) | Datum::Bytes(_) => {
             let start = out.len();
             out.extend_from_slice(&[0; 8]);

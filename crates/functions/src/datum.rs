@@ -4,6 +4,8 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256};
 use types::{Decimal, Error, Result, Value};
 
+use crate::json::Json;
+
 /// A [`Value`] that borrows its text or bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Datum<'a> {
@@ -14,6 +16,8 @@ pub enum Datum<'a> {
     Decimal(Decimal),
     String(&'a str),
     Bytes(&'a [u8]),
+    /// A JSON value on its way from one JSON function to the next; all others get its text.
+    Json(&'a Json),
 }
 
 impl<'a> Datum<'a> {
@@ -71,6 +75,7 @@ impl<'a> Datum<'a> {
             Self::Decimal(v) => Value::Decimal(v),
             Self::String(v) => Value::String(v.to_owned()),
             Self::Bytes(v) => Value::Bytes(v.to_vec()),
+            Self::Json(v) => Value::String(v.to_text()),
         }
     }
 
@@ -108,6 +113,8 @@ impl<'a> Datum<'a> {
 pub enum Cell<'a> {
     Ref(Datum<'a>),
     Own(Value),
+    /// What a JSON function made, as a tree: its text does not say which numbers are DECIMAL or unsigned.
+    Json(Box<Json>),
 }
 
 impl<'a> Cell<'a> {
@@ -117,6 +124,7 @@ impl<'a> Cell<'a> {
         match self {
             Self::Ref(datum) => *datum,
             Self::Own(value) => Datum::of(value),
+            Self::Json(json) => Datum::Json(json),
         }
     }
 
@@ -124,6 +132,15 @@ impl<'a> Cell<'a> {
         match self {
             Self::Ref(datum) => datum.to_value(),
             Self::Own(value) => value,
+            Self::Json(json) => Value::String(json.to_text()),
+        }
+    }
+
+    /// A JSON value as text, as all but JSON functions take it.
+    pub fn without_tree(self) -> Self {
+        match self {
+            Self::Json(json) => Self::Own(Value::String(json.to_text())),
+            other => other,
         }
     }
 

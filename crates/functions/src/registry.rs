@@ -12,6 +12,7 @@ use crate::Expr;
 use crate::bind::Binding;
 use crate::datum::{Cell, Datum};
 use crate::eval::{Call, ColumnarValue, Row};
+use crate::json::Json;
 
 /// A built-in function or operator, by its entry in the registry.
 #[derive(Clone, Copy)]
@@ -23,6 +24,9 @@ pub type ScalarFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Value>;
 /// Computes one value from the argument expressions themselves, evaluating only those it needs.
 pub type LazyFn = for<'a> fn(&Call<'a>, &Row<'a>) -> Result<Cell<'a>>;
 
+/// Computes a JSON value from the values of the arguments; `None` is NULL.
+pub(crate) type JsonFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Option<Json>>;
+
 /// Computes a column at once, or answers `None` for arguments it has no fast way for.
 pub type VectorFn = fn(&Call<'_>, &[ColumnarValue], usize) -> Result<Option<ColumnarValue>>;
 
@@ -30,9 +34,13 @@ pub type VectorFn = fn(&Call<'_>, &[ColumnarValue], usize) -> Result<Option<Colu
 pub(crate) type ResolveFn = fn(&mut Binding<'_>) -> Result<SqlType>;
 
 #[derive(Clone, Copy)]
-pub enum Eval {
+pub(crate) enum Eval {
     Scalar(ScalarFn),
     Lazy(LazyFn),
+    /// Its arguments may be JSON values as trees: [`Datum::Json`].
+    OfJson(ScalarFn),
+    /// So is its result.
+    Json(JsonFn),
 }
 
 /// When a call's result may be NULL, as result metadata tells it.
@@ -105,6 +113,34 @@ pub(crate) const fn function(
         reads_session: false,
         volatile: false,
         fallible: true,
+    }
+}
+
+/// A function of JSON documents.
+pub(crate) const fn of_json(
+    name: &'static str,
+    min_args: usize,
+    max_args: usize,
+    resolve: ResolveFn,
+    eval: ScalarFn,
+) -> FunctionDef {
+    FunctionDef {
+        eval: Eval::OfJson(eval),
+        ..function(name, min_args, max_args, resolve, eval)
+    }
+}
+
+/// A function that makes a JSON document.
+pub(crate) const fn makes_json(
+    name: &'static str,
+    min_args: usize,
+    max_args: usize,
+    resolve: ResolveFn,
+    eval: JsonFn,
+) -> FunctionDef {
+    FunctionDef {
+        eval: Eval::Json(eval),
+        ..of_json(name, min_args, max_args, resolve, |_, _| Ok(Value::Null))
     }
 }
 

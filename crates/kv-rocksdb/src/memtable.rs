@@ -7,19 +7,25 @@ use rocksdb::Options;
 
 use crate::failure::from_rocksdb;
 
-unsafe extern "C" {
-    /// Makes RocksDB know [`FACTORY`] by its name.
-    fn stemdb_register_sorted_runs();
+#[expect(unsafe_code, reason = "the one call that the library does not wrap")]
+mod registry {
+    unsafe extern "C" {
+        /// Makes RocksDB know [`super::FACTORY`] by its name.
+        fn stemdb_register_sorted_runs();
+    }
+
+    pub fn add_sorted_runs() {
+        // SAFETY: it takes nothing, and RocksDB's registry, which it changes, has a lock of its own.
+        unsafe { stemdb_register_sorted_runs() }
+    }
 }
 
 const FACTORY: &str = "memtable_factory=stemdb.SortedRuns";
 
 /// `options`, which hold nothing that lives outside of RocksDB yet (filters, comparators), with that write buffer.
-#[allow(unsafe_code, reason = "the one call that the library does not wrap")]
 pub(crate) fn with_sorted_runs(mut options: Options) -> Result<Options> {
     static REGISTERED: Once = Once::new();
-    // SAFETY: it takes nothing, and RocksDB's registry, which it changes, has a lock of its own.
-    REGISTERED.call_once(|| unsafe { stemdb_register_sorted_runs() });
+    REGISTERED.call_once(registry::add_sorted_runs);
     options
         .get_options_from_string(FACTORY)
         .map_err(|error| from_rocksdb(&error))

@@ -1,6 +1,5 @@
 //! Numbers of errors and warnings that only the planner knows. Source: MySQL 8.0 Error Message Reference.
 
-pub const ER_TOO_MANY_FIELDS: u16 = 1117;
 pub const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
 pub const ER_DERIVED_MUST_HAVE_ALIAS: u16 = 1248;
 pub const ER_WARN_USING_OTHER_HANDLER: u16 = 1266;

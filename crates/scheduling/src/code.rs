@@ -23,7 +23,7 @@ pub fn move_to_large_pages() -> io::Result<usize> {
 }
 
 #[cfg(target_os = "linux")]
-#[allow(unsafe_code, reason = "system calls without a safe wrapper")]
+#[expect(unsafe_code, reason = "system calls without a safe wrapper")]
 mod linux {
     use libc::{
         MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_EXEC,

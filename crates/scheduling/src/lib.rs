@@ -33,7 +33,7 @@ impl Turns {
 }
 
 #[cfg(target_os = "linux")]
-#[allow(unsafe_code, reason = "two system calls without a safe wrapper")]
+#[expect(unsafe_code, reason = "two system calls without a safe wrapper")]
 mod linux {
     use super::Turns;
     use libc::{SCHED_BATCH, SCHED_OTHER, SYS_sched_getattr, SYS_sched_setattr, c_int, sched_attr, syscall};
@@ -74,8 +74,16 @@ mod linux {
     /// The calling thread's.
     pub fn attributes() -> Option<sched_attr> {
         let size = u32::try_from(size_of::<sched_attr>()).unwrap_or(0);
-        // SAFETY: plain integers, for which all zeros is a value.
-        let mut attributes: sched_attr = unsafe { std::mem::zeroed() };
+        let mut attributes = sched_attr {
+            size: 0,
+            sched_policy: 0,
+            sched_flags: 0,
+            sched_nice: 0,
+            sched_priority: 0,
+            sched_runtime: 0,
+            sched_deadline: 0,
+            sched_period: 0,
+        };
         // SAFETY: the kernel writes at most `size` bytes, which is the structure's size.
         let got = unsafe { syscall(SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
         (got == 0).then_some(attributes)

@@ -183,6 +183,10 @@ impl Session {
                 self.command_columns(&command)
             }
         };
+        if columns.len() > usize::from(u16::MAX) {
+            // A result may have more; the answer that describes it beforehand counts with 16 bits.
+            return Err(Error::new(errno::ER_TOO_MANY_FIELDS, "Too many columns"));
+        }
         Ok(Checked {
             text,
             parsed,

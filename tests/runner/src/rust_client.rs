@@ -21,7 +21,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 16] = [
+    let checks: [(&str, Check); 17] = [
         ("set up", set_up),
         ("connect over the socket", socket),
         ("caching_sha2_password over TLS", tls),
@@ -33,6 +33,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("types", types),
         ("statements", statements),
         ("counting found rows", found_rows),
+        ("wide results", wide_results),
         ("what the server says of itself", shown),
         ("transactions", transactions),
         ("errors", errors),
@@ -132,6 +133,78 @@ fn tls(address: &Address) -> Result<(), Failure> {
 }
 
 /// CLIENT_FOUND_ROWS: rows that were found as they should be count.
+/// A result may have more columns than a table: in text, in binary, and from whichever part of the server computes it.
+fn wide_results(address: &Address) -> Result<(), Failure> {
+    let mut conn = connect(address)?;
+    conn.query_drop("DROP TABLE IF EXISTS wide")?;
+    conn.query_drop("CREATE TABLE wide (id INT PRIMARY KEY, v INT)")?;
+    conn.query_drop("INSERT INTO wide VALUES (1, 10), (2, 20), (3, 10)")?;
+    let routes = conn.query_first::<mysql::Row, _>("SHOW VARIABLES LIKE 'stemdb_route'")?;
+    let routes: &[&str] = if routes.is_some() {
+        &["transactional", "analytical"]
+    } else {
+        &[""]
+    };
+    for route in routes {
+        if !route.is_empty() {
+            conn.query_drop(format!("SET stemdb_route = '{route}'"))?;
+        }
+        for columns in [5_000, 20_000] {
+            let list = |item: &str| {
+                (0..columns)
+                    .map(|n| format!("{item}+{n} AS c{n}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            wide_result(&mut conn, &format!("SELECT {}", list("0")), columns, &[0])?;
+            let rows = format!("SELECT {} FROM wide ORDER BY id", list("v"));
+            wide_result(&mut conn, &rows, columns, &[10, 20, 10])?;
+            let sum = format!("SELECT {} FROM wide WHERE id < 3", list("SUM(v)"));
+            wide_result(&mut conn, &sum, columns, &[30])?;
+        }
+        let list = |count: usize| vec!["v"; count].join(", ");
+        wide_result_of(
+            &mut conn,
+            &format!("SELECT DISTINCT {} FROM wide ORDER BY 1", list(5_000)),
+            5_000,
+            2,
+        )?;
+        wide_result_of(
+            &mut conn,
+            &format!("SELECT {} FROM wide GROUP BY v", list(5_000)),
+            5_000,
+            2,
+        )?;
+    }
+    Ok(())
+}
+
+/// Rows whose first values are `firsts`, each value one more than the one before it.
+fn wide_result(conn: &mut Conn, query: &str, columns: usize, firsts: &[i64]) -> Result<(), Failure> {
+    let text: Vec<mysql::Row> = conn.query(query)?;
+    let binary: Vec<mysql::Row> = conn.exec(query, ())?;
+    for rows in [text, binary] {
+        equal("rows", rows.len(), firsts.len())?;
+        for (row, first) in rows.into_iter().zip(firsts) {
+            equal(
+                "the last column's name",
+                row.columns_ref()[columns - 1].name_str().into_owned(),
+                format!("c{}", columns - 1),
+            )?;
+            let values: Vec<i64> = row.unwrap().into_iter().map(mysql::from_value).collect();
+            let expected: Vec<i64> = (0..columns as i64).map(|n| first + n).collect();
+            equal("values", values == expected, true)?;
+        }
+    }
+    Ok(())
+}
+
+fn wide_result_of(conn: &mut Conn, query: &str, columns: usize, count: usize) -> Result<(), Failure> {
+    let rows: Vec<mysql::Row> = conn.query(query)?;
+    equal("rows", rows.len(), count)?;
+    equal("columns", rows.iter().all(|row| row.len() == columns), true)
+}
+
 fn found_rows(address: &Address) -> Result<(), Failure> {
     let opts = address
         .builder()

@@ -18,7 +18,7 @@ mod variance;
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
-use crate::bind::arguments::{digits, implicit_cast, numeric_type, text_type};
+use crate::bind::arguments::{digits, implicit_cast, numeric_type, reads_branches, text_type};
 use crate::bind::{TypeEnv, compare::resolve_converted};
 use crate::datum::Datum;
 use crate::eval::Call;
@@ -212,12 +212,13 @@ impl AggregateCall {
         env: &TypeEnv,
     ) -> Result<Self> {
         // Kept as what they are before they are text: here IF and CASE do not show the branch's own.
-        let kept = |arg: Expr| match crate::bind::output_text(&arg) {
-            Some(_) => {
-                let ty = text_type(&arg.ty(), env.collation);
-                implicit_cast(arg, ty)
-            }
-            None => arg,
+        let kept = |arg: Expr| match text_type(&arg.ty(), env.collation) {
+            ty if arg.ty().is_numeric() && reads_branches(&arg, &ty) => Expr::Cast {
+                input: Box::new(arg),
+                ty,
+                implicit: true,
+            },
+            _ => arg,
         };
         let text = crate::bind::call("concat", args.iter().cloned().map(kept).collect(), env)?;
         let collation = text.ty().collation;
@@ -296,7 +297,18 @@ fn as_bits(function: AggregateFunction, arg: Expr) -> Result<Expr> {
 
 fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
     if arg.ty().is_float() {
-        return SqlType::COMPUTED_DOUBLE;
+        // Of FLOAT(M,D), D digits, and more of a quotient.
+        let decimals = match (arg.ty().decimals, function) {
+            (SqlType::NOT_FIXED, _) => SqlType::NOT_FIXED,
+            (fixed, AggregateFunction::Avg) => fixed
+                .saturating_add(env.div_precision_increment)
+                .min(SqlType::NOT_FIXED),
+            (fixed, _) => fixed,
+        };
+        return SqlType {
+            decimals,
+            ..SqlType::COMPUTED_DOUBLE
+        };
     }
     let (whole, scale) = digits(arg);
     let precision = whole + u32::from(scale);

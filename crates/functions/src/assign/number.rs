@@ -4,7 +4,7 @@ use types::temporal::DateTime;
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use super::Target;
-use crate::cast::number::{full_year, is_space, parse_double, round_even};
+use crate::cast::number::{full_year, is_space, parse_double, round_even, whole_seconds};
 use crate::cast::temporal_number;
 use crate::datum::Datum;
 
@@ -56,7 +56,10 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             truncated = found.truncated;
             whole(&found.number)
         }
-        other => temporal_number(other, target.from).map_or(0, |d| whole(&d)),
+        other => {
+            let rounded = whole_seconds(other, target.from, target.ctx)?;
+            temporal_number(rounded, target.from).map_or(0, |d| whole(&d))
+        }
     };
     if (min..=max).contains(&number) {
         if truncated {
@@ -257,7 +260,7 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
                 number => number,
             }
         }
-        Datum::Null => return Ok(Value::Null),
+        Datum::Null | Datum::Json(_) => return Ok(Value::Null),
     };
     match i64::try_from(number).ok().and_then(full_year) {
         Some(year) => Ok(Value::UInt(year)),

@@ -93,12 +93,16 @@ pub(crate) fn text_type(ty: &SqlType, collation: Collation) -> SqlType {
     }
 }
 
-/// The expression as a value of `ty`: itself where it is one already.
+/// The expression as a value of `ty`: itself where it is one already. What IF, CASE and NULLIF choose is converted from its own
+/// type (see [`reads_branches`]).
 pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
     }
-    let expr = nullif_as_number(hex_as_number(expr, &ty), &ty);
+    if reads_branches(&expr, &ty) {
+        return of_branches(expr, ty, &|branch| implicit_cast(branch, ty));
+    }
+    let expr = hex_as_number(expr, &ty);
     match expr {
         expr if expr.ty() == ty => expr,
         Expr::Literal {
@@ -126,80 +130,70 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     }
 }
 
-/// NULLIF answers a date as text, but what counts with it takes the date's own digits.
-fn nullif_as_number(expr: Expr, ty: &SqlType) -> Expr {
-    if let Expr::Call {
-        function,
-        args,
-        ty: from,
-    } = &expr
-        && ty.is_numeric()
-        && from.is_string()
-        && function.0.name == "nullif"
-        && let [Expr::Cast { input, .. }, compared @ ..] = args.as_slice()
-        && input.ty().is_temporal()
-    {
-        let mut args = vec![implicit_cast((**input).clone(), *ty)];
-        args.extend_from_slice(compared);
-        return Expr::Call {
-            function: *function,
-            args,
-            ty: *ty,
-        };
-    }
-    expr
-}
-
-/// The expression as text of type `ty`, which is a string's. IF and CASE hand on the text of the branch that is taken, in
-/// that branch's own type: `IF(1, 5, 1.25)` is a DECIMAL with two decimals, and its text is `5`.
-pub(crate) fn as_text(expr: Expr, ty: SqlType) -> Expr {
+/// Whether `expr` as a value of `ty` is the branch that IF, CASE or NULLIF takes, as a value of `ty`: not converted to the
+/// type that all branches share on the way. `IF(1, f, 'a')` is text, but as a number it is the FLOAT's own value and not what
+/// its text says, and `IF(1, date, 'a') + 0` is the date's digits. Likewise `IF(1, 5, 1.25)` is a DECIMAL with two decimals, and
+/// its text is `5`. (COALESCE, GREATEST and their like do convert to their own type first.)
+pub(crate) fn reads_branches(expr: &Expr, ty: &SqlType) -> bool {
+    let chooses = match expr {
+        Expr::Call { function, .. } => function.0.chooses() || function.0.name == NULLIF,
+        Expr::Case { .. } => true,
+        _ => false,
+    };
     let from = expr.ty();
-    match expr {
-        Expr::Call { function, args, .. } if from.is_decimal() && function.0.chooses() => Expr::Call {
-            function,
-            args: args
-                .into_iter()
-                .enumerate()
-                .map(|(position, arg)| if position == 0 { arg } else { branch_text(arg, ty) })
-                .collect(),
-            ty,
-        },
-        Expr::Case {
-            branches, otherwise, ..
-        } if from.is_decimal() => Expr::Case {
-            branches: branches
-                .into_iter()
-                .map(|(condition, value)| (condition, branch_text(value, ty)))
-                .collect(),
-            otherwise: otherwise.map(|value| Box::new(branch_text(*value, ty))),
-            ty,
-        },
-        expr => implicit_cast(expr, ty),
-    }
+    chooses
+        && match from.kind {
+            _ if from.is_string() => ty.is_numeric() || ty.is_temporal(),
+            _ if from.is_temporal() => ty.is_numeric(),
+            _ if from.is_decimal() || from.is_float() => ty.kind != from.kind && ty.kind != TypeKind::Json,
+            _ => false,
+        }
 }
 
-/// A branch's text: without the conversion to the type that all branches share.
-fn branch_text(value: Expr, ty: SqlType) -> Expr {
-    match value {
+const NULLIF: &str = "nullif";
+
+/// The same choice among what `convert` makes of the branches, which is of type `ty`.
+fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr {
+    // Without the conversion to the type that all branches share.
+    let convert = |branch: Expr| match branch {
         Expr::Cast {
             input,
             implicit: true,
             ..
-        } if input.ty().is_integer() || input.ty().is_decimal() => as_text(*input, ty),
-        value => as_text(value, ty),
+        } => convert(*input),
+        branch => convert(branch),
+    };
+    match expr {
+        Expr::Call { function, args, .. } => {
+            let is_branch = |position: usize| (position == 0) == (function.0.name == NULLIF);
+            let convert = |(position, arg)| if is_branch(position) { convert(arg) } else { arg };
+            Expr::Call {
+                function,
+                args: args.into_iter().enumerate().map(convert).collect(),
+                ty,
+            }
+        }
+        Expr::Case {
+            branches, otherwise, ..
+        } => Expr::Case {
+            branches: branches
+                .into_iter()
+                .map(|(condition, value)| (condition, convert(value)))
+                .collect(),
+            otherwise: otherwise.map(|value| Box::new(convert(*value))),
+            ty,
+        },
+        expr => expr,
     }
 }
 
-/// A query's own output of DECIMALs as text, where that is not the text of their common type (see [`as_text`]); `None` for
-/// all other expressions.
+/// A query's own output of DECIMALs as text, where that is not the text of their common type (see [`reads_branches`]); `None`
+/// for all other expressions.
 pub fn output_text(expr: &Expr) -> Option<Expr> {
-    let chooses = match expr {
-        Expr::Call { function, .. } => function.0.chooses(),
-        Expr::Case { .. } => true,
-        _ => false,
-    };
-    let ty = expr.ty();
-    (chooses && ty.is_decimal()).then(|| as_text(expr.clone(), text_type(&ty, Collation::DEFAULT)))
+    let is_nullif = matches!(expr, Expr::Call { function, .. } if function.0.name == NULLIF);
+    let ty = text_type(&expr.ty(), Collation::DEFAULT);
+    (expr.ty().is_decimal() && !is_nullif && reads_branches(expr, &ty))
+        .then(|| implicit_cast(expr.clone(), ty))
 }
 
 /// A hexadecimal or bit literal (the unsigned ones among binary literals) is a number where a number is wanted.
@@ -262,11 +256,7 @@ impl Binding<'_> {
     pub fn cast(&mut self, index: usize, ty: SqlType) {
         if let Some(arg) = self.args.get_mut(index) {
             let expr = std::mem::replace(arg, Expr::null());
-            *arg = if ty.is_string() {
-                as_text(expr, ty)
-            } else {
-                implicit_cast(expr, ty)
-            };
+            *arg = implicit_cast(expr, ty);
         }
     }
 

@@ -5,7 +5,7 @@
 use types::{Collation, Result, SqlType, TypeKind};
 
 use super::TypeEnv;
-use super::arguments::{as_text, implicit_cast, integer_digits, text_length};
+use super::arguments::{implicit_cast, integer_digits, text_length};
 use super::collation;
 use crate::Expr;
 
@@ -41,11 +41,7 @@ pub(crate) fn unify(values: &mut [Expr], operation: &str, env: &TypeEnv) -> Resu
     }
     for value in values {
         let expr = std::mem::replace(value, Expr::null());
-        *value = if ty.is_string() {
-            as_text(expr, ty)
-        } else {
-            implicit_cast(expr, ty)
-        };
+        *value = implicit_cast(expr, ty);
     }
     Ok(ty)
 }
@@ -133,8 +129,12 @@ fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
 fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.is_float() || b.is_float() {
         // Their order matters to MySQL: IF(c, float, 0) is a FLOAT, IF(c, 0, float) is not.
+        let decimals = a.decimals.max(b.decimals);
         if a.kind == TypeKind::BigInt {
-            return SqlType::DOUBLE;
+            return SqlType {
+                decimals,
+                ..SqlType::DOUBLE
+            };
         }
         let small = |t: &SqlType| {
             t.kind == TypeKind::Float
@@ -147,11 +147,12 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
                         | TypeKind::Year
                 )
         };
-        return if small(a) && small(b) {
+        let ty = if small(a) && small(b) {
             SqlType::FLOAT
         } else {
             SqlType::DOUBLE
         };
+        return SqlType { decimals, ..ty };
     }
     let scale = a.decimals.max(b.decimals);
     let whole = integer_digits(a).max(integer_digits(b));

@@ -5,7 +5,7 @@
 
 use types::{Result, SqlType, TypeKind, Value};
 
-use super::arguments::{condition, implicit_cast, numeric_type, text_type};
+use super::arguments::{condition, implicit_cast, numeric_type, reads_branches, text_type};
 use super::{Binding, TypeEnv, call, collation};
 use crate::Expr;
 
@@ -65,9 +65,30 @@ pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Plac
     if ta.is_string() && tb.is_string() {
         return texts(a, b, operation, env);
     }
+    if place != Place::List
+        && let Some(scale) = fixed_scale(&ta, &tb)
+    {
+        return Ok((at_scale(a, scale), at_scale(b, scale)));
+    }
     // In IN, a number of two digits is no year.
     let years = place != Place::List;
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
+}
+
+/// FLOAT(M,D) and DOUBLE(M,D) beside a number that has a fixed number of decimals too are equal to it if they are as far as the
+/// more of the two go: how many these are. So a FLOAT(10,2) is equal to 0.1, to which no FLOAT is.
+fn fixed_scale(a: &SqlType, b: &SqlType) -> Option<u8> {
+    let fixed = |ty: &SqlType| ty.is_numeric() && ty.decimals != SqlType::NOT_FIXED;
+    let applies = (a.is_float() || b.is_float()) && fixed(a) && fixed(b);
+    applies.then(|| a.decimals.max(b.decimals).min(types::Decimal::MAX_SCALE))
+}
+
+fn at_scale(expr: Expr, scale: u8) -> Expr {
+    if expr.ty().is_float() {
+        implicit_cast(expr, SqlType::decimal(65, scale))
+    } else {
+        expr
+    }
 }
 
 fn texts(a: Expr, b: Expr, operation: &str, env: &TypeEnv) -> Result<(Expr, Expr)> {
@@ -101,6 +122,13 @@ fn date_side(expr: Expr, other: &Expr, place: Place, env: &TypeEnv) -> Result<Ex
         };
     }
     let moment = SqlType::datetime(6);
+    if !expr.is_constant() && reads_branches(&expr, &moment) {
+        let moment = match other_ty.kind {
+            TypeKind::Date => SqlType::DATE,
+            _ => moment,
+        };
+        return Ok(implicit_cast(expr, moment));
+    }
     let function = match place {
         _ if !expr.is_constant() => return internal(DATETIME_OPERAND, expr, moment, &other_ty),
         _ if matches!(expr, Expr::Param { .. }) && !env.literal_params => {
@@ -296,7 +324,7 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     }
     // A list of one is compared as `=` compares.
     let ty = needle.ty();
-    let place = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime()) {
+    let place = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime() || ty.is_float()) {
         Place::Operator
     } else {
         Place::List

@@ -130,9 +130,20 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     conversion::check_explicit(&ty)?;
     let input = arguments::hex_as_number(input, &ty);
     let from = input.ty();
-    let input = match arguments::output_text(&input) {
-        Some(text) if ty.is_string() => text,
-        _ => input,
+    let input = if arguments::reads_branches(&input, &ty) {
+        let branch_type = if ty.is_string() {
+            arguments::text_type(&from, ty.collation)
+        } else {
+            ty
+        };
+        // What is text is read as an integer as text, whatever it was before.
+        if from.is_string() && ty.is_integer() {
+            input
+        } else {
+            arguments::implicit_cast(input, branch_type)
+        }
+    } else {
+        input
     };
     let explicit = |ty| Expr::Cast {
         input: Box::new(input),
@@ -199,7 +210,12 @@ pub fn case(
 /// where `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the JSON null.
 fn case_operands(operand: Expr, when: Expr) -> Vec<Expr> {
     let is_json = |e: &Expr| e.ty().kind == TypeKind::Json;
-    let both = [operand, when];
+    // FLOAT(M,D) with all its digits, where `=` looks at D of them.
+    let whole = |e: Expr| match e.ty() {
+        ty if ty.is_float() && ty.decimals != SqlType::NOT_FIXED => implicit_cast(e, SqlType::DOUBLE),
+        _ => e,
+    };
+    let both = [operand, when].map(whole);
     let others = |is: fn(&SqlType) -> bool| both.iter().all(|e| is_json(e) || is(&e.ty()));
     let ty = if others(SqlType::is_string) {
         SqlType {

@@ -89,6 +89,7 @@ pub(crate) fn cell<'a>(
     if keeps_value(from, to, implicit) {
         return Ok(cell);
     }
+    let cell = cell.without_tree();
     let conversion = Conversion {
         from: *from,
         to: *to,
@@ -96,6 +97,10 @@ pub(crate) fn cell<'a>(
         ctx,
         input,
     };
+    if to.kind == TypeKind::Json {
+        let json = crate::json::cast(cell.datum(), &conversion)?;
+        return Ok(Cell::Json(Box::new(json)));
+    }
     datum(cell.datum(), &conversion).map(Cell::Own)
 }
 
@@ -141,7 +146,7 @@ pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Val
         Date | DateTime | Timestamp => to_datetime(value, conversion),
         Time => to_time(value, conversion),
         Char | VarChar | TinyText | Text | MediumText | LongText => text::to_text(value, conversion),
-        Json => crate::json::cast(value, conversion),
+        Json => Ok(Value::String(crate::json::cast(value, conversion)?.to_text())),
     }
 }
 

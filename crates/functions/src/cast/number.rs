@@ -4,6 +4,7 @@ use types::temporal::DateTime;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::{Conversion, temporal_number};
+use crate::EvalContext;
 use crate::datum::Datum;
 
 /// What a text began with.
@@ -146,25 +147,31 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
 
 /// The digits of a date or time, whose fraction is rounded as that of a time: `23:59:59.9` becomes the next day's beginning.
 fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64> {
-    let rounded = match value {
-        Datum::UInt(packed) if conversion.from.is_datetime() => {
+    let rounded = whole_seconds(value, &conversion.from, conversion.ctx)?;
+    let digits = temporal_number(rounded, &conversion.from);
+    Ok(digits.and_then(|d| d.to_i64()).unwrap_or(0))
+}
+
+/// A date or time rounded as one: `23:59:59.9` is the next day's beginning, where its digits would be 235960. 1441 behind the last
+/// day, an error in strict DML.
+pub(crate) fn whole_seconds<'a>(value: Datum<'a>, ty: &SqlType, ctx: &EvalContext) -> Result<Datum<'a>> {
+    Ok(match value {
+        Datum::UInt(packed) if ty.is_datetime() => {
             let at = DateTime::unpack(packed);
-            let rounded = match crate::temporal::fit(&at, 0, conversion.ctx) {
+            let rounded = match crate::temporal::fit(&at, 0, ctx) {
                 Some(rounded) => rounded,
                 None => {
-                    crate::temporal::overflow(conversion.ctx)?;
+                    crate::temporal::overflow(ctx)?;
                     at.date()
                 }
             };
             Datum::UInt(rounded.pack())
         }
-        Datum::Int(us) if conversion.from.kind == TypeKind::Time => {
-            Datum::Int(crate::temporal::fit_time(us, 0, conversion.ctx))
+        Datum::Int(us) if ty.kind == TypeKind::Time => {
+            Datum::Int(crate::temporal::fit_time(us, 0, ctx))
         }
         other => other,
-    };
-    let digits = temporal_number(rounded, &conversion.from);
-    Ok(digits.and_then(|d| d.to_i64()).unwrap_or(0))
+    })
 }
 
 /// `CAST(... AS UNSIGNED)`.
@@ -332,7 +339,7 @@ pub(super) fn to_year(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<V
         Datum::UInt(v) => i64::try_from(v).unwrap_or(i64::MAX),
         Datum::Double(v) => round_even(v),
         Datum::Decimal(d) => d.to_i64().unwrap_or(i64::MAX),
-        Datum::Null => return Ok(Value::Null),
+        Datum::Null | Datum::Json(_) => return Ok(Value::Null),
     };
     match full_year(number) {
         Some(year) => Ok(Value::UInt(year)),

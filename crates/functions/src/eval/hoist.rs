@@ -27,6 +27,10 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
         return;
     }
     if expr.is_constant() {
+        // What a JSON function is given keeps the types of its numbers, which its text does not have.
+        if !once && expr.ty().kind == types::TypeKind::Json {
+            return;
+        }
         // With all digits that a quotient has, more than its type shows.
         if (once || !is_converted_literal(expr))
             && let Ok(cell) = row::evaluate(expr, &Row::None, ctx)

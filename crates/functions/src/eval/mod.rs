@@ -200,6 +200,7 @@ pub(crate) fn append(out: &mut ColumnBuilder, datum: Datum<'_>, ty: &SqlType) ->
         Datum::Decimal(v) => out.append_decimal(&fit_decimal(v, ty)),
         Datum::String(v) => out.append_str(v),
         Datum::Bytes(v) => out.append_bytes(v),
+        Datum::Json(v) => out.append_str(&v.to_text()),
     }
 }
 
@@ -316,6 +317,8 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
         }
         _ => false,
     };
+    // The text of a JSON value does not say which of its numbers are DECIMAL or unsigned.
+    let foldable = foldable && expr.ty().kind != TypeKind::Json;
     // COLLATE and CONVERT are kept for their strength in a mix of collations.
     let named = matches!(&expr, Expr::Call { function, .. }
         if matches!(function.0.name, "collate" | "convert using" | "binary"));

@@ -6,7 +6,7 @@ use types::{Error, Result, Value};
 use super::Call;
 use crate::datum::{Cell, Datum};
 use crate::ops::logic::truth;
-use crate::registry::{Eval, FunctionDef};
+use crate::registry::Eval;
 use crate::{EvalContext, Expr, cast};
 
 /// Where columns' values come from.
@@ -49,7 +49,18 @@ pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) 
             };
             match def.eval {
                 Eval::Lazy(eval) => eval(&call, row),
-                Eval::Scalar(eval) => scalar(&call, def, eval, row).map(Cell::Own),
+                Eval::Scalar(eval) => {
+                    let plain = |arg| evaluate(arg, row, ctx).map(Cell::without_tree);
+                    scalar(&call, eval, plain).map(|value| value.map_or(Cell::NULL, Cell::Own))
+                }
+                Eval::OfJson(eval) => {
+                    let value = scalar(&call, eval, |arg| evaluate(arg, row, ctx))?;
+                    Ok(value.map_or(Cell::NULL, Cell::Own))
+                }
+                Eval::Json(eval) => {
+                    let value = scalar(&call, eval, |arg| evaluate(arg, row, ctx))?.flatten();
+                    Ok(value.map_or(Cell::NULL, |json| Cell::Json(Box::new(json))))
+                }
             }
         }
         Expr::Cast { input, ty, implicit } => {
@@ -88,49 +99,48 @@ fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Res
     })
 }
 
-/// Evaluates the arguments, without a heap allocation for up to three, and calls the function.
-fn scalar(
-    call: &Call<'_>,
-    def: &FunctionDef,
-    eval: crate::registry::ScalarFn,
-    row: &Row<'_>,
-) -> Result<Value> {
-    let strict = def.null_in_null_out;
-    let ctx = call.ctx;
+/// Evaluates the arguments, without a heap allocation for up to three, and calls the function. `None`: an argument is NULL, and
+/// so the result.
+fn scalar<'a, T>(
+    call: &Call<'a>,
+    eval: fn(&Call<'_>, &[Datum<'_>]) -> Result<T>,
+    argument: impl Fn(&'a Expr) -> Result<Cell<'a>>,
+) -> Result<Option<T>> {
+    let strict = call.def.null_in_null_out;
     match call.args {
-        [] => eval(call, &[]),
+        [] => eval(call, &[]).map(Some),
         [a] => {
-            let a = evaluate(a, row, ctx)?;
+            let a = argument(a)?;
             if strict && a.is_null() {
-                return Ok(Value::Null);
+                return Ok(None);
             }
-            eval(call, &[a.datum()])
+            eval(call, &[a.datum()]).map(Some)
         }
         [a, b] => {
-            let a = evaluate(a, row, ctx)?;
+            let a = argument(a)?;
             if strict && a.is_null() {
-                return Ok(Value::Null);
+                return Ok(None);
             }
-            let b = evaluate(b, row, ctx)?;
+            let b = argument(b)?;
             if strict && b.is_null() {
-                return Ok(Value::Null);
+                return Ok(None);
             }
-            eval(call, &[a.datum(), b.datum()])
+            eval(call, &[a.datum(), b.datum()]).map(Some)
         }
         args => {
             let mut cells = Vec::with_capacity(args.len());
             for arg in args {
-                let cell = evaluate(arg, row, ctx)?;
+                let cell = argument(arg)?;
                 if strict && cell.is_null() {
-                    return Ok(Value::Null);
+                    return Ok(None);
                 }
                 cells.push(cell);
             }
             if let [a, b, c] = cells.as_slice() {
-                return eval(call, &[a.datum(), b.datum(), c.datum()]);
+                return eval(call, &[a.datum(), b.datum(), c.datum()]).map(Some);
             }
             let datums: Vec<Datum<'_>> = cells.iter().map(Cell::datum).collect();
-            eval(call, &datums)
+            eval(call, &datums).map(Some)
         }
     }
 }

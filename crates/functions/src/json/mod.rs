@@ -28,13 +28,13 @@ use crate::{EvalContext, Expr};
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Json {
+pub enum Json {
     Null,
     Bool(bool),
     Int(i64),
     UInt(u64),
     Double(f64),
-    /// Only of SQL's DECIMALs: a document's text has doubles.
+    /// Only of SQL's DECIMALs, and only until the document is text: that has doubles.
     Decimal(Decimal),
     String(String),
     Array(Vec<Json>),
@@ -250,15 +250,12 @@ pub(crate) fn normalise(text: &[u8], column: &str) -> Result<String> {
 }
 
 /// `CAST(... AS JSON)`: text is parsed, other values become scalars.
-pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
-    let json = if conversion.from.kind == TypeKind::Json {
-        return Ok(value.to_value());
-    } else if conversion.from.is_string() && !conversion.from.is_binary() {
-        parse_argument(value.bytes(), 1, "cast_as_json")?
-    } else {
-        of_result(&value, conversion.input, conversion.ctx)
-    };
-    Ok(Value::String(json.to_text()))
+pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Json> {
+    let from = &conversion.from;
+    if from.is_string() && !from.is_binary() && from.kind != TypeKind::Json {
+        return parse_argument(value.bytes(), 1, "cast_as_json");
+    }
+    Ok(of_result(&value, conversion.input, conversion.ctx))
 }
 
 /// Whether an expression is a truth value, which JSON keeps apart from 0 and 1.
@@ -289,7 +286,7 @@ pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
             Json::String(DateTime::unpack(*packed).date_text())
         }
         Datum::UInt(packed) if ty.is_datetime() => Json::String(DateTime::unpack(*packed).datetime_text(6)),
-        Datum::UInt(v) => i64::try_from(*v).map_or(Json::UInt(*v), Json::Int),
+        Datum::UInt(v) => Json::UInt(*v),
         Datum::Double(v) => Json::Double(*v),
         Datum::Decimal(d) => Json::Decimal(*d),
         // What an expression holds as JSON was checked when it was made.
@@ -297,6 +294,7 @@ pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
             parse::parse(text.as_bytes()).unwrap_or(Json::Null)
         }
         Datum::String(text) => Json::String((*text).to_owned()),
+        Datum::Json(json) => (*json).clone(),
         Datum::Bytes(bytes) => {
             Json::String(format!("base64:type15:{}", crate::string::base64::encode(bytes)))
         }

@@ -256,7 +256,10 @@ impl Parser<'_> {
             .and_then(|t| std::str::from_utf8(t).ok());
         let text = text.unwrap_or("0");
         if whole {
-            if let Ok(value) = text.parse::<i64>() {
+            // MySQL's reader takes what fits 32 bits for signed, and what does not for unsigned.
+            if let Ok(value) = text.parse::<i64>()
+                && value <= i64::from(u32::MAX)
+            {
                 return Ok(Json::Int(value));
             }
             if !negative && let Ok(value) = text.parse::<u64>() {

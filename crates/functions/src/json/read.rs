@@ -2,6 +2,8 @@
 //!
 //! Source: manual 12.18 "JSON Functions".
 
+use std::borrow::Cow;
+
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::path::{self, Path};
@@ -9,7 +11,7 @@ use super::{Json, parse_argument, write_quoted};
 use crate::bind::Binding;
 use crate::datum::Datum;
 use crate::eval::Call;
-use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
+use crate::registry::{Family, FunctionDef, MANY, Nullability, makes_json, of_json};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -17,25 +19,25 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("json_extract", 2, MANY, resolve_json, extract).nullability(Nullability::Always),
-    function("->", 2, 2, resolve_json, extract).nullability(Nullability::Always),
-    function("->>", 2, 2, resolve_text, extract_unquoted).nullability(Nullability::Always),
-    function("json_value", 2, 2, resolve_value, value).nullability(Nullability::Always),
-    function("json_unquote", 1, 1, resolve_unquote, unquote),
-    function("json_quote", 1, 1, resolve_unquote, quote),
-    function("json_valid", 1, 1, resolve_integer, valid)
+    makes_json("json_extract", 2, MANY, resolve_json, extract).nullability(Nullability::Always),
+    makes_json("->", 2, 2, resolve_json, extract).nullability(Nullability::Always),
+    of_json("->>", 2, 2, resolve_text, extract_unquoted).nullability(Nullability::Always),
+    of_json("json_value", 2, 2, resolve_value, value).nullability(Nullability::Always),
+    of_json("json_unquote", 1, 1, resolve_unquote, unquote),
+    of_json("json_quote", 1, 1, resolve_unquote, quote),
+    of_json("json_valid", 1, 1, resolve_integer, valid)
         .nullability(Nullability::Always)
         .infallible(),
-    function("json_type", 1, 1, resolve_type, type_of),
-    function("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
-    function("json_depth", 1, 1, resolve_integer, depth).nullability(Nullability::Always),
-    function("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
-    function("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
-    function("json_contains_path", 3, MANY, resolve_integer, contains_path).nullability(Nullability::Always),
-    function("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
-    function("member of", 2, 2, |_| Ok(SqlType::BOOL), member_of),
-    function("json_pretty", 1, 1, resolve_text, pretty),
-    function("json_search", 3, MANY, resolve_json, search)
+    of_json("json_type", 1, 1, resolve_type, type_of),
+    of_json("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
+    of_json("json_depth", 1, 1, resolve_integer, depth).nullability(Nullability::Always),
+    makes_json("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
+    of_json("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
+    of_json("json_contains_path", 3, MANY, resolve_integer, contains_path).nullability(Nullability::Always),
+    of_json("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
+    of_json("member of", 2, 2, |_| Ok(SqlType::BOOL), member_of),
+    of_json("json_pretty", 1, 1, resolve_text, pretty),
+    makes_json("json_search", 3, MANY, resolve_json, search)
         .sees_null()
         .nullability(Nullability::Always),
 ];
@@ -98,6 +100,7 @@ pub(super) fn document(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Res
     };
     match args.get(index) {
         Some(Datum::String(text)) => parse_argument(text.as_bytes(), index + 1, name),
+        Some(Datum::Json(json)) => Ok((*json).clone()),
         _ => Err(Error::new(
             errno::ER_INVALID_TYPE_FOR_JSON,
             format!(
@@ -131,10 +134,6 @@ pub(super) fn single_path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
     Ok(path)
 }
 
-pub(super) fn json_value(json: &Json) -> Value {
-    Value::String(json.to_text())
-}
-
 fn find(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     let document = document(call, args, 0)?;
     let mut found = Vec::new();
@@ -151,15 +150,15 @@ fn find(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     })
 }
 
-fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    Ok(find(call, args)?.map_or(Value::Null, |j| json_value(&j)))
+fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+    find(call, args)
 }
 
 fn extract_unquoted(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(match find(call, args)? {
         None => Value::Null,
         Some(Json::String(text)) => Value::String(text),
-        Some(other) => json_value(&other),
+        Some(other) => Value::String(other.to_text()),
     })
 }
 
@@ -168,30 +167,35 @@ fn value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(match find(call, args)? {
         None | Some(Json::Null) => Value::Null,
         Some(Json::String(text)) => Value::String(text),
-        Some(other) => json_value(&other),
+        Some(other) => Value::String(other.to_text()),
     })
 }
 
 fn unquote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(Datum::String(text)) = args.first() else {
-        return Ok(Value::Null);
+    let text = match args.first() {
+        Some(Datum::String(text)) => *text,
+        Some(Datum::Json(Json::String(inner))) => return Ok(Value::from(inner.as_str())),
+        Some(Datum::Json(json)) => return Ok(Value::String(json.to_text())),
+        _ => return Ok(Value::Null),
     };
     let quoted = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
     if !quoted {
-        return Ok(Value::from(*text));
+        return Ok(Value::from(text));
     }
     Ok(match parse_argument(text.as_bytes(), 1, call.def.name)? {
         Json::String(inner) => Value::String(inner),
-        _ => Value::from(*text),
+        _ => Value::from(text),
     })
 }
 
 fn quote(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(Datum::String(text)) = args.first() else {
-        return Ok(Value::Null);
+    let text = match args.first() {
+        Some(Datum::String(text)) => Cow::Borrowed(*text),
+        Some(Datum::Json(json)) => Cow::Owned(json.to_text()),
+        _ => return Ok(Value::Null),
     };
     let mut out = String::with_capacity(text.len() + 2);
-    write_quoted(text, &mut out);
+    write_quoted(&text, &mut out);
     Ok(Value::String(out))
 }
 
@@ -201,7 +205,7 @@ fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let valid = text
         && args
             .first()
-            .is_some_and(|d| super::parse::parse(d.bytes()).is_ok());
+            .is_some_and(|d| matches!(d, Datum::Json(_)) || super::parse::parse(d.bytes()).is_ok());
     Ok(Value::Int(i64::from(valid)))
 }
 
@@ -240,14 +244,14 @@ fn depth(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(of(&document(call, args, 0)?)))
 }
 
-fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     let document = document(call, args, 0)?;
     Ok(match part(call, args, document, 1)? {
         Some(Json::Object(members)) => {
             let keys = members.into_iter().map(|(k, _)| Json::String(k)).collect();
-            json_value(&Json::Array(keys))
+            Some(Json::Array(keys))
         }
-        _ => Value::Null,
+        _ => None,
     })
 }
 
@@ -367,10 +371,10 @@ fn write_pretty(json: &Json, depth: usize, out: &mut String) {
 }
 
 /// `JSON_SEARCH(doc, one|all, pattern[, escape[, path...]])`: paths of strings that are LIKE the pattern.
-fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     let nullable = |i: usize| args.get(i).is_none_or(|d| d.is_null());
     if nullable(0) || nullable(1) || nullable(2) || args.iter().skip(4).any(|d| d.is_null()) {
-        return Ok(Value::Null);
+        return Ok(None);
     }
     let document = document(call, args, 0)?;
     let all = one_or_all(args, call.def.name)?;
@@ -398,9 +402,9 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
     let mut paths: Vec<Json> = found.into_iter().map(Json::String).collect();
     Ok(match paths.len() {
-        0 => Value::Null,
-        1 => paths.pop().map_or(Value::Null, |p| json_value(&p)),
-        _ => json_value(&Json::Array(paths)),
+        0 => None,
+        1 => paths.pop(),
+        _ => Some(Json::Array(paths)),
     })
 }
 

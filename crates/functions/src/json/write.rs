@@ -2,15 +2,15 @@
 //!
 //! Source: manual 12.18 "JSON Functions".
 
-use types::{Error, Result, SqlType, Value, errno};
+use types::{Error, Result, SqlType, errno};
 
 use super::path::{Index, Leg, Path};
-use super::read::{document, json_value, resolve_json, single_path_at};
+use super::read::{document, resolve_json, single_path_at};
 use super::{Json, key_order, of_result};
 use crate::bind::Binding;
 use crate::datum::Datum;
 use crate::eval::Call;
-use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function};
+use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, makes_json};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -21,36 +21,36 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("json_array", 0, MANY, resolve_json, array)
+    makes_json("json_array", 0, MANY, resolve_json, array)
         .sees_null()
         .nullability(Nullability::Always),
-    function("json_object", 0, MANY, resolve_object, object)
+    makes_json("json_object", 0, MANY, resolve_object, object)
         .sees_null()
         .nullability(Nullability::Always),
-    function("json_set", 3, MANY, resolve_pairs, |c, a| {
+    makes_json("json_set", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, true, true)
     })
     .sees_null()
     .nullability(Nullability::Always),
-    function("json_insert", 3, MANY, resolve_pairs, |c, a| {
+    makes_json("json_insert", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, true, false)
     })
     .sees_null()
     .nullability(Nullability::Always),
-    function("json_replace", 3, MANY, resolve_pairs, |c, a| {
+    makes_json("json_replace", 3, MANY, resolve_pairs, |c, a| {
         change(c, a, false, true)
     })
     .sees_null()
     .nullability(Nullability::Always),
-    function("json_remove", 2, MANY, resolve_json, remove).nullability(Nullability::Always),
-    function("json_array_append", 3, MANY, resolve_pairs, array_append)
+    makes_json("json_remove", 2, MANY, resolve_json, remove).nullability(Nullability::Always),
+    makes_json("json_array_append", 3, MANY, resolve_pairs, array_append)
         .sees_null()
         .nullability(Nullability::Always),
-    function("json_array_insert", 3, MANY, resolve_pairs, array_insert)
+    makes_json("json_array_insert", 3, MANY, resolve_pairs, array_insert)
         .sees_null()
         .nullability(Nullability::Always),
-    function("json_merge_patch", 2, MANY, resolve_json, merge_patch).nullability(Nullability::Always),
-    function("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
+    makes_json("json_merge_patch", 2, MANY, resolve_json, merge_patch).nullability(Nullability::Always),
+    makes_json("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
 ];
 
 fn wrong_count(name: &str) -> Error {
@@ -86,12 +86,12 @@ fn value_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Json {
     }
 }
 
-fn array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     let items = (0..args.len()).map(|i| value_at(call, args, i)).collect();
-    Ok(json_value(&Json::Array(items)))
+    Ok(Some(Json::Array(items)))
 }
 
-fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     let mut members = Vec::with_capacity(args.len() / 2);
     for i in (0..args.len()).step_by(2) {
         let key = match args.get(i) {
@@ -104,7 +104,7 @@ fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         };
         members.push((key, value_at(call, args, i + 1)));
     }
-    Ok(json_value(&Json::object(members)))
+    Ok(Some(Json::object(members)))
 }
 
 /// Whether the document or a path is NULL, which makes the result NULL. Values may be.
@@ -112,9 +112,9 @@ fn is_null(args: &[Datum<'_>]) -> bool {
     args.first().is_none_or(|d| d.is_null()) || args.iter().skip(1).step_by(2).any(|d| d.is_null())
 }
 
-fn change(call: &Call<'_>, args: &[Datum<'_>], inserts: bool, replaces: bool) -> Result<Value> {
+fn change(call: &Call<'_>, args: &[Datum<'_>], inserts: bool, replaces: bool) -> Result<Option<Json>> {
     if is_null(args) {
-        return Ok(Value::Null);
+        return Ok(None);
     }
     let mut document = document(call, args, 0)?;
     for i in (1..args.len()).step_by(2) {
@@ -122,7 +122,7 @@ fn change(call: &Call<'_>, args: &[Datum<'_>], inserts: bool, replaces: bool) ->
         let value = value_at(call, args, i + 1);
         put(&mut document, &path, value, inserts, replaces);
     }
-    Ok(json_value(&document))
+    Ok(Some(document))
 }
 
 /// The place a path leads to.
@@ -187,7 +187,7 @@ fn put(document: &mut Json, path: &Path, value: Json, inserts: bool, replaces: b
     }
 }
 
-fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     let mut document = document(call, args, 0)?;
     for i in 1..args.len() {
         let path = single_path_at(args, i)?;
@@ -205,12 +205,12 @@ fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             _ => {}
         }
     }
-    Ok(json_value(&document))
+    Ok(Some(document))
 }
 
-fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     if is_null(args) {
-        return Ok(Value::Null);
+        return Ok(None);
     }
     let mut document = document(call, args, 0)?;
     for i in (1..args.len()).step_by(2) {
@@ -225,12 +225,12 @@ fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             None => {}
         }
     }
-    Ok(json_value(&document))
+    Ok(Some(document))
 }
 
-fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     if is_null(args) {
-        return Ok(Value::Null);
+        return Ok(None);
     }
     let mut document = document(call, args, 0)?;
     for i in (1..args.len()).step_by(2) {
@@ -245,19 +245,19 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             items.insert(at, value);
         }
     }
-    Ok(json_value(&document))
+    Ok(Some(document))
 }
 
 /// All arguments merged from the left.
-fn merge(call: &Call<'_>, args: &[Datum<'_>], two: fn(Json, Json) -> Json) -> Result<Value> {
+fn merge(call: &Call<'_>, args: &[Datum<'_>], two: fn(Json, Json) -> Json) -> Result<Option<Json>> {
     let mut result = document(call, args, 0)?;
     for i in 1..args.len() {
         result = two(result, document(call, args, i)?);
     }
-    Ok(json_value(&result))
+    Ok(Some(result))
 }
 
-fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     merge(call, args, patch)
 }
 
@@ -282,7 +282,7 @@ fn patch(target: Json, change: Json) -> Json {
     Json::object(members)
 }
 
-fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
     merge(call, args, preserve)
 }
 

@@ -54,7 +54,15 @@ fn resolve_abs(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.number(0);
     let ty = binding.ty(0);
     if is_double(&ty) {
-        return Ok(SqlType::COMPUTED_DOUBLE);
+        let decimals = if ty.is_float() {
+            ty.decimals
+        } else {
+            SqlType::NOT_FIXED
+        };
+        return Ok(SqlType {
+            decimals,
+            ..SqlType::COMPUTED_DOUBLE
+        });
     }
     if ty.is_decimal() {
         return Ok(ty);

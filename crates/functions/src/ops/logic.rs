@@ -98,7 +98,7 @@ pub(crate) fn truth(datum: &Datum<'_>) -> Option<bool> {
         Datum::Double(v) => Some(*v != 0.0),
         Datum::Decimal(d) => Some(!d.is_zero()),
         // Text was made a number when it was bound.
-        Datum::String(_) | Datum::Bytes(_) => {
+        Datum::String(_) | Datum::Bytes(_) | Datum::Json(_) => {
             Some(crate::cast::number::parse_double(datum.bytes()).value != 0.0)
         }
     }

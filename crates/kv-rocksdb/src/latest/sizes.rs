@@ -12,6 +12,7 @@ pub(crate) const IN_FILES: u8 = ffi::rocksdb_size_approximation_flags_include_fi
 
 impl Latest {
     /// By RocksDB's C interface: that of the `rocksdb` crate looks into files only.
+    #[expect(unsafe_code, reason = "calls of RocksDB's C interface")]
     pub fn sizes(&self, ranges: &[(&[u8], &[u8])], places: u8) -> Result<Vec<u64>> {
         let family = self.family()?;
         let starts: Vec<*const c_char> = ranges.iter().map(|(start, _)| start.as_ptr().cast()).collect();

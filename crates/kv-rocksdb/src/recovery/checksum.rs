@@ -1,5 +1,7 @@
 //! Checksums as RocksDB computes them, by its own code: `checksum.cc`.
 
+#![expect(unsafe_code, reason = "calls of RocksDB's code that its library does not wrap")]
+
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -11,10 +13,6 @@ unsafe extern "C" {
 }
 
 /// CRC-32C (Castagnoli).
-#[allow(
-    unsafe_code,
-    reason = "RocksDB's own code, which uses the processor's instructions"
-)]
 pub(super) fn crc32c(bytes: &[u8]) -> u32 {
     // SAFETY: it reads that many bytes from there, and nothing else.
     unsafe { stemdb_crc32c(bytes.as_ptr().cast(), bytes.len()) }
@@ -29,7 +27,6 @@ pub(super) fn masked(checksum: u32) -> u32 {
 ///
 /// # Errors
 /// What is wrong with it, in RocksDB's words.
-#[allow(unsafe_code, reason = "a call that the library does not wrap")]
 pub(super) fn verify_table(path: &Path) -> Result<(), String> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     // SAFETY: `path` ends with a zero and outlives the call.

@@ -1,9 +1,9 @@
 //! Default values: of `DEFAULT(column)`, and of a column's definition.
 
 use catalog::model::Default;
-use functions::bind::{call, implicit_cast};
+use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
-use types::{Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
 use super::expr::Context;
@@ -27,10 +27,9 @@ impl Binder<'_> {
                 ER_DEFAULT_AS_VAL_GENERATED,
                 "DEFAULT function cannot be used with default value expressions",
             )),
-            Default::Now => {
-                let digits = Expr::literal(Value::Int(i64::from(column.ty.decimals)), SqlType::BIGINT);
-                call("now", vec![digits], &self.types)
-            }
+            // What the row is made from before it is known when: NULL, or the zero date.
+            Default::Now if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
+            Default::Now => Ok(Expr::literal(Value::UInt(0), column.ty)),
             Default::Literal(text) => {
                 if column.ty.kind == TypeKind::Timestamp {
                     // Its value is in this session's zone.
@@ -84,6 +83,8 @@ impl Binder<'_> {
                     Err(invalid())
                 };
             }
+            // MySQL takes a text that spells a date, but not DATE '...'.
+            DefaultClause::Literal(AstExpr::Temporal { .. }) => return Err(invalid()),
             DefaultClause::Literal(literal) => literal,
         };
         if ty.is_blob_or_text() || ty.kind == TypeKind::Json {
@@ -109,10 +110,52 @@ impl Binder<'_> {
             ..EvalContext::default()
         };
         let value = functions::eval_value(&bound, &context).map_err(|_| invalid())?;
-        let value = assign::value(value, &bound.ty(), &ty, name, 1, &context).map_err(|_| invalid())?;
+        let value = if ty.is_decimal() {
+            let strictness = match self.env.sql_mode.strict {
+                true => Strictness::Error,
+                false => Strictness::Warn,
+            };
+            let context = EvalContext {
+                strictness,
+                ..context
+            };
+            self.decimal_default(value, &bound.ty(), &ty, name, &context)
+                .map_err(|error| match (error.code, literal) {
+                    (errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, AstExpr::Text(text))
+                        if Decimal::parse_prefix(text.as_bytes()).consumed > 0 =>
+                    {
+                        error
+                    }
+                    _ => invalid(),
+                })?
+        } else {
+            assign::value(value, &bound.ty(), &ty, name, 1, &context).map_err(|_| invalid())?
+        };
         Ok(Default::Literal(
             self.default_text(value, ty).ok_or_else(invalid)?,
         ))
+    }
+
+    /// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode, with the same
+    /// warnings; but what is out of range is none in any mode.
+    fn decimal_default(
+        &self,
+        value: Value,
+        from: &SqlType,
+        ty: &SqlType,
+        name: &str,
+        context: &EvalContext,
+    ) -> Result<Value> {
+        let value = assign::value(value, from, ty, name, 1, context)?;
+        let (warnings, _) = context.warnings.take();
+        if let Some(beyond) = warnings
+            .iter()
+            .find(|warning| warning.code == errno::ER_WARN_DATA_OUT_OF_RANGE)
+        {
+            return Err(Error::new(beyond.code, beyond.message.clone()));
+        }
+        warnings.into_iter().for_each(|warning| self.warn(warning));
+        Ok(value)
     }
 
     /// The text of a value, as the catalog writes defaults: TIMESTAMPs in UTC, bytes as hexadecimal digits, FLOATs with all

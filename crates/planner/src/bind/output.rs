@@ -50,9 +50,6 @@ impl Binder<'_> {
                 }
             }
         }
-        if out.len() > MAX_COLUMNS {
-            return Err(Error::new(crate::errno::ER_TOO_MANY_FIELDS, "Too many columns"));
-        }
         Ok(out)
     }
 
@@ -81,9 +78,6 @@ impl Binder<'_> {
         })
     }
 }
-
-/// MySQL's limit; the protocol counts with 16 bits.
-const MAX_COLUMNS: usize = 4096;
 
 fn all_columns(table: &TableBinding) -> impl Iterator<Item = Item> + '_ {
     let columns: &Table = &table.table;

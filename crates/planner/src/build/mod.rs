@@ -15,7 +15,8 @@ mod target;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
-use types::{Error, Result, SqlType};
+use functions::bind;
+use types::{Result, SqlType};
 
 use crate::bind::Binder;
 use crate::bind::grouping::{Groups, rolled_keys, rollup_order};
@@ -40,6 +41,8 @@ impl Binder<'_> {
 
     /// `free`: the query may run in either executor.
     pub fn plan_query(&self, mut select: BoundSelect<'_>, free: bool) -> Result<QueryPlan> {
+        // Read in parallel, no row is the first.
+        let anywhere = free && !orders_by_hidden(&select);
         // A query that counts all its rows makes all of them; who takes them leaves out what LIMIT leaves out.
         let limit_of_output = if select.counts_all_rows && select.limit.count.is_some() {
             Some(std::mem::take(&mut select.limit))
@@ -57,7 +60,7 @@ impl Binder<'_> {
         if free {
             show_branches(&select, &mut upper.items);
         }
-        let source = self.source(&select, &upper, free)?;
+        let source = self.source(&select, &upper, anywhere)?;
         let route = source.route;
         let root = self.operators(&select, upper, source)?;
         Ok(QueryPlan {
@@ -207,7 +210,8 @@ impl Binder<'_> {
         })
     }
 
-    /// Rows are made distinct before they are ordered, so the order is by what they show.
+    /// Rows are made distinct before they are ordered, so the order is by what they show. Without ONLY_FULL_GROUP_BY it may
+    /// be by columns that they do not show: then by those of the first of the equal rows, as MySQL does.
     fn distinct(
         &self,
         rel: Rel,
@@ -216,22 +220,54 @@ impl Binder<'_> {
         select: &BoundSelect<'_>,
         width: usize,
     ) -> Result<Rel> {
+        let shown = items.len();
+        let mut hidden = Vec::new();
         let mut keys = Vec::with_capacity(order_by.len());
         for key in order_by {
             keys.push(SortKey {
-                expr: over_items(&key.expr, &items)?,
+                expr: over_items(&key.expr, &items, &mut hidden)?,
                 descending: key.descending,
             });
         }
-        let rel = Rel::Distinct {
-            input: Box::new(project(rel, items, width)),
-        };
-        if keys.is_empty() {
-            Ok(rel)
-        } else {
-            self.sort(rel, keys, select)
+        if hidden.is_empty() {
+            let rel = Rel::Distinct {
+                input: Box::new(project(rel, items, width)),
+            };
+            return if keys.is_empty() {
+                Ok(rel)
+            } else {
+                self.sort(rel, keys, select)
+            };
         }
+        let columns = items.iter().enumerate();
+        let exprs = columns
+            .map(|(index, item)| Expr::column(index, item.ty(), item.nullable()))
+            .collect();
+        let first_rows = Rel::Aggregate {
+            input: Box::new(rel),
+            keys: items,
+            aggregates: self.first_of_rows(&hidden)?,
+        };
+        let sorted = self.sort(first_rows, keys, select)?;
+        Ok(project(sorted, exprs, shown + hidden.len()))
     }
+
+    fn first_of_rows(&self, columns: &[Expr]) -> Result<Vec<AggregateCall>> {
+        let first = |column: &Expr| bind::aggregate("any_value", vec![column.clone()], false, &self.types);
+        columns.iter().map(first).collect()
+    }
+}
+
+/// Whether equal rows are ordered by columns that they do not show: which of them comes first matters then.
+fn orders_by_hidden(select: &BoundSelect<'_>) -> bool {
+    if !select.distinct || select.order_by.is_empty() {
+        return false;
+    }
+    let items: Vec<Expr> = select.items.iter().map(|item| item.expr.clone()).collect();
+    let mut hidden = Vec::new();
+    let mut is_hidden =
+        |key: &SortKey| over_items(&key.expr, &items, &mut hidden).is_err() || !hidden.is_empty();
+    select.order_by.iter().any(&mut is_hidden)
 }
 
 /// What the client sees of a DECIMAL made by IF or CASE is the branch's own text; but where MySQL keeps rows before it sends
@@ -261,18 +297,23 @@ fn project(input: Rel, items: Vec<Expr>, width: usize) -> Rel {
     }
 }
 
-/// An expression over the columns of the items, instead of what they are made of.
-fn over_items(expr: &Expr, items: &[Expr]) -> Result<Expr> {
+/// An expression over the columns of the items, instead of what they are made of. Columns that are in none of them come behind the
+/// items, as `hidden` lists them.
+fn over_items(expr: &Expr, items: &[Expr], hidden: &mut Vec<Expr>) -> Result<Expr> {
     if let Some(index) = items.iter().position(|item| item == expr) {
         return Ok(Expr::column(index, expr.ty(), expr.nullable()));
     }
     if matches!(expr, Expr::Column { .. }) {
-        return Err(Error::not_supported(
-            "ORDER BY of a DISTINCT query by what it does not show",
-            "add it to the SELECT list",
-        ));
+        let index = match hidden.iter().position(|column| column == expr) {
+            Some(index) => index,
+            None => {
+                hidden.push(expr.clone());
+                hidden.len() - 1
+            }
+        };
+        return Ok(Expr::column(items.len() + index, expr.ty(), expr.nullable()));
     }
-    expr.of_parts(&mut |part| over_items(part, items))
+    expr.of_parts(&mut |part| over_items(part, items, hidden))
 }
 
 /// Which executor a plan that only one of them can run goes to.

@@ -111,7 +111,7 @@ impl Binder<'_> {
             chosen = access::full(&request);
             chosen.ordered = upper.order_by.is_empty();
         }
-        let columns = Columns::of(select, upper, !chosen.ordered);
+        let columns = Columns::of(select, upper, !chosen.ordered || select.distinct);
         self.scan(table, columns, chosen, gate.constant, gate.closed, route)
     }
 
