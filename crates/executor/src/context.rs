@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use arrow::record_batch::RecordBatch;
 use functions::EvalContext;
-use planner::plan::Locking;
 use memory::Broker;
+use planner::plan::Locking;
 use types::Result;
 
 use crate::direct::PacketRows;

@@ -5,8 +5,8 @@
 use crate::buffer::WriteBuffer;
 use crate::engine::{Damage, ScanRequest};
 use crate::error::{Error, Result};
-use crate::pending_commit::PendingCommit;
 use crate::interrupt::Interrupt;
+use crate::pending_commit::PendingCommit;
 use crate::reader::{KeyRange, Visit};
 use crate::small_map::SmallMap;
 use crate::timestamp::Timestamp;

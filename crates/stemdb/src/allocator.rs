@@ -1,6 +1,9 @@
 //! The allocator: jemalloc, and what it is told.
 
-#![expect(unsafe_code, reason = "jemalloc finds its settings by a symbol, and is asked to purge through its C interface")]
+#![expect(
+    unsafe_code,
+    reason = "jemalloc finds its settings by a symbol, and is asked to purge through its C interface"
+)]
 
 use std::ffi::CStr;
 use std::ptr::null_mut;

@@ -3,7 +3,8 @@
 use crate::gate::{Gate, Place};
 use kv::{
     ApplyError, ApplyHow, Damage, EmbeddedEngine, EmbeddedOptions, Error, Interrupt, KeyGuard, KeyRange,
-    KnownVersions, Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions, WriteBuffer,
+    KnownVersions, Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions,
+    WriteBuffer,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;

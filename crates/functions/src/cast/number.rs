@@ -167,9 +167,7 @@ pub(crate) fn whole_seconds<'a>(value: Datum<'a>, ty: &SqlType, ctx: &EvalContex
             };
             Datum::UInt(rounded.pack())
         }
-        Datum::Int(us) if ty.kind == TypeKind::Time => {
-            Datum::Int(crate::temporal::fit_time(us, 0, ctx))
-        }
+        Datum::Int(us) if ty.kind == TypeKind::Time => Datum::Int(crate::temporal::fit_time(us, 0, ctx)),
         other => other,
     })
 }

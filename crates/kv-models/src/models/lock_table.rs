@@ -55,6 +55,7 @@ impl Holder<'_> {
             mode,
             wait,
             interrupt: &self.interrupt,
+            has_waited: std::cell::Cell::default(),
         };
         match self.world.locks.lock(&request)? {
             Acquired::Skipped => return Ok(false),

@@ -108,6 +108,18 @@ impl Latest {
         self.iterate_with(options, range)
     }
 
+    /// [`Latest::iterate`], of blocks that are not worth keeping in the cache.
+    pub fn iterate_once(&self, range: &KeyRange) -> Result<DBRawIterator<'_>> {
+        let mut options = ReadOptions::default();
+        options.fill_cache(false);
+        self.iterate_with(options, range)
+    }
+
+    /// Compactions and flushes end, and none begins any more.
+    pub fn stop_background_work(&self) {
+        self.db.cancel_all_background_work(true);
+    }
+
     fn iterate_with(&self, mut options: ReadOptions, range: &KeyRange) -> Result<DBRawIterator<'_>> {
         options.set_iterate_lower_bound(range.start.as_slice());
         if !range.end.is_empty() {

@@ -3,11 +3,11 @@
 use super::checksum::verify_table;
 use super::directory::{Directory, Lock};
 use super::{Examination, Finding, cannot_read};
-use crate::layout::{FORMAT, LATEST, Version};
+use crate::latest::Latest;
+use crate::layout::{FORMAT, Version};
 use crate::options::RocksOptions;
 use crate::storage::RocksStorage;
-use kv::{Error, Result, Storage};
-use rocksdb::DB;
+use kv::{Error, KeyRange, Result, Storage};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
@@ -122,20 +122,13 @@ impl Checked {
             }
         };
         // What is to be read would be rewritten.
-        store.db.cancel_all_background_work(true);
+        store.latest.stop_background_work();
         self.facts.push(format!("format: {FORMAT}"));
-        self.of_versions(&store.db, store.newest_commit_ts());
-        Ok(())
+        self.of_versions(&store.latest, store.newest_commit_ts())
     }
 
-    fn of_versions(&mut self, db: &DB, last_commit_ts: u64) {
-        let Some(latest) = db.cf_handle(LATEST) else {
-            self.damage.push(format!("the column family {LATEST} is missing"));
-            return;
-        };
-        let mut options = rocksdb::ReadOptions::default();
-        options.fill_cache(false);
-        let mut iterator = db.raw_iterator_cf_opt(latest, options);
+    fn of_versions(&mut self, latest: &Latest, last_commit_ts: u64) -> Result<()> {
+        let mut iterator = latest.iterate_once(&KeyRange::all())?;
         iterator.seek_to_first();
         let (mut entries, mut deletions) = (0_u64, 0_u64);
         while let Some((key, stored)) = iterator.item() {
@@ -152,7 +145,7 @@ impl Checked {
             }
             if self.damage.len() > DAMAGE_MAX {
                 self.damage.push("and so on".to_owned());
-                return;
+                return Ok(());
             }
             iterator.next();
         }
@@ -162,6 +155,7 @@ impl Checked {
                 .push(format!("entries: {entries}, and {deletions} deletions")),
             Err(error) => self.damage.push(format!("entries cannot be read: {error}")),
         }
+        Ok(())
     }
 }
 
