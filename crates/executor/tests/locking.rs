@@ -258,3 +258,39 @@ fn optimistic_transactions_wait_for_nobody() {
     }
     db.check("t");
 }
+
+/// More rows than a locking scan keeps in memory, so that it reads them once more when all are locked.
+#[test]
+fn many_locked_rows_are_read_again_as_they_were_locked() {
+    let db = Db::with("create table big (id int primary key, v int, filler varchar(2000), key (v))");
+    let mut c = db.conn();
+    let filler = "x".repeat(2_000);
+    for from in (0..6_000).step_by(500) {
+        let rows: Vec<String> = (from..from + 500)
+            .map(|id| format!("({id}, {}, '{filler}')", id % 3))
+            .collect();
+        c.exec(&format!("insert into big values {}", rows.join(",")));
+    }
+    // The index that the rows are found by is what changes.
+    let moved = c.exec("update big set v = v + 1 where v >= 0");
+    assert_eq!((moved.matched, moved.affected), (6_000, 6_000));
+    assert_eq!(c.rows("select min(v), max(v), sum(v) from big"), ["1 3 12000"]);
+    let mut other = db.conn();
+    other.begin();
+    other.exec("update big set v = 9 where id in (0, 4000)");
+    c.begin();
+    let skipped =
+        c.rows("select id, filler from big where v > 0 order by id limit 5000 for update skip locked");
+    assert_eq!(skipped.len(), 5_000);
+    assert!(
+        skipped[0].starts_with("1 ") && skipped[4_999].starts_with("5001 "),
+        "{}",
+        &skipped[4_999][..8]
+    );
+    other.commit();
+    let deleted = c.exec("delete from big where v < 9 limit 5500");
+    assert_eq!(deleted.affected, 5_500);
+    assert_eq!(c.rows("select count(*) from big"), ["500"]);
+    c.commit();
+    db.check("big");
+}

@@ -127,7 +127,6 @@ impl Db {
             lock_wait: Duration::from_millis(200),
             memory_limit_bytes: 64 << 20,
             auto_increment: (1, 1),
-            insert_select: None,
             explicit_auto_random: false,
             interrupt: Interrupt::new(),
             last_insert_id: 0,
