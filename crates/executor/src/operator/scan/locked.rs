@@ -22,7 +22,7 @@ use types::{Error, Result};
 use super::super::filter::split;
 use super::access::{self, Access};
 use super::rows::Rows;
-use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, keep};
+use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, keep};
 use crate::context::ExecContext;
 use crate::env::Env;
 use crate::operator::Operator;
@@ -63,8 +63,9 @@ struct Candidate {
 #[derive(Default)]
 struct Taken {
     batches: VecDeque<RecordBatch>,
-    /// Of rows of the batches and those that are not kept.
+    /// Of all of them, if others may be asked for later.
     keys: Vec<Vec<u8>>,
+    has_limit: bool,
     rows: usize,
     bytes: usize,
     /// There are more than are kept: they are read once more.
@@ -99,7 +100,7 @@ impl<'p> LockedScan<'p> {
     /// Locks the next `wanted` rows, or all that are left.
     fn take(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<()> {
         let warned = env.eval().warnings.count();
-        let mut taken = Taken::default();
+        let mut taken = Taken::new(wanted);
         let mut view = self.view(env)?;
         let mut is_disturbed = false;
         while taken.rows < wanted {
@@ -109,10 +110,11 @@ impl<'p> LockedScan<'p> {
             if has_more {
                 is_disturbed |= self.lock(wanted - taken.rows, &mut taken, env)?;
             }
-            if is_disturbed && (!has_more || self.passes <= SHORT_PASSES) {
+            let is_over = !has_more || taken.rows >= wanted;
+            if is_disturbed && (is_over || self.passes <= SHORT_PASSES) {
                 self.begin_pass(env)?;
                 view = self.view(env)?;
-                taken = Taken::default();
+                taken = Taken::new(wanted);
                 drop(env.eval().warnings.take_back(warned));
                 is_disturbed = false;
             } else if !has_more {
@@ -207,7 +209,6 @@ impl<'p> LockedScan<'p> {
         // To skip a row is not to wait for it.
         let skips = self.locking.wait == LockingWait::SkipLocked;
         let mut is_disturbed = !skips && txn.lock_waits() != waits;
-        let keeps_keys = wanted != usize::MAX;
         for ((key, read), locked) in keys.into_iter().zip(values).zip(locked) {
             match locked {
                 Locked::Value(Some(value)) if value == read => {
@@ -215,7 +216,7 @@ impl<'p> LockedScan<'p> {
                     if !taken.is_partial {
                         self.rows.push(&key, &value)?;
                     }
-                    if keeps_keys {
+                    if taken.has_limit {
                         taken.keys.push(key);
                     }
                 }
@@ -234,6 +235,13 @@ impl<'p> LockedScan<'p> {
 }
 
 impl Taken {
+    fn new(wanted: usize) -> Self {
+        Self {
+            has_limit: wanted != ALL_ROWS,
+            ..Self::default()
+        }
+    }
+
     fn keep(&mut self, batch: RecordBatch) {
         self.bytes += batch_bytes(&batch);
         self.is_partial = self.bytes > BATCH_BYTES && !self.batches.is_empty();
