@@ -5,6 +5,7 @@ use std::path::Path;
 fn main() {
     println!("cargo:rerun-if-changed=memtable");
     println!("cargo:rerun-if-changed=src/recovery/checksum.cc");
+    println!("cargo:rerun-if-changed=src/full_disk.cc");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=ROCKSDB_LIB_DIR");
     if std::env::var_os("ROCKSDB_LIB_DIR").is_some() {
@@ -34,5 +35,6 @@ fn main() {
         .opt_level(2)
         .file("memtable/sorted_runs.cc")
         .file("src/recovery/checksum.cc")
+        .file("src/full_disk.cc")
         .compile("stemdb_memtable");
 }

@@ -304,7 +304,9 @@ fn a_statement_over_its_memory_limit_fails_alone() {
         c.exec_with("insert into m select id + ?, s from m", &[Value::Int(1 << i)]);
     }
     c.memory_limit_bytes = 8_000_000;
-    assert!(c.error("update m set id = id + 1000").starts_with("8175 "));
+    // Rows that are locked need not all be held at once.
+    assert_eq!(c.exec("update m set id = -id").affected, 8192);
+    assert_eq!(c.exec("update m set id = -id").affected, 8192);
     assert!(c.error("select * from m order by s").starts_with("8175 "));
     assert!(
         c.error("select count(*) from m group by s, id")

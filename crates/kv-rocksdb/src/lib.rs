@@ -6,6 +6,7 @@
 mod collect;
 mod compare;
 mod failure;
+mod full_disk;
 mod history;
 mod latest;
 mod load;

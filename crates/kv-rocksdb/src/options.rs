@@ -140,6 +140,7 @@ impl RocksOptions {
         options.set_max_log_file_size(16 << 20);
         options.set_stats_dump_period_sec(0);
         options.set_stats_persist_period_sec(0);
+        crate::full_disk::fails_writes(&mut options);
         options
     }
 

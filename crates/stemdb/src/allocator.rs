@@ -1,9 +1,6 @@
 //! The allocator: jemalloc, and what it is told.
 
-#![expect(
-    unsafe_code,
-    reason = "jemalloc finds its settings by a symbol, and is asked to purge through its C interface"
-)]
+#![expect(unsafe_code, reason = "jemalloc is spoken to by a symbol and its C interface")]
 
 use std::ffi::CStr;
 use std::ptr::null_mut;

@@ -175,7 +175,7 @@ fn strict() {
             "abc | Note 1265 Data truncated for column 'v' at row 1",
         ),
         ("vb", "'abc '", "1406 Data too long for column 'vb' at row 1"),
-        ("bn", "'a'", "a\0\0"),
+        ("bn", "'a'", "a\\x00\\x00"),
         ("v", "12345", "1406 Data too long for column 'v' at row 1"),
         (
             "l",

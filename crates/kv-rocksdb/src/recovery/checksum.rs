@@ -1,9 +1,6 @@
 //! Checksums as RocksDB computes them, by its own code: `checksum.cc`.
 
-#![expect(
-    unsafe_code,
-    reason = "calls of RocksDB's code that its library does not wrap"
-)]
+#![expect(unsafe_code, reason = "calls of code that the library does not wrap")]
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
