@@ -124,11 +124,11 @@ impl Chain {
     /// Where it ends as it should not: of the last log, or before a log that begins later.
     pub fn broken(&self) -> Option<&Log> {
         let last = self.last()?;
-        let from_last = self.logs.iter().filter(|log| log.number >= last.number);
+        let mut from_last = self.logs.iter().filter(|log| log.number >= last.number);
         from_last
             .clone()
             .find(|log| matches!(log.end, End::Broken(_)))
-            .or(from_last.last())
+            .or(from_last.next_back())
     }
 
     /// Looks for what the logs hold behind the chain's end, batches from `next_sequence` on.

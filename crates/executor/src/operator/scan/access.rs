@@ -133,14 +133,17 @@ fn points(parts: &KeyParts, keys: &[Vec<Expr>], eval: &EvalContext) -> Result<Ve
 }
 
 impl Access {
-    /// The keys, where that is all there is to it: nothing has to be searched for.
-    pub fn into_keys(self) -> Result<Keys, Self> {
-        match self.path {
-            Path::Points(keys) => Ok(Keys::Primary(keys)),
+    /// The keys, where that is all there is to it: nothing has to be searched for, and the path is used up.
+    pub(super) fn take_keys(&mut self) -> Option<Keys> {
+        match std::mem::replace(&mut self.path, Path::Points(Vec::new().into_iter())) {
+            Path::Points(keys) => Some(Keys::Primary(keys)),
             Path::UniquePoints { lookup, mut keys } if keys.len() <= 1 => {
-                Ok(Keys::Unique(lookup, keys.next()))
+                Some(Keys::Unique(lookup, keys.next()))
             }
-            _ => Err(self),
+            path => {
+                self.path = path;
+                None
+            }
         }
     }
 

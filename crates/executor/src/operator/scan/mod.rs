@@ -49,12 +49,12 @@ pub(crate) fn open<'p>(
         let ts = past.as_ref().map_or_else(|| env.source.ts(), Snapshot::ts);
         scan.table.check_readable_at(ts)?;
     }
-    let opened = access::open(scan, locking.is_some() || with_keys, eval)?;
+    let mut opened = access::open(scan, locking.is_some() || with_keys, eval)?;
     let rows = Rows::new(scan, opened.covering, opened.index, with_keys, eval)?;
     Ok(match locking {
-        Some(locking) => match opened.access.into_keys() {
-            Ok(keys) => Box::new(LockedKeys::new(keys, rows, locking)),
-            Err(access) => Box::new(LockedScan::new(scan, with_keys, access, rows, locking)),
+        Some(locking) => match opened.access.take_keys() {
+            Some(keys) => Box::new(LockedKeys::new(keys, rows, locking)),
+            None => Box::new(LockedScan::new(scan, with_keys, opened.access, rows, locking)),
         },
         None => Box::new(Scan {
             access: opened.access,
