@@ -1,7 +1,7 @@
 //! `latest`: the newest version of every key, in RocksDB and, of what is read, in memory as well ([`cache`]).
 //!
 //! [`Latest`] is the only way to either of them. The database and its column families are fields of its own, and what it lends (values,
-//! iterators, sizes) cannot write. So all that changes `latest` is in [`write`], where the cache hears of each change; what
+//! iterators, sizes) cannot write. So all that changes `latest` is in [`mod@write`], where the cache hears of each change; what
 //! is to change it in another way (files that are ingested, a store that is restored) has to be written there too.
 
 pub(crate) mod cache;
