@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mysql::Opts;
 
-use super::play::{Route, play};
+use super::play::{Route, Servers, play};
 use super::script::{Block, Item, Script};
 use crate::report::Report;
 
@@ -22,10 +22,21 @@ pub struct Selection {
 
 /// Runs the scripts and compares: one passed or failed check per script.
 pub fn check(selection: &Selection, opts: &Opts, stemdb: bool, routes: &[Route], report: &mut Report) {
+    check_on(selection, &Servers::one(opts), stemdb, routes, report);
+}
+
+/// The same, of scripts whose connections go to different servers.
+pub fn check_on(
+    selection: &Selection,
+    servers: &Servers,
+    stemdb: bool,
+    routes: &[Route],
+    report: &mut Report,
+) {
     for &route in routes {
         for path in paths(selection) {
             let name = format!("sql {} ({})", shown(selection, &path), route.name());
-            match check_one(&path, opts, stemdb, route, routes.first() == Some(&route)) {
+            match check_one(&path, servers, stemdb, route, routes.first() == Some(&route)) {
                 Ok(None) => {}
                 Ok(Some(differences)) if differences.is_empty() => report.pass(&name),
                 Ok(Some(differences)) => report.fail(&name, &differences),
@@ -49,7 +60,7 @@ pub fn record(selection: &Selection, opts: &Opts, stemdb: bool, report: &mut Rep
 
 fn check_one(
     path: &Path,
-    opts: &Opts,
+    servers: &Servers,
     stemdb: bool,
     route: Route,
     first_route: bool,
@@ -58,7 +69,7 @@ fn check_one(
     if (script.only_stemdb && !stemdb) || (script.one_route && !first_route) {
         return Ok(None);
     }
-    let answers = play(&script, opts, &database(path), route).map_err(|e| e.to_string())?;
+    let answers = play(&script, servers, &database(path), route).map_err(|e| e.to_string())?;
     let mut out = String::new();
     let mut count = 0;
     for (block, answer) in script.blocks().zip(&answers) {
@@ -81,7 +92,8 @@ fn record_one(path: &Path, opts: &Opts, stemdb: bool) -> Result<bool, String> {
     if script.only_stemdb != stemdb {
         return Ok(false);
     }
-    let answers = play(&script, opts, &database(path), Route::Planner).map_err(|e| e.to_string())?;
+    let answers =
+        play(&script, &Servers::one(opts), &database(path), Route::Planner).map_err(|e| e.to_string())?;
     let mut answers = answers.into_iter();
     for item in &mut script.items {
         if let Item::Block(block) = item {

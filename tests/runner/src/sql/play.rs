@@ -43,21 +43,38 @@ impl Route {
     }
 }
 
+/// Where a script's connections go.
+pub struct Servers {
+    /// The connection without a name.
+    pub main: Opts,
+    /// Those with names: another node of the same cluster, or the same server.
+    pub named: Opts,
+}
+
+impl Servers {
+    pub fn one(opts: &Opts) -> Self {
+        Self {
+            main: opts.clone(),
+            named: opts.clone(),
+        }
+    }
+}
+
 /// The answers of a script's blocks, in their order. The script has the database `database` to itself.
 pub fn play(
     script: &Script,
-    opts: &Opts,
+    servers: &Servers,
     database: &str,
     route: Route,
 ) -> Result<Vec<Vec<String>>, mysql::Error> {
-    let mut admin = Conn::new(opts.clone())?;
+    let mut admin = Conn::new(servers.main.clone())?;
     admin.query_drop(format!("DROP DATABASE IF EXISTS `{database}`"))?;
     admin.query_drop(format!("CREATE DATABASE `{database}`"))?;
     let mut stage = Stage {
         admin,
-        opts: OptsBuilder::from_opts(opts.clone())
-            .db_name(Some(database))
-            .into(),
+        watcher: Conn::new(servers.named.clone())?,
+        main: within(&servers.main, database),
+        named: within(&servers.named, database),
         setup: ["SET NAMES utf8mb4"]
             .into_iter()
             .chain(route.setup())
@@ -79,9 +96,18 @@ pub fn play(
     Ok(answers)
 }
 
+fn within(opts: &Opts, database: &str) -> Opts {
+    OptsBuilder::from_opts(opts.clone())
+        .db_name(Some(database))
+        .into()
+}
+
 struct Stage {
     admin: Conn,
-    opts: Opts,
+    /// Sees what the named connections' server is at.
+    watcher: Conn,
+    main: Opts,
+    named: Opts,
     setup: Vec<String>,
     connections: BTreeMap<String, Connection>,
 }
@@ -130,7 +156,11 @@ impl Stage {
                 return Ok(answer);
             }
             let id = connection.id;
-            if is_at_work(&mut self.admin, id)? {
+            let watcher = match name == MAIN {
+                true => &mut self.admin,
+                false => &mut self.watcher,
+            };
+            if is_at_work(watcher, id)? {
                 let waiting = || vec!["waiting".to_string()];
                 return Ok(self.connection(name)?.poll(WAITING).unwrap_or_else(waiting));
             }
@@ -139,7 +169,8 @@ impl Stage {
 
     fn connection(&mut self, name: &str) -> Result<&mut Connection, mysql::Error> {
         if !self.connections.contains_key(name) {
-            let new = Connection::open(self.opts.clone(), &self.setup)?;
+            let opts = if name == MAIN { &self.main } else { &self.named };
+            let new = Connection::open(opts.clone(), &self.setup)?;
             self.connections.insert(name.to_string(), new);
         }
         self.connections

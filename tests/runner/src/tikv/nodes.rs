@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ use super::cluster::Cluster;
 use super::new_database;
 use crate::report::Report;
 use crate::server::Server;
+use crate::sql::corpus::{self, Selection};
+use crate::sql::play::{Route, Servers};
 
 /// News reach the other node within this time, on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
@@ -25,6 +28,7 @@ const INTERRUPTED: u16 = 1317;
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let one = Server::start(cluster.program(), &[])?;
     let two = Server::start(cluster.program(), &[])?;
+    races(&one, &two, report);
     report.check(
         "nodes: SET GLOBAL reaches all and stays",
         globals(cluster, &one, &two),
@@ -46,6 +50,21 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         false_start(cluster, &one),
     );
     Ok(())
+}
+
+/// Statements that wait for a lock of the other node, and what they find then.
+fn races(one: &Server, two: &Server, report: &mut Report) {
+    let selection = Selection {
+        directory: PathBuf::from("tests/sql"),
+        filters: vec!["transactions/races_".to_owned()],
+    };
+    let servers = Servers {
+        main: one.address.opts(),
+        named: two.address.opts(),
+    };
+    report.set_place("over two nodes");
+    corpus::check_on(&selection, &servers, true, &[Route::Planner], report);
+    report.set_place("tikv");
 }
 
 fn globals(cluster: &Cluster, one: &Server, two: &Server) -> Result<(), String> {
