@@ -5,7 +5,6 @@ use functions::{Expr, eval_value};
 use types::{Error, Result, Value};
 
 use super::{BoxOperator, Operator};
-use crate::batch::BATCH_ROWS;
 use crate::env::Env;
 
 pub(crate) struct Limit<'p> {
@@ -30,22 +29,22 @@ impl Operator for Limit<'_> {
         if self.left == Some(0) {
             return Ok(None);
         }
-        while self.skip > 0 {
-            let ask = self.skip.min(BATCH_ROWS as u64);
-            let Some(batch) = self.input.next(env, ask as usize)? else {
+        let wanted = self.left.map_or(wanted as u64, |left| left.min(wanted as u64));
+        loop {
+            let Some(batch) = self.input.next(env, self.skip.saturating_add(wanted) as usize)? else {
                 return Ok(None);
             };
-            self.skip -= batch.num_rows() as u64;
+            let rows = batch.num_rows() as u64;
+            let skipped = self.skip.min(rows);
+            self.skip -= skipped;
+            if skipped == rows {
+                continue;
+            }
+            if let Some(left) = &mut self.left {
+                *left -= rows - skipped;
+            }
+            return Ok(Some(batch.slice(skipped as usize, (rows - skipped) as usize)));
         }
-        let ask = match self.left {
-            Some(left) => left.min(wanted as u64) as usize,
-            None => wanted,
-        };
-        let batch = self.input.next(env, ask)?;
-        if let (Some(batch), Some(left)) = (&batch, &mut self.left) {
-            *left -= batch.num_rows() as u64;
-        }
-        Ok(batch)
     }
 }
 

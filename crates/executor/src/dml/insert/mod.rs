@@ -26,7 +26,7 @@ use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
 use super::{assign, duplicate};
-use crate::batch::{ALL_ROWS, BATCH_ROWS};
+use crate::batch::{ALL_ROWS, BATCH_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
@@ -126,8 +126,10 @@ impl Insert<'_> {
             Some((below, exprs)) => (below, Some(exprs)),
             None => (Cow::Borrowed(&query.root), None),
         };
-        if let Some(locking) = query.locking.or(ctx.insert_select) {
-            // A scan that locks does not see what is written while it gives its rows.
+        let implied = ctx.insert_select.filter(|_| !reads_past(&below));
+        if let Some(locking) = query.locking.or(implied) {
+            let gathers = !locks_at_once(&below, false);
+            let mut gathered = Vec::new();
             let mut root = None;
             loop {
                 let mut env = Env {
@@ -139,12 +141,24 @@ impl Insert<'_> {
                     Some(root) => root,
                     None => root.insert(operator::build(&below, Some(locking), &mut env)?),
                 };
-                let Some(batch) = root.next(&mut env, ALL_ROWS)? else {
-                    return Ok(());
-                };
-                let new = self.rows_of(&batch, query, projected);
-                self.write(new, &mut Writer::new(txn, maker, ctx))?;
+                match root.next(&mut env, ALL_ROWS)? {
+                    Some(batch) if gathers => {
+                        memory.grow(batch_bytes(&batch))?;
+                        gathered.push(batch);
+                    }
+                    Some(batch) => {
+                        let new = self.rows_of(&batch, query, projected);
+                        self.write(new, &mut Writer::new(txn, maker, ctx))?;
+                    }
+                    None => break,
+                }
             }
+            let mut writer = Writer::new(txn, maker, ctx);
+            for batch in gathered {
+                let new = self.rows_of(&batch, query, projected);
+                self.write(new, &mut writer)?;
+            }
+            return Ok(());
         }
         let view = txn.view();
         let mut env = Env {
@@ -366,6 +380,39 @@ fn without_decimals(root: &Rel) -> Option<(Cow<'_, Rel>, &[Expr])> {
             Some((Cow::Owned(limited), exprs))
         }
         _ => None,
+    }
+}
+
+/// Whether a scan that locks below has locked all that the query needs before the query gives its first row: then what the statement
+/// writes cannot come to its eyes. What drops rows under a LIMIT
+/// asks for others later, and what assigns variables asks for one row after the other.
+fn locks_at_once(rel: &Rel, is_limited: bool) -> bool {
+    match rel {
+        Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => true,
+        Rel::Limit { input, .. } => locks_at_once(input, true),
+        Rel::Sort { input, .. } | Rel::Aggregate { input, .. } => locks_at_once(input, false),
+        Rel::Project { input, exprs } => {
+            !exprs.iter().any(functions::assigns) && locks_at_once(input, is_limited)
+        }
+        Rel::Filter { input, predicate } => {
+            !is_limited && !functions::assigns(predicate) && locks_at_once(input, false)
+        }
+        Rel::Distinct { input } | Rel::Repeat { input, .. } => !is_limited && locks_at_once(input, false),
+    }
+}
+
+/// Whether a query reads the past, of which nothing can be locked.
+fn reads_past(rel: &Rel) -> bool {
+    match rel {
+        Rel::OneRow | Rel::Virtual(_) => false,
+        Rel::Scan(scan) => scan.as_of.is_some(),
+        Rel::Limit { input, .. }
+        | Rel::Sort { input, .. }
+        | Rel::Aggregate { input, .. }
+        | Rel::Project { input, .. }
+        | Rel::Filter { input, .. }
+        | Rel::Distinct { input }
+        | Rel::Repeat { input, .. } => reads_past(input),
     }
 }
 

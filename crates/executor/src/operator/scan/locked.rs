@@ -46,6 +46,8 @@ pub(super) struct LockedScan<'p> {
     ask: usize,
     /// Locked, and not handed out yet.
     ready: VecDeque<RecordBatch>,
+    /// Whether to read the rows once more would give the same ones.
+    is_repeatable: bool,
     /// Reads what was locked and not kept.
     second: Option<SecondRead<'p>>,
     /// Not to be handed out: those that have been before, and, with SKIP LOCKED, those of others.
@@ -91,6 +93,7 @@ impl<'p> LockedScan<'p> {
             candidates: VecDeque::new(),
             ask: 1,
             ready: VecDeque::new(),
+            is_repeatable: scan.filter.as_ref().is_none_or(functions::is_deterministic),
             second: None,
             excluded: HashSet::new(),
             has_ended: false,
@@ -228,7 +231,14 @@ impl<'p> LockedScan<'p> {
         }
         let batch = self.rows.take()?;
         if batch.num_rows() > 0 {
-            taken.keep(batch);
+            match self.is_repeatable {
+                true => taken.keep(batch),
+                // All of it, whatever that takes.
+                false => {
+                    env.memory.grow(batch_bytes(&batch))?;
+                    taken.batches.push_back(batch);
+                }
+            }
         }
         Ok(is_disturbed)
     }
