@@ -42,17 +42,30 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Joins the sharers of a key, or becomes the first. The value, if it came along.
-    pub fn join(&self, cluster: &Cluster, keeper: &Keeper, key: &[u8], request: Request) -> Result<Got> {
+    /// Joins the sharers of a key, or becomes the first. The value, if it came along, and whether others were in the way.
+    pub fn join(
+        &self,
+        cluster: &Cluster,
+        keeper: &Keeper,
+        key: &[u8],
+        request: Request,
+    ) -> Result<(Got, bool)> {
+        let mut has_waited = false;
         loop {
             let proxy = Arc::clone(self.proxies.lock().entry(key.to_vec()).or_default());
-            let mut state = enter(&proxy, request)?;
+            let mut state = match proxy.try_lock() {
+                Some(state) => state,
+                None => {
+                    has_waited = true;
+                    enter(&proxy, request)?
+                }
+            };
             if state.is_over {
                 continue;
             }
             if state.locks.as_ref().is_some_and(|locks| !locks.is_lost()) {
                 state.sharers += 1;
-                return Ok(Got::Locked);
+                return Ok((Got::Locked, has_waited));
             }
             if state.sharers > 0 {
                 // The others have lost theirs, and will be told when they try to use it.
@@ -61,14 +74,15 @@ impl Sharing {
             let locked = lock(cluster, keeper, key, request);
             match locked {
                 Ok((locks, got)) if got != Got::Skipped => {
+                    has_waited |= locks.has_waited();
                     state.locks = Some(locks);
                     state.sharers = 1;
-                    return Ok(got);
+                    return Ok((got, has_waited));
                 }
                 other => {
                     state.is_over = true;
                     self.proxies.lock().remove(key);
-                    return other.map(|(_, got)| got);
+                    return other.map(|(_, got)| (got, has_waited));
                 }
             }
         }

@@ -176,9 +176,11 @@ impl TikvTransaction {
         let shared = Arc::clone(&self.shared);
         for key in sharing {
             let prefixed = shared.cluster.keyspace.key(key);
-            let answer = shared
-                .sharing
-                .join(&shared.cluster, &shared.keeper, &prefixed, request(None))?;
+            let (answer, has_waited) =
+                shared
+                    .sharing
+                    .join(&shared.cluster, &shared.keeper, &prefixed, request(None))?;
+            self.local_waits += u64::from(has_waited);
             if answer != Got::Skipped {
                 self.confirm(key, InCluster::Shared);
             }
