@@ -95,7 +95,7 @@ struct Busy {
 
 impl Busy {
     fn new(store: &Store) -> Self {
-        // Who comes first commits by itself.
+        // The first thread commits its own transaction.
         let (first, let_go_first, has_begun) = occupied(store, "first");
         let first = thread::spawn(first);
         has_begun.recv_timeout(LONG).unwrap();

@@ -1,6 +1,6 @@
 //! The queue of commits. What has to hold: each member is told its outcome once; what it is told to be committed is in the log, and synced if
 //! it asked for that; members that queue one behind the other are written and told in that order; one group is written at a time. And
-//! all that though whoever writes fails or panics, and though who is told panics.
+//! all that although the thread that writes fails or panics, and although a completion callback panics.
 
 use super::below;
 use crate::engine::Durability;
@@ -191,7 +191,7 @@ pub fn with_a_thread() {
     check(0, true);
 }
 
-/// Whoever begins goes on for the others.
+/// The thread that begins goes on for the others.
 pub fn without_a_thread() {
     check(0, false);
 }

@@ -1,4 +1,4 @@
-//! Row locks. What has to hold: one exclusive owner at a time and none beside shared ones; whoever waits is woken when its turn has come; of
+//! Row locks. What has to hold: one exclusive owner at a time and none beside shared ones; a waiting request is woken when its turn has come; of
 //! those who wait for each other one gives way; nothing is left in the table.
 
 use crate::lock_table::{Acquired, HeldKey, LockTable, Owner, Request};
@@ -15,7 +15,7 @@ type Key = &'static str;
 #[derive(Default)]
 struct World {
     locks: LockTable,
-    /// Who has which key, and how, for who judges.
+    /// Which owner has which key, and in which mode, for the checks.
     owners: Unseen<BTreeMap<Key, Vec<(Owner, LockMode)>>>,
     interrupt: Arc<Interrupt>,
     /// Whether the last one has had its turn.
@@ -209,7 +209,8 @@ pub fn an_interrupt() {
     );
 }
 
-/// Who waits alone for a shared lock's end gives up, and who shares behind it has its turn at once: the owner waits for that.
+/// A request that waits alone for the end of a shared lock gives up. A request for a shared lock behind it is granted at once; the
+/// owner waits for that.
 pub fn a_turn_that_is_passed_on() {
     let world = Arc::new(World::default());
     together(

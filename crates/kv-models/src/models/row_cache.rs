@@ -30,7 +30,7 @@ struct World {
     cache: RowCache,
     /// RocksDB, each of whose calls happens at one moment.
     stored: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
-    /// All versions there ever were, for who judges; threads do not meet there.
+    /// All versions there ever were, for the checks; threads do not meet there.
     versions: Unseen<BTreeMap<Key, Vec<Committed>>>,
     acknowledged: Unseen<Timestamp>,
     oracle: Oracle,
