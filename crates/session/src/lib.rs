@@ -36,6 +36,7 @@ mod session;
 mod set;
 mod shared;
 mod show;
+mod sinks;
 mod split;
 mod statement;
 pub mod statistics;

@@ -21,8 +21,9 @@ use crate::compile::{Compiled, Parameters};
 use crate::errors;
 use crate::placed::{self, Executed};
 use crate::reply::Done;
-use crate::run::{Collected, Outcome};
+use crate::run::Outcome;
 use crate::session::Session;
+use crate::sinks::Collected;
 use crate::statistics::Kind;
 
 /// A statement prepared by COM_STMT_PREPARE.

@@ -6,16 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use arrow::record_batch::RecordBatch;
 use catalog::metadata_lock::{Use, WaitLimit};
 use catalog::model::Table;
-use executor::{DmlResult, ExecContext, PacketRows, ReadSource, RowSink};
+use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
-use memory::{Account, Broker, Holder, Refused};
 use planner::CachedPlan;
-use planner::plan::{
-    Access, InsertSource, Locking, LockingWait, OutputLimit, Plan, QueryPlan, Rel, Route, TableScan,
-};
+use planner::plan::{Access, InsertSource, Locking, LockingWait, Plan, QueryPlan, Rel, Route, TableScan};
 use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{HeldAnswer, PacketSink};
@@ -24,6 +20,7 @@ use wire::row::Format;
 use crate::kept::Columns;
 use crate::reply::{ClientRows, Done};
 use crate::session::Session;
+use crate::sinks::{Counted, Limited};
 use crate::statistics::Kind;
 use crate::text::kind_of;
 use crate::track::Told;
@@ -670,131 +667,6 @@ pub(crate) fn plan_uses(plan: &Plan) -> impl Iterator<Item = PlanUse<'_>> + Clon
         Plan::Delete(delete) => (Some(of_scan(&delete.target.scan, Use::Write)), None),
     };
     first.into_iter().chain(second)
-}
-
-/// Ends a query after `sql_select_limit` rows.
-struct Limited<'a> {
-    sink: &'a mut dyn RowSink,
-    left: u64,
-    ended: bool,
-}
-
-impl<'a> Limited<'a> {
-    fn new(sink: &'a mut dyn RowSink, limit: u64) -> Self {
-        Self {
-            sink,
-            left: limit,
-            ended: false,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.ended
-    }
-}
-
-impl RowSink for Limited<'_> {
-    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        let rows = batch.num_rows() as u64;
-        if rows <= self.left {
-            self.left -= rows;
-            return self.sink.batch(batch);
-        }
-        let part = batch.slice(0, self.left as usize);
-        self.left = 0;
-        self.sink.batch(&part)?;
-        self.ended = true;
-        Err(Error::new(
-            errno::ER_QUERY_INTERRUPTED,
-            "sql_select_limit is reached",
-        ))
-    }
-
-    fn packets(&mut self) -> Option<&mut dyn PacketRows> {
-        match self.left {
-            u64::MAX => self.sink.packets(),
-            _ => None,
-        }
-    }
-}
-
-/// Passes on the rows that LIMIT leaves, and counts all: SQL_CALC_FOUND_ROWS.
-struct Counted<'a> {
-    sink: &'a mut dyn RowSink,
-    skip: u64,
-    left: u64,
-    rows: u64,
-}
-
-impl<'a> Counted<'a> {
-    fn new(sink: &'a mut dyn RowSink, limit: &OutputLimit, eval: &EvalContext) -> Result<Self> {
-        let number = |expr: &functions::Expr| {
-            functions::eval_value(expr, eval)?
-                .as_u64()
-                .ok_or_else(|| Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to LIMIT"))
-        };
-        Ok(Self {
-            sink,
-            skip: limit.offset.as_ref().map(number).transpose()?.unwrap_or(0),
-            left: number(&limit.count)?,
-            rows: 0,
-        })
-    }
-}
-
-impl RowSink for Counted<'_> {
-    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        let rows = batch.num_rows() as u64;
-        self.rows += rows;
-        let skipped = self.skip.min(rows);
-        self.skip -= skipped;
-        let sent = self.left.min(rows - skipped);
-        if sent == 0 {
-            return Ok(());
-        }
-        self.left -= sent;
-        self.sink.batch(&batch.slice(skipped as usize, sent as usize))
-    }
-}
-
-/// Keeps a query's rows, up to a number of bytes.
-pub struct Collected {
-    pub batches: Vec<RecordBatch>,
-    pub rows: usize,
-    /// Of the rows, for as long as somebody has them.
-    pub memory: Account,
-}
-
-impl Collected {
-    /// Keeps at most `bytes`; a query with more, or with more than the server has left, fails with 8175.
-    pub fn limited(broker: &'static Broker, bytes: usize) -> Self {
-        Self {
-            batches: Vec::new(),
-            rows: 0,
-            memory: Account::new(broker, Holder::Kept, bytes),
-        }
-    }
-}
-
-impl RowSink for Collected {
-    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        let kept = self.memory.grow(batch.get_array_memory_size(), None);
-        kept.map_err(|refused| {
-            let most = match refused {
-                Refused::Limit(_) => "stemdb_memory_limit",
-                Refused::InUse | Refused::Interrupted => "the server has left",
-            };
-            Error::new(
-                errno::ER_MEMORY_EXCEEDED,
-                format!(
-                    "The rows of a cursor take more memory than {most}; fetch without a cursor, or use LIMIT"
-                ),
-            )
-        })?;
-        self.rows += batch.num_rows();
-        self.batches.push(batch.clone());
-        Ok(())
-    }
 }
 
 /// What `mysql_info()` shows of most UPDATEs.
