@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use arrow::compute::SortOptions;
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_physical_expr::aggregate::AggregateExprBuilder;
@@ -22,8 +21,8 @@ use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeE
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
 };
-
 use functions::aggregate::MergeableFunction;
+use functions::order::sort_options;
 
 use crate::accumulators;
 use crate::call::columns;
@@ -160,16 +159,9 @@ fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Resul
     }))
 }
 
-/// Rows in order, all in one partition. `keys`: each with whether it is descending; NULL is the least. `fetch`: how many rows
-/// are wanted.
+/// Rows in order, all in one partition. `keys`: each with whether it is descending. `fetch`: how many rows are wanted.
 pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize>) -> Result<Plan> {
-    let key = |(expr, descending)| {
-        let options = SortOptions {
-            descending,
-            nulls_first: !descending,
-        };
-        PhysicalSortExpr::new(expr, options)
-    };
+    let key = |(expr, descending)| PhysicalSortExpr::new(expr, sort_options(descending));
     let Some(order) = LexOrdering::new(keys.into_iter().map(key)) else {
         return Ok(input);
     };

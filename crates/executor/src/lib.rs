@@ -16,10 +16,9 @@ mod dml;
 mod env;
 mod memory;
 mod operator;
-mod order;
+mod row_order;
 pub mod query;
 mod ranges;
-mod sort_key;
 pub mod source;
 
 pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};

@@ -21,6 +21,7 @@ mod info;
 mod json;
 mod math;
 mod ops;
+pub mod order;
 mod pattern;
 mod print;
 pub mod registry;

@@ -13,7 +13,7 @@ use planner::plan::{Locking, QueryPlan, Rel, TableScan};
 use types::{Decimal, Error, Result, SqlType};
 
 use super::columns::RowColumns;
-use super::range::{Shape, read_rows};
+use super::range::{RangePlan, read_rows};
 use crate::batch::{BATCH_ROWS, batch_of, schema_of};
 use crate::env::Env;
 use crate::operator::Operator;
@@ -46,10 +46,10 @@ impl<'p> AggregateRows<'p> {
         locking: Option<Locking>,
     ) -> Result<Option<Self>> {
         let plain = locking.is_none() && keys.is_empty() && calls.iter().all(AggregateCall::takes_values);
-        let Some(shape) = plain.then(|| Shape::of(input)).flatten() else {
+        let Some(range) = plain.then(|| RangePlan::of(input)).flatten() else {
             return Ok(None);
         };
-        let Some(scan) = shape.in_key_order() else {
+        let Some(scan) = range.in_key_order() else {
             return Ok(None);
         };
         let mut offsets = Vec::new();
@@ -58,7 +58,7 @@ impl<'p> AggregateRows<'p> {
             let (column, decimals) = match call.args.as_slice() {
                 [] => (None, 0),
                 [Expr::Column { index, ty, .. }] => {
-                    let Some(offset) = shape.columns.get(*index) else {
+                    let Some(offset) = range.columns.get(*index) else {
                         return Ok(None);
                     };
                     offsets.push(*offset);

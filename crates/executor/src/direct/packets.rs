@@ -1,26 +1,27 @@
-//! Packets that are kept for a while, and their order by one column of the rows.
+//! Packets in memory, sorted by one column of their rows. What the order is, [`functions::order`] defines.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use codec::row::TakeCell;
+use functions::order::prefix;
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind};
 
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 
-/// How rows are ordered: as [`crate::order`] would order them.
+/// How packets are ordered by the values of a column.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Order {
+pub(super) struct ColumnOrder {
     collation: Collation,
     descending: bool,
-    /// Of rows that compare as equal the first one only.
+    /// Of rows that compare as equal only the first one remains.
     pub distinct: bool,
 }
 
-/// Rows that are kept: their packets, and what they are ordered by where they are.
+/// Packets, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    /// The packets one behind the other; behind each the text it is ordered by, where it does not end with it.
+    /// The packets one behind the other. The text that a packet is sorted by is the packet's end, or lies behind it.
     bytes: Vec<u8>,
     rows: Vec<Packet>,
 }
@@ -28,24 +29,24 @@ pub(super) struct Packets {
 #[derive(Debug)]
 struct Packet {
     payload: Range<usize>,
-    /// What it is ordered by, of rows with the same number: none but for texts.
+    /// What packets with the same prefix are sorted by; empty unless the column is a text.
     text: Range<usize>,
-    /// Tells most rows apart, and all of those that are ordered by a number. NULL has none and is the smallest.
-    number: Option<u64>,
+    /// The prefix of the value in the column's order. NULL has none and is the least.
+    prefix: Option<u64>,
 }
 
-/// What rows are sorted by before their texts: a packet's number, of 65 bits with that of NULL, and its place, which
-/// keeps equal ones in the order they came.
+/// A packet's prefix, which has 65 bits with that of NULL, above its index. Sorting ranks sorts packets, and leaves those
+/// with the same prefix in the order in which they came.
 type Rank = u128;
-const PLACE_BITS: u32 = 63;
-const NUMBER_MAX: Rank = 1 << 64;
+const INDEX_BITS: u32 = 63;
+const PREFIX_MAX: Rank = 1 << 64;
 
-/// Room that is made ahead once the length of a row is known.
+/// Room that is made once the length of the first row is known.
 const ROWS_AHEAD: usize = 128;
 const BYTES_AHEAD_MAX: usize = 64 << 10;
 
-impl Order {
-    /// `None`: a type that a number and a text do not order.
+impl ColumnOrder {
+    /// `None`: values of the type are not ordered by a prefix and a text.
     pub fn by(ty: &SqlType, descending: bool, distinct: bool) -> Option<Self> {
         let ordered = !matches!(ty.kind, TypeKind::Json | TypeKind::Decimal | TypeKind::Null);
         ordered.then_some(Self {
@@ -55,26 +56,26 @@ impl Order {
         })
     }
 
-    fn rank(&self, place: usize, row: &Packet) -> Rank {
-        let number = row.number.map_or(0, |number| Rank::from(number) + 1);
-        let number = match self.descending {
-            true => NUMBER_MAX - number,
-            false => number,
+    fn rank(&self, index: usize, row: &Packet) -> Rank {
+        let prefix = row.prefix.map_or(0, |prefix| Rank::from(prefix) + 1);
+        let prefix = match self.descending {
+            true => PREFIX_MAX - prefix,
+            false => prefix,
         };
-        number << PLACE_BITS | place as Rank
+        prefix << INDEX_BITS | index as Rank
     }
 }
 
-fn place_of(rank: Rank) -> usize {
-    (rank & ((1 << PLACE_BITS) - 1)) as usize
+fn index_of(rank: Rank) -> usize {
+    (rank & ((1 << INDEX_BITS) - 1)) as usize
 }
 
-fn same_number(a: &Rank, b: &Rank) -> bool {
-    a >> PLACE_BITS == b >> PLACE_BITS
+fn same_prefix(a: &Rank, b: &Rank) -> bool {
+    a >> INDEX_BITS == b >> INDEX_BITS
 }
 
 impl Packets {
-    /// Appends what `write` writes, a packet's payload.
+    /// Appends what `write` writes: a packet's payload.
     #[inline]
     pub fn push<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         if self.rows.len() == 1 {
@@ -88,42 +89,42 @@ impl Packets {
         self.rows.push(Packet {
             payload: start..end,
             text: end..end,
-            number: None,
+            prefix: None,
         });
         Ok(())
     }
 
-    /// Takes the value that the last packet is ordered by.
-    pub fn order_last<'p>(&'p mut self, order: &Order) -> OrderLast<'p> {
-        OrderLast {
+    /// Takes the value that the last packet is sorted by.
+    pub fn sort_value<'p>(&'p mut self, order: &ColumnOrder) -> SortValue<'p> {
+        SortValue {
             packets: self,
             collation: order.collation,
         }
     }
 
-    /// Whether there are many more rows than `stay`, which is what a cut will leave. Cutting sorts: it has to be rare.
+    /// Whether there are many more rows than `stay`, which is how many a cut will leave. A cut sorts, so it has to be rare.
     pub fn is_worth_cutting(&self, stay: usize) -> bool {
         let beyond = self.len().saturating_sub(stay.saturating_mul(2));
         beyond > BATCH_ROWS || (beyond > 0 && self.bytes.len() > BATCH_BYTES / 8)
     }
 
-    /// Keeps the first `limit` rows only, in order.
-    pub fn cut(&mut self, order: &Order, limit: usize) {
-        let mut kept = Self::default();
-        for place in self.places(order).into_iter().take(limit) {
-            let Some(row) = self.rows.get(place) else {
+    /// Leaves the first `limit` rows in order, and sorts them.
+    pub fn cut(&mut self, order: &ColumnOrder, limit: usize) {
+        let mut first = Self::default();
+        for index in self.sorted(order).into_iter().take(limit) {
+            let Some(row) = self.rows.get(index) else {
                 continue;
             };
-            let (from, to) = (row.payload.start, kept.bytes.len());
+            let (from, to) = (row.payload.start, first.bytes.len());
             let bytes = self.bytes.get(from..row.payload.end.max(row.text.end));
-            kept.bytes.extend_from_slice(bytes.unwrap_or_default());
-            kept.rows.push(Packet {
+            first.bytes.extend_from_slice(bytes.unwrap_or_default());
+            first.rows.push(Packet {
                 payload: to..to + row.payload.len(),
                 text: row.text.start - from + to..row.text.end - from + to,
-                number: row.number,
+                prefix: row.prefix,
             });
         }
-        *self = kept;
+        *self = first;
     }
 
     pub fn len(&self) -> usize {
@@ -135,62 +136,60 @@ impl Packets {
         self.bytes.capacity() + self.rows.capacity() * size_of::<Packet>()
     }
 
-    /// The payload at a place below [`Packets::len`].
-    pub fn payload(&self, at: usize) -> &[u8] {
-        let row = self.rows.get(at);
+    /// The payload at an index below [`Packets::len`].
+    pub fn payload(&self, index: usize) -> &[u8] {
+        let row = self.rows.get(index);
         row.and_then(|row| self.bytes.get(row.payload.clone()))
             .unwrap_or_default()
     }
 
-    /// The places of the rows that are wanted, in order; equal ones in the order they came.
-    pub fn places(&self, order: &Order) -> Vec<usize> {
+    /// The indexes of the packets in order, without duplicates if the order is distinct; equal ones in the order they came.
+    pub fn sorted(&self, order: &ColumnOrder) -> Vec<usize> {
         let rows = self.rows.iter().enumerate();
-        let mut ranks: Vec<Rank> = rows.map(|(place, row)| order.rank(place, row)).collect();
+        let mut ranks: Vec<Rank> = rows.map(|(index, row)| order.rank(index, row)).collect();
         ranks.sort_unstable();
-        for same in ranks.chunk_by_mut(same_number).filter(|same| same.len() > 1) {
+        for same in ranks.chunk_by_mut(same_prefix).filter(|same| same.len() > 1) {
             same.sort_by(|a, b| match order.descending {
                 true => self.compare_texts(order, *b, *a),
                 false => self.compare_texts(order, *a, *b),
             });
         }
         if order.distinct {
-            ranks.dedup_by(|b, a| same_number(a, b) && self.compare_texts(order, *a, *b).is_eq());
+            ranks.dedup_by(|b, a| same_prefix(a, b) && self.compare_texts(order, *a, *b).is_eq());
         }
-        ranks.into_iter().map(place_of).collect()
+        ranks.into_iter().map(index_of).collect()
     }
 
-    fn compare_texts(&self, order: &Order, a: Rank, b: Rank) -> Ordering {
-        match (self.text(place_of(a)), self.text(place_of(b))) {
+    fn compare_texts(&self, order: &ColumnOrder, a: Rank, b: Rank) -> Ordering {
+        match (self.text(index_of(a)), self.text(index_of(b))) {
             ([], []) => Ordering::Equal,
             (a, b) => order.collation.compare(a, b),
         }
     }
 
-    fn text(&self, at: usize) -> &[u8] {
-        let text = self.rows.get(at).and_then(|row| self.bytes.get(row.text.clone()));
+    fn text(&self, index: usize) -> &[u8] {
+        let text = self.rows.get(index).and_then(|row| self.bytes.get(row.text.clone()));
         text.unwrap_or_default()
     }
 }
 
-/// See [`Packets::order_last`].
-pub(super) struct OrderLast<'p> {
+/// See [`Packets::sort_value`].
+pub(super) struct SortValue<'p> {
     packets: &'p mut Packets,
     collation: Collation,
 }
 
-const SIGN: u64 = 1 << 63;
-
-impl OrderLast<'_> {
+impl SortValue<'_> {
     #[inline]
-    fn number(self, number: u64) -> Result<()> {
+    fn prefix(self, prefix: u64) -> Result<()> {
         if let Some(last) = self.packets.rows.last_mut() {
-            last.number = Some(number);
+            last.prefix = Some(prefix);
         }
         Ok(())
     }
 }
 
-impl TakeCell<'_> for OrderLast<'_> {
+impl TakeCell<'_> for SortValue<'_> {
     type Out = ();
     type Error = Error;
 
@@ -199,37 +198,33 @@ impl TakeCell<'_> for OrderLast<'_> {
     }
 
     fn int(self, value: i64) -> Result<()> {
-        self.number(value as u64 ^ SIGN)
+        self.prefix(prefix::of_int(value))
     }
 
     fn uint(self, value: u64) -> Result<()> {
-        self.number(value)
+        self.prefix(prefix::of_uint(value))
     }
 
     fn double(self, value: f64) -> Result<()> {
-        // -0 is 0.
-        self.number(match (value + 0.0).to_bits() {
-            bits if bits & SIGN == 0 => bits | SIGN,
-            bits => !bits,
-        })
+        self.prefix(prefix::of_double(value))
     }
 
-    /// Not taken: see [`Order::by`].
+    /// Does not happen: see [`ColumnOrder::by`].
     fn decimal(self, _: Decimal) -> Result<()> {
-        self.number(0)
+        self.prefix(0)
     }
 
     fn text(self, bytes: &[u8]) -> Result<()> {
-        let Packets { bytes: kept, rows } = &mut *self.packets;
+        let Packets { bytes: packets, rows } = &mut *self.packets;
         if let Some(last) = rows.last_mut() {
-            let payload = kept.get(last.payload.start..).unwrap_or_default();
+            let payload = packets.get(last.payload.start..).unwrap_or_default();
             if !payload.ends_with(bytes) {
-                kept.extend_from_slice(bytes);
+                packets.extend_from_slice(bytes);
             }
-            last.text = kept.len() - bytes.len()..kept.len();
+            last.text = packets.len() - bytes.len()..packets.len();
         }
-        let number = self.collation.order_number(bytes);
-        self.number(number)
+        let prefix = self.collation.order_number(bytes);
+        self.prefix(prefix)
     }
 
     fn bytes(self, bytes: &[u8]) -> Result<()> {

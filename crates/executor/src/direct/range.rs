@@ -7,7 +7,7 @@ use wire::row::RowEncoder;
 
 use super::PacketRows;
 use super::columns::RowColumns;
-use super::packets::{Order, Packets};
+use super::packets::{ColumnOrder, Packets};
 use super::point::column_positions;
 use crate::batch::BATCH_ROWS;
 use crate::env::Env;
@@ -21,17 +21,17 @@ const ROWS_AT_ONCE: usize = 256;
 /// `SELECT [DISTINCT] columns FROM t WHERE key BETWEEN ? AND ? [ORDER BY column] [LIMIT ?]`, by whichever access path.
 pub(crate) struct RangeSelect<'p> {
     scan: &'p TableScan,
-    /// Those of the result; behind them the one that rows are ordered by.
+    /// The columns of the result, and behind them the one that rows are sorted by.
     columns: RowColumns,
     sort: Option<Sort<'p>>,
     limit: Limit<'p>,
 }
 
 struct Sort<'p> {
-    order: Order,
-    /// The place of the column among those that are read.
+    order: ColumnOrder,
+    /// The position of the column among those that are read.
     column: usize,
-    /// More rows than that are never wanted.
+    /// How many rows the plan above takes at most.
     limit: Option<&'p Expr>,
 }
 
@@ -41,8 +41,8 @@ struct Limit<'p> {
     count: Option<&'p Expr>,
 }
 
-/// What the operators of a plan come to.
-pub(super) struct Shape<'p> {
+/// What the operators of a plan amount to: rows of one scan, sorted or not, limited or not.
+pub(super) struct RangePlan<'p> {
     scan: &'p TableScan,
     /// Offsets of the output's columns in the table.
     pub columns: Vec<usize>,
@@ -59,30 +59,30 @@ struct Sorted<'p> {
 }
 
 impl<'p> RangeSelect<'p> {
-    /// `None`: not such a query.
+    /// `None` if the plan is another kind of query.
     pub fn of(plan: &'p QueryPlan) -> Option<Self> {
         if plan.locking.is_some() {
             return None;
         }
-        let mut shape = Shape::of(&plan.root)?;
-        let sort = match shape.sorted {
+        let mut range = RangePlan::of(&plan.root)?;
+        let sort = match range.sorted {
             None => None,
             Some(sorted) => {
-                let ty = &shape.scan.table.columns.get(sorted.column)?.ty;
+                let ty = &range.scan.table.columns.get(sorted.column)?.ty;
                 let sort = Sort {
-                    order: Order::by(ty, sorted.descending, sorted.distinct)?,
-                    column: shape.columns.len(),
+                    order: ColumnOrder::by(ty, sorted.descending, sorted.distinct)?,
+                    column: range.columns.len(),
                     limit: sorted.limit,
                 };
-                shape.columns.push(sorted.column);
+                range.columns.push(sorted.column);
                 Some(sort)
             }
         };
         Some(Self {
-            scan: shape.scan,
-            columns: RowColumns::new(&shape.scan.table, &shape.columns)?,
+            scan: range.scan,
+            columns: RowColumns::new(&range.scan.table, &range.columns)?,
             sort,
-            limit: shape.limit.unwrap_or_default(),
+            limit: range.limit.unwrap_or_default(),
         })
     }
 
@@ -148,7 +148,7 @@ impl<'p> RangeSelect<'p> {
             if packets.is_worth_cutting(stay) {
                 packets.cut(&sort.order, limit);
                 if sort.order.distinct {
-                    // As many as there are different ones so far.
+                    // The cut left one row of each value: expect as many again.
                     stay = limit.min(packets.len().max(BATCH_ROWS));
                 }
             }
@@ -158,18 +158,18 @@ impl<'p> RangeSelect<'p> {
             counted = size;
         }
         env.memory.trim();
-        let places = packets.places(&sort.order);
-        let places = part.of(places.get(..limit).unwrap_or(&places));
-        for places in places.chunks(ROWS_AT_ONCE) {
+        let sorted = packets.sorted(&sort.order);
+        let wanted = part.of(sorted.get(..limit).unwrap_or(&sorted));
+        for indexes in wanted.chunks(ROWS_AT_ONCE) {
             rows.append(&mut |_, frames| {
-                places.iter().for_each(|at| frames.push(packets.payload(*at)));
-                Ok(places.len() as u64)
+                indexes.iter().for_each(|index| frames.push(packets.payload(*index)));
+                Ok(indexes.len() as u64)
             })?;
         }
         Ok(())
     }
 
-    /// Reads a batch of rows; false: there are no more.
+    /// Reads a batch of rows; `false` if there are no more.
     fn collect(
         &self,
         sort: &Sort<'_>,
@@ -183,13 +183,13 @@ impl<'p> RangeSelect<'p> {
             let row = self.columns.open(key, Some(value), zone, &mut room)?;
             packets.push(|out| self.columns.write(&row, encoder, out))?;
             self.columns
-                .give(&row, sort.column, packets.order_last(&sort.order))
+                .give(&row, sort.column, packets.sort_value(&sort.order))
         })?;
         Ok(rows > 0)
     }
 }
 
-/// Visits up to `wanted` rows; answers how many keys were looked at, of which some may have no row.
+/// Visits up to `wanted` rows. Returns how many keys were read; some of them may have no row.
 pub(super) fn read_rows(
     access: &mut Path,
     env: &Env<'_, '_>,
@@ -225,7 +225,7 @@ impl Part {
     }
 }
 
-impl<'p> Shape<'p> {
+impl<'p> RangePlan<'p> {
     pub fn of(rel: &'p Rel) -> Option<Self> {
         match rel {
             Rel::Scan(scan) => is_plain(scan).then(|| Self {
@@ -235,12 +235,12 @@ impl<'p> Shape<'p> {
                 limit: None,
             }),
             Rel::Project { input, exprs } => {
-                let shape = Self::of(input)?;
+                let range = Self::of(input)?;
                 let positions = column_positions(exprs)?.into_iter();
-                let columns = positions.map(|at| shape.columns.get(at).copied());
+                let columns = positions.map(|at| range.columns.get(at).copied());
                 Some(Self {
                     columns: columns.collect::<Option<_>>()?,
-                    ..shape
+                    ..range
                 })
             }
             Rel::Sort { input, keys, limit } => match input.as_ref() {
@@ -250,44 +250,44 @@ impl<'p> Shape<'p> {
                 input => Self::sorted(input, keys, false, limit.as_ref()),
             },
             Rel::Limit { input, offset, count } => {
-                let shape = Self::of(input)?;
+                let range = Self::of(input)?;
                 let (offset, count) = (offset.as_ref(), count.as_ref());
-                shape.limit.is_none().then_some(Self {
+                range.limit.is_none().then_some(Self {
                     limit: Some(Limit { offset, count }),
-                    ..shape
+                    ..range
                 })
             }
             _ => None,
         }
     }
 
-    /// The scan, where its rows come neither sorted nor limited.
+    /// The scan, if its rows are neither sorted nor limited.
     pub fn in_key_order(&self) -> Option<&'p TableScan> {
         (self.sorted.is_none() && self.limit.is_none()).then_some(self.scan)
     }
 
     fn sorted(input: &'p Rel, keys: &[SortKey], distinct: bool, limit: Option<&'p Expr>) -> Option<Self> {
-        let shape = Self::of(input)?;
+        let range = Self::of(input)?;
         let [key] = keys else {
             return None;
         };
         let Expr::Column { index, .. } = &key.expr else {
             return None;
         };
-        let column = *shape.columns.get(*index)?;
-        (shape.sorted.is_none() && shape.limit.is_none()).then_some(Self {
+        let column = *range.columns.get(*index)?;
+        (range.sorted.is_none() && range.limit.is_none()).then_some(Self {
             sorted: Some(Sorted {
                 column,
                 descending: key.descending,
                 distinct,
                 limit,
             }),
-            ..shape
+            ..range
         })
     }
 }
 
-/// Whether all that the access path finds are rows of the result.
+/// Whether every row that the access path finds is a row of the result.
 fn is_plain(scan: &TableScan) -> bool {
     let by_rows = match &scan.access {
         Access::Full { .. } | Access::PrimaryPoints { .. } | Access::PrimaryRanges { .. } => true,

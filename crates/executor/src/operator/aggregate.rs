@@ -9,6 +9,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
 use functions::aggregate::{AggregateCall, GroupedAccumulator, RowGroups};
+use functions::order::RowKeys;
 use hashbrown::HashMap;
 use types::Result;
 
@@ -16,7 +17,6 @@ use super::project::evaluate;
 use super::{BoxOperator, Operator};
 use crate::batch::{ALL_ROWS, BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of};
 use crate::env::Env;
-use crate::sort_key::KeyEncoder;
 
 /// What a hash table's entry costs beyond the key's bytes.
 const ENTRY_BYTES: usize = 48;
@@ -37,7 +37,7 @@ pub(super) struct Aggregate<'p> {
 
 /// Which groups there are.
 struct Groups {
-    encoder: KeyEncoder,
+    encoder: RowKeys,
     numbers: HashMap<Box<[u8]>, usize>,
     /// The key columns of each group's first row, in the order of the groups' numbers.
     first_rows: Vec<RecordBatch>,
@@ -58,7 +58,7 @@ impl<'p> Aggregate<'p> {
             key_schema: schema_of(&key_types),
             schema: schema_of(&types),
             groups: Groups {
-                encoder: KeyEncoder::new(key_types)?,
+                encoder: RowKeys::new(key_types)?,
                 numbers: HashMap::new(),
                 first_rows: Vec::new(),
             },

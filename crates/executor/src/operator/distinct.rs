@@ -2,20 +2,20 @@
 
 use arrow::array::BooleanArray;
 use arrow::record_batch::RecordBatch;
+use functions::order::RowKeys;
 use hashbrown::HashSet;
 use types::{Result, SqlType};
 
 use super::{BoxOperator, Operator};
 use crate::batch::keep;
 use crate::env::Env;
-use crate::sort_key::KeyEncoder;
 
 /// What a set's entry costs beyond the key's bytes.
 const ENTRY_BYTES: usize = 48;
 
 pub(super) struct Distinct<'p> {
     input: BoxOperator<'p>,
-    keys: KeyEncoder,
+    keys: RowKeys,
     seen: HashSet<Box<[u8]>>,
 }
 
@@ -23,7 +23,7 @@ impl<'p> Distinct<'p> {
     pub fn new(input: BoxOperator<'p>, types: Vec<SqlType>) -> Result<Self> {
         Ok(Self {
             input,
-            keys: KeyEncoder::new(types)?,
+            keys: RowKeys::new(types)?,
             seen: HashSet::new(),
         })
     }

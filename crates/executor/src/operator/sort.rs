@@ -16,7 +16,7 @@ use super::project::evaluate;
 use super::{BoxOperator, Operator, output_types};
 use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
-use crate::order::{Order, Ordered};
+use crate::row_order::{BatchKeys, RowOrder};
 
 /// The operator for `keys`; without keys the input's own order stays.
 pub(crate) fn sorted<'p>(
@@ -36,7 +36,7 @@ pub(crate) fn sorted<'p>(
 pub(crate) struct Sort<'p> {
     input: BoxOperator<'p>,
     keys: &'p [SortKey],
-    by: Order,
+    by: RowOrder,
     /// More than this many rows are never wanted.
     limit: Option<usize>,
     /// Of rows that compare as equal the first one only.
@@ -52,11 +52,11 @@ pub(crate) struct Sort<'p> {
 struct Held {
     schema: Option<SchemaRef>,
     batches: Vec<RecordBatch>,
-    keys: Vec<Ordered>,
+    keys: Vec<BatchKeys>,
     rows: usize,
     bytes: usize,
     /// How many rows the last cut left.
-    kept: usize,
+    cut_to: usize,
 }
 
 /// Whether rows of `input` that are equal under `keys` are equal altogether.
@@ -76,7 +76,7 @@ impl<'p> Sort<'p> {
         Ok(Self {
             input,
             keys,
-            by: Order::new(order)?,
+            by: RowOrder::new(order)?,
             limit: limit.map(|l| usize::try_from(l).unwrap_or(usize::MAX)),
             distinct: false,
             held: Held::default(),
@@ -97,7 +97,7 @@ impl<'p> Sort<'p> {
         }
         while let Some(batch) = self.input.next(env, ALL_ROWS)? {
             let columns = evaluate(self.keys.iter().map(|k| &k.expr), &batch, env)?;
-            self.held.add(batch, self.by.of(&columns)?, env)?;
+            self.held.add(batch, self.by.keys(&columns)?, env)?;
             if self.is_worth_cutting() {
                 let order = self.wanted();
                 self.held.cut(&order, &self.by, env)?;
@@ -106,11 +106,11 @@ impl<'p> Sort<'p> {
         Ok(self.wanted())
     }
 
-    /// The places of those held rows that are wanted, in order.
+    /// Those of the held rows that are wanted, in order, as (batch, row).
     fn wanted(&self) -> Vec<(usize, usize)> {
         let mut order = match self.distinct {
-            true => self.by.distinct_places(&self.held.keys),
-            false => self.by.places(&self.held.keys),
+            true => self.by.sort_distinct(&self.held.keys),
+            false => self.by.sort(&self.held.keys),
         };
         order.truncate(self.limit.unwrap_or(usize::MAX));
         order
@@ -120,8 +120,8 @@ impl<'p> Sort<'p> {
     fn is_worth_cutting(&self) -> bool {
         let stay = match (self.limit, self.distinct) {
             (Some(limit), false) => limit,
-            // How many are distinct, the last cut has told.
-            (limit, true) => limit.unwrap_or(usize::MAX).min(self.held.kept.max(BATCH_ROWS)),
+            // The last cut left the distinct rows: there will be about as many.
+            (limit, true) => limit.unwrap_or(usize::MAX).min(self.held.cut_to.max(BATCH_ROWS)),
             (None, false) => return false,
         };
         let beyond = self.held.rows.saturating_sub(stay.saturating_mul(2));
@@ -130,7 +130,7 @@ impl<'p> Sort<'p> {
 }
 
 impl Held {
-    fn add(&mut self, batch: RecordBatch, keys: Ordered, env: &Env<'_, '_>) -> Result<()> {
+    fn add(&mut self, batch: RecordBatch, keys: BatchKeys, env: &Env<'_, '_>) -> Result<()> {
         let bytes = batch_bytes(&batch) + keys.size_bytes() + batch.num_rows() * 16;
         env.memory.grow(bytes)?;
         self.bytes += bytes;
@@ -141,17 +141,17 @@ impl Held {
         Ok(())
     }
 
-    /// Keeps the rows at `places` only, as one batch.
-    fn cut(&mut self, places: &[(usize, usize)], by: &Order, env: &Env<'_, '_>) -> Result<()> {
+    /// Keeps only `rows`, as one batch.
+    fn cut(&mut self, rows: &[(usize, usize)], by: &RowOrder, env: &Env<'_, '_>) -> Result<()> {
         let Some(schema) = self.schema.clone() else {
             return Ok(());
         };
-        let batch = gather(&schema, &self.batches, places)?;
-        let keys = by.gather(&self.keys, places)?;
+        let batch = gather(&schema, &self.batches, rows)?;
+        let keys = by.gather(&self.keys, rows)?;
         env.memory.shrink(self.bytes);
         *self = Self {
             schema: Some(schema),
-            kept: places.len(),
+            cut_to: rows.len(),
             ..Self::default()
         };
         self.add(batch, keys, env)
@@ -169,11 +169,11 @@ impl Operator for Sort<'_> {
             return Ok(None);
         };
         let end = order.len().min(self.given.saturating_add(wanted.min(BATCH_ROWS)));
-        let Some(places) = order.get(self.given..end).filter(|p| !p.is_empty()) else {
+        let Some(rows) = order.get(self.given..end).filter(|rows| !rows.is_empty()) else {
             return Ok(None);
         };
         self.given = end;
-        let batch = gather(schema, &self.held.batches, places)?;
+        let batch = gather(schema, &self.held.batches, rows)?;
         if self.given == order.len() {
             env.memory.shrink(std::mem::take(&mut self.held.bytes));
         }

@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::ArrayRef;
-use arrow::compute::SortOptions;
-use arrow::row::{RowConverter, SortField};
 use types::{Error, Result, SqlType, Value, errno};
 
 use super::{AggregateCall, AggregateFunction, RowGroups};
-use crate::comparable::{self, Purpose};
+use crate::comparable;
 use crate::context::EvalContext;
 use crate::datum::Datum;
+use crate::order::RowKeys;
 use crate::json::{is_boolean, key_order, of_value, write_quoted};
 use crate::string::value_of;
 
@@ -38,7 +37,7 @@ pub(super) struct Collected {
     boolean: bool,
     distinct: bool,
     concat: Option<Concat>,
-    sorter: Option<RowConverter>,
+    sorter: Option<RowKeys>,
     groups: Vec<Group>,
     bytes: usize,
     /// Rows that went into results so far: warning 1260 counts them over all groups.
@@ -99,11 +98,7 @@ impl Collected {
         let orders = match (&self.sorter, &self.concat) {
             (Some(sorter), Some(concat)) => {
                 let from = 1 + concat.distinct_args;
-                let keys = args.iter().zip(&self.arg_types).skip(from);
-                let keys: Vec<ArrayRef> = keys
-                    .map(|(array, ty)| comparable::array(array, ty, Purpose::Order))
-                    .collect();
-                Some(sorter.convert_columns(&keys).map_err(Error::internal)?)
+                Some(sorter.encode(args.get(from..).unwrap_or_default())?)
             }
             _ => None,
         };
@@ -215,16 +210,9 @@ impl Collected {
     }
 }
 
-fn sorter(concat: &Concat, arg_types: &[SqlType]) -> Result<RowConverter> {
-    let keys = arg_types.iter().skip(1 + concat.distinct_args);
-    let fields = keys.zip(&concat.descending).map(|(ty, descending)| {
-        let options = SortOptions {
-            descending: *descending,
-            nulls_first: !*descending,
-        };
-        SortField::new_with_options(comparable::data_type(ty), options)
-    });
-    RowConverter::new(fields.collect()).map_err(Error::internal)
+fn sorter(concat: &Concat, arg_types: &[SqlType]) -> Result<RowKeys> {
+    let types = arg_types.iter().skip(1 + concat.distinct_args).copied();
+    RowKeys::with_order(types.zip(concat.descending.iter().copied()).collect())
 }
 
 fn array(rows: &[&Row]) -> Vec<u8> {

@@ -1,30 +1,28 @@
-//! Keys of rows in memory whose bytes compare as MySQL compares the rows: what sorting, grouping and DISTINCT work on.
-//!
-//! Not here: keys in the store (`catalog::layout`).
+//! Keys of rows in memory: bytes that compare as MySQL compares the rows.
 
 use arrow::array::ArrayRef;
-use arrow::compute::SortOptions;
 use arrow::row::{RowConverter, Rows, SortField};
-use functions::comparable::{self, Purpose};
-use types::{Result, SqlType};
+use types::{Error, Result, SqlType};
 
-use crate::batch::arrow_error;
+use super::sort_options;
+use crate::comparable::{self, Purpose};
 
-/// Turns columns of fixed types into one key per row, of their values' comparable forms ([`functions::comparable`]).
-pub(crate) struct KeyEncoder {
+/// Turns columns of fixed types into one key per row, made of the comparable forms of its values ([`comparable`]).
+#[derive(Debug)]
+pub struct RowKeys {
     types: Vec<SqlType>,
     purpose: Purpose,
     converter: RowConverter,
 }
 
-impl KeyEncoder {
+impl RowKeys {
     /// Keys for equality.
     pub fn new(types: Vec<SqlType>) -> Result<Self> {
         let columns = types.into_iter().map(|ty| (ty, false)).collect();
         Self::with(columns, Purpose::Value)
     }
 
-    /// Keys for an ORDER BY; `true` stands for descending. NULL is the smallest value.
+    /// Keys for an ORDER BY; `true` stands for descending.
     pub fn with_order(columns: Vec<(SqlType, bool)>) -> Result<Self> {
         Self::with(columns, Purpose::Order)
     }
@@ -33,21 +31,17 @@ impl KeyEncoder {
         let fields = columns
             .iter()
             .map(|(ty, descending)| {
-                let options = SortOptions {
-                    descending: *descending,
-                    nulls_first: !*descending,
-                };
-                SortField::new_with_options(comparable::data_type(ty), options)
+                SortField::new_with_options(comparable::data_type(ty), sort_options(*descending))
             })
             .collect();
         Ok(Self {
             types: columns.into_iter().map(|(ty, _)| ty).collect(),
             purpose,
-            converter: RowConverter::new(fields).map_err(arrow_error)?,
+            converter: RowConverter::new(fields).map_err(Error::internal)?,
         })
     }
 
-    /// One key per row of `columns`, which have the encoder's types.
+    /// One key per row of `columns`, which have the types that the keys were made for.
     pub fn encode(&self, columns: &[ArrayRef]) -> Result<Rows> {
         let columns: Vec<ArrayRef> = self
             .types
@@ -55,7 +49,7 @@ impl KeyEncoder {
             .zip(columns)
             .map(|(ty, array)| comparable::array(array, ty, self.purpose))
             .collect();
-        self.converter.convert_columns(&columns).map_err(arrow_error)
+        self.converter.convert_columns(&columns).map_err(Error::internal)
     }
 
     /// Room for keys that are pushed one by one.
@@ -77,8 +71,8 @@ mod tests {
     fn null_is_smallest_and_order_may_be_reversed() {
         let values: ArrayRef = Arc::new(Int64Array::from(vec![Some(2), None, Some(-1)]));
         for descending in [false, true] {
-            let encoder = KeyEncoder::with_order(vec![(SqlType::BIGINT, descending)]).unwrap();
-            let keys = encoder.encode(std::slice::from_ref(&values)).unwrap();
+            let by = RowKeys::with_order(vec![(SqlType::BIGINT, descending)]).unwrap();
+            let keys = by.encode(std::slice::from_ref(&values)).unwrap();
             let mut order = vec![0, 1, 2];
             order.sort_by(|a, b| keys.row(*a).cmp(&keys.row(*b)));
             let expected = if descending { [0, 2, 1] } else { [1, 2, 0] };
@@ -89,7 +83,7 @@ mod tests {
     #[test]
     fn zeros_are_equal() {
         let values: ArrayRef = Arc::new(Float64Array::from(vec![0.0, -0.0]));
-        let keys = KeyEncoder::new(vec![SqlType::DOUBLE])
+        let keys = RowKeys::new(vec![SqlType::DOUBLE])
             .unwrap()
             .encode(&[values])
             .unwrap();
@@ -100,7 +94,7 @@ mod tests {
     fn text_compares_by_its_sort_key() {
         let ty = SqlType::varchar(10, Collation::Utf8mb4Bin);
         let values: ArrayRef = Arc::new(StringArray::from(vec!["b", "a", "ab"]));
-        let keys = KeyEncoder::new(vec![ty]).unwrap().encode(&[values]).unwrap();
+        let keys = RowKeys::new(vec![ty]).unwrap().encode(&[values]).unwrap();
         assert!(keys.row(1) < keys.row(2) && keys.row(2) < keys.row(0));
     }
 }
