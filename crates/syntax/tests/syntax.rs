@@ -68,7 +68,7 @@ fn statements_are_split_at_semicolons_outside_of_quotes() {
     );
     let parsed = syntax::parse("select 1; foo; select 2", &SqlMode::default()).unwrap();
     assert_eq!(parsed.len(), 2);
-    assert!(matches!(&parsed[1].statement, syntax::Statement::Invalid(error) if error.code == 1064));
+    assert!(matches!(&parsed[1].statement, syntax::ast::Statement::Invalid(error) if error.code == 1064));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn parameters_are_counted() {
 #[test]
 fn names_of_columns_are_the_texts_written() {
     let names = |text: &str| -> Vec<String> {
-        let syntax::Statement::Select(select) =
+        let syntax::ast::Statement::Select(select) =
             syntax::parse_one(text, SqlMode::default()).unwrap().statement
         else {
             panic!()
