@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use functions::{SqlMode, TimeZone};
+use functions::TimeZone;
 use kv::{Durability, Interrupt, LockOptions, Reader, Store, TxnOptions};
-use types::{Collation, Result, SqlType, TypeKind, Value, Warning};
+use types::{Collation, Result, SqlMode, SqlType, TypeKind, Value, Warning};
 
 use crate::definition::{AlterChange, Ddl, IndexColumn, Position, TableDefinition, TableName};
 use crate::layout::{RowEncoder, RowHandle, TableLayout, row_key, table_range};

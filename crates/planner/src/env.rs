@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use catalog::model::Schema;
 use functions::bind::{BindNotes, TypeEnv};
-use functions::{SqlMode, TimeZone, Warnings};
-use types::{Charset, Collation, Result, SqlType, Value};
+use functions::{TimeZone, Warnings};
+use syntax::ast::VariableScope;
+use types::{Charset, Collation, Result, SqlMode, SqlType, Value};
 
-use crate::command::{Command, VariableScope};
+use crate::command::Command;
 use crate::plan::{Plan, Route};
 use catalog::definition::Ddl;
 

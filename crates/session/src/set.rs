@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use functions::{EvalContext, Expr};
-use planner::command::{SetItem, VariableScope};
+use planner::command::SetItem;
+use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlType, Value, Warning, errno};
 
 use crate::errors;

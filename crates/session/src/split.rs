@@ -8,7 +8,7 @@ use catalog::definition::TableName;
 use catalog::model::Table;
 use catalog::split::{Splitting, key_text, keys_of};
 use functions::{EvalContext, Expr, assign, eval_value};
-use planner::command::SplitPoints;
+use syntax::ast::SplitPoints;
 use types::{Result, SqlType, Value, Warning, errno};
 
 use crate::listing::{Listing, text, text_type};

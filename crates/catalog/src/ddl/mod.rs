@@ -40,8 +40,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use functions::{SqlMode, TimeZone};
-use types::{Collation, Error, Result, Warning, errno};
+use functions::TimeZone;
+use types::{Collation, Error, Result, SqlMode, Warning, errno};
 
 use crate::Catalog;
 use crate::definition::{Ddl, TableName};

@@ -7,7 +7,7 @@ use types::{Error, Result, errno};
 
 use super::Binder;
 use super::scope::TableBinding;
-use crate::ast::Select;
+use syntax::ast::Select;
 
 impl Binder<'_> {
     pub(super) fn derived_table(&self, alias: &str, query: &Select) -> Result<TableBinding> {

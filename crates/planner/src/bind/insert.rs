@@ -9,8 +9,8 @@ use super::scope::{
     FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
 };
 use super::write::{assigned_column, refuse_virtual};
-use crate::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource, Kept};
+use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
     pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {

@@ -8,8 +8,8 @@ use functions::expr::Label;
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
-use crate::ast::{ColumnName, ObjectName, TableRef};
 use crate::plan::Rel;
+use syntax::ast::{ColumnName, ObjectName, TableRef};
 
 /// A table as a statement names it.
 #[derive(Debug, Clone)]
@@ -181,7 +181,7 @@ impl Binder<'_> {
         })
     }
 
-    fn as_of(&self, expr: &crate::ast::Expr) -> Result<Expr> {
+    fn as_of(&self, expr: &syntax::ast::Expr) -> Result<Expr> {
         let bound = self.scalar(expr, &super::expr::Context::of(&NoNames))?;
         Ok(functions::bind::implicit_cast(bound, SqlType::datetime(6)))
     }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use arrow::array::{Array, BooleanArray};
 use catalog::model::INFORMATION_SCHEMA;
 use functions::EvalContext;
-use planner::command::{Show, ShowFilter};
+use planner::command::Show;
+use syntax::ast::{ServerShow, ShowFilter};
 use types::{Result, Value};
 
 use crate::listing::Listing;
@@ -20,7 +21,7 @@ impl Session {
     /// Answers a SHOW statement.
     pub(crate) fn show(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
         match show {
-            Show::Databases(filter) => self.filtered(self.show_databases(filter), filter, eval),
+            Show::OfServer(show) => self.show_of_server(show, eval),
             Show::Tables {
                 database,
                 full,
@@ -41,23 +42,34 @@ impl Session {
                 self.filtered(self.show_regions(table, index.as_deref())?, filter, eval)
             }
             Show::CreateTable(table) => self.show_create_table(table),
-            Show::CreateDatabase { name, if_not_exists } => self.show_create_database(name, *if_not_exists),
-            Show::Variables { global, filter } => self.filtered(self.show_variables(*global), filter, eval),
-            Show::Status { global: _, filter } => self.filtered(self.show_status(), filter, eval),
-            Show::ProcessList { full } => Ok(self.show_process_list(*full)),
-            Show::Warnings {
+            Show::Empty { what, filter } => self.filtered(server::empty(what), filter, eval),
+        }
+    }
+
+    fn show_of_server(&mut self, show: &ServerShow, eval: &Arc<EvalContext>) -> Result<Listing> {
+        match show {
+            ServerShow::Databases(filter) => self.filtered(self.show_databases(filter), filter, eval),
+            ServerShow::CreateDatabase { name, if_not_exists } => {
+                self.show_create_database(name, *if_not_exists)
+            }
+            ServerShow::Variables { global, filter } => {
+                self.filtered(self.show_variables(*global), filter, eval)
+            }
+            ServerShow::Status { global: _, filter } => self.filtered(self.show_status(), filter, eval),
+            ServerShow::ProcessList { full } => Ok(self.show_process_list(*full)),
+            ServerShow::Warnings {
                 errors_only,
                 offset,
                 count,
             } => Ok(self.show_warnings(*errors_only, *offset, *count)),
-            Show::CountWarnings { errors_only } => Ok(self.show_count_warnings(*errors_only)),
-            Show::Engines => Ok(server::engines(self.shared.store.engine_name())),
-            Show::Collation(filter) => self.filtered(server::collations(), filter, eval),
-            Show::Charset(filter) => self.filtered(server::charsets(), filter, eval),
-            Show::Plugins(filter) => self.filtered(server::plugins(), filter, eval),
-            Show::Grants { user } => self.show_grants(user.as_ref()),
-            Show::CreateUser { user } => self.show_create_user(user),
-            Show::Empty { what, filter } => self.filtered(server::empty(what), filter, eval),
+            ServerShow::CountWarnings { errors_only } => Ok(self.show_count_warnings(*errors_only)),
+            ServerShow::Engines => Ok(server::engines(self.shared.store.engine_name())),
+            ServerShow::Collation(filter) => self.filtered(server::collations(), filter, eval),
+            ServerShow::Charset(filter) => self.filtered(server::charsets(), filter, eval),
+            ServerShow::Plugins(filter) => self.filtered(server::plugins(), filter, eval),
+            ServerShow::Grants { user } => self.show_grants(user.as_ref()),
+            ServerShow::CreateUser(user) => self.show_create_user(user),
+            ServerShow::List { words, filter } => self.filtered(server::empty(words), filter, eval),
         }
     }
 

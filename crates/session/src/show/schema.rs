@@ -5,7 +5,7 @@ use std::sync::Arc;
 use catalog::definition::TableName;
 use catalog::information_schema::{columns, keys};
 use catalog::model::{Database, Index, Table};
-use planner::command::ShowFilter;
+use syntax::ast::ShowFilter;
 use types::{Result, SqlType, Value};
 
 use crate::errors;

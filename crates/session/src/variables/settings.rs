@@ -3,9 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use functions::{BlockEncryption, SqlMode, TimeZone};
+use functions::{BlockEncryption, TimeZone};
 use planner::plan::Route;
-use types::{Charset, Collation, Error, Result, errno};
+use types::{Charset, Collation, Error, Result, SqlMode, errno};
 
 use super::values::SessionVariables;
 use crate::track::TrackTransaction;
