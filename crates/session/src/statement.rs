@@ -4,9 +4,9 @@
 use std::io;
 
 use catalog::DdlContext;
-use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::metadata_lock::Use;
 use planner::command::{Command, Explained, Show};
+use schema::definition::{AlterChange, Ddl, TableName};
 use syntax::ast::{ServerShow, TransactionStatement};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;

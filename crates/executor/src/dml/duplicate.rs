@@ -1,6 +1,6 @@
 //! Error 1062, worded as MySQL words it: the key's values as text, joined by dashes.
 
-use catalog::model::{IndexPart, Table};
+use schema::model::{IndexPart, Table};
 use types::{Error, SqlType, TypeKind, Value, errno, shown_bytes};
 
 use super::image::UniqueKey;
