@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use types::{Charset, Collation, Error, Result, Value, errno};
 
 use super::definitions::{Definition, Effect, Kind, Scope, all};
-use super::settings::{MISSING_MODE, normalize_sql_mode, parse_time_zone, retired_modes, sql_mode_of_bits};
+use super::settings::{normalize_sql_mode, parse_time_zone, retired_modes, sql_mode_of_bits};
 
 /// Values in the form SHOW VARIABLES prints, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -312,11 +312,8 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
                 Some(bits) => sql_mode_of_bits(bits),
                 None => normalize_sql_mode(&string(name, &value)?),
             };
-            let text = text.map_err(|bad| match bad.as_str() {
-                MISSING_MODE => Error::not_supported(format_args!("sql_mode {bad}"), "use RPAD()"),
-                bad => wrong_value(name, bad),
-            });
-            Ok((Some(text?), None))
+            let text = text.map_err(|bad| wrong_value(name, &bad))?;
+            Ok((Some(text), None))
         }
         Kind::TimeZone => {
             let text = string(name, &value)?;
