@@ -323,7 +323,7 @@ const NOT_ANALYZED: [(&str, &str); 2] = [
 const OPTIMIZED: [(&str, &str); 2] = [
     (
         "note",
-        "Table does not support optimize, doing recreate + analyze instead",
+        "Nothing to do: the store compacts itself in the background, and statistics are not collected",
     ),
     OK,
 ];
