@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use catalog::metadata_lock::{Use, WaitLimit};
-use catalog::model::Table;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
 use planner::plan::{Access, InsertSource, Locking, LockingWait, Plan, QueryPlan, Rel, Route, TableScan};
+use schema::model::Table;
 use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{HeldAnswer, PacketSink};

@@ -4,10 +4,10 @@
 use std::io;
 
 use catalog::DdlContext;
-use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::metadata_lock::Use;
 use planner::command::{Command, Explained, Show};
 use planner::plan::Plan;
+use schema::definition::{AlterChange, Ddl, TableName};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;
 use wire::row::Format;

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use catalog::model::Table;
 use kv::Transaction;
 use planner::plan::{Access, UpdatePlan};
+use schema::model::Table;
 use types::{Result, Value};
 
 use super::assign::{NullRule, assign_row, is_same_row};

@@ -3,9 +3,9 @@
 //! A condition serves if it compares the bare column, in the column's own type and collation, with a constant. Whether a constant
 //! of another type has an exact counterpart in the column's is `functions::bind::key_cast`'s decision.
 
-use catalog::model::Table;
 use functions::Expr;
 use functions::bind::{KeyRounding, key_cast};
+use schema::model::Table;
 use types::{SqlType, TypeKind};
 
 use super::fold::folded;

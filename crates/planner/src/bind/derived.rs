@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalog::model::{Column, Table};
+use schema::model::{Column, Table};
 use types::{Error, Result, errno};
 
 use super::Binder;

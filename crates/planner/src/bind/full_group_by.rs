@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use catalog::model::{IndexPart, SchemaState, Table};
 use functions::Expr;
+use schema::model::{IndexPart, SchemaState, Table};
 use types::{Error, Result, errno};
 
 use super::Binder;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use catalog::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
 use functions::Expr;
 use functions::expr::Label;
+use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;

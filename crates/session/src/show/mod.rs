@@ -1,16 +1,16 @@
 //! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all alike.
 
 mod definitions;
-mod schema;
 mod server;
+mod tables;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray};
-use catalog::model::INFORMATION_SCHEMA;
 use functions::EvalContext;
 use planner::command::{Show, ShowFilter};
+use schema::model::INFORMATION_SCHEMA;
 use types::{Result, Value};
 
 use crate::listing::Listing;

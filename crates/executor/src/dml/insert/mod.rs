@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use catalog::layout::RowHandle;
-use catalog::model::{Handle, Table};
 use functions::Expr;
 use kv::Transaction;
 use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
+use schema::layout::RowHandle;
+use schema::model::{Handle, Table};
 use types::{Error, Result, Value};
 
 use self::on_duplicate::OnDuplicate;

@@ -1,7 +1,7 @@
 //! ON DUPLICATE KEY UPDATE: the row that is there already is changed in place of the insert.
 
-use catalog::model::Table;
 use planner::plan::{Assignment, InsertPlan};
+use schema::model::Table;
 use types::{Result, Value};
 
 use super::Existing;
