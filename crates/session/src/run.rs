@@ -615,7 +615,7 @@ fn source(mut rel: &Rel) -> &Rel {
 }
 
 /// Whether a query is part of a transaction, and opens one where autocommit is off: not one that reads no table.
-fn joins_transaction(rel: &Rel) -> bool {
+pub(crate) fn joins_transaction(rel: &Rel) -> bool {
     match source(rel) {
         Rel::Scan(_) => true,
         Rel::Virtual(scan) => is_in_dictionary(&scan.table),

@@ -37,6 +37,7 @@ impl Binder<'_> {
             table: Arc::new(Table::of_columns(-1, "", alias, columns)),
             as_of: None,
             rows: Some(Box::new(plan.root)),
+            pads: false,
         })
     }
 }
