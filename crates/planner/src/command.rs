@@ -1,9 +1,17 @@
-//! Statements that are neither plans nor definitions (`catalog::definition::Ddl`): session statements, SHOW. Parsed and resolved as far as they can be
+//! Statements that are neither plans nor definitions (`schema::definition::Ddl`): session statements, SHOW. Parsed and resolved as far as they can be
 //! without running anything. `session` runs them, one kind per file.
 
-use catalog::accounts::change::GrantScope;
-use catalog::definition::{TableName, UserSpec};
 use functions::Expr;
+use schema::definition::{TableName, UserSpec};
+
+/// What GRANT ALL gives and REVOKE ALL takes away.
+#[derive(Debug, Clone)]
+pub enum GrantScope {
+    /// `*.*`
+    Everything { grant_option: bool },
+    /// `db.*`
+    Database(String),
+}
 
 /// Statements about the session or the server.
 #[derive(Debug, Clone)]

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use catalog::model::Schema;
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{SqlMode, TimeZone, Warnings};
+use schema::definition::Ddl;
+use schema::model::Schema;
 use types::{Charset, Collation, Result, SqlType, Value};
 
 use crate::command::{Command, VariableScope};
 use crate::plan::{Plan, Route};
-use catalog::definition::Ddl;
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {

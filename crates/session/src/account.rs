@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use catalog::accounts::change::AccountChange;
+use catalog::accounts::change::{AccountChange, GrantScope};
 use catalog::accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Privileges};
-use catalog::definition::{AlterChange, Ddl, UserSpec};
-use planner::command::Command;
+use planner::command::{self, Command};
 use planner::plan::Plan;
+use schema::definition::{AlterChange, Ddl, UserSpec};
 use types::{Error, Result, errno};
 
 use crate::run::plan_uses;
@@ -115,11 +115,11 @@ impl Session {
                 Vec::new()
             }
             Command::Grant { scope, users } => {
-                catalog.grant_all(scope, users)?;
+                catalog.grant_all(&granted(scope), users)?;
                 Vec::new()
             }
             Command::Revoke { scope, users } => {
-                catalog.revoke_all(scope.as_ref(), users)?;
+                catalog.revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
                 Vec::new()
             }
             Command::SetPassword { user, password } => self.set_password(user.as_ref(), password, now_us)?,
@@ -186,6 +186,15 @@ impl Session {
         self.shared
             .catalog
             .alter_users(&[change(&spec, false)?], false, now_us)
+    }
+}
+
+fn granted(scope: &command::GrantScope) -> GrantScope {
+    match scope {
+        command::GrantScope::Everything { grant_option } => GrantScope::Everything {
+            grant_option: *grant_option,
+        },
+        command::GrantScope::Database(name) => GrantScope::Database(name.clone()),
     }
 }
 

@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use catalog::definition::Ddl;
-use catalog::model::Schema;
 use planner::command::{Command, VariableScope};
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan, Parsed, PlanKey, Statement, Template};
+use schema::definition::Ddl;
+use schema::model::Schema;
 use types::{Result, SqlType, Value};
 
 use crate::session::Session;

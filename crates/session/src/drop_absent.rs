@@ -1,8 +1,8 @@
 //! DROP of what no database has: views, stored programs, temporary tables. Scripts that clean up before they begin say
 //! DROP ... IF EXISTS, whether they ever made one or not.
 
-use catalog::definition::TableName;
 use planner::command::Absent;
+use schema::definition::TableName;
 use types::{Error, Result, Warning, errno};
 
 use crate::session::Session;

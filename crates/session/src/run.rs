@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use catalog::metadata_lock::{Use, WaitLimit};
-use catalog::model::Table;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
 use planner::plan::{Access, InsertSource, Locking, LockingWait, Plan, QueryPlan, Rel, Route, TableScan};
+use schema::model::Table;
 use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{PacketSink, PendingReply};
@@ -615,7 +615,7 @@ fn source(mut rel: &Rel) -> &Rel {
 }
 
 /// Whether a query is part of a transaction, and opens one where autocommit is off: not one that reads no table.
-fn joins_transaction(rel: &Rel) -> bool {
+pub(crate) fn joins_transaction(rel: &Rel) -> bool {
     match source(rel) {
         Rel::Scan(_) => true,
         Rel::Virtual(scan) => is_in_dictionary(&scan.table),

@@ -1,7 +1,6 @@
 //! Statements about the session and the server: their names and expressions resolved as far as can be done without running
 //! anything.
 
-use catalog::accounts::change::GrantScope;
 use functions::Expr;
 use types::{Error, Result};
 
@@ -9,7 +8,9 @@ use super::Binder;
 use super::expr::Context;
 use super::scope::NoNames;
 use crate::ast::{self, GrantTarget, Maintenance, SetClause, ShowStatement, Statement, Target};
-use crate::command::{Command, ExplainFormat, Explained, SetItem, Show, SplitPoints, TableToLock};
+use crate::command::{
+    Command, ExplainFormat, Explained, GrantScope, SetItem, Show, SplitPoints, TableToLock,
+};
 use crate::env::Bound;
 
 impl Binder<'_> {

@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP and RENAME USER, GRANT and REVOKE.
 
-use catalog::definition::UserSpec;
+use schema::definition::UserSpec;
 use types::{Error, Result};
 
 use super::ast::{GrantTarget, Statement};

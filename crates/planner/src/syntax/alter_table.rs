@@ -1,6 +1,6 @@
 //! ALTER TABLE.
 
-use catalog::definition::AlterWay;
+use schema::definition::AlterWay;
 use types::{Error, Result};
 
 use super::ast::{AlterItem, ColumnPosition, DatabaseOptions, Statement, TableOptions};

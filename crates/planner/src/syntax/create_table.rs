@@ -1,7 +1,7 @@
 //! CREATE TABLE, CREATE and DROP INDEX: columns, indexes.
 
-use catalog::definition::{AlterAlgorithm, AlterLock, AlterWay};
-use catalog::sharded_id::AutoRandom;
+use schema::definition::{AlterAlgorithm, AlterLock, AlterWay};
+use schema::sharded_id::AutoRandom;
 use types::{Error, Result, errno};
 
 use super::ast::{

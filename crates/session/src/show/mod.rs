@@ -1,16 +1,16 @@
 //! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all alike.
 
 mod definitions;
-mod schema;
 mod server;
+mod tables;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray};
-use catalog::model::INFORMATION_SCHEMA;
 use functions::EvalContext;
 use planner::command::{Show, ShowFilter};
+use schema::model::INFORMATION_SCHEMA;
 use types::{Result, Value};
 
 use crate::listing::Listing;
@@ -19,6 +19,16 @@ use crate::session::Session;
 impl Session {
     /// Answers a SHOW statement.
     pub(crate) fn show(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+        let listing = self.shown(show, eval)?;
+        match reads(show) {
+            Reads::Dictionary => self.join_transaction(true)?,
+            Reads::Accounts => self.join_transaction(false)?,
+            Reads::Nothing => {}
+        }
+        Ok(listing)
+    }
+
+    fn shown(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
         match show {
             Show::Databases(filter) => self.filtered(self.show_databases(filter), filter, eval),
             Show::Tables {
@@ -90,6 +100,34 @@ impl Session {
         let mut keep = keep.into_iter();
         listing.rows.retain(|_| keep.next().unwrap_or(false));
         Ok(listing)
+    }
+}
+
+/// What MySQL reads of its tables for a SHOW statement: with autocommit off that is part of a transaction.
+enum Reads {
+    Nothing,
+    /// As a query of `information_schema` does.
+    Dictionary,
+    /// Without a snapshot that lasts.
+    Accounts,
+}
+
+/// Source: MySQL 8.0.33's answers.
+fn reads(show: &Show) -> Reads {
+    match show {
+        Show::Databases(_)
+        | Show::Tables { .. }
+        | Show::TableStatus { .. }
+        | Show::Columns { .. }
+        | Show::Index { .. }
+        | Show::Collation(_)
+        | Show::Charset(_) => Reads::Dictionary,
+        Show::Empty { what, .. } => match what.as_str() {
+            "TRIGGERS" | "EVENTS" | "PROCEDURE STATUS" | "FUNCTION STATUS" => Reads::Dictionary,
+            _ => Reads::Nothing,
+        },
+        Show::CreateUser { .. } => Reads::Accounts,
+        _ => Reads::Nothing,
     }
 }
 

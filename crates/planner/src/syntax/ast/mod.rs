@@ -23,7 +23,7 @@ pub use query::{
 pub use show::{ShowStatement, Target};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
-use catalog::definition::AlterWay;
+use schema::definition::AlterWay;
 
 use crate::command::{Absent, Command, ExplainFormat, SplitPoints, VariableScope};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use catalog::definition::TableName;
 use catalog::information_schema::{columns, keys};
-use catalog::model::{Database, Index, Table};
 use planner::command::ShowFilter;
+use schema::definition::TableName;
+use schema::model::{Database, Index, Table};
 use types::{Result, SqlType, Value};
 
 use crate::errors;
