@@ -42,6 +42,7 @@ pub use eval::{
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
+pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
@@ -77,6 +78,7 @@ fn families() -> &'static [&'static registry::Family] {
         &math::transcendental::FAMILY,
         &string::aes::FAMILY,
         &string::basic::FAMILY,
+        &string::char_padding::FAMILY,
         &string::collation::FAMILY,
         &string::encode::FAMILY,
         &string::compress::FAMILY,

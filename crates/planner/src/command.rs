@@ -1,13 +1,21 @@
-//! Statements that are neither plans nor definitions (`catalog::definition::Ddl`): session statements, SHOW. Parsed and resolved as far as they can be
+//! Statements that are neither plans nor definitions (`schema::definition::Ddl`): session statements, SHOW. Parsed and resolved as far as they can be
 //! without running anything. `session` runs them, one kind per file.
 
-use catalog::accounts::change::GrantScope;
-use catalog::definition::TableName;
 use functions::Expr;
+use schema::definition::TableName;
 use syntax::ast::{
     AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
     TransactionStatement, UserStatement, VariableScope,
 };
+
+/// What GRANT ALL gives and REVOKE ALL takes away.
+#[derive(Debug, Clone)]
+pub enum GrantScope {
+    /// `*.*`
+    Everything { grant_option: bool },
+    /// `db.*`
+    Database(String),
+}
 
 /// Statements about the session or the server.
 #[derive(Debug, Clone)]

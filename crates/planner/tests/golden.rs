@@ -12,11 +12,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use catalog::definition::{AlterChange, Ddl, TableDefinition};
-use catalog::model::{Column, Database, Handle, Index, Schema, Table};
 use functions::{TimeZone, Warnings};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
+use schema::definition::{AlterChange, Ddl, TableDefinition};
+use schema::model::{Column, Database, Handle, Index, Schema, Table};
 use types::{Collation, Error, Result, SqlMode, SqlType, Value, errno};
 
 #[test]

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use catalog::accounts::change::AccountChange;
+use catalog::accounts::change::{AccountChange, GrantScope};
 use catalog::accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Privileges};
-use catalog::definition::{AlterChange, Ddl};
-use planner::command::Command;
+use planner::command::{self, Command};
 use planner::plan::Plan;
+use schema::definition::{AlterChange, Ddl};
 use syntax::ast::{UserSpec, UserStatement};
 use types::{Error, Result, Warning, errno};
 
@@ -100,11 +100,13 @@ impl Session {
         let warnings = match command {
             Command::User(statement) => self.user_statement(statement)?,
             Command::Grant { scope, users } => {
-                self.shared.catalog.grant_all(scope, users)?;
+                self.shared.catalog.grant_all(&granted(scope), users)?;
                 Vec::new()
             }
             Command::Revoke { scope, users } => {
-                self.shared.catalog.revoke_all(scope.as_ref(), users)?;
+                self.shared
+                    .catalog
+                    .revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
                 Vec::new()
             }
             other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
@@ -197,6 +199,15 @@ impl Session {
         self.shared
             .catalog
             .alter_users(&[change(&spec, false)?], false, now_us)
+    }
+}
+
+fn granted(scope: &command::GrantScope) -> GrantScope {
+    match scope {
+        command::GrantScope::Everything { grant_option } => GrantScope::Everything {
+            grant_option: *grant_option,
+        },
+        command::GrantScope::Database(name) => GrantScope::Database(name.clone()),
     }
 }
 

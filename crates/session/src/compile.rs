@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use catalog::definition::Ddl;
-use catalog::model::Schema;
 use planner::command::Command;
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan, PlanKey};
+use schema::definition::Ddl;
+use schema::model::Schema;
 use syntax::ast::{Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};

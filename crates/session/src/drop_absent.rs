@@ -1,7 +1,7 @@
 //! DROP of what no database has: views, stored programs, temporary tables. Scripts that clean up before they begin say
 //! DROP ... IF EXISTS, whether they ever made one or not.
 
-use catalog::definition::TableName;
+use schema::definition::TableName;
 use syntax::ast::ObjectKind;
 use types::{Error, Result, Warning, errno};
 

@@ -4,9 +4,10 @@
 use std::io;
 
 use catalog::DdlContext;
-use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::metadata_lock::Use;
 use planner::command::{Command, Explained, Show};
+use planner::plan::Plan;
+use schema::definition::{AlterChange, Ddl, TableName};
 use syntax::ast::{ServerShow, TransactionStatement};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;
@@ -17,7 +18,7 @@ use crate::errors;
 use crate::listing::{Listing, text, text_type};
 use crate::lock_tables::{flush_of_some_tables, is_lock_error};
 use crate::reply::Done;
-use crate::run::Outcome;
+use crate::run::{Outcome, joins_transaction};
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::transaction::{BeginOptions, Characteristics};
@@ -131,7 +132,10 @@ impl Session {
                 names,
                 if_exists,
             } => self.drop_absent(*kind, names, *if_exists),
-            Command::LockTables { tables } => self.lock_named_tables(tables),
+            Command::LockTables { tables } => {
+                self.lock_named_tables(tables)?;
+                self.join_transaction(false)
+            }
             Command::UnlockTables => self.unlock_tables(),
             other => self.account_command(other),
         }
@@ -320,7 +324,21 @@ impl Session {
             return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
         }
         let (columns, rows) = planner::explain::explain(explained, &|table| self.row_estimate(table))?;
+        let looks_at_tables = match &explained.plan {
+            Plan::Query(query) => joins_transaction(&query.root),
+            _ => true,
+        };
+        if looks_at_tables {
+            self.join_transaction(false)?;
+        }
         Ok(Listing { columns, rows })
+    }
+
+    /// See [`crate::transaction::TransactionState::joined_by_command`].
+    pub(crate) fn join_transaction(&mut self, fixes_snapshot: bool) -> Result<()> {
+        let (store, interrupt) = (&self.shared.store, &self.process.interrupt);
+        self.transaction
+            .joined_by_command(fixes_snapshot, store, &self.settings, interrupt)
     }
 }
 
@@ -336,7 +354,7 @@ const NOT_ANALYZED: [(&str, &str); 2] = [
 const OPTIMIZED: [(&str, &str); 2] = [
     (
         "note",
-        "Table does not support optimize, doing recreate + analyze instead",
+        "Nothing to do: the store compacts itself in the background, and statistics are not collected",
     ),
     OK,
 ];

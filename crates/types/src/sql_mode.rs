@@ -21,6 +21,8 @@ pub struct SqlMode {
     pub allow_invalid_dates: bool,
     /// Fractions of a second are cut, not rounded.
     pub time_truncate_fractional: bool,
+    /// CHAR columns are read with the spaces up to their length.
+    pub pad_char_to_full_length: bool,
 }
 
 impl Default for SqlMode {
@@ -43,6 +45,7 @@ impl Default for SqlMode {
             real_as_float: false,
             allow_invalid_dates: false,
             time_truncate_fractional: false,
+            pad_char_to_full_length: false,
         }
     }
 }

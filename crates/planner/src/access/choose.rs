@@ -1,7 +1,7 @@
 //! The cheapest way to read a table.
 
-use catalog::model::{Handle, SchemaState, Table};
 use functions::Expr;
+use schema::model::{Handle, SchemaState, Table};
 use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
@@ -137,7 +137,7 @@ fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> boo
             }
         });
     }
-    catalog::layout::index_covers(candidate.table, index, &columns)
+    schema::layout::index_covers(candidate.table, index, &columns)
 }
 
 /// Which indexes USE, FORCE and IGNORE INDEX leave.

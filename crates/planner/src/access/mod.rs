@@ -15,8 +15,8 @@ mod paths;
 mod sarg;
 mod tuple;
 
-use catalog::model::Table;
 use functions::Expr;
+use schema::model::Table;
 
 use crate::plan::Access;
 use syntax::ast::IndexHint;

@@ -1,8 +1,8 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 
-use catalog::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
-use catalog::model::Table;
-use catalog::sharded_id;
+use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
+use schema::model::Table;
+use schema::sharded_id;
 use types::{Collation, Error, Result, errno};
 
 use super::Binder;
@@ -108,7 +108,7 @@ impl Binder<'_> {
         definition: &ColumnDefinition,
         table: &Table,
         collation: Collation,
-    ) -> Result<catalog::model::Column> {
+    ) -> Result<schema::model::Column> {
         let mut column = self.column(definition, collation)?;
         let offset = table.column_offset(name);
         let in_key =

@@ -1,7 +1,7 @@
 //! Column definitions: types with their limits, attributes, defaults.
 
-use catalog::model::{Column, Default, SchemaState};
-use catalog::sharded_id::{self, AutoRandom};
+use schema::model::{Column, Default, SchemaState};
+use schema::sharded_id::{self, AutoRandom};
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::Binder;

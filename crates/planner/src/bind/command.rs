@@ -1,7 +1,6 @@
 //! Statements about the session and the server: their names and expressions resolved as far as can be done without running
 //! anything.
 
-use catalog::accounts::change::GrantScope;
 use functions::Expr;
 use syntax::ast::{
     self, ExplainFormat, GrantTarget, Maintenance, SetClause, ShowStatement, SplitPoints, Statement, Target,
@@ -11,7 +10,7 @@ use types::{Error, Result};
 use super::Binder;
 use super::expr::Context;
 use super::scope::NoNames;
-use crate::command::{Command, Explained, SetItem, Show, TableToLock};
+use crate::command::{Command, Explained, GrantScope, SetItem, Show, TableToLock};
 use crate::env::Bound;
 
 impl Binder<'_> {

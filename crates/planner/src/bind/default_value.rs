@@ -1,8 +1,8 @@
 //! Default values: of `DEFAULT(column)`, and of a column's definition.
 
-use catalog::model::Default;
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
+use schema::model::Default;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
@@ -35,7 +35,7 @@ impl Binder<'_> {
                     // Its value is in this session's zone.
                     self.not_cacheable();
                 }
-                let value = catalog::layout::default_value(column, text, self.env.time_zone)?;
+                let value = schema::layout::default_value(column, text, self.env.time_zone)?;
                 Ok(Expr::literal(value, column.ty))
             }
         }

@@ -1,7 +1,7 @@
 //! CREATE TABLE and the other definitions. Names, counts and sizes of the whole are the catalog's to check.
 
-use catalog::definition::{Ddl, TableDefinition, TableName};
-use catalog::model::{Handle, Index, IndexPart, SchemaState};
+use schema::definition::{Ddl, TableDefinition, TableName};
+use schema::model::{Handle, Index, IndexPart, SchemaState};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
@@ -185,7 +185,7 @@ fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefini
 }
 
 struct TableBuilder {
-    columns: Vec<catalog::model::Column>,
+    columns: Vec<schema::model::Column>,
     indexes: Vec<Index>,
 }
 
@@ -244,7 +244,7 @@ impl TableBuilder {
         };
         for part in &self.indexes[position].parts {
             let column = &mut self.columns[part.column];
-            if column.default == catalog::model::Default::Null {
+            if column.default == schema::model::Default::Null {
                 return Err(Error::new(
                     errno::ER_INVALID_DEFAULT,
                     format!("Invalid default value for '{}'", column.name),

@@ -140,7 +140,7 @@ impl Binder<'_> {
             } => self.group_concat(*distinct, args, order_by, separator, context),
             ast::Expr::Default(Some(name)) => {
                 let (table, offset) = context.names.defaulted(name)?;
-                self.default_value(table, offset)
+                Ok(table.shown(self.default_value(table, offset)?))
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),

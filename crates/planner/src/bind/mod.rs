@@ -34,9 +34,9 @@ mod write;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use catalog::definition::TableName;
 use functions::Expr;
 use functions::bind::TypeEnv;
+use schema::definition::TableName;
 use types::{Error, Result, SqlType, Warning, errno};
 
 use crate::env::{BindEnv, Bound};

@@ -1,8 +1,8 @@
 //! The select list: what it holds once `*` is spelled out.
 
-use catalog::model::Table;
 use functions::Expr;
 use functions::bind::implicit_cast;
+use schema::model::Table;
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;

@@ -1,16 +1,16 @@
 //! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all alike.
 
 mod definitions;
-mod schema;
 mod server;
+mod tables;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray};
-use catalog::model::INFORMATION_SCHEMA;
 use functions::EvalContext;
 use planner::command::Show;
+use schema::model::INFORMATION_SCHEMA;
 use syntax::ast::{ServerShow, ShowFilter};
 use types::{Result, Value};
 
@@ -20,6 +20,16 @@ use crate::session::Session;
 impl Session {
     /// Answers a SHOW statement.
     pub(crate) fn show(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+        let listing = self.shown(show, eval)?;
+        match reads(show) {
+            Reads::Dictionary => self.join_transaction(true)?,
+            Reads::Accounts => self.join_transaction(false)?,
+            Reads::Nothing => {}
+        }
+        Ok(listing)
+    }
+
+    fn shown(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
         match show {
             Show::OfServer(show) => self.show_of_server(show, eval),
             Show::Tables {
@@ -102,6 +112,39 @@ impl Session {
         let mut keep = keep.into_iter();
         listing.rows.retain(|_| keep.next().unwrap_or(false));
         Ok(listing)
+    }
+}
+
+/// What MySQL reads of its tables for a SHOW statement: with autocommit off that is part of a transaction.
+enum Reads {
+    Nothing,
+    /// As a query of `information_schema` does.
+    Dictionary,
+    /// Without a snapshot that lasts.
+    Accounts,
+}
+
+/// Source: MySQL 8.0.33's answers.
+fn reads(show: &Show) -> Reads {
+    match show {
+        Show::Tables { .. } | Show::TableStatus { .. } | Show::Columns { .. } | Show::Index { .. } => {
+            Reads::Dictionary
+        }
+        Show::Empty { what, .. } => reads_of_list(what),
+        Show::OfServer(show) => match show {
+            ServerShow::Databases(_) | ServerShow::Collation(_) | ServerShow::Charset(_) => Reads::Dictionary,
+            ServerShow::List { words, .. } => reads_of_list(words),
+            ServerShow::CreateUser(_) => Reads::Accounts,
+            _ => Reads::Nothing,
+        },
+        Show::CreateTable(_) | Show::Regions { .. } => Reads::Nothing,
+    }
+}
+
+fn reads_of_list(words: &str) -> Reads {
+    match words {
+        "TRIGGERS" | "EVENTS" | "PROCEDURE STATUS" | "FUNCTION STATUS" => Reads::Dictionary,
+        _ => Reads::Nothing,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Takes the literals out of a statement's text, so that texts that differ only in them share one plan.
 //!
-//! One pass over the tokens, no parse. Literals stay where they mean more than their value: in a select list (they name
-//! the column), in GROUP BY and ORDER BY (they are positions), in types (`CHAR(10)`), as patterns, units and names. Where
-//! planning a normalised text fails for any reason, the text is to be planned as it stands.
+//! One pass over the tokens, no parse. Literals stay where they mean more than their value: in a select list, of a derived table as
+//! well (they name the column), in GROUP BY and ORDER BY (they are positions), in types (`CHAR(10)`), as patterns, units and names.
+//! Where planning a normalised text fails for any reason, the text is to be planned as it stands.
 
 pub mod template;
 
@@ -58,6 +58,16 @@ enum Part {
     Kept,
 }
 
+/// The statement, or a query in parentheses.
+#[derive(Debug, Clone, Copy)]
+struct Query {
+    /// Of its words: those deeper down are in its expressions.
+    depth: usize,
+    part: Part,
+    /// Behind LIMIT, where only integers may stand.
+    in_limit: bool,
+}
+
 struct Walk<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
@@ -67,16 +77,16 @@ struct Walk<'a> {
     params: Vec<Value>,
     types: Vec<SqlType>,
     places: Vec<Place>,
-    part: Part,
     depth: usize,
+    query: Query,
+    /// The queries around `query`, outermost first.
+    outer: Vec<Query>,
     /// Depth of a parenthesis behind a type's or a function's name whose literals stay.
     kept_below: Option<usize>,
     /// The token before, where literals behind it stay.
     last: Last,
     backslash_escapes: bool,
     collation: Collation,
-    /// Behind LIMIT, where only integers may stand.
-    in_limit: bool,
     /// Where a `_binary` began whose text follows.
     binary_from: Option<usize>,
 }
@@ -109,13 +119,17 @@ impl<'a> Walk<'a> {
             params: Vec::with_capacity(8),
             types: Vec::with_capacity(8),
             places: Vec::with_capacity(8),
-            part,
             depth: 0,
+            query: Query {
+                depth: 0,
+                part,
+                in_limit: false,
+            },
+            outer: Vec::new(),
             kept_below: None,
             last: Last::Anything,
             backslash_escapes: !mode.no_backslash_escapes,
             collation,
-            in_limit: false,
             binary_from: None,
         })
     }
@@ -127,7 +141,7 @@ impl<'a> Walk<'a> {
             Kind::Word => {
                 let word = &self.text[token.start..token.end];
                 self.word(word);
-                if word.eq_ignore_ascii_case("_binary") && self.part == Part::Open {
+                if word.eq_ignore_ascii_case("_binary") && self.query.part == Part::Open {
                     self.binary_from = Some(token.start);
                 }
             }
@@ -140,6 +154,11 @@ impl<'a> Walk<'a> {
             Kind::RightParen => {
                 if self.kept_below == Some(self.depth) {
                     self.kept_below = None;
+                }
+                if self.depth == self.query.depth
+                    && let Some(outer) = self.outer.pop()
+                {
+                    self.query = outer;
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
@@ -156,7 +175,7 @@ impl<'a> Walk<'a> {
                 if let (Some(start), Kind::Text) = (binary_from, token.kind) {
                     return self.binary(start, token);
                 }
-                if self.in_limit && token.kind != Kind::Integer {
+                if self.query.in_limit && token.kind != Kind::Integer {
                     return None;
                 }
                 let source = &self.text[token.start..token.end];
@@ -164,7 +183,7 @@ impl<'a> Walk<'a> {
                     return None;
                 }
                 let plain = !matches!(last, Last::Keep | Last::TypeName);
-                if plain && self.part == Part::Open && self.kept_below.is_none() {
+                if plain && self.query.part == Part::Open && self.kept_below.is_none() {
                     return self.literal(token);
                 }
             }
@@ -181,12 +200,17 @@ impl<'a> Walk<'a> {
             Meaning::TypeName => Last::TypeName,
             _ => Last::Anything,
         };
-        if self.depth == 0 {
+        if meaning == Meaning::Closes && self.depth > self.query.depth && word.eq_ignore_ascii_case("select") {
+            self.outer.push(self.query);
+            self.query.depth = self.depth;
+        }
+        if self.depth == self.query.depth {
             match meaning {
-                Meaning::Closes => self.part = Part::Kept,
-                Meaning::Opens => {
-                    self.part = Part::Open;
-                    self.in_limit = word.eq_ignore_ascii_case("limit");
+                Meaning::Closes => self.query.part = Part::Kept,
+                // All of a query within a select list is part of a column's name.
+                Meaning::Opens if self.outer.iter().all(|outer| outer.part == Part::Open) => {
+                    self.query.part = Part::Open;
+                    self.query.in_limit = word.eq_ignore_ascii_case("limit");
                 }
                 _ => {}
             }
@@ -375,6 +399,23 @@ mod tests {
         assert_eq!(
             text_of("insert into t values (1,'a'),(-2,'b')"),
             "insert into t values (?,?),(-?,?)"
+        );
+    }
+
+    #[test]
+    fn what_names_a_column_of_a_derived_table_stays() {
+        assert_eq!(run("SELECT * FROM (SELECT 1, 'a' FROM t ORDER BY 2) d"), None);
+        assert_eq!(
+            text_of("SELECT a FROM (SELECT b + 1 FROM t WHERE c = 2 LIMIT 3) d WHERE e = (4)"),
+            "SELECT a FROM (SELECT b + 1 FROM t WHERE c = ? LIMIT ?) d WHERE e = (?)"
+        );
+        assert_eq!(
+            text_of("SELECT (SELECT 1 FROM t WHERE b = 2), 3 FROM t WHERE a IN (SELECT 4 FROM u WHERE b = 5) AND c = 6"),
+            "SELECT (SELECT 1 FROM t WHERE b = 2), 3 FROM t WHERE a IN (SELECT 4 FROM u WHERE b = ?) AND c = ?"
+        );
+        assert_eq!(
+            text_of("INSERT INTO t SELECT * FROM (SELECT 1 FROM (SELECT 2) e WHERE 3) d WHERE 4"),
+            "INSERT INTO t SELECT * FROM (SELECT 1 FROM (SELECT 2) e WHERE ?) d WHERE ?"
         );
     }
 

@@ -1,10 +1,12 @@
 //! The parts of a key, one by one, and ranges of keys.
 
+use std::ops::Range;
+
 use codec::key;
 use functions::TimeZone;
-use kv::KeyRange;
 use types::{Error, Result, SqlType, Value, collation};
 
+use super::prefix_range;
 use super::stored::{clustered_parts, column, index_at, is_cut};
 use super::zone::to_stored;
 use crate::model::{Handle, IndexPart, Table};
@@ -175,7 +177,7 @@ impl KeyParts {
     }
 
     /// The keys of a range. Where a part cuts, they may be more than the range's own: rows have to be looked at again.
-    pub fn range(&self, range: &ValueRange, zone: TimeZone) -> Result<KeyRange> {
+    pub fn range(&self, range: &ValueRange, zone: TimeZone) -> Result<Range<Vec<u8>>> {
         let mut prefix = self.begin(range.prefix.len() + 1);
         for (part, value) in range.prefix.iter().enumerate() {
             if self.integer && value.is_null() {
@@ -185,7 +187,7 @@ impl KeyParts {
         }
         let bounded = range.prefix.len();
         let cuts = self.is_prefix_part(bounded);
-        let whole = KeyRange::prefix(prefix.clone());
+        let whole = prefix_range(prefix.clone());
         let null_lower = ValueBound {
             value: Value::Null,
             inclusive: false,
@@ -220,13 +222,13 @@ impl KeyParts {
                 if inclusive { codec::prefix_next(&end) } else { end }
             }
         };
-        Ok(KeyRange { start, end })
+        Ok(start..end)
     }
 }
 
 /// A range without keys.
-fn nothing() -> KeyRange {
-    KeyRange::new(vec![0], vec![0])
+fn nothing() -> Range<Vec<u8>> {
+    vec![0]..vec![0]
 }
 
 /// The integer that is a row's handle.

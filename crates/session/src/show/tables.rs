@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use catalog::definition::TableName;
 use catalog::information_schema::{columns, keys};
-use catalog::model::{Database, Index, Table};
+use schema::definition::TableName;
+use schema::model::{Database, Index, Table};
 use syntax::ast::ShowFilter;
 use types::{Result, SqlType, Value};
 

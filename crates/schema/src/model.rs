@@ -143,6 +143,14 @@ impl Column {
         }
     }
 
+    /// The default as it is stored: `DEFAULT NULL` of a nullable column means the same as no clause.
+    pub fn effective_default(&self) -> Default {
+        match &self.default {
+            Default::Null if self.nullable => Default::None,
+            other => other.clone(),
+        }
+    }
+
     /// Whether a row that gives no value gets the next id.
     pub fn makes_ids(&self) -> bool {
         self.auto_increment || self.auto_random.is_some()
@@ -357,7 +365,7 @@ impl Table {
     }
 
     /// Whether positions and ids within the definition make sense, so that nobody who uses it can index out of bounds.
-    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+    pub fn check(&self) -> std::result::Result<(), String> {
         if self.columns.is_empty() {
             return Err("it has no columns".to_owned());
         }

@@ -1,4 +1,4 @@
-//! Definitions: what a data definition statement asks for. Made by `planner`, carried out by [`crate::ddl`].
+//! Definitions: what a data definition statement asks for. Made by `planner`, carried out by `ddl`.
 
 use serde::{Deserialize, Serialize};
 use types::Collation;
@@ -12,7 +12,7 @@ pub struct TableName {
     pub name: String,
 }
 
-/// Data definition. Carried out by `crate::ddl`.
+/// Data definition. Carried out by the crate `ddl`.
 #[derive(Debug, Clone)]
 pub enum Ddl {
     CreateDatabase {
@@ -80,7 +80,7 @@ pub enum AlterLock {
     Exclusive,
 }
 
-/// A definition whose columns and indexes have no ids yet (0) and state Public. `crate::ddl` checks it as a whole
+/// A definition whose columns and indexes have no ids yet (0) and state Public. [`crate::new_table()`] checks it as a whole
 /// (names, key lengths, row size ...), gives an index with an empty name the name MySQL would, makes the primary key's
 /// columns NOT NULL, and puts indexes into MySQL's order.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ pub struct TableDefinition {
     pub comment: String,
     /// Where AUTO_INCREMENT or AUTO_RANDOM begins.
     pub auto_increment_start: u64,
-    /// As written: `crate::ddl` brings them within their limits.
+    /// As written: [`crate::new_table()`] reduces them to their maximum.
     pub shard_row_id_bits: u64,
     pub pre_split_regions: u64,
 }

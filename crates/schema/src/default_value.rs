@@ -8,7 +8,7 @@ use crate::model::{Column, Default};
 
 /// What [`Column::original_default`] of a new column is: existing rows read as if it had been written to them.
 /// `now_us`: when the ALTER TABLE began.
-pub(crate) fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZone) -> Option<String> {
+pub fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZone) -> Option<String> {
     match &column.default {
         Default::Literal(text) => Some(text.clone()),
         Default::Now => Some(now_text(&column.ty, column.ty.decimals, now_us, time_zone)),
@@ -19,7 +19,7 @@ pub(crate) fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZo
 }
 
 /// The expression of a [`Default::NowExpression`], as MySQL prints it.
-pub(crate) fn now_call(fsp: u8) -> String {
+pub fn now_call(fsp: u8) -> String {
     match fsp {
         0 => "now()".to_owned(),
         fsp => format!("now({fsp})"),
@@ -39,7 +39,7 @@ fn now_text(ty: &SqlType, fsp: u8, now_us: i64, time_zone: &TimeZone) -> String 
 }
 
 /// The implicit default of a NOT NULL column. Source: manual 11.6 "Data Type Default Values".
-pub(crate) fn implicit(ty: &SqlType) -> String {
+pub fn implicit(ty: &SqlType) -> String {
     let fraction = || match ty.decimals {
         0 => String::new(),
         n => format!(".{}", "0".repeat(usize::from(n))),
@@ -59,7 +59,7 @@ pub(crate) fn implicit(ty: &SqlType) -> String {
 }
 
 /// `YYYY-MM-DD hh:mm:ss[.fraction]`.
-pub(crate) fn date_time_text(at: &DateTime, decimals: u8) -> String {
+pub fn date_time_text(at: &DateTime, decimals: u8) -> String {
     let mut text = format!(
         "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
         at.year, at.month, at.day, at.hour, at.minute, at.second
@@ -73,7 +73,7 @@ pub(crate) fn date_time_text(at: &DateTime, decimals: u8) -> String {
 }
 
 /// A TIMESTAMP literal, kept in UTC, as a session's zone shows it. What is no such literal stays as it is.
-pub(crate) fn timestamp_in_zone(text: &str, decimals: u8, time_zone: &TimeZone) -> String {
+pub fn timestamp_in_zone(text: &str, decimals: u8, time_zone: &TimeZone) -> String {
     match parse(text) {
         Some(utc) if utc.year > 0 => {
             let local = DateTime::unpack(time_zone.utc_to_local(utc.pack()));

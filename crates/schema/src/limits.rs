@@ -22,11 +22,11 @@ const ER_TOO_LONG_TABLE_COMMENT: u16 = 1628;
 const ER_TOO_LONG_FIELD_COMMENT: u16 = 1629;
 const ER_DUP_INDEX: u16 = 1831;
 
-pub(crate) fn check_database_name(name: &str) -> Result<()> {
+pub fn check_database_name(name: &str) -> Result<()> {
     check_name(name, errno::ER_WRONG_DB_NAME, "database")
 }
 
-pub(crate) fn check_table_name(name: &str) -> Result<()> {
+pub fn check_table_name(name: &str) -> Result<()> {
     check_name(name, errno::ER_WRONG_TABLE_NAME, "table")
 }
 
@@ -45,7 +45,7 @@ fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
 }
 
 /// Checks a definition whose indexes have their names and order.
-pub(crate) fn check_table(table: &Table) -> Result<Vec<Warning>> {
+pub fn check_table(table: &Table) -> Result<Vec<Warning>> {
     check_table_name(&table.name)?;
     check_columns(table)?;
     check_comment(

@@ -194,7 +194,7 @@ fn literal(column: &Column, text: &str, time_zone: &TimeZone) -> String {
 }
 
 /// A literal default as a client sees it: a TIMESTAMP's in its time zone, a FLOAT's with the digits that are shown of one.
-pub(crate) fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String {
+pub fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String {
     match column.ty.kind {
         TypeKind::Timestamp => crate::default_value::timestamp_in_zone(text, column.ty.decimals, time_zone),
         TypeKind::Float => match text.parse() {
@@ -206,7 +206,7 @@ pub(crate) fn default_text(column: &Column, text: &str, time_zone: &TimeZone) ->
 }
 
 /// The bytes of a `0x...` literal.
-pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+pub fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("0x")?.as_bytes();
     if digits.len() % 2 != 0 {
         return None;
@@ -253,7 +253,7 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
 }
 
 /// A string literal, escaped as MySQL escapes in SHOW CREATE TABLE.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
     for c in text.chars() {

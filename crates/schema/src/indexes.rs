@@ -5,7 +5,7 @@ use types::{Error, Result};
 use crate::model::{Column, Handle, Index, Table};
 
 /// Drops prefixes that are the whole column, names the nameless, makes the primary key's columns NOT NULL, and sorts.
-pub(crate) fn settle(table: &mut Table) -> Result<()> {
+pub fn normalize(table: &mut Table) -> Result<()> {
     find_primary(table)?;
     drop_whole_prefixes(table);
     for at in 0..table.indexes.len() {

@@ -1,18 +1,23 @@
 //! Texts are MySQL 8.0.33's answers to SHOW CREATE TABLE for the same definitions.
 
+use std::collections::HashMap;
+
 use functions::TimeZone;
 use types::{Collation, SqlType, TypeKind};
 
 use super::{Style, database};
 use crate::definition::TableDefinition;
-use crate::model::{Column, Database, Default, Handle};
+use crate::model::{Column, Database, Default, Handle, Table};
+use crate::new_table;
 use crate::test_support::*;
+
+fn made(table: &str, definition: TableDefinition) -> Table {
+    new_table(&name(table), &definition, 0).unwrap().0
+}
 
 /// Makes the table `t` and shows it.
 fn shown(definition: TableDefinition) -> String {
-    let catalog = catalog();
-    create(&catalog, "t", definition).unwrap();
-    show(&catalog, "t")
+    super::table(&made("t", definition), None, &Style::PLAIN)
 }
 
 fn lines(text: &str) -> Vec<&str> {
@@ -310,12 +315,9 @@ fn keys_are_in_mysqls_order() {
     let mut definition = by_id(columns(), keys);
     definition.comment = "it's a \"table\"\\".to_owned();
     definition.auto_increment_start = 17;
-    let catalog = catalog();
-    create(&catalog, "t", definition).unwrap();
-    let made = table(&catalog, "t");
-    let next = catalog.next_auto_increment(&made).unwrap();
+    let made = made("t", definition);
     assert_eq!(
-        crate::show_create::table(&made, Some(next), &Style::PLAIN),
+        super::table(&made, Some(made.auto_increment_start), &Style::PLAIN),
         "CREATE TABLE `t` (
   `id` int NOT NULL AUTO_INCREMENT,
   `a` int DEFAULT NULL,
@@ -389,10 +391,9 @@ fn unique_columns_and_comments() {
 #[test]
 fn names_are_quoted() {
     let columns = vec![commented(column("a b", int()), "x\ty"), not_null("select", int())];
-    let catalog = catalog();
-    create(&catalog, "d.we`ird", heap(columns, vec![key("k`x", &[0])])).unwrap();
+    let weird = made("d.we`ird", heap(columns, vec![key("k`x", &[0])]));
     assert_eq!(
-        show(&catalog, "d.we`ird"),
+        super::table(&weird, None, &Style::PLAIN),
         "CREATE TABLE `we``ird` (
   `a b` int DEFAULT NULL COMMENT 'x\ty',
   `select` int NOT NULL,
@@ -436,17 +437,16 @@ fn prefixes() {
 
 #[test]
 fn timestamps_defaults_are_in_the_sessions_zone() {
-    let catalog = catalog();
     let columns = vec![
         with_default("a", SqlType::timestamp(0), "2020-01-01 00:00:00"),
         with_default("b", SqlType::datetime(0), "2020-01-01 00:00:00"),
     ];
-    create(&catalog, "t", heap(columns, vec![])).unwrap();
+    let made = made("t", heap(columns, vec![]));
     let west = Style {
         time_zone: TimeZone::Offset(-3600),
         ..Style::PLAIN
     };
-    let text = crate::show_create::table(&table(&catalog, "t"), None, &west);
+    let text = super::table(&made, None, &west);
     assert_eq!(
         lines(&text)[1],
         "`a` timestamp NULL DEFAULT '2019-12-31 23:00:00',"
@@ -456,23 +456,24 @@ fn timestamps_defaults_are_in_the_sessions_zone() {
 
 #[test]
 fn databases() {
-    let catalog = catalog();
-    let schema = catalog.schema();
-    let shown = |name: &str| database(schema.database(name).unwrap(), false, &Style::PLAIN);
+    let made = |name: &str, collation| Database {
+        id: 1,
+        name: name.to_owned(),
+        collation,
+        tables: HashMap::new(),
+    };
+    let shown = |made: &Database| database(made, false, &Style::PLAIN);
     assert_eq!(
-        shown("d"),
+        shown(&made("d", Collation::DEFAULT)),
         "CREATE DATABASE `d` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci */ \
          /*!80016 DEFAULT ENCRYPTION='N' */"
     );
     assert_eq!(
-        shown("INFORMATION_SCHEMA"),
+        shown(&made("information_schema", Collation::Utf8mb3GeneralCi)),
         "CREATE DATABASE `information_schema` /*!40100 DEFAULT CHARACTER SET utf8mb3 */ \
          /*!80016 DEFAULT ENCRYPTION='N' */"
     );
-    let latin = Database {
-        collation: Collation::Latin1SwedishCi,
-        ..Database::clone(schema.database("d").unwrap())
-    };
+    let latin = made("d", Collation::Latin1SwedishCi);
     assert_eq!(
         database(&latin, true, &Style::PLAIN),
         "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `d` /*!40100 DEFAULT CHARACTER SET latin1 */ \

@@ -2,7 +2,7 @@
 //! hidden ones of rows without a primary key.
 //!
 //! The layout is the one that TiDB documents, from the top: a sign bit (0; none in BIGINT UNSIGNED), reserved bits (0), the
-//! shard, the sequence. The sequence alone keeps ids apart; it is a counter of [`crate::Catalog`]. The shard is a hash of the
+//! shard, the sequence. The sequence alone keeps ids apart; it is a counter in the store. The shard is a hash of the
 //! moment at which the transaction began, so that the rows of one transaction stay together and transactions do not.
 
 use serde::{Deserialize, Serialize};
@@ -132,12 +132,17 @@ fn mixed(ts: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// `SHARD_ROW_ID_BITS = n`, reduced to the maximum as TiDB does.
+pub fn limited_shard_bits(written: u64) -> u8 {
+    u8::try_from(written).unwrap_or(u8::MAX).min(SHARD_BITS_MAX)
+}
+
 /// Error 8216.
 pub fn invalid(message: impl std::fmt::Display) -> Error {
     Error::new(ER_INVALID_AUTO_RANDOM, format!("Invalid auto random: {message}"))
 }
 
-pub(crate) fn too_many_shard_bits(most: u8, given: u64, column: &str) -> Error {
+pub fn too_many_shard_bits(most: u8, given: u64, column: &str) -> Error {
     invalid(format!(
         "max allowed auto_random shard bits is {most}, but got {given} on column `{column}`"
     ))

@@ -36,21 +36,27 @@ pub use stored::{Place, column_source, place};
 pub use write::{IndexEntry, RowEncoder};
 pub use zone::to_local;
 
-use kv::KeyRange;
+use std::ops::Range;
 
 use crate::model::Table;
 
 /// All rows of a table.
-pub fn table_range(table: &Table) -> KeyRange {
-    KeyRange::prefix(codec::key::row_prefix(table.id))
+pub fn table_range(table: &Table) -> Range<Vec<u8>> {
+    prefix_range(codec::key::row_prefix(table.id))
 }
 
 /// All entries of an index, by its position in [`Table::indexes`]. Empty if there is none at that position.
-pub fn index_range(table: &Table, index: usize) -> KeyRange {
+pub fn index_range(table: &Table, index: usize) -> Range<Vec<u8>> {
     match table.indexes.get(index) {
-        Some(index) => KeyRange::prefix(codec::key::index_prefix(table.id, index.id)),
-        None => KeyRange::new(vec![0], vec![0]),
+        Some(index) => prefix_range(codec::key::index_prefix(table.id, index.id)),
+        None => vec![0]..vec![0],
     }
+}
+
+/// All keys that begin with `prefix`.
+fn prefix_range(prefix: Vec<u8>) -> Range<Vec<u8>> {
+    let end = codec::prefix_next(&prefix);
+    prefix..end
 }
 
 /// The key of a table's row.
