@@ -136,9 +136,9 @@ fn groups_are_made_twice_and_shuffled_between() {
 fn what_has_no_groups_is_not_shuffled() {
     let plan = operators::group(scan(), &[], &[of(MAX, 1)]).unwrap();
     let expected = [
-        "Final by 0: max",
+        "Final by 0: greatest",
         "CoalescePartitionsExec",
-        "Partial by 0: max",
+        "Partial by 0: greatest",
         SCAN,
     ];
     assert_eq!(shape(&plan), expected);
@@ -151,8 +151,8 @@ fn distinct_values_of_one_argument_are_grouped_first() {
     let all = [distinct(1), of(MIN, 2)];
     let plan = operators::group(scan(), &[0], &all).unwrap();
     let lines = shape(&plan);
-    assert_eq!(lines[0], "FinalPartitioned by 1: count, min");
-    assert_eq!(lines[3], "FinalPartitioned by 2: min");
+    assert_eq!(lines[0], "FinalPartitioned by 1: count, least");
+    assert_eq!(lines[3], "FinalPartitioned by 2: least");
     assert_eq!(lines.last().map(String::as_str), Some(SCAN));
     let plan = operators::group(scan(), &[0], &[distinct(1), distinct(2)]).unwrap();
     assert_eq!(
@@ -177,9 +177,9 @@ fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
     let group = |function| operators::group(scan(), &[0], &[of(function, 1)]).unwrap();
     assert_eq!(
         sorted(group(MAX), 1, true)[2],
-        "FinalPartitioned by 1: max limit 5"
+        "FinalPartitioned by 1: greatest limit 5"
     );
-    assert_eq!(sorted(group(MAX), 1, false)[2], "FinalPartitioned by 1: max");
+    assert_eq!(sorted(group(MAX), 1, false)[2], "FinalPartitioned by 1: greatest");
     assert_eq!(
         sorted(group(MergeableFunction::Count), 1, true)[2],
         "FinalPartitioned by 1: count"
@@ -265,7 +265,7 @@ fn columns_that_are_there_come_from_the_scan() {
         &[(AggregateFunction::Max, column(1), SqlType::BIGINT)],
     );
     let lines = shape(&plan);
-    assert_eq!(lines[0], "FinalPartitioned by 1: max");
+    assert_eq!(lines[0], "FinalPartitioned by 1: greatest");
     assert_eq!(
         lines[3],
         "StreamingTableExec: partition_sizes=2, projection=[c0, c1]"

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use catalog::accounts::change::AccountChange;
+use catalog::accounts::change::{AccountChange, GrantScope};
 use catalog::accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Privileges};
-use catalog::definition::{AlterChange, Ddl, UserSpec};
-use planner::command::Command;
+use planner::command::{self, Command};
 use planner::plan::Plan;
-use types::{Error, Result, errno};
+use schema::definition::{AlterChange, Ddl};
+use syntax::ast::{UserSpec, UserStatement};
+use types::{Error, Result, Warning, errno};
 
 use crate::run::plan_uses;
 use crate::session::Session;
@@ -86,49 +87,61 @@ impl Session {
     }
 
     pub(crate) fn account_command(&mut self, command: &Command) -> Result<()> {
-        let now_us = self.now_us();
-        let catalog = self.shared.catalog.clone();
-        if !matches!(command, Command::SetPassword { .. }) && !self.account.may_manage_accounts() {
-            return Err(Error::new(
-                errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
-                "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
-            ));
+        match command {
+            Command::User(UserStatement::SetPassword { .. } | UserStatement::SetRole { .. }) => {}
+            _ if !self.account.may_manage_accounts() => {
+                return Err(Error::new(
+                    errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+                    "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
+                ));
+            }
+            _ => {}
         }
         let warnings = match command {
-            Command::CreateUser { users, if_not_exists } => {
-                let changes = users
-                    .iter()
-                    .map(|u| change(u, true))
-                    .collect::<Result<Vec<_>>>()?;
-                catalog.create_users(&changes, *if_not_exists, now_us)?
-            }
-            Command::AlterUser { users, if_exists } => {
-                let changes = users
-                    .iter()
-                    .map(|u| change(&self.named_spec(u), false))
-                    .collect::<Result<Vec<_>>>()?;
-                catalog.alter_users(&changes, *if_exists, now_us)?
-            }
-            Command::DropUser { users, if_exists } => catalog.drop_users(users, *if_exists)?,
-            Command::RenameUser { renames } => {
-                catalog.rename_users(renames)?;
-                Vec::new()
-            }
+            Command::User(statement) => self.user_statement(statement)?,
             Command::Grant { scope, users } => {
-                catalog.grant_all(scope, users)?;
+                self.shared.catalog.grant_all(&granted(scope), users)?;
                 Vec::new()
             }
             Command::Revoke { scope, users } => {
-                catalog.revoke_all(scope.as_ref(), users)?;
+                self.shared
+                    .catalog
+                    .revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
                 Vec::new()
             }
-            Command::SetPassword { user, password } => self.set_password(user.as_ref(), password, now_us)?,
             other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
         };
         for warning in warnings {
             self.diagnostics.add(warning);
         }
         Ok(())
+    }
+
+    fn user_statement(&mut self, statement: &UserStatement) -> Result<Vec<Warning>> {
+        let now_us = self.now_us();
+        let catalog = self.shared.catalog.clone();
+        match statement {
+            UserStatement::Create { users, if_not_exists } => {
+                let changes = users
+                    .iter()
+                    .map(|u| change(u, true))
+                    .collect::<Result<Vec<_>>>()?;
+                catalog.create_users(&changes, *if_not_exists, now_us)
+            }
+            UserStatement::Alter { users, if_exists } => {
+                let changes = users
+                    .iter()
+                    .map(|u| change(&self.named_spec(u), false))
+                    .collect::<Result<Vec<_>>>()?;
+                catalog.alter_users(&changes, *if_exists, now_us)
+            }
+            UserStatement::Drop { users, if_exists } => catalog.drop_users(users, *if_exists),
+            UserStatement::Rename(renames) => catalog.rename_users(renames).map(|()| Vec::new()),
+            UserStatement::SetPassword { user, password } => {
+                self.set_password(user.as_ref(), password, now_us)
+            }
+            UserStatement::SetRole { role, user } => Err(self.no_role(role, user.as_ref())),
+        }
     }
 
     /// ALTER USER CURRENT_USER() with the account's name in it.
@@ -155,7 +168,7 @@ impl Session {
         user: Option<&(String, String)>,
         password: &str,
         now_us: i64,
-    ) -> Result<Vec<types::Warning>> {
+    ) -> Result<Vec<Warning>> {
         let own = self.account.clone();
         let (name, host) = user.map_or_else(|| self.account_parts(), |named| self.named_account(named));
         let is_own = (name.as_str(), host.as_str()) == (own.user.as_str(), own.host.as_str());
@@ -186,6 +199,15 @@ impl Session {
         self.shared
             .catalog
             .alter_users(&[change(&spec, false)?], false, now_us)
+    }
+}
+
+fn granted(scope: &command::GrantScope) -> GrantScope {
+    match scope {
+        command::GrantScope::Everything { grant_option } => GrantScope::Everything {
+            grant_option: *grant_option,
+        },
+        command::GrantScope::Database(name) => GrantScope::Database(name.clone()),
     }
 }
 

@@ -7,11 +7,11 @@
 //! answers; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for the transactions
 //! that have written, and new tables can be created under it.
 
-use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::metadata_lock::{SessionLocks, Use, WaitLimit};
-use catalog::model::{INFORMATION_SCHEMA, Table};
 use planner::command::TableToLock;
 use planner::plan::Plan;
+use schema::definition::{AlterChange, Ddl, TableName};
+use schema::model::{INFORMATION_SCHEMA, Table};
 use types::{Error, Result, errno};
 
 use crate::errors;

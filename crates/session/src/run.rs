@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use catalog::metadata_lock::{Use, WaitLimit};
-use catalog::model::Table;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
 use planner::plan::{Access, InsertSource, Locking, LockingWait, Plan, QueryPlan, Rel, Route, TableScan};
+use schema::model::Table;
 use types::{Error, Result, Value, errno};
 use wire::capability;
-use wire::connection::{HeldAnswer, PacketSink};
+use wire::connection::{PacketSink, PendingReply};
 use wire::row::Format;
 
 use crate::kept::Columns;
@@ -38,12 +38,12 @@ pub enum Outcome {
 
 /// The answer to a commit. Where nobody comes to say what became of that, which is a defect, its client is told so and does
 /// not wait for ever.
-struct Owed(Option<Arc<dyn HeldAnswer>>);
+struct Owed(Option<Arc<dyn PendingReply>>);
 
 impl Owed {
     fn give(mut self, outcome: Result<()>, late: &mut dyn FnMut()) {
         if let Some(answer) = self.0.take() {
-            answer.release(outcome, late);
+            answer.complete(outcome, late);
         }
     }
 }
@@ -52,7 +52,7 @@ impl Drop for Owed {
     fn drop(&mut self) {
         if let Some(answer) = self.0.take() {
             let defect = "the commit was cut short by a defect";
-            answer.release(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
+            answer.complete(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
         }
     }
 }
@@ -103,7 +103,7 @@ impl Session {
             return Err(catalog::nodes::lease_is_over());
         }
         let answer = answer.filter(|_| self.transaction.is_dirty() && !self.more_results);
-        if let Some((kind, answer)) = answer.and_then(|(kind, sink)| Some((kind, sink.hold()?))) {
+        if let Some((kind, answer)) = answer.and_then(|(kind, sink)| Some((kind, sink.defer_reply()?))) {
             return self.commit_held(kind, answer);
         }
         let fence = self.table_locks.fence();
@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// Commits, and leaves it to the answer to wait for that.
-    fn commit_held(&mut self, kind: Kind, answer: Arc<dyn HeldAnswer>) -> Result<()> {
+    fn commit_held(&mut self, kind: Kind, answer: Arc<dyn PendingReply>) -> Result<()> {
         let lease = self.table_locks.lease();
         let mut locks = self.table_locks.hand_over();
         let (shared, process) = (self.shared.clone(), self.process.clone());
@@ -135,13 +135,13 @@ impl Session {
         let fence = lease.as_ref().map(|node| node.fence());
         let durability = self.shared.durability();
         self.transaction.commit_then(durability, fence, Box::new(done));
-        let outcome = answer.go_on();
+        let outcome = answer.detach();
         self.answer_waits = outcome.is_none();
         outcome.unwrap_or(Ok(()))
     }
 
     /// A commit whose answer waited has failed, and its client heard of it.
-    pub fn failed_late(&mut self, error: &Error) {
+    pub fn pending_reply_failed(&mut self, error: &Error) {
         // It has not heard what the answer would have told.
         self.told = Told::unknown();
         self.note_failure(error);
@@ -615,7 +615,7 @@ fn source(mut rel: &Rel) -> &Rel {
 }
 
 /// Whether a query is part of a transaction, and opens one where autocommit is off: not one that reads no table.
-fn joins_transaction(rel: &Rel) -> bool {
+pub(crate) fn joins_transaction(rel: &Rel) -> bool {
     match source(rel) {
         Rel::Scan(_) => true,
         Rel::Virtual(scan) => is_in_dictionary(&scan.table),

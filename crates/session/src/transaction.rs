@@ -221,6 +221,24 @@ impl TransactionState {
         Ok(Some(&mut open.transaction))
     }
 
+    /// A statement has read definitions, or looked at tables only: where autocommit is off it is the first of a transaction.
+    /// `fixes_snapshot`: as a plain read of tables does.
+    pub fn joined_by_command(
+        &mut self,
+        fixes_snapshot: bool,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+    ) -> Result<()> {
+        if fixes_snapshot {
+            self.for_read(store, settings, interrupt)?;
+        } else if !settings.autocommit {
+            self.ensure(store, settings, interrupt)?;
+        }
+        self.end_statement(None, true);
+        Ok(())
+    }
+
     /// What [`TransactionState::for_read`] has opened, or found open.
     pub fn opened_for_read(&self) -> Option<&Transaction> {
         self.open.as_ref().map(|open| &open.transaction)

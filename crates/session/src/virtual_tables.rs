@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use catalog::information_schema::{self, ProcessRow, Surroundings};
-use catalog::model::{INFORMATION_SCHEMA, Table};
 use executor::VirtualTables;
 use functions::{EvalContext, TimeZone};
 use kv::Interrupt;
+use schema::model::{INFORMATION_SCHEMA, Table};
 use types::Result;
 
 use crate::session::Session;

@@ -33,16 +33,6 @@ impl MergeableFunction {
         Self::Sum(type_of_sum(addend))
     }
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Sum(_) => "sum",
-            Self::Min(_) => "min",
-            Self::Max(_) => "max",
-            Self::First(_) => "first",
-        }
-    }
-
     pub fn result_type(self) -> SqlType {
         match self {
             Self::Count => SqlType::BIGINT,

@@ -1,0 +1,157 @@
+//! Calls of functions and operators by name.
+
+use types::{Error, Result, SqlType, TypeKind, errno};
+
+use super::arguments::{implicit_cast, numeric_type};
+use super::compare::{Place, pair, under_one_collation};
+use super::env::TypeEnv;
+use crate::call::Binding;
+use crate::{Expr, registry};
+/// Resolves a function or operator by its lower-case name.
+///
+/// Operators: `+ - * / div % unary - ~ & | ^ << >>`, `= <=> <> < <= > >=`, `between` (3 arguments), `in`
+/// (the value, then the list), `like` (value, pattern[, escape]), `regexp`, `and or xor not`, `is null`, `is true`,
+/// `is false`, `is unknown` and the same with `is not`, `binary`, `collate` (value, name as a string literal),
+/// `convert using` (value, name), `->`, `->>`, `@` (name). `!=`, `mod`, `&&`, `||` (as OR), `!`, `rlike`, `not between`, `not in`, `not like` and
+/// `not regexp` are understood too. An interval is two arguments, the amount and its unit as a string literal:
+/// `date_add(d, INTERVAL 1 DAY)` is `call("date_add", [d, 1, 'day'])`; so are the units of `extract('year', d)`,
+/// `timestampdiff('day', a, b)`, `timestampadd` and `get_format('date', 'usa')`. `trim(LEADING x FROM s)` is
+/// `call("trim leading", [s, x])`, likewise `trim trailing` and `trim both`; `char(n, ... USING cs)` is `char`
+/// with the character set's name (`binary` if there is none) as its last argument; `weight_string(s AS CHAR(n))` is
+/// `weight_string(s, 'char', n)`; `position(a IN b)` is `locate(a, b)`.
+///
+/// Fails with 1582 on a wrong number of arguments, 1305 on an unknown name, 1267 where collations do not mix.
+pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
+    if let Some(positive) = name.strip_prefix("not ")
+        && matches!(positive, "between" | "in" | "like" | "regexp" | "rlike")
+    {
+        return call("not", vec![call(positive, args, env)?], env);
+    }
+    let Some(function) = registry::find(name) else {
+        return Err(unknown_function(name, env));
+    };
+    let def = function.0;
+    if args.len() < def.min_args || args.len() > def.max_args {
+        return Err(Error::new(
+            errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
+            format!("Incorrect parameter count in the call to native function '{name}'"),
+        ));
+    }
+    let mut binding = Binding {
+        name: def.name,
+        args,
+        env,
+    };
+    if let Some(rewritten) = rewrite(&mut binding)? {
+        return Ok(rewritten);
+    }
+    let ty = (def.resolve)(&mut binding)?;
+    Ok(Expr::Call {
+        function,
+        args: binding.args,
+        ty,
+    })
+}
+
+fn unknown_function(name: &str, env: &TypeEnv) -> Error {
+    match &env.database {
+        Some(database) => Error::new(
+            errno::ER_SP_DOES_NOT_EXIST,
+            format!("FUNCTION {database}.{name} does not exist"),
+        ),
+        None => Error::new(errno::ER_NO_DB_ERROR, "No database selected"),
+    }
+}
+
+/// Turns calls that cannot be one call into several: IN and BETWEEN whose values are compared as different types.
+pub(crate) fn rewrite(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
+    match binding.name {
+        "in" => bind_in(binding),
+        "between" => bind_between(binding),
+        _ => Ok(None),
+    }
+}
+
+fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
+    let mut args = std::mem::take(&mut binding.args).into_iter();
+    let Some(needle) = args.next() else {
+        return Ok(None);
+    };
+    let list: Vec<Expr> = args.collect();
+    let null = |e: &Expr| e.ty().kind == TypeKind::Null;
+    if needle.ty().is_string() && list.iter().all(|e| e.ty().is_string()) {
+        // All texts are compared under one collation. One of them is compared as `=` compares.
+        let operation = if list.len() == 1 { "=" } else { " IN " };
+        let mut all = vec![needle];
+        all.extend(list);
+        under_one_collation(&mut all, operation, binding.env)?;
+        binding.args = all;
+        return Ok(None);
+    }
+    // A list of one is compared as `=` compares.
+    let ty = needle.ty();
+    let place = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime() || ty.is_float()) {
+        Place::Operator
+    } else {
+        Place::List
+    };
+    let mut pairs = Vec::with_capacity(list.len());
+    for item in &list {
+        pairs.push(pair(needle.clone(), item.clone(), "=", binding.env, place)?);
+    }
+    let first = pairs
+        .iter()
+        .find(|(_, item)| !null(item))
+        .map_or(&needle, |(n, _)| n)
+        .clone();
+    if pairs.iter().all(|(n, item)| *n == first || null(item)) {
+        binding.args.push(first);
+        binding.args.extend(pairs.into_iter().map(|(_, item)| item));
+        return Ok(None);
+    }
+    let mut any = Vec::with_capacity(list.len());
+    for item in list {
+        any.push(call("in", vec![needle.clone(), item], binding.env)?);
+    }
+    call("or", any, binding.env).map(Some)
+}
+
+fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
+    let Ok([value, low, high]) = <[Expr; 3]>::try_from(std::mem::take(&mut binding.args)) else {
+        return Ok(None);
+    };
+    let types = [value.ty(), low.ty(), high.ty()];
+    let null = |e: &Expr| e.ty().kind == TypeKind::Null;
+    let numbers = types.iter().any(SqlType::is_numeric);
+    let others = types.iter().any(|t| t.is_string() || t.is_temporal());
+    // A column of numbers or dates has constants converted to its type, one by one.
+    let converts = matches!(value, Expr::Column { .. }) && !value.ty().is_string();
+    if numbers && others && !converts {
+        for expr in [value, low, high] {
+            let ty = expr.ty();
+            let ty = if ty.kind == TypeKind::Null {
+                ty
+            } else {
+                numeric_type(&ty)
+            };
+            binding.args.push(implicit_cast(expr, ty));
+        }
+        return Ok(None);
+    }
+    if types.iter().all(SqlType::is_string) {
+        let mut all = vec![value, low, high];
+        under_one_collation(&mut all, "between", binding.env)?;
+        binding.args = all;
+        return Ok(None);
+    }
+    let (a, low2) = pair(value.clone(), low.clone(), "between", binding.env, Place::Range)?;
+    let (b, high2) = pair(value.clone(), high.clone(), "between", binding.env, Place::Range)?;
+    if a == b || null(&low) || null(&high) {
+        let value = if null(&low) { b } else { a };
+        binding.args.extend([value, low2, high2]);
+        return Ok(None);
+    }
+    let from = call(">=", vec![value.clone(), low], binding.env)?;
+    let to = call("<=", vec![value, high], binding.env)?;
+    call("and", vec![from, to], binding.env).map(Some)
+}

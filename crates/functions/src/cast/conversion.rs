@@ -1,0 +1,54 @@
+//! What a conversion knows besides the value, and its warnings.
+
+use types::{Result, SqlType, TypeKind, errno};
+
+use crate::datum::Datum;
+use crate::{EvalContext, Expr};
+
+/// What a conversion knows besides the value.
+#[derive(Clone, Copy)]
+pub(crate) struct Conversion<'a> {
+    pub from: SqlType,
+    pub to: SqlType,
+    pub implicit: bool,
+    pub ctx: &'a EvalContext,
+    /// The expression converted, for messages.
+    pub input: &'a Expr,
+}
+
+impl Conversion<'_> {
+    /// Warning 1292, an error in strict DML.
+    pub fn truncated(&self, kind: &str, datum: Datum<'_>) -> Result<()> {
+        if self.reads_large_column() {
+            return Ok(());
+        }
+        let text = datum.to_value().display_text(&self.from);
+        self.ctx.conversion_lost(
+            errno::ER_TRUNCATED_WRONG_VALUE,
+            format!("Truncated incorrect {kind} value: '{text}'"),
+        )
+    }
+
+    /// Whether a TEXT or BLOB column is read as a number: MySQL takes what it begins with and says nothing of the rest. Of a
+    /// CAST that holds for DOUBLE only.
+    fn reads_large_column(&self) -> bool {
+        use TypeKind::*;
+        // What an aggregate answers is a column without a name.
+        matches!(self.input, Expr::Column { label, .. } if label.as_str().is_some())
+            && matches!(self.from.kind, TinyText | Text | MediumText | LongText)
+            && (self.implicit || self.to.is_float())
+    }
+
+    /// Warning 3156, an error in strict DML: JSON that is no such value. `kind` is what messages call the type.
+    pub fn invalid_json(&self, kind: &str) -> Result<()> {
+        let column = match self.input {
+            Expr::Column { label, .. } => label.name().unwrap_or("column"),
+            Expr::Call { function, .. } => function.0.name,
+            _ => "cast_as_json",
+        };
+        self.ctx.conversion_lost(
+            errno::ER_INVALID_JSON_VALUE_FOR_CAST,
+            format!("Invalid JSON value for CAST to {kind} from column {column} at row 1"),
+        )
+    }
+}

@@ -1,0 +1,107 @@
+//! The numbers that a text begins with.
+
+/// What a text began with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Prefix<T> {
+    pub value: T,
+    /// Nothing but spaces followed, and there was a number.
+    pub complete: bool,
+}
+
+/// The double that `text` begins with; one too large is the largest there is, and incomplete. Empty text is a complete 0.
+pub(crate) fn parse_double(text: &[u8]) -> Prefix<f64> {
+    let start = text.iter().take_while(|b| is_space(**b)).count();
+    let rest = text.get(start..).unwrap_or_default();
+    let len = number_len(rest);
+    let parsed = rest
+        .get(..len)
+        .and_then(|n| std::str::from_utf8(n).ok()?.parse::<f64>().ok());
+    let tail = rest.get(len..).unwrap_or_default();
+    let tail_is_space = tail.iter().all(|b| is_space(*b));
+    match parsed {
+        Some(value) if value.is_infinite() => Prefix {
+            value: if value > 0.0 { f64::MAX } else { f64::MIN },
+            complete: false,
+        },
+        Some(value) => Prefix {
+            value,
+            complete: tail_is_space,
+        },
+        None => Prefix {
+            value: 0.0,
+            complete: rest.is_empty(),
+        },
+    }
+}
+
+/// Bytes of `[sign]digits[.digits][e[sign]digits]` at the beginning; 0 if there are no digits.
+fn number_len(text: &[u8]) -> usize {
+    let digits = |from: usize| {
+        text.get(from..)
+            .map_or(0, |rest| rest.iter().take_while(|b| b.is_ascii_digit()).count())
+    };
+    let mut at = usize::from(matches!(text.first(), Some(b'+' | b'-')));
+    let whole = digits(at);
+    at += whole;
+    let mut fraction = 0;
+    if text.get(at) == Some(&b'.') {
+        fraction = digits(at + 1);
+        if whole + fraction > 0 {
+            at += 1 + fraction;
+        }
+    }
+    if whole + fraction == 0 {
+        return 0;
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits(at + 1 + sign);
+        if exponent > 0 {
+            at += 1 + sign + exponent;
+        }
+    }
+    at
+}
+
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// The integer that a text begins with, as 64 bits and a sign.
+pub(crate) struct IntegerPrefix {
+    pub negative: bool,
+    /// The magnitude, at most what an unsigned (or, if negative, a signed) BIGINT holds.
+    pub magnitude: u64,
+    pub complete: bool,
+}
+
+impl IntegerPrefix {
+    /// The 64 bits of the value.
+    pub fn bits(&self) -> u64 {
+        if self.negative {
+            self.magnitude.wrapping_neg()
+        } else {
+            self.magnitude
+        }
+    }
+}
+
+pub(crate) fn parse_integer(text: &[u8]) -> IntegerPrefix {
+    let mut at = text.iter().take_while(|b| is_space(**b)).count();
+    let negative = text.get(at) == Some(&b'-');
+    at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
+    let digits: &[u8] = text.get(at..).unwrap_or_default();
+    let len = digits.iter().take_while(|b| b.is_ascii_digit()).count();
+    let limit = if negative { 1u64 << 63 } else { u64::MAX };
+    let parsed = digits.iter().take(len).try_fold(0u64, |v, d| {
+        v.checked_mul(10)?
+            .checked_add(u64::from(d - b'0'))
+            .filter(|v| *v <= limit)
+    });
+    let rest = digits.get(len..).unwrap_or_default();
+    IntegerPrefix {
+        negative,
+        magnitude: parsed.unwrap_or(limit),
+        complete: len > 0 && parsed.is_some() && rest.iter().all(|b| is_space(*b)),
+    }
+}

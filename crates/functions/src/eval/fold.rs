@@ -1,0 +1,72 @@
+//! Constants that are computed while planning.
+//!
+//! Not here: what is the same for all rows of one statement only ([`super::hoist`]).
+
+use types::TypeKind;
+
+use super::properties::is_fallible;
+use super::{eval_value, speculate};
+use crate::{EvalContext, Expr};
+
+/// Computes the parts of an expression that are made of literals only. A part that fails or warns is left as it is, so that it
+/// does so when the statement runs, if at all.
+pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
+    let expr = match expr {
+        Expr::Call { function, args, ty } => Expr::Call {
+            function,
+            args: args.into_iter().map(|a| fold(a, ctx)).collect(),
+            ty,
+        },
+        Expr::Cast { input, ty, implicit } => Expr::Cast {
+            input: Box::new(fold(*input, ctx)),
+            ty,
+            implicit,
+        },
+        Expr::Case {
+            branches,
+            otherwise,
+            ty,
+        } => Expr::Case {
+            branches: branches
+                .into_iter()
+                .map(|(condition, value)| (fold(condition, ctx), fold(value, ctx)))
+                .collect(),
+            otherwise: otherwise.map(|o| Box::new(fold(*o, ctx))),
+            ty,
+        },
+        leaf => return leaf,
+    };
+    let literal = |e: &Expr| matches!(e, Expr::Literal { .. });
+    let foldable = match &expr {
+        Expr::Call { function, args, ty } => {
+            // A quotient's hidden digits would be lost; a division is rarely made of literals anyway.
+            let keeps_value = ty.kind != TypeKind::Decimal;
+            let pure = !function.0.volatile && !function.0.reads_session;
+            pure && keeps_value && !function.0.name.ends_with(" constant") && args.iter().all(literal)
+        }
+        Expr::Cast { input, .. } => literal(input),
+        Expr::Case {
+            branches, otherwise, ..
+        } => {
+            branches.iter().all(|(c, v)| literal(c) && literal(v)) && otherwise.as_deref().is_none_or(literal)
+        }
+        _ => false,
+    };
+    // The text of a JSON value does not say which of its numbers are DECIMAL or unsigned.
+    let foldable = foldable && expr.ty().kind != TypeKind::Json;
+    // COLLATE and CONVERT are kept for their strength in a mix of collations.
+    let named = matches!(&expr, Expr::Call { function, .. }
+        if matches!(function.0.name, "collate" | "convert using" | "binary"));
+    if !foldable || named {
+        return expr;
+    }
+    match speculate::attempt(|| eval_value(&expr, ctx)) {
+        Ok(value) => Expr::Literal { value, ty: expr.ty() },
+        Err(_) => expr,
+    }
+}
+
+/// Whether a constant can be computed without an error or a warning: if not, that is done for each row.
+pub fn is_silent(constant: &Expr, ctx: &EvalContext) -> bool {
+    !is_fallible(constant) || speculate::attempt(|| eval_value(constant, ctx)).is_ok()
+}

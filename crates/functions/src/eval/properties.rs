@@ -1,0 +1,47 @@
+//! What can be said of an expression without computing it.
+
+use crate::Expr;
+
+/// Whether the expression has the same value whenever it is computed over the same columns in one statement.
+/// `NOW()` has; `RAND()`, `UUID()` and `SLEEP()` have not.
+pub fn is_deterministic(expr: &Expr) -> bool {
+    let mut deterministic = true;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            deterministic &= !function.0.volatile;
+        }
+    });
+    deterministic
+}
+
+/// Whether `@a := x` is in it: rows have to be evaluated one after the other then, all of one before the next.
+pub fn assigns(expr: &Expr) -> bool {
+    let mut assigns = false;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            assigns |= function.0.name == "@:=";
+        }
+    });
+    assigns
+}
+
+/// Whether evaluating it can fail, warn or have effects: then it must not be done for rows that do not need it.
+pub(crate) fn is_fallible(expr: &Expr) -> bool {
+    let mut fallible = false;
+    expr.walk(&mut |e| {
+        fallible |= match e {
+            Expr::Call { function, .. } => function.0.fallible || function.0.volatile,
+            Expr::Cast { input, ty, .. } => crate::cast::loss::may_fail(&input.ty(), ty),
+            _ => false,
+        }
+    });
+    fallible
+}
+
+/// Whether nothing has to be computed.
+pub(super) fn is_leaf(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. }
+    )
+}

@@ -1,0 +1,26 @@
+//! Regular expressions that a statement has compiled.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use regex::Regex;
+
+/// Compiled expressions of one statement, by pattern and flags.
+#[derive(Debug, Default)]
+pub(crate) struct RegexCache(pub(super) Mutex<HashMap<(String, RegexFlags), Arc<Regex>>>);
+
+impl RegexCache {
+    pub fn clear(&mut self) {
+        self.0.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
+    }
+}
+
+/// How many patterns are cached: a column of patterns must not fill the memory.
+pub(super) const CACHE_LIMIT: usize = 256;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct RegexFlags {
+    pub any_case: bool,
+    pub multi_line: bool,
+    pub dot_matches_newline: bool,
+}

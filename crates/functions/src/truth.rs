@@ -1,0 +1,29 @@
+//! Truth values: what is true, and what SQL makes of it.
+
+use types::Value;
+
+use crate::cast::number_text::parse_double;
+use crate::datum::Datum;
+
+/// The truth of a number, a date or a time: whether it is not zero. `None` for NULL.
+pub(crate) fn truth(datum: &Datum<'_>) -> Option<bool> {
+    match datum {
+        Datum::Null => None,
+        Datum::Int(v) => Some(*v != 0),
+        Datum::UInt(v) => Some(*v != 0),
+        Datum::Double(v) => Some(*v != 0.0),
+        Datum::Decimal(d) => Some(!d.is_zero()),
+        // Text was made a number when it was bound.
+        Datum::String(_) | Datum::Bytes(_) | Datum::Json(_) => {
+            Some(parse_double(datum.bytes()).value != 0.0)
+        }
+    }
+}
+
+/// A truth value as SQL has it: 1, 0 or NULL.
+pub(crate) fn value_of(truth: Option<bool>) -> Value {
+    match truth {
+        Some(known) => Value::Int(i64::from(known)),
+        None => Value::Null,
+    }
+}
