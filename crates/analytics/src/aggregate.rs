@@ -12,13 +12,11 @@ use datafusion_physical_expr::expressions::Literal;
 use functions::aggregate::{AggregateCall, AggregateFunction, MergeableFunction};
 use functions::comparable;
 use functions::{EvalContext, Expr};
-use planner::plan::Rel;
 use types::{Error, SqlType, TypeKind};
 
-use crate::call::columns;
+use crate::columns::columns;
 use crate::error::carry;
-use crate::operators::{self, Aggregate, Plan};
-use crate::translate::{Translated, Translator};
+use crate::operators::{self, Aggregate, Plan, Translated};
 use crate::{expression, finite, grouping_key, tuple};
 
 /// Whether a function can be computed in parts that are merged, which is how it runs here.
@@ -27,21 +25,16 @@ pub fn supports(function: AggregateFunction) -> bool {
     matches!(function, Count | Sum | Avg | Min | Max | AnyValue)
 }
 
-pub fn aggregate(
-    translator: &Translator,
-    input: &Rel,
-    keys: &[Expr],
-    calls: &[AggregateCall],
-) -> Result<Plan> {
-    let ordered = keys.iter().any(|k| comparable::differs(&k.ty()))
-        || calls.iter().any(|c| match (c.function, c.args.first()) {
+/// Whether answers depend on the order of the input's rows, so that a column of their positions is wanted.
+pub fn takes_positions(keys: &[Expr], calls: &[AggregateCall]) -> bool {
+    keys.iter().any(|key| comparable::differs(&key.ty()))
+        || calls.iter().any(|call| match (call.function, call.args.first()) {
             (AggregateFunction::AnyValue, _) => true,
             (AggregateFunction::Min | AggregateFunction::Max, Some(arg)) => {
                 MergeableFunction::Min(arg.ty()).takes_positions()
             }
             _ => false,
-        });
-    over(translator.rel(input, ordered)?, keys, calls, translator.eval)
+        })
 }
 
 pub fn over(

@@ -6,7 +6,7 @@
 use ::memory::{Ask, Grant, Refused, Share};
 use kv::Interrupt;
 
-use crate::runtime::{Limits, SHARES, partitions};
+use crate::limits::{Limits, SHARES, partitions};
 
 /// Bytes that a query's operators can do with, spilling.
 const LEAST_BYTES: usize = 16 << 20;

@@ -12,7 +12,6 @@ use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
-use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::{PhysicalExpr, PhysicalExprRef};
 
 /// What one expression does to its arguments.
@@ -35,14 +34,6 @@ pub fn call(operation: impl Operation, arguments: Vec<PhysicalExprRef>) -> Physi
         operation: Arc::new(operation),
         arguments,
     })
-}
-
-/// The columns of a schema.
-pub fn columns(schema: &Schema) -> Vec<PhysicalExprRef> {
-    let fields = schema.fields().iter().enumerate();
-    fields
-        .map(|(index, field)| Arc::new(Column::new(field.name(), index)) as PhysicalExprRef)
-        .collect()
 }
 
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use datafusion_physical_expr::expressions::Literal;
 use functions::{EvalContext, Expr};
 
 use crate::call::{Operation, call};
+use crate::columns::schema_of;
 use crate::error::carry;
-use crate::translate::schema_of;
 
 /// The value of an expression; `inputs`: what its columns are.
 pub fn value(expr: &Expr, inputs: &[PhysicalExprRef], eval: &Arc<EvalContext>) -> Result<PhysicalExprRef> {

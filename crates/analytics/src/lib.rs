@@ -10,10 +10,12 @@ mod accumulators;
 mod aggregate;
 mod budget;
 mod call;
+mod columns;
 mod error;
 mod expression;
 mod finite;
 mod grouping_key;
+mod limits;
 mod memory;
 mod operators;
 mod runtime;
@@ -36,11 +38,11 @@ use functions::EvalContext;
 use planner::plan::{Access, QueryPlan, Rel};
 use types::Result;
 
-pub use runtime::Limits;
+pub use limits::Limits;
 
 use crate::budget::Budget;
+use crate::limits::BatchSize;
 use crate::memory::QueryMemory;
-use crate::runtime::BatchSize;
 
 /// What a query reads, and within which bounds.
 pub struct Source {

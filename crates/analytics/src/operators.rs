@@ -25,10 +25,22 @@ use functions::aggregate::MergeableFunction;
 use functions::order::sort_options;
 
 use crate::accumulators;
-use crate::call::columns;
-use crate::translate::column_name;
+use crate::columns::{column_name, columns};
 
 pub type Plan = Arc<dyn ExecutionPlan>;
+
+/// A translated operator.
+pub struct Translated {
+    pub plan: Plan,
+    /// Whether one more column follows its own, which orders rows as the scan met them.
+    pub positions: bool,
+}
+
+impl Translated {
+    pub fn columns(&self) -> Vec<PhysicalExprRef> {
+        columns(&self.plan.schema())
+    }
+}
 
 /// An aggregate function of columns of its input; without any, of all rows.
 #[derive(Debug, Clone, PartialEq)]

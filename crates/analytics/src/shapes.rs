@@ -11,9 +11,9 @@ use functions::aggregate::{AggregateCall, AggregateFunction, MergeableFunction};
 use functions::{EvalContext, Expr};
 use types::{SqlType, Value};
 
-use crate::operators::{self, Aggregate, Plan};
-use crate::translate::{Translated, schema_of};
-use crate::{aggregate, call};
+use crate::aggregate;
+use crate::columns::{columns, schema_of};
+use crate::operators::{self, Aggregate, Plan, Translated};
 
 #[derive(Debug)]
 struct Nothing(SchemaRef);
@@ -164,7 +164,7 @@ fn distinct_values_of_one_argument_are_grouped_first() {
 #[test]
 fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
     let sorted = |plan: Plan, column: usize, descending| {
-        let key = call::columns(&plan.schema())[column].clone();
+        let key = columns(&plan.schema())[column].clone();
         shape(&operators::sort(plan, vec![(key, descending)], Some(5)).unwrap())
     };
     let expected = [
@@ -193,14 +193,14 @@ fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
 #[test]
 fn a_sort_may_spill_in_each_partition() {
     let sorted = |fetch| {
-        let key = call::columns(&scan().schema())[0].clone();
+        let key = columns(&scan().schema())[0].clone();
         operators::sort(scan(), vec![(key, false)], fetch).unwrap()
     };
     assert_eq!(operators::spilling_sorts(&scan()).unwrap(), 0);
     assert_eq!(operators::spilling_sorts(&sorted(None)).unwrap(), 2);
     assert_eq!(operators::spilling_sorts(&sorted(Some(5))).unwrap(), 0);
     let again = |column: usize| {
-        let key = call::columns(&scan().schema())[column].clone();
+        let key = columns(&scan().schema())[column].clone();
         operators::sort(sorted(None), vec![(key, false)], None).unwrap()
     };
     assert_eq!(operators::spilling_sorts(&again(1)).unwrap(), 3);
@@ -210,7 +210,7 @@ fn a_sort_may_spill_in_each_partition() {
 
 #[test]
 fn what_is_computed_of_sorted_rows_leaves_them_in_order() {
-    let inputs = call::columns(&scan().schema());
+    let inputs = columns(&scan().schema());
     let sorted = operators::sort(scan(), vec![(inputs[0].clone(), false)], None).unwrap();
     let plan = operators::project(sorted, vec![inputs[2].clone(), inputs[0].clone()]).unwrap();
     assert!(plan.properties().output_ordering().is_some());

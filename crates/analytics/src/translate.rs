@@ -1,8 +1,7 @@
-//! Our operators to DataFusion's. The output of every translated operator is named `c0, c1, ...` by position.
+//! Our operators to DataFusion's.
 
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion_common::Result;
 use datafusion_physical_expr::PhysicalExprRef;
 use datafusion_physical_expr::expressions::Column;
@@ -10,27 +9,14 @@ use functions::{EvalContext, Expr};
 use planner::plan::{Rel, SortKey};
 use types::{Error, SqlType, Value};
 
-use crate::call::columns;
+use crate::columns::column_name;
 use crate::error::carry;
-use crate::operators::{self, Plan};
-use crate::runtime::BatchSize;
+use crate::limits::BatchSize;
+use crate::operators::{self, Plan, Translated};
 use crate::{Source, aggregate, expression, grouping_key, scan};
 
 /// More rows than there can be: a LIMIT and its OFFSET can still be added.
 const ROWS_MAX: usize = 1 << 62;
-
-/// The name of an operator's output column.
-pub fn column_name(index: usize) -> String {
-    format!("c{index}")
-}
-
-/// A schema of nullable columns, named by position.
-pub fn schema_of(types: impl IntoIterator<Item = SqlType>) -> SchemaRef {
-    let field = |(i, ty): (usize, SqlType)| Field::new(column_name(i), ty.arrow_type(), true);
-    Arc::new(Schema::new(
-        types.into_iter().enumerate().map(field).collect::<Vec<_>>(),
-    ))
-}
 
 /// The plan, whose rows come in any number of partitions.
 pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>, batches: BatchSize) -> Result<Plan> {
@@ -42,28 +28,15 @@ pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>, batches: B
     Ok(translator.rel(rel, false)?.plan)
 }
 
-/// A translated operator.
-pub struct Translated {
-    pub plan: Plan,
-    /// Whether one more column follows its own, which orders rows as the scan met them.
-    pub positions: bool,
-}
-
-impl Translated {
-    pub fn columns(&self) -> Vec<PhysicalExprRef> {
-        columns(&self.plan.schema())
-    }
-}
-
-pub struct Translator<'a> {
-    pub source: &'a Source,
-    pub eval: &'a Arc<EvalContext>,
+struct Translator<'a> {
+    source: &'a Source,
+    eval: &'a Arc<EvalContext>,
     batches: BatchSize,
 }
 
 impl Translator<'_> {
     /// `positions`: a column of positions is wanted; it is there where the operators below keep one.
-    pub fn rel(&self, rel: &Rel, positions: bool) -> Result<Translated> {
+    fn rel(&self, rel: &Rel, positions: bool) -> Result<Translated> {
         let unordered = |plan| Translated {
             plan,
             positions: false,
@@ -84,7 +57,11 @@ impl Translator<'_> {
                 input,
                 keys,
                 aggregates,
-            } => Ok(unordered(aggregate::aggregate(self, input, keys, aggregates)?)),
+            } => {
+                let positions = aggregate::takes_positions(keys, aggregates);
+                let input = self.rel(input, positions)?;
+                Ok(unordered(aggregate::over(input, keys, aggregates, self.eval)?))
+            }
             Rel::Distinct { input } => Ok(unordered(self.distinct(input)?)),
             Rel::Sort { input, keys, limit } => Ok(unordered(self.sort(
                 self.rel(input, false)?,
@@ -121,7 +98,10 @@ impl Translator<'_> {
     fn distinct(&self, input: &Rel) -> Result<Plan> {
         let column = |(index, ty)| Expr::column(index, ty, true);
         let keys: Vec<Expr> = types_of(input)?.into_iter().enumerate().map(column).collect();
-        aggregate::aggregate(self, input, &keys, &[])
+        {
+            let positions = aggregate::takes_positions(&keys, &[]);
+            aggregate::over(self.rel(input, positions)?, &keys, &[], self.eval)
+        }
     }
 
     /// Keys that are computed become columns first: a sort computes its keys more than once, and counts the memory of its

@@ -16,9 +16,9 @@ mod dml;
 mod env;
 mod memory;
 mod operator;
-mod row_order;
 pub mod query;
 mod ranges;
+mod row_order;
 pub mod source;
 
 pub use context::{DmlResult, ExecContext, RowSink, VirtualTables};

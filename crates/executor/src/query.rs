@@ -8,7 +8,7 @@ use crate::context::{ExecContext, RowSink};
 use crate::direct::range::RangeSelect;
 use crate::env::Env;
 use crate::memory::Memory;
-use crate::operator::{self, scan};
+use crate::operator::{scan, tree};
 use crate::source::ReadSource;
 
 /// Runs a query and hands its rows to `sink` as they are made. A query that locks rows needs
@@ -37,7 +37,7 @@ pub fn query(
     {
         return range.run(&mut env, rows);
     }
-    let mut root = operator::build(&plan.root, plan.locking, &mut env)?;
+    let mut root = tree::build(&plan.root, plan.locking, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
         sink.batch(&batch)?;
     }

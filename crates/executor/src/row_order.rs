@@ -52,7 +52,8 @@ impl RowOrder {
                 descending,
             } => {
                 let texts = columns.first().and_then(|column| column.as_string_opt::<i32>());
-                let texts = texts.ok_or_else(|| Error::internal("ORDER BY of a text got an array of another type"))?;
+                let texts = texts
+                    .ok_or_else(|| Error::internal("ORDER BY of a text got an array of another type"))?;
                 let prefix = |text: Option<&str>| {
                     let prefix = text.map_or(0, |text| collation.order_number(text.as_bytes()));
                     if *descending { !prefix } else { prefix }
@@ -225,11 +226,7 @@ mod tests {
                     .map(|batch| BatchKeys::Keys(encoder.encode(std::slice::from_ref(batch)).unwrap()))
                     .collect();
                 let expected = RowOrder::Keys(encoder).sort(&keys);
-                assert_eq!(
-                    sort(vec![(ty, descending)], &batches),
-                    expected,
-                    "{collation:?}"
-                );
+                assert_eq!(sort(vec![(ty, descending)], &batches), expected, "{collation:?}");
             }
         }
     }

@@ -1,10 +1,12 @@
 //! One value, borrowed: what scalar functions take, so that text in a column or a literal is not copied to be looked at.
 
+use std::cmp::Ordering;
+
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256};
-use types::{Decimal, Error, Result, Value};
+use types::{Collation, Decimal, Error, Result, Value};
 
-use crate::json::Json;
+use crate::json::value::Json;
 
 /// A [`Value`] that borrows its text or bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -152,5 +154,52 @@ impl<'a> Cell<'a> {
 impl From<Value> for Cell<'_> {
     fn from(value: Value) -> Self {
         Self::Own(value)
+    }
+}
+
+/// Compares two values of one class: numbers, points in time, times, or strings under `collation`.
+pub(crate) fn compare_same(a: &Datum<'_>, b: &Datum<'_>, collation: Collation) -> Option<Ordering> {
+    use Datum::{Decimal, Double, Int, Null, String, UInt};
+    Some(match (a, b) {
+        (Null, _) | (_, Null) => return None,
+        (Int(a), Int(b)) => a.cmp(b),
+        (UInt(a), UInt(b)) => a.cmp(b),
+        (Int(a), UInt(b)) => u64::try_from(*a).map_or(Ordering::Less, |a| a.cmp(b)),
+        (UInt(a), Int(b)) => u64::try_from(*b).map_or(Ordering::Greater, |b| a.cmp(&b)),
+        (Double(a), Double(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+        (Double(a), b) if is_number(b) => a.partial_cmp(&to_double(b)).unwrap_or(Ordering::Equal),
+        (a, Double(b)) if is_number(a) => to_double(a).partial_cmp(b).unwrap_or(Ordering::Equal),
+        (Decimal(a), Decimal(b)) => a.cmp(b),
+        (Decimal(a), b) if is_number(b) => a.cmp(&to_decimal(b)),
+        (a, Decimal(b)) if is_number(a) => to_decimal(a).cmp(b),
+        (String(a), String(b)) => collation.compare(a.as_bytes(), b.as_bytes()),
+        // Binary data, or text that met it; numbers never get here.
+        (a, b) => a.bytes().cmp(b.bytes()),
+    })
+}
+
+fn is_number(datum: &Datum<'_>) -> bool {
+    matches!(
+        datum,
+        Datum::Int(_) | Datum::UInt(_) | Datum::Double(_) | Datum::Decimal(_)
+    )
+}
+
+/// A number as a double.
+pub(crate) fn to_double(datum: &Datum<'_>) -> f64 {
+    match datum {
+        Datum::Decimal(d) => d.to_f64(),
+        other => other.double(),
+    }
+}
+
+/// An integer or decimal as a decimal.
+pub(crate) fn to_decimal(datum: &Datum<'_>) -> Decimal {
+    match datum {
+        Datum::Int(v) => Decimal::from_i64(*v),
+        Datum::UInt(v) => Decimal::from_u64(*v),
+        Datum::Decimal(d) => *d,
+        Datum::Double(v) => Decimal::from_f64(*v).unwrap_or(Decimal::ZERO),
+        _ => Decimal::ZERO,
     }
 }

@@ -121,7 +121,7 @@ impl Expr {
             Self::Call { function, args, ty } => function.0.nullability.of(args, ty),
             Self::Cast { input, ty, implicit } => {
                 let made_other = !implicit && !ty.is_numeric();
-                made_other || input.nullable() || crate::cast::may_be_null(&input.ty(), ty)
+                made_other || input.nullable() || crate::cast::loss::may_be_null(&input.ty(), ty)
             }
             Self::Case {
                 branches, otherwise, ..

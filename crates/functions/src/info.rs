@@ -8,12 +8,14 @@ use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
 use crate::bind::arguments::condition;
-use crate::bind::{Binding, common_type, type_of_value};
-use crate::cast::{self, Conversion};
+use crate::bind::{common_type, type_of_value};
+use crate::call::Binding;
+use crate::call::{Call, Row};
+use crate::cast;
+use crate::cast::conversion::Conversion;
+use crate::datum::to_double;
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
-use crate::eval::{Call, Row};
-use crate::ops::comparison::to_double;
 use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, ScalarFn, function, lazy};
 
 pub(crate) static FAMILY: Family = Family {

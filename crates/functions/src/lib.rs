@@ -9,9 +9,11 @@
 pub mod aggregate;
 pub mod assign;
 pub mod bind;
+pub mod call;
 mod cast;
 mod charset;
 pub mod comparable;
+mod compare;
 pub mod context;
 mod date;
 pub mod datum;
@@ -24,27 +26,30 @@ mod ops;
 pub mod order;
 mod pattern;
 mod print;
+mod quotient;
 pub mod registry;
 pub mod state;
 mod string;
 mod temporal;
 pub mod timezone;
+mod truth;
 mod user_lock;
 mod warnings;
 
 pub use bind::common_type;
+pub use call::{ColumnarValue, Row};
 pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::decode as text_of;
 pub use context::{EvalContext, Strictness};
 pub use eval::{
-    ColumnarValue, Row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row,
-    eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent,
+    assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate, eval_value, fold,
+    hoist, is_deterministic, is_silent,
 };
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
-pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
+pub use string::char_padding::{pad as pad_char, padded_char};
 pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
@@ -89,7 +94,7 @@ fn families() -> &'static [&'static registry::Family] {
         &string::parts::FAMILY,
         &string::search::FAMILY,
         &string::uuid::FAMILY,
-        &user_lock::FAMILY,
+        &user_lock::functions::FAMILY,
         &aggregate::FAMILY,
     ];
     FAMILIES

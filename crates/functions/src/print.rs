@@ -2,6 +2,8 @@
 
 use types::{SqlType, TypeKind, Value};
 
+use crate::call::Call;
+use crate::cast::conversion::Conversion;
 use crate::{EvalContext, Expr};
 
 /// An expression; parameters print as their values where the context is known.
@@ -125,5 +127,27 @@ fn literal(value: &Value, ty: &SqlType) -> String {
             text.strip_prefix('-')
                 .map_or(text.clone(), |number| format!("-({number})"))
         }
+    }
+}
+
+impl Call<'_> {
+    /// The call as error messages print it.
+    pub fn text(&self) -> String {
+        call(self.def.name, self.args, Some(self.ctx))
+    }
+
+    /// 1690: the result does not fit `kind` ("BIGINT", "BIGINT UNSIGNED", "DOUBLE", "DECIMAL").
+    pub fn out_of_range(&self, kind: &str) -> types::Error {
+        types::Error::new(
+            types::errno::ER_DATA_OUT_OF_RANGE,
+            format!("{kind} value is out of range in '{}'", self.text()),
+        )
+    }
+}
+
+impl Conversion<'_> {
+    /// The conversion as messages print it.
+    pub fn text(&self) -> String {
+        cast(self.input, &self.to, Some(self.ctx))
     }
 }

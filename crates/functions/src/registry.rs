@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use types::{Result, SqlType, Value};
 
 use crate::Expr;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::{Call, ColumnarValue, Row};
 use crate::datum::{Cell, Datum};
-use crate::eval::{Call, ColumnarValue, Row};
-use crate::json::Json;
+use crate::json::value::Json;
 
 /// A built-in function or operator, by its entry in the registry.
 #[derive(Clone, Copy)]

@@ -5,15 +5,15 @@ use std::sync::Mutex;
 
 use types::Value;
 
-use crate::math::random::Sequence;
-use crate::pattern::regexp::Cache;
+use crate::math::sequence::Sequence;
+use crate::pattern::regex_cache::RegexCache;
 
 /// Kept in [`crate::EvalContext`]; made anew for every statement.
 #[derive(Default)]
 pub struct StatementState {
     /// `RAND(seed)`'s sequences, by the address of the call's arguments in the plan.
     pub(crate) random: Mutex<HashMap<usize, Sequence>>,
-    pub(crate) regexes: Cache,
+    pub(crate) regexes: RegexCache,
     /// User variables that `@a := x` has given new values.
     assigned: Mutex<HashMap<String, Value>>,
 }

@@ -23,10 +23,10 @@ use rows::Rows;
 use types::SqlType;
 
 use crate::Source;
+use crate::columns::schema_of;
 use crate::error::carry;
+use crate::limits::partitions;
 use crate::operators::Plan;
-use crate::runtime::partitions;
-use crate::translate::schema_of;
 
 /// More pieces than partitions, so that one that is done early takes from the others.
 const PIECES_PER_PARTITION: usize = 8;

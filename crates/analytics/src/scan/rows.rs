@@ -20,8 +20,8 @@ use planner::plan::TableScan;
 use schema::layout::Decoder;
 use types::{Result, SqlType};
 
-use crate::runtime::BATCH_ROWS;
-use crate::translate::schema_of;
+use crate::columns::schema_of;
+use crate::limits::BATCH_ROWS;
 
 /// Rows in a scan's first batch. Each further one may have twice as many, up to [`BATCH_ROWS`], so that a LIMIT is reached soon.
 const FIRST_BATCH_ROWS: usize = 64;

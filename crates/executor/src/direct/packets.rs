@@ -168,7 +168,10 @@ impl Packets {
     }
 
     fn text(&self, index: usize) -> &[u8] {
-        let text = self.rows.get(index).and_then(|row| self.bytes.get(row.text.clone()));
+        let text = self
+            .rows
+            .get(index)
+            .and_then(|row| self.bytes.get(row.text.clone()));
         text.unwrap_or_default()
     }
 }

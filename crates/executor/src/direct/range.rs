@@ -162,7 +162,9 @@ impl<'p> RangeSelect<'p> {
         let wanted = part.of(sorted.get(..limit).unwrap_or(&sorted));
         for indexes in wanted.chunks(ROWS_AT_ONCE) {
             rows.append(&mut |_, frames| {
-                indexes.iter().for_each(|index| frames.push(packets.payload(*index)));
+                indexes
+                    .iter()
+                    .for_each(|index| frames.push(packets.payload(*index)));
                 Ok(indexes.len() as u64)
             })?;
         }

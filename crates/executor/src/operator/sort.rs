@@ -12,8 +12,9 @@ use planner::plan::{Rel, SortKey};
 use types::{Result, TypeKind};
 
 use super::limit::Limit;
+use super::output::output_types;
 use super::project::evaluate;
-use super::{BoxOperator, Operator, output_types};
+use super::{BoxOperator, Operator};
 use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
 use crate::row_order::{BatchKeys, RowOrder};

@@ -4,9 +4,9 @@ use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, errno};
 
 use super::collect::Concat;
 use crate::Expr;
-use crate::bind::TypeEnv;
 use crate::bind::arguments::{digits, implicit_cast, numeric_type, reads_branches, text_type};
-use crate::ops::arithmetic::{computed_type, quotient_scale};
+use crate::bind::env::TypeEnv;
+use crate::quotient::{computed_type, quotient_scale};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AggregateFunction {

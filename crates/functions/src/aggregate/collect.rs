@@ -10,8 +10,9 @@ use super::{AggregateCall, AggregateFunction, RowGroups};
 use crate::comparable;
 use crate::context::EvalContext;
 use crate::datum::Datum;
+use crate::json::convert::{is_boolean, of_value};
+use crate::json::value::{key_order, write_quoted};
 use crate::order::RowKeys;
-use crate::json::{is_boolean, key_order, of_value, write_quoted};
 use crate::string::value_of;
 
 /// What GROUP_CONCAT says besides its arguments. [`AggregateCall::args`] are the text of a row, then what DISTINCT

@@ -15,9 +15,9 @@ use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, Value};
 
 use super::groups::{NonNullGroups, RowGroups, combine, take_first};
+use crate::compare::compare;
 use crate::datum::Datum;
-use crate::eval::append;
-use crate::ops::comparison::compare;
+use crate::eval::output::append;
 
 /// Which of a group's values is the result.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,7 +15,7 @@ use super::variance::Variances;
 use super::{AggregateCall, AggregateFunction, average_value};
 use crate::context::EvalContext;
 use crate::datum::Datum;
-use crate::eval::{append, fit_decimal};
+use crate::eval::output::{append, fit_decimal};
 
 /// The values of an aggregate for groups `0..n`. Groups come into being by being named in [`GroupedAccumulator::update`].
 #[derive(Debug)]

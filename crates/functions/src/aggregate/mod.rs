@@ -27,10 +27,11 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
 
 use crate::Expr;
 use crate::bind::compare::resolve_converted;
+use crate::bind::env::TypeEnv;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
-use crate::ops::arithmetic::cut_quotient;
-use crate::ops::comparison::{to_decimal, to_double};
+use crate::datum::{to_decimal, to_double};
+use crate::quotient::cut_quotient;
 use crate::registry::{self, Family, FunctionDef, Nullability, function};
 
 pub use call::{AggregateCall, AggregateFunction};
@@ -39,6 +40,25 @@ pub use grouped::GroupedAccumulator;
 pub use groups::RowGroups;
 pub use mergeable::{MergeableAggregate, MergeableFunction};
 pub use single::Accumulator;
+
+/// Binds an aggregate by its lower-case name: `count` (no argument means `COUNT(*)`), `sum` and so on, but for
+/// [`bind_group_concat`].
+pub fn bind(name: &str, args: Vec<Expr>, distinct: bool, env: &TypeEnv) -> Result<AggregateCall> {
+    let function = AggregateFunction::from_name(name)
+        .ok_or_else(|| Error::not_supported(format!("{}()", name.to_uppercase()), ""))?;
+    AggregateCall::bind(function, args, distinct, env)
+}
+
+/// Binds `GROUP_CONCAT(args ORDER BY order SEPARATOR separator)`; `true` in `order` stands for descending.
+pub fn bind_group_concat(
+    args: Vec<Expr>,
+    distinct: bool,
+    order: Vec<(Expr, bool)>,
+    separator: String,
+    env: &TypeEnv,
+) -> Result<AggregateCall> {
+    AggregateCall::bind_concat(args, distinct, order, separator, env)
+}
 
 /// The value of a call in the query above the aggregation, of which `column` is the call's output.
 pub fn result(column: Expr, call: &AggregateCall) -> Expr {

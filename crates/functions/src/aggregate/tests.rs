@@ -6,11 +6,10 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use types::{Collation, SqlType, TypeKind, Value};
 
 use super::*;
-use crate::bind;
 
 fn call(name: &str, ty: SqlType, distinct: bool) -> AggregateCall {
     let arg = Expr::column(0, ty, true);
-    bind::aggregate(name, vec![arg], distinct, &bind::TypeEnv::default()).unwrap()
+    super::bind(name, vec![arg], distinct, &TypeEnv::default()).unwrap()
 }
 
 fn run(name: &str, ty: SqlType, distinct: bool, values: ArrayRef) -> String {

@@ -18,7 +18,7 @@ use types::{Error, Result, SqlType, TypeKind, Value, Warning, errno};
 use crate::EvalContext;
 use crate::context::Strictness;
 use crate::datum::Datum;
-use crate::eval::append;
+use crate::eval::output::append;
 
 pub use number::integer_range;
 

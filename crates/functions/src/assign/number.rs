@@ -4,8 +4,8 @@ use types::temporal::DateTime;
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use super::Target;
-use crate::cast::number::{full_year, is_space, parse_double, round_even, whole_seconds};
-use crate::cast::temporal_number;
+use crate::cast::number::{full_year, round_even, temporal_number, whole_seconds};
+use crate::cast::number_text::{is_space, parse_double};
 use crate::datum::Datum;
 
 /// The smallest and the largest value of an integer type.
@@ -84,7 +84,7 @@ fn from_json(target: &Target<'_>, text: &str) -> Result<Value> {
         TypeKind::Float | TypeKind::Double => "DOUBLE",
         _ => "INTEGER",
     };
-    let (value, from) = match crate::json::scalar(text) {
+    let (value, from) = match crate::json::convert::scalar(text) {
         Some(found) => found,
         None => {
             target.invalid_json(kind)?;

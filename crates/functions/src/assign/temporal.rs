@@ -81,10 +81,12 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         Datum::Int(us) if target.from.kind == TypeKind::Time => {
             time_to_datetime(us, target.ctx).ok_or(Reason::OutOfRange)
         }
-        Datum::String(text) if target.from.kind == TypeKind::Json => match json::datetime(text, rules) {
-            Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow),
-            None => return no_json(target),
-        },
+        Datum::String(text) if target.from.kind == TypeKind::Json => {
+            match json::convert::datetime(text, rules) {
+                Some(parsed) => temporal::complete(&parsed, target.ctx).ok_or(Reason::Overflow),
+                None => return no_json(target),
+            }
+        }
         Datum::String(_) | Datum::Bytes(_) => datetime_of_text(target, value, rules)?,
         number => datetime_of_number(target, number, rules)?,
     };
@@ -118,7 +120,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
 /// Shows what was written if it was text or a number, else the value in whole seconds.
 fn note_time_left_out(target: &Target<'_>, value: Datum<'_>, rounded: &DateTime) -> Result<()> {
     let shown = match value {
-        Datum::String(text) if target.from.kind == TypeKind::Json => json::string(text),
+        Datum::String(text) if target.from.kind == TypeKind::Json => json::convert::string(text),
         Datum::UInt(_) if target.from.is_datetime() => Some(rounded.datetime_text(0)),
         Datum::Int(us) if target.from.kind == TypeKind::Time => {
             Some(Time(temporal::fit_time(us, 0, target.ctx)).to_text(0))
@@ -130,7 +132,7 @@ fn note_time_left_out(target: &Target<'_>, value: Datum<'_>, rounded: &DateTime)
 
 /// JSON that is no point in time and no TIME becomes NULL.
 fn no_json(target: &Target<'_>) -> Result<Value> {
-    target.invalid_json(json::MOMENT)?;
+    target.invalid_json(json::convert::MOMENT)?;
     Ok(Value::Null)
 }
 
@@ -195,7 +197,7 @@ pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let us = match value {
         Datum::Int(us) if target.from.kind == TypeKind::Time => Some(us),
         Datum::UInt(packed) if target.from.is_datetime() => Some(DateTime::unpack(packed).time_of_day_us()),
-        Datum::String(text) if target.from.kind == TypeKind::Json => match json::time(text) {
+        Datum::String(text) if target.from.kind == TypeKind::Json => match json::convert::time(text) {
             Some(parsed) => Some(parsed.rounded(&target.ctx.sql_mode)),
             None => return no_json(target),
         },

@@ -198,7 +198,9 @@ fn to_binary(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
 pub(super) fn to_json(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     match value {
         Datum::String(text) if target.from.kind == TypeKind::Json => Ok(Value::from(text)),
-        Datum::String(text) => crate::json::normalise(text.as_bytes(), target.column).map(Value::String),
+        Datum::String(text) => {
+            crate::json::convert::normalise(text.as_bytes(), target.column).map(Value::String)
+        }
         Datum::Bytes(_) => Err(Error::new(
             errno::ER_INVALID_JSON_CHARSET,
             "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",

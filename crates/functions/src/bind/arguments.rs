@@ -2,8 +2,9 @@
 
 use types::{Collation, Result, SqlType, TypeKind, Value};
 
-use super::{Binding, collation};
+use super::collation;
 use crate::Expr;
+use crate::call::Binding;
 
 /// Digits before the point that a number of a type may have.
 pub(crate) fn integer_digits(ty: &SqlType) -> u32 {
@@ -369,4 +370,9 @@ pub(crate) fn text_result(length: u32, collation: Collation) -> SqlType {
         kind,
         ..SqlType::varchar(bytes, collation)
     }
+}
+
+/// The type of a string literal of `chars` characters.
+pub fn literal_type(chars: usize, collation: Collation) -> SqlType {
+    SqlType::varchar(u32::try_from(chars).unwrap_or(u32::MAX), collation)
 }

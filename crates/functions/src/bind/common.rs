@@ -4,9 +4,9 @@
 
 use types::{Collation, Result, SqlType, TypeKind};
 
-use super::TypeEnv;
 use super::arguments::{implicit_cast, integer_digits, text_length};
 use super::collation;
+use super::env::TypeEnv;
 use crate::Expr;
 
 /// The type of a result that is now of one, now of another of `types`. Strings take the collation of the first string,

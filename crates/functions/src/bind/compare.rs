@@ -6,8 +6,10 @@
 use types::{Result, SqlType, TypeKind, Value};
 
 use super::arguments::{condition, implicit_cast, numeric_type, reads_branches, text_type};
-use super::{Binding, TypeEnv, call, collation};
+use super::collation;
+use super::env::TypeEnv;
 use crate::Expr;
+use crate::call::Binding;
 
 /// Functions that stand for conversions of one side of a comparison; see [`crate::ops::constants`].
 pub(crate) const DATETIME_OPERAND: &str = "datetime operand";
@@ -28,15 +30,6 @@ pub(crate) enum Place {
     Range,
     /// IN: the same, and a number of two digits is no year.
     List,
-}
-
-/// Turns calls that cannot be one call into several: IN and BETWEEN whose values are compared as different types.
-pub(crate) fn rewrite(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
-    match binding.name {
-        "in" => bind_in(binding),
-        "between" => bind_between(binding),
-        _ => Ok(None),
-    }
 }
 
 /// Converts both sides to what they are compared as.
@@ -286,7 +279,7 @@ fn internal(name: &str, expr: Expr, ty: SqlType, target: &SqlType) -> Result<Exp
 }
 
 fn text_literal(text: &str) -> Expr {
-    let ty = super::literal_type(text.len(), types::Collation::DEFAULT);
+    let ty = super::arguments::literal_type(text.len(), types::Collation::DEFAULT);
     Expr::literal(Value::from(text), ty)
 }
 
@@ -301,56 +294,13 @@ pub(crate) fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::BOOL)
 }
 
-/// `IN` and `BETWEEN`, whose arguments [`rewrite`] has converted.
+/// `IN` and `BETWEEN`, whose arguments [`super::call`] has converted.
 pub(crate) fn resolve_converted(_: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::BOOL)
 }
 
-fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
-    let mut args = std::mem::take(&mut binding.args).into_iter();
-    let Some(needle) = args.next() else {
-        return Ok(None);
-    };
-    let list: Vec<Expr> = args.collect();
-    let null = |e: &Expr| e.ty().kind == TypeKind::Null;
-    if needle.ty().is_string() && list.iter().all(|e| e.ty().is_string()) {
-        // All texts are compared under one collation. One of them is compared as `=` compares.
-        let operation = if list.len() == 1 { "=" } else { " IN " };
-        let mut all = vec![needle];
-        all.extend(list);
-        under_one_collation(&mut all, operation, binding.env)?;
-        binding.args = all;
-        return Ok(None);
-    }
-    // A list of one is compared as `=` compares.
-    let ty = needle.ty();
-    let place = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime() || ty.is_float()) {
-        Place::Operator
-    } else {
-        Place::List
-    };
-    let mut pairs = Vec::with_capacity(list.len());
-    for item in &list {
-        pairs.push(pair(needle.clone(), item.clone(), "=", binding.env, place)?);
-    }
-    let first = pairs
-        .iter()
-        .find(|(_, item)| !null(item))
-        .map_or(&needle, |(n, _)| n)
-        .clone();
-    if pairs.iter().all(|(n, item)| *n == first || null(item)) {
-        binding.args.push(first);
-        binding.args.extend(pairs.into_iter().map(|(_, item)| item));
-        return Ok(None);
-    }
-    let mut any = Vec::with_capacity(list.len());
-    for item in list {
-        any.push(call("in", vec![needle.clone(), item], binding.env)?);
-    }
-    call("or", any, binding.env).map(Some)
-}
-
-fn under_one_collation(all: &mut [Expr], operation: &str, env: &TypeEnv) -> Result<()> {
+/// Converts texts to one character set and collation.
+pub(super) fn under_one_collation(all: &mut [Expr], operation: &str, env: &TypeEnv) -> Result<()> {
     let refs: Vec<&Expr> = all.iter().collect();
     let collation = collation::of_comparison(&refs, env.collation, operation)?;
     for side in all {
@@ -359,46 +309,6 @@ fn under_one_collation(all: &mut [Expr], operation: &str, env: &TypeEnv) -> Resu
         *side = implicit_cast(expr, ty);
     }
     Ok(())
-}
-
-fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
-    let Ok([value, low, high]) = <[Expr; 3]>::try_from(std::mem::take(&mut binding.args)) else {
-        return Ok(None);
-    };
-    let types = [value.ty(), low.ty(), high.ty()];
-    let null = |e: &Expr| e.ty().kind == TypeKind::Null;
-    let numbers = types.iter().any(SqlType::is_numeric);
-    let others = types.iter().any(|t| t.is_string() || t.is_temporal());
-    // A column of numbers or dates has constants converted to its type, one by one.
-    let converts = matches!(value, Expr::Column { .. }) && !value.ty().is_string();
-    if numbers && others && !converts {
-        for expr in [value, low, high] {
-            let ty = expr.ty();
-            let ty = if ty.kind == TypeKind::Null {
-                ty
-            } else {
-                numeric_type(&ty)
-            };
-            binding.args.push(implicit_cast(expr, ty));
-        }
-        return Ok(None);
-    }
-    if types.iter().all(SqlType::is_string) {
-        let mut all = vec![value, low, high];
-        under_one_collation(&mut all, "between", binding.env)?;
-        binding.args = all;
-        return Ok(None);
-    }
-    let (a, low2) = pair(value.clone(), low.clone(), "between", binding.env, Place::Range)?;
-    let (b, high2) = pair(value.clone(), high.clone(), "between", binding.env, Place::Range)?;
-    if a == b || null(&low) || null(&high) {
-        let value = if null(&low) { b } else { a };
-        binding.args.extend([value, low2, high2]);
-        return Ok(None);
-    }
-    let from = call(">=", vec![value.clone(), low], binding.env)?;
-    let to = call("<=", vec![value, high], binding.env)?;
-    call("and", vec![from, to], binding.env).map(Some)
 }
 
 /// AND, OR, XOR, NOT: truth values in, a truth value out.
@@ -419,5 +329,11 @@ pub(crate) fn resolve_logic(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn json_truth(value: Expr, env: &TypeEnv) -> Result<Expr> {
     env.notes.json_truths.set(env.notes.json_truths.get() + 1);
     let zero = Expr::literal(Value::Int(0), SqlType::BIGINT);
-    call("<>", vec![value, zero], env)
+    let (value, zero) = pair(value, zero, "<>", env, Place::Operator)?;
+    let function = crate::registry::find("<>").ok_or_else(|| types::Error::internal("no function <>"))?;
+    Ok(Expr::Call {
+        function,
+        args: vec![value, zero],
+        ty: SqlType::BOOL,
+    })
 }

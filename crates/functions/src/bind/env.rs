@@ -4,9 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use types::{Collation, Value};
-
-use crate::context::SqlMode;
+use types::{Collation, SqlMode, SqlType, Value};
 
 /// What typing depends on besides the expression. A cached plan holds for one such environment.
 #[derive(Debug, Clone)]

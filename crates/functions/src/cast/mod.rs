@@ -1,12 +1,15 @@
 //! Conversions between all types, explicit and implicit, with MySQL's results and warnings.
 //!
-//! - [`number`]: to integers, DECIMAL, DOUBLE, YEAR.
+//! - [`number`]: to integers, DECIMAL, DOUBLE, YEAR; [`number_text`]: the numbers that text begins with.
 //! - [`text`]: to strings and binary data.
 //! - Dates and times are [`crate::temporal`]'s, JSON is [`crate::json`]'s.
 //!
 //! Not here: which conversions a call needs ([`crate::bind`]); what INSERT and UPDATE do ([`crate::assign`]).
 
+pub(crate) mod conversion;
+pub(crate) mod loss;
 pub(crate) mod number;
+pub(crate) mod number_text;
 pub(crate) mod text;
 
 use std::sync::Arc;
@@ -14,65 +17,14 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use types::array::ColumnBuilder;
-use types::temporal::{DateTime, Time};
+use types::temporal::Time;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
+use self::conversion::Conversion;
 use crate::datum::{Cell, Datum};
+use crate::eval::output::append;
 use crate::temporal::{self, DateRules};
-use crate::{EvalContext, Expr, eval};
-
-/// What a conversion knows besides the value.
-#[derive(Clone, Copy)]
-pub(crate) struct Conversion<'a> {
-    pub from: SqlType,
-    pub to: SqlType,
-    pub implicit: bool,
-    pub ctx: &'a EvalContext,
-    /// The expression converted, for messages.
-    pub input: &'a Expr,
-}
-
-impl Conversion<'_> {
-    /// Warning 1292, an error in strict DML.
-    pub fn truncated(&self, kind: &str, datum: Datum<'_>) -> Result<()> {
-        if self.reads_large_column() {
-            return Ok(());
-        }
-        let text = datum.to_value().display_text(&self.from);
-        self.ctx.conversion_lost(
-            errno::ER_TRUNCATED_WRONG_VALUE,
-            format!("Truncated incorrect {kind} value: '{text}'"),
-        )
-    }
-
-    /// Whether a TEXT or BLOB column is read as a number: MySQL takes what it begins with and says nothing of the rest. Of a
-    /// CAST that holds for DOUBLE only.
-    fn reads_large_column(&self) -> bool {
-        use TypeKind::*;
-        // What an aggregate answers is a column without a name.
-        matches!(self.input, Expr::Column { label, .. } if label.as_str().is_some())
-            && matches!(self.from.kind, TinyText | Text | MediumText | LongText)
-            && (self.implicit || self.to.is_float())
-    }
-
-    /// Warning 3156, an error in strict DML: JSON that is no such value. `kind` is what messages call the type.
-    pub fn invalid_json(&self, kind: &str) -> Result<()> {
-        let column = match self.input {
-            Expr::Column { label, .. } => label.name().unwrap_or("column"),
-            Expr::Call { function, .. } => function.0.name,
-            _ => "cast_as_json",
-        };
-        self.ctx.conversion_lost(
-            errno::ER_INVALID_JSON_VALUE_FOR_CAST,
-            format!("Invalid JSON value for CAST to {kind} from column {column} at row 1"),
-        )
-    }
-
-    /// The conversion as messages print it.
-    pub fn text(&self) -> String {
-        crate::print::cast(self.input, &self.to, Some(self.ctx))
-    }
-}
+use crate::{EvalContext, Expr};
 
 /// Converts one value.
 pub(crate) fn cell<'a>(
@@ -98,7 +50,7 @@ pub(crate) fn cell<'a>(
         input,
     };
     if to.kind == TypeKind::Json {
-        let json = crate::json::cast(cell.datum(), &conversion)?;
+        let json = crate::json::convert::cast(cell.datum(), &conversion)?;
         return Ok(Cell::Json(Box::new(json)));
     }
     datum(cell.datum(), &conversion).map(Cell::Own)
@@ -146,7 +98,9 @@ pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Val
         Date | DateTime | Timestamp => to_datetime(value, conversion),
         Time => to_time(value, conversion),
         Char | VarChar | TinyText | Text | MediumText | LongText => text::to_text(value, conversion),
-        Json => Ok(Value::String(crate::json::cast(value, conversion)?.to_text())),
+        Json => Ok(Value::String(
+            crate::json::convert::cast(value, conversion)?.to_text(),
+        )),
     }
 }
 
@@ -160,10 +114,10 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     };
     let found = match value {
         Datum::String(text) if conversion.from.kind == TypeKind::Json => {
-            match crate::json::datetime(text, rules) {
+            match crate::json::convert::datetime(text, rules) {
                 Some(parsed) => temporal::complete(&parsed, ctx),
                 None => {
-                    conversion.invalid_json(crate::json::MOMENT)?;
+                    conversion.invalid_json(crate::json::convert::MOMENT)?;
                     None
                 }
             }
@@ -187,13 +141,15 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
 
 fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let found = match value {
-        Datum::String(text) if conversion.from.kind == TypeKind::Json => match crate::json::time(text) {
-            Some(parsed) => Some(Time(parsed.rounded(&conversion.ctx.sql_mode)).clamped().0),
-            None => {
-                conversion.invalid_json(crate::json::MOMENT)?;
-                None
+        Datum::String(text) if conversion.from.kind == TypeKind::Json => {
+            match crate::json::convert::time(text) {
+                Some(parsed) => Some(Time(parsed.rounded(&conversion.ctx.sql_mode)).clamped().0),
+                None => {
+                    conversion.invalid_json(crate::json::convert::MOMENT)?;
+                    None
+                }
             }
-        },
+        }
         value => temporal::to_time(value, &conversion.from, conversion.ctx)?,
     };
     Ok(found.map_or(Value::Null, |us| {
@@ -239,7 +195,7 @@ pub(crate) fn array(
             out.append_null();
         } else {
             let converted = datum(value, &conversion)?;
-            eval::append(&mut out, Datum::of(&converted), to)?;
+            append(&mut out, Datum::of(&converted), to)?;
         }
     }
     Ok(out.finish())
@@ -274,23 +230,6 @@ fn to_decimals(array: &ArrayRef, to: &SqlType) -> Option<ArrayRef> {
         _ => return None,
     };
     Some(Arc::new(decimals.with_data_type(to.arrow_type())))
-}
-
-/// Whether a conversion can fail or warn.
-pub(crate) fn may_fail(from: &SqlType, to: &SqlType) -> bool {
-    let harmless = from == to
-        || from.kind == TypeKind::Null
-        || from.is_numeric()
-            && (to.kind == TypeKind::Double || to.is_string() && !to.is_binary() && to.length >= 30)
-        || from.is_datetime() && to.is_datetime()
-        || from.is_string() && to.is_string() && from.is_binary() == to.is_binary();
-    !harmless
-}
-
-/// Whether a value that is not NULL may become NULL, as result metadata tells it.
-pub(crate) fn may_be_null(from: &SqlType, to: &SqlType) -> bool {
-    let temporal = to.is_temporal() && !from.is_temporal();
-    temporal || to.kind == TypeKind::Year || from.is_binary() && to.is_string() && !to.is_binary()
 }
 
 /// Refuses what `CAST` cannot be asked for.
@@ -331,25 +270,4 @@ pub(crate) fn check_explicit(to: &SqlType) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// A DATETIME's or DATE's value as a number with its fraction.
-pub(crate) fn temporal_number(value: Datum<'_>, ty: &SqlType) -> Option<types::Decimal> {
-    let (whole, microseconds) = match value {
-        Datum::UInt(packed) if ty.kind == TypeKind::Date => {
-            (DateTime::unpack(packed).date_number() as i64, 0)
-        }
-        Datum::UInt(packed) if ty.is_datetime() => {
-            let at = DateTime::unpack(packed);
-            (at.datetime_number() as i64, i64::from(at.microsecond))
-        }
-        Datum::Int(us) if ty.kind == TypeKind::Time => {
-            let time = Time(us);
-            let micros = i64::from(time.microseconds());
-            (time.number(), if us < 0 { -micros } else { micros })
-        }
-        _ => return None,
-    };
-    let unscaled = i128::from(whole) * 1_000_000 + i128::from(microseconds);
-    types::Decimal::from_i128(unscaled, 6).rescale(ty.decimals.min(6))
 }

@@ -1,117 +1,12 @@
-//! Conversions to numbers, and the numbers that text begins with.
+//! Conversions to numbers.
 
-use types::temporal::DateTime;
+use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::{Conversion, temporal_number};
+use super::conversion::Conversion;
+use super::number_text::{is_space, parse_double, parse_integer};
 use crate::EvalContext;
 use crate::datum::Datum;
-
-/// What a text began with.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Prefix<T> {
-    pub value: T,
-    /// Nothing but spaces followed, and there was a number.
-    pub complete: bool,
-}
-
-/// The double that `text` begins with; one too large is the largest there is, and incomplete. Empty text is a complete 0.
-pub(crate) fn parse_double(text: &[u8]) -> Prefix<f64> {
-    let start = text.iter().take_while(|b| is_space(**b)).count();
-    let rest = text.get(start..).unwrap_or_default();
-    let len = number_len(rest);
-    let parsed = rest
-        .get(..len)
-        .and_then(|n| std::str::from_utf8(n).ok()?.parse::<f64>().ok());
-    let tail = rest.get(len..).unwrap_or_default();
-    let tail_is_space = tail.iter().all(|b| is_space(*b));
-    match parsed {
-        Some(value) if value.is_infinite() => Prefix {
-            value: if value > 0.0 { f64::MAX } else { f64::MIN },
-            complete: false,
-        },
-        Some(value) => Prefix {
-            value,
-            complete: tail_is_space,
-        },
-        None => Prefix {
-            value: 0.0,
-            complete: rest.is_empty(),
-        },
-    }
-}
-
-/// Bytes of `[sign]digits[.digits][e[sign]digits]` at the beginning; 0 if there are no digits.
-fn number_len(text: &[u8]) -> usize {
-    let digits = |from: usize| {
-        text.get(from..)
-            .map_or(0, |rest| rest.iter().take_while(|b| b.is_ascii_digit()).count())
-    };
-    let mut at = usize::from(matches!(text.first(), Some(b'+' | b'-')));
-    let whole = digits(at);
-    at += whole;
-    let mut fraction = 0;
-    if text.get(at) == Some(&b'.') {
-        fraction = digits(at + 1);
-        if whole + fraction > 0 {
-            at += 1 + fraction;
-        }
-    }
-    if whole + fraction == 0 {
-        return 0;
-    }
-    if matches!(text.get(at), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
-        let exponent = digits(at + 1 + sign);
-        if exponent > 0 {
-            at += 1 + sign + exponent;
-        }
-    }
-    at
-}
-
-pub(crate) fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t'..=b'\r')
-}
-
-/// The integer that a text begins with, as 64 bits and a sign.
-pub(crate) struct IntegerPrefix {
-    pub negative: bool,
-    /// The magnitude, at most what an unsigned (or, if negative, a signed) BIGINT holds.
-    pub magnitude: u64,
-    pub complete: bool,
-}
-
-impl IntegerPrefix {
-    /// The 64 bits of the value.
-    pub fn bits(&self) -> u64 {
-        if self.negative {
-            self.magnitude.wrapping_neg()
-        } else {
-            self.magnitude
-        }
-    }
-}
-
-pub(crate) fn parse_integer(text: &[u8]) -> IntegerPrefix {
-    let mut at = text.iter().take_while(|b| is_space(**b)).count();
-    let negative = text.get(at) == Some(&b'-');
-    at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
-    let digits: &[u8] = text.get(at..).unwrap_or_default();
-    let len = digits.iter().take_while(|b| b.is_ascii_digit()).count();
-    let limit = if negative { 1u64 << 63 } else { u64::MAX };
-    let parsed = digits.iter().take(len).try_fold(0u64, |v, d| {
-        v.checked_mul(10)?
-            .checked_add(u64::from(d - b'0'))
-            .filter(|v| *v <= limit)
-    });
-    let rest = digits.get(len..).unwrap_or_default();
-    IntegerPrefix {
-        negative,
-        magnitude: parsed.unwrap_or(limit),
-        complete: len > 0 && parsed.is_some() && rest.iter().all(|b| is_space(*b)),
-    }
-}
 
 /// `CAST(... AS SIGNED)`, and integers that functions ask for.
 pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
@@ -370,7 +265,7 @@ fn json_number(
     kind: &str,
     then: fn(Datum<'_>, &Conversion<'_>) -> Result<Value>,
 ) -> Result<Value> {
-    let (value, from) = match crate::json::scalar(text) {
+    let (value, from) = match crate::json::convert::scalar(text) {
         Some(found) => found,
         None => {
             conversion.invalid_json(kind)?;
@@ -380,57 +275,30 @@ fn json_number(
     then(Datum::of(&value), &Conversion { from, ..*conversion })
 }
 
+/// A DATETIME's or DATE's value as a number with its fraction.
+pub(crate) fn temporal_number(value: Datum<'_>, ty: &SqlType) -> Option<types::Decimal> {
+    let (whole, microseconds) = match value {
+        Datum::UInt(packed) if ty.kind == TypeKind::Date => {
+            (DateTime::unpack(packed).date_number() as i64, 0)
+        }
+        Datum::UInt(packed) if ty.is_datetime() => {
+            let at = DateTime::unpack(packed);
+            (at.datetime_number() as i64, i64::from(at.microsecond))
+        }
+        Datum::Int(us) if ty.kind == TypeKind::Time => {
+            let time = Time(us);
+            let micros = i64::from(time.microseconds());
+            (time.number(), if us < 0 { -micros } else { micros })
+        }
+        _ => return None,
+    };
+    let unscaled = i128::from(whole) * 1_000_000 + i128::from(microseconds);
+    types::Decimal::from_i128(unscaled, 6).rescale(ty.decimals.min(6))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn doubles_at_the_beginning_of_text() {
-        for (text, value, complete) in [
-            ("12", 12.0, true),
-            (" 12 ", 12.0, true),
-            ("12 x", 12.0, false),
-            (".5", 0.5, true),
-            ("5.", 5.0, true),
-            ("-", 0.0, false),
-            ("0x10", 0.0, false),
-            ("inf", 0.0, false),
-            ("nan", 0.0, false),
-            ("1e", 1.0, false),
-            ("1e3", 1000.0, true),
-            ("1e400", f64::MAX, false),
-            ("", 0.0, true),
-            ("abc", 0.0, false),
-        ] {
-            assert_eq!(
-                parse_double(text.as_bytes()),
-                Prefix { value, complete },
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn integers_at_the_beginning_of_text() {
-        for (text, value, complete) in [
-            ("12", 12, true),
-            (" +5 ", 5, true),
-            ("- 5", 0, false),
-            ("1.9", 1, false),
-            ("", 0, false),
-            ("18446744073709551615", -1, true),
-            ("99999999999999999999", -1, false),
-            ("-9223372036854775808", i64::MIN, true),
-            ("-9223372036854775809", i64::MIN, false),
-        ] {
-            let parsed = parse_integer(text.as_bytes());
-            assert_eq!(
-                (parsed.bits() as i64, parsed.complete),
-                (value, complete),
-                "{text}"
-            );
-        }
-    }
 
     #[test]
     fn years() {

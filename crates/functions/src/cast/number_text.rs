@@ -105,3 +105,56 @@ pub(crate) fn parse_integer(text: &[u8]) -> IntegerPrefix {
         complete: len > 0 && parsed.is_some() && rest.iter().all(|b| is_space(*b)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_at_the_beginning_of_text() {
+        for (text, value, complete) in [
+            ("12", 12.0, true),
+            (" 12 ", 12.0, true),
+            ("12 x", 12.0, false),
+            (".5", 0.5, true),
+            ("5.", 5.0, true),
+            ("-", 0.0, false),
+            ("0x10", 0.0, false),
+            ("inf", 0.0, false),
+            ("nan", 0.0, false),
+            ("1e", 1.0, false),
+            ("1e3", 1000.0, true),
+            ("1e400", f64::MAX, false),
+            ("", 0.0, true),
+            ("abc", 0.0, false),
+        ] {
+            assert_eq!(
+                parse_double(text.as_bytes()),
+                Prefix { value, complete },
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn integers_at_the_beginning_of_text() {
+        for (text, value, complete) in [
+            ("12", 12, true),
+            (" +5 ", 5, true),
+            ("- 5", 0, false),
+            ("1.9", 1, false),
+            ("", 0, false),
+            ("18446744073709551615", -1, true),
+            ("99999999999999999999", -1, false),
+            ("-9223372036854775808", i64::MIN, true),
+            ("-9223372036854775809", i64::MIN, false),
+        ] {
+            let parsed = parse_integer(text.as_bytes());
+            assert_eq!(
+                (parsed.bits() as i64, parsed.complete),
+                (value, complete),
+                "{text}"
+            );
+        }
+    }
+}

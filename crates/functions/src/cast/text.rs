@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use types::{Charset, Error, Result, TypeKind, Value, errno, shown_bytes};
 
-use super::Conversion;
+use super::conversion::Conversion;
 use crate::Expr;
 use crate::charset;
 use crate::context::EvalContext;

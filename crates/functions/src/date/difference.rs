@@ -8,9 +8,9 @@ use super::{
     Moment, dated_at, datetime_at, datetime_text, fraction_digits, integer, moment_at, stays_dated,
     time_value,
 };
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 use crate::temporal::{self, DateRules};
 

@@ -6,9 +6,9 @@ use types::{Result, SqlType, Value};
 use super::interval::Unit;
 use super::week::WeekRule;
 use super::{DAYS, MONTHS, Moment, datetime_at, integer, moment_at, stays_dated, time_at};
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Alias, Family, FunctionDef, Nullability, ScalarFn, function};
 use crate::temporal::DateRules;
 

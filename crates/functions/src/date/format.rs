@@ -6,9 +6,9 @@ use types::{Result, SqlType, Value};
 use super::week::WeekRule;
 use super::{DAYS, MONTHS, datetime_at, time_at};
 use crate::Expr;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 use crate::temporal::DateRules;
 

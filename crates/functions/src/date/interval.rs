@@ -7,10 +7,10 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
 
 use super::{datetime_at, datetime_text};
 use crate::Expr;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
-use crate::ops::comparison::to_decimal;
+use crate::datum::to_decimal;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 use crate::temporal::{self, DateRules, parse};
 

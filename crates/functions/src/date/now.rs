@@ -6,8 +6,8 @@ use types::temporal::{DateTime, Time};
 use types::{Error, Result, SqlType, Value, errno};
 
 use crate::Expr;
-use crate::bind::Binding;
-use crate::eval::Call;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::registry::{Alias, Family, FunctionDef, Nullability, ScalarFn, function};
 use crate::timezone::TimeZone;
 

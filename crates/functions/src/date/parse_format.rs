@@ -5,9 +5,9 @@ use types::{Result, SqlType, TypeKind, Value, errno};
 
 use super::{DAYS, MONTHS};
 use crate::Expr;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

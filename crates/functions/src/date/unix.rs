@@ -5,10 +5,10 @@ use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use super::format::format_datetime;
 use super::{datetime_at, fraction_digits, integer};
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
-use crate::ops::comparison::to_decimal;
+use crate::datum::to_decimal;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 use crate::temporal::DateRules;
 use crate::timezone::TimeZone;

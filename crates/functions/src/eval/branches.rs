@@ -10,11 +10,12 @@ use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
 use types::{Result, SqlType, TypeKind, Value};
 
-use super::{
-    Call, ColumnarValue, Row, append, columnar, finish_array, is_deterministic, is_fallible, row, speculate,
-};
+use super::{columnar, row, speculate};
+use crate::call::{Call, ColumnarValue, Row};
 use crate::datum::Datum;
-use crate::ops::logic::truth;
+use crate::eval::output::{append, finish_array};
+use crate::eval::properties::{is_deterministic, is_fallible};
+use crate::truth::truth;
 use crate::{EvalContext, Expr};
 
 /// A call of a lazy function.
@@ -206,7 +207,7 @@ fn operand(value: &ColumnarValue, ty: &SqlType) -> Result<Box<dyn arrow::array::
     Ok(match value {
         ColumnarValue::Array(array) => Box::new(finish_array(array.clone(), ty)?),
         ColumnarValue::Scalar(value) => {
-            let value = super::finish_value(value.clone(), ty);
+            let value = crate::eval::output::finish_value(value.clone(), ty);
             Box::new(Scalar::new(types::array::array_of(&value, ty, 1)?))
         }
     })

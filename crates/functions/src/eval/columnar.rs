@@ -5,13 +5,15 @@ use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value};
 
-use super::{Call, ColumnarValue, Row, append, branches, row, speculate};
+use super::{branches, row, speculate};
+use crate::call::{Call, ColumnarValue, Row};
 use crate::datum::{Cell, Datum};
+use crate::eval::output::append;
 use crate::registry::{Eval, ScalarFn};
 use crate::{EvalContext, Expr, cast};
 
 /// Evaluates over a batch. Truth values may come as Arrow booleans, decimals at a scale of their own;
-/// [`super::finish_array`] makes the type's array of them.
+/// [`super::output::finish_array`] makes the type's array of them.
 pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<ColumnarValue> {
     match expr {
         Expr::Column { index, .. } => match batch.columns().get(*index) {

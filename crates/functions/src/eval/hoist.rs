@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use super::{Row, is_leaf, row};
+use super::row;
+use crate::call::Row;
+use crate::eval::properties::is_leaf;
 use crate::{EvalContext, Expr};
 
 /// The condition with its constants computed. What fails is left where it is: it may never be reached.
@@ -97,7 +99,7 @@ mod tests {
     use types::{SqlType, Value};
 
     use super::*;
-    use crate::bind::TypeEnv;
+    use crate::bind::env::TypeEnv;
 
     fn column() -> Expr {
         Expr::column(0, SqlType::BIGINT, true)

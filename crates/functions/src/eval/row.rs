@@ -1,37 +1,12 @@
 //! One row at a time: the complete meaning of every expression, which the columnar kernels only speed up.
 
-use arrow::record_batch::RecordBatch;
 use types::{Error, Result, Value};
 
-use super::Call;
+use crate::call::{Call, Row};
 use crate::datum::{Cell, Datum};
-use crate::ops::logic::truth;
 use crate::registry::Eval;
+use crate::truth::truth;
 use crate::{EvalContext, Expr, cast};
-
-/// Where columns' values come from.
-#[derive(Clone, Copy)]
-pub enum Row<'a> {
-    /// There are no columns.
-    None,
-    /// A row of a batch.
-    Batch(&'a RecordBatch, usize),
-    Values(&'a [Value]),
-}
-
-impl<'a> Row<'a> {
-    fn column(&self, index: usize) -> Result<Datum<'a>> {
-        let found = match self {
-            Self::None => None,
-            Self::Batch(batch, row) => match batch.columns().get(index) {
-                Some(array) if *row < array.len() => Some(Datum::at(array.as_ref(), *row)?),
-                _ => None,
-            },
-            Self::Values(values) => values.get(index).map(Datum::of),
-        };
-        found.ok_or_else(|| Error::internal(format!("there is no column {index} to evaluate")))
-    }
-}
 
 /// Evaluates `expr` over one row.
 pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) -> Result<Cell<'a>> {

@@ -3,7 +3,8 @@
 //! A tag for the type, in MySQL's order, then: numbers as the nearest double and what it lacks; strings escaped and
 //! terminated; objects as their length, keys and values; arrays as their values and an end mark.
 
-use super::{Json, parse};
+use super::parse;
+use super::value::Json;
 
 /// Ends an array: below every tag, so that an array's beginning comes before it.
 const END: u8 = 0;

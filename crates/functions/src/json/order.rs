@@ -25,8 +25,9 @@ impl Json {
                 keys.unwrap_or_else(|| compare_all(a.iter().map(|(_, v)| v), b.iter().map(|(_, v)| v)))
             }),
             (a, b) => match (a.number(), b.number()) {
-                (Some(a), Some(b)) => compare_same(&a, &b, types::Collation::Binary)
-                    .unwrap_or(Ordering::Equal),
+                (Some(a), Some(b)) => {
+                    compare_same(&a, &b, types::Collation::Binary).unwrap_or(Ordering::Equal)
+                }
                 _ => Ordering::Equal,
             },
         }

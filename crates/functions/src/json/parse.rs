@@ -1,6 +1,6 @@
 //! JSON text to a tree. Messages and positions are those that MySQL reports.
 
-use super::Json;
+use super::value::Json;
 
 /// Why and where (in bytes) a text is no JSON.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,9 +178,14 @@ impl Parser<'_> {
                     self.at += 1;
                 }
                 Some(control) if control < 0x20 => return Err(self.here("Invalid encoding in string.")),
-                Some(byte) => {
-                    out.push(byte);
-                    self.at += 1;
+                Some(_) => {
+                    let rest = self.text.get(start..).unwrap_or_default();
+                    let plain = rest
+                        .iter()
+                        .take_while(|b| !matches!(b, b'"' | b'\\' | ..0x20))
+                        .count();
+                    out.extend_from_slice(rest.get(..plain).unwrap_or_default());
+                    self.at += plain;
                 }
             }
         }

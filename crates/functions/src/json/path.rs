@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use types::{Error, Result, errno};
 
-use super::Json;
+use super::value::Json;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Leg {

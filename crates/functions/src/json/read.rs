@@ -6,11 +6,12 @@ use std::borrow::Cow;
 
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::convert::{of_result, parse_argument};
 use super::path::{self, Path};
-use super::{Json, parse_argument, write_quoted};
-use crate::bind::Binding;
+use super::value::{Json, write_quoted};
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, MANY, Nullability, makes_json, of_json};
 
 pub(crate) static FAMILY: Family = Family {
@@ -324,7 +325,7 @@ fn member_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (Some(value), Some(written)) = (args.first(), call.args.first()) else {
         return Ok(Value::Null);
     };
-    let value = super::of_result(value, written, call.ctx);
+    let value = of_result(value, written, call.ctx);
     let found = match document(call, args, 1)? {
         Json::Array(items) => items.iter().any(|item| item.compare(&value).is_eq()),
         single => single.compare(&value).is_eq(),

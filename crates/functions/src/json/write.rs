@@ -4,12 +4,13 @@
 
 use types::{Error, Result, SqlType, errno};
 
+use super::convert::of_result;
 use super::path::{Index, Leg, Path};
 use super::read::{document, resolve_json, single_path_at};
-use super::{Json, key_order, of_result};
-use crate::bind::Binding;
+use super::value::{Json, key_order};
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, makes_json};
 
 pub(crate) static FAMILY: Family = Family {

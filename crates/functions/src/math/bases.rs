@@ -2,10 +2,10 @@
 
 use types::{Result, SqlType, Value};
 
-use crate::bind::Binding;
 use crate::bind::arguments::hex_as_number;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

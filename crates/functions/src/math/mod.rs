@@ -10,4 +10,5 @@
 pub(crate) mod bases;
 pub(crate) mod random;
 pub(crate) mod rounding;
+pub(crate) mod sequence;
 pub(crate) mod transcendental;

@@ -3,12 +3,12 @@
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use crate::Expr;
-use crate::bind::Binding;
 use crate::bind::arguments::digits;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 #[cfg(test)]
-use crate::ops::comparison::{to_decimal, to_double};
+use crate::datum::{to_decimal, to_double};
 use crate::registry::{Alias, Family, FunctionDef, function};
 
 pub(crate) static FAMILY: Family = Family {

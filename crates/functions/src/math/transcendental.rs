@@ -2,10 +2,10 @@
 
 use types::{Result, SqlType, Value, errno};
 
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
-use crate::ops::comparison::to_double;
+use crate::datum::to_double;
 use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

@@ -5,13 +5,14 @@
 use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
 
 use super::arithmetic_vector;
-use super::comparison::{to_decimal, to_double};
 use crate::Expr;
-use crate::bind::Binding;
 use crate::bind::arguments::digits;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::context::Strictness;
 use crate::datum::Datum;
-use crate::eval::Call;
+use crate::datum::{to_decimal, to_double};
+use crate::quotient::quotient;
 use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {
@@ -240,15 +241,6 @@ pub(crate) fn division_by_zero(call: &Call<'_>) -> Result<Value> {
     }
     Ok(Value::Null)
 }
-
-/// Digits after the point that a quotient carries inside an expression. MySQL computes in words of nine digits.
-pub(crate) fn quotient_scale(dividend: u8, divisor: u8, increment: u8) -> u8 {
-    let words = |digits: u8| digits.div_ceil(9) * 9;
-    let (a, b) = (words(dividend), words(divisor));
-    let extra = increment.saturating_sub((a - dividend) + (b - divisor));
-    words(a + b + extra).min(Decimal::MAX_SCALE)
-}
-
 fn divide(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [a, b] = args else { return Ok(Value::Null) };
     if call.ty.kind == TypeKind::Double {
@@ -266,30 +258,6 @@ fn divide(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(d) => Ok(Value::Decimal(d)),
         None => Err(call.out_of_range("DECIMAL")),
     }
-}
-
-/// The quotient with MySQL's hidden digits, or as many as 65 digits leave room for. The divisor is not zero.
-pub(crate) fn quotient(a: &Decimal, b: &Decimal, increment: u8) -> Option<Decimal> {
-    let scale = quotient_scale(a.scale, b.scale, increment);
-    cut_quotient(a, b, scale).or_else(|| a.div(b, increment))
-}
-
-/// The quotient cut, not rounded, to `scale` digits: rounding comes when it leaves the expression.
-pub(crate) fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decimal> {
-    let shift = i32::from(scale) + i32::from(b.scale) - i32::from(a.scale);
-    let power = |n: i32| 10i128.checked_pow(u32::try_from(n.max(0)).ok()?);
-    let narrow = || {
-        let dividend = a.unscaled.to_i128()?.checked_mul(power(shift)?)?;
-        let divisor = b.unscaled.to_i128()?.checked_mul(power(-shift)?)?;
-        Some(Decimal::from_i128(dividend.checked_div(divisor)?, scale))
-    };
-    // Two digits more, then cut: a wide quotient would have to end in 995 or more after them to be rounded up.
-    narrow().or_else(|| {
-        Some(
-            a.div_to_scale(b, scale.checked_add(2)?)?
-                .truncate(i32::from(scale)),
-        )
-    })
 }
 
 fn divide_integer(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -345,35 +313,4 @@ fn negate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         TypeKind::Decimal => Ok(Value::Decimal(to_decimal(a).neg())),
         _ => fit(call, wide(a).checked_neg()),
     }
-}
-
-/// The type of an expression's values with all digits that they are computed with.
-pub(crate) fn computed_type(expr: &Expr, increment: u8) -> SqlType {
-    let ty = expr.ty();
-    let scale = inner_scale(expr, increment);
-    if !ty.is_decimal() || scale <= ty.decimals {
-        return ty;
-    }
-    let whole = ty.length.saturating_sub(u32::from(ty.decimals));
-    SqlType::decimal((whole + u32::from(scale)).min(65), scale)
-}
-
-/// The scale at which an expression's decimals are computed, which may be finer than its type says.
-pub(crate) fn inner_scale(expr: &Expr, increment: u8) -> u8 {
-    let own = expr.ty().decimals;
-    let Expr::Call { function, args, ty } = expr else {
-        return own;
-    };
-    let of = |i: usize| args.get(i).map_or(0, |a| inner_scale(a, increment));
-    if !ty.is_decimal() {
-        return own;
-    }
-    let scale = match function.0.name {
-        "+" | "-" | "%" => of(0).max(of(1)),
-        "*" => of(0).saturating_add(of(1)),
-        "/" => quotient_scale(of(0), of(1), increment),
-        "unary -" | "unary +" | "aggregate result" => of(0),
-        _ => own,
-    };
-    scale.min(Decimal::MAX_SCALE)
 }

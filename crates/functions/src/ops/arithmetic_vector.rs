@@ -13,8 +13,8 @@ use arrow::datatypes::{
 };
 use types::{Decimal, Result, TypeKind, Value};
 
-use super::arithmetic::quotient_scale;
-use crate::eval::{Call, ColumnarValue};
+use crate::call::{Call, ColumnarValue};
+use crate::quotient::quotient_scale;
 
 pub(crate) fn evaluate(
     call: &Call<'_>,

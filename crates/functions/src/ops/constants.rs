@@ -11,10 +11,10 @@ use crate::bind::compare::{
     DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER, DATETIME_OPERAND,
     DATETIME_PARAMETER, TIME_CONSTANT, YEAR_CONSTANT,
 };
+use crate::call::Call;
 use crate::cast::number::full_year;
 use crate::context::Strictness;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, function};
 use crate::temporal::parse::{self, DateRules, ParsedDateTime};
 use crate::temporal::{self, date_place};
@@ -142,7 +142,7 @@ fn datetime_number(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         (Some(found), _) => found,
         (None, Some((whole, nano))) => date_place::of_number(whole, nano, target(args) == "DATE"),
         (None, None) => {
-            let negative = crate::ops::comparison::to_decimal(datum).is_negative();
+            let negative = crate::datum::to_decimal(datum).is_negative();
             date_place::of_number(if negative { -1 } else { i64::MAX }, 0, false)
         }
     };
@@ -207,7 +207,7 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let text = matches!(datum, Datum::String(_) | Datum::Bytes(_));
     let number = match datum {
         _ if text => {
-            let parsed = crate::cast::number::parse_double(datum.bytes());
+            let parsed = crate::cast::number_text::parse_double(datum.bytes());
             // What follows a number is passed over; where there is none, it is compared as the double that it is not.
             if !parsed.complete && parsed.value == 0.0 {
                 let message = format!("Truncated incorrect DOUBLE value: '{}'", shown(call, datum));
@@ -221,7 +221,7 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
                 Decimal::from_f64(parsed.value).unwrap_or(Decimal::ZERO)
             }
         }
-        other => crate::ops::comparison::to_decimal(other),
+        other => crate::datum::to_decimal(other),
     };
     let whole = match datum {
         Datum::Double(v) if *v <= 2155.0 => number.truncate(0),
@@ -248,20 +248,20 @@ fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
     let ty = &call.ty;
     Ok(match ty.kind {
         TypeKind::Float | TypeKind::Double => {
-            let wanted = crate::ops::comparison::to_double(datum);
+            let wanted = crate::datum::to_double(datum);
             float_key(wanted, ty.kind == TypeKind::Float, direction)
         }
         TypeKind::Decimal => match datum {
             // A comparison of doubles; every DECIMAL that could be as near has to be looked at.
             Datum::Double(_) => return double_key(datum, ty, direction),
-            exact => decimal_key(&crate::ops::comparison::to_decimal(exact), ty, direction),
+            exact => decimal_key(&crate::datum::to_decimal(exact), ty, direction),
         },
         _ if ty.is_integer() => match datum {
             Datum::Int(v) => clamp_integer(Some(i128::from(*v)), *v < 0, ty, direction),
             Datum::UInt(v) => clamp_integer(Some(i128::from(*v)), false, ty, direction),
             Datum::Double(v) => integer_key(*v, ty, direction),
             exact => {
-                let exact = crate::ops::comparison::to_decimal(exact);
+                let exact = crate::datum::to_decimal(exact);
                 let rounded = rounded(&exact, direction);
                 match rounded {
                     Some(d) => clamp_integer(d.to_i128(), d.is_negative(), ty, direction),

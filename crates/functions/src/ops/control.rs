@@ -7,17 +7,19 @@ use std::cmp::Ordering;
 use types::temporal::DateTime;
 use types::{Result, SqlType, TypeKind, Value, errno};
 
-use super::comparison::{compare_same, to_decimal, to_double};
-use super::logic::truth;
 use crate::bind::arguments::{condition, implicit_cast, text_length, text_type};
 use crate::bind::compare::{Place, pair};
-use crate::bind::{Binding, TypeEnv, collation, common};
+use crate::bind::env::TypeEnv;
+use crate::bind::{collation, common};
+use crate::call::Binding;
+use crate::call::{Call, Row};
 use crate::datum::{Cell, Datum};
+use crate::datum::{compare_same, to_decimal, to_double};
 use crate::eval::row::evaluate;
 use crate::eval::speculate;
-use crate::eval::{Call, Row};
 use crate::registry::{Family, FunctionDef, MANY, Nullability, function, lazy};
 use crate::temporal::{self, DateRules};
+use crate::truth::truth;
 use crate::{Expr, common_type};
 
 pub(crate) static FAMILY: Family = Family {
@@ -123,7 +125,7 @@ fn nullif<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     };
     let left = evaluate(a, row, call.ctx)?;
     let right = evaluate(b, row, call.ctx)?;
-    let ordering = super::comparison::compare(&left.datum(), &right.datum(), &a.ty(), &b.ty());
+    let ordering = crate::compare::compare(&left.datum(), &right.datum(), &a.ty(), &b.ty());
     if ordering == Some(Ordering::Equal) {
         return Ok(Cell::NULL);
     }

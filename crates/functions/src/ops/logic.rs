@@ -3,10 +3,11 @@
 use types::{Result, SqlType, Value};
 
 use crate::bind::compare::resolve_logic;
+use crate::call::{Call, ColumnarValue, Row};
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
-use crate::eval::{Call, ColumnarValue, Row};
 use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function, lazy};
+use crate::truth::{truth, value_of};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -88,29 +89,6 @@ static FUNCTIONS: &[FunctionDef] = &[
     test("is false"),
     test("is not false"),
 ];
-
-/// The truth of a number, a date or a time: whether it is not zero. `None` for NULL.
-pub(crate) fn truth(datum: &Datum<'_>) -> Option<bool> {
-    match datum {
-        Datum::Null => None,
-        Datum::Int(v) => Some(*v != 0),
-        Datum::UInt(v) => Some(*v != 0),
-        Datum::Double(v) => Some(*v != 0.0),
-        Datum::Decimal(d) => Some(!d.is_zero()),
-        // Text was made a number when it was bound.
-        Datum::String(_) | Datum::Bytes(_) | Datum::Json(_) => {
-            Some(crate::cast::number::parse_double(datum.bytes()).value != 0.0)
-        }
-    }
-}
-
-/// A truth value as SQL has it: 1, 0 or NULL.
-pub(crate) fn value_of(truth: Option<bool>) -> Value {
-    match truth {
-        Some(known) => Value::Int(i64::from(known)),
-        None => Value::Null,
-    }
-}
 
 fn and<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     let mut result = Some(true);

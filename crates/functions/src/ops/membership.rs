@@ -8,14 +8,14 @@ use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use types::{Collation, Result, Value};
 
-use super::comparison::compare;
 use super::comparison_vector;
-use super::logic::value_of;
 use crate::bind::compare::resolve_converted;
+use crate::call::{Call, ColumnarValue, Row};
+use crate::compare::compare;
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
-use crate::eval::{Call, ColumnarValue, Row};
 use crate::registry::{Family, FunctionDef, MANY, function, lazy};
+use crate::truth::value_of;
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

@@ -42,7 +42,11 @@ mod tests {
         let ints = [i64::MIN, -2, -1, 0, 1, i64::MAX];
         assert!(ints.windows(2).all(|pair| of_int(pair[0]) < of_int(pair[1])));
         let doubles = [f64::MIN, -1.5, -1e-300, 0.0, 1e-300, 1.5, f64::MAX];
-        assert!(doubles.windows(2).all(|pair| of_double(pair[0]) < of_double(pair[1])));
+        assert!(
+            doubles
+                .windows(2)
+                .all(|pair| of_double(pair[0]) < of_double(pair[1]))
+        );
         assert_eq!(of_double(-0.0), of_double(0.0));
         let keys: [&[u8]; 5] = [b"", b"\x01", b"a", b"ab", b"abcdefgh"];
         assert!(keys.windows(2).all(|pair| of_key(pair[0]) < of_key(pair[1])));

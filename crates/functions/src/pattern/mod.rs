@@ -2,4 +2,5 @@
 
 pub(crate) mod like;
 pub(crate) mod operators;
+pub(crate) mod regex_cache;
 pub(crate) mod regexp;

@@ -8,11 +8,11 @@ use arrow::datatypes::DataType;
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::like::Like;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::{Call, ColumnarValue};
 use crate::datum::Datum;
-use crate::eval::{Call, ColumnarValue};
-use crate::ops::logic::value_of;
 use crate::registry::{Family, FunctionDef, function};
+use crate::truth::value_of;
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

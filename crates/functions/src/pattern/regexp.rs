@@ -4,17 +4,17 @@
 //! look-around nor back references: those answer 1235.
 //! Source: manual 12.8.2 "Regular Expressions".
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
-use crate::bind::Binding;
+use super::regex_cache::{CACHE_LIMIT, RegexFlags};
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
-use crate::ops::logic::value_of;
 use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
+use crate::truth::value_of;
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -31,26 +31,6 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("regexp_substr", 2, 5, resolve_substr, regexp_substr).nullability(Nullability::Always),
     function("regexp_replace", 3, 6, resolve_replace, regexp_replace).nullability(Nullability::Always),
 ];
-
-/// Compiled expressions of one statement, by pattern and flags.
-#[derive(Debug, Default)]
-pub(crate) struct Cache(Mutex<HashMap<(String, Flags), Arc<Regex>>>);
-
-impl Cache {
-    pub fn clear(&mut self) {
-        self.0.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
-    }
-}
-
-/// Distinct patterns kept; a column of patterns must not fill the memory.
-const CACHE_LIMIT: usize = 256;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Flags {
-    any_case: bool,
-    multi_line: bool,
-    dot_matches_newline: bool,
-}
 
 fn compared(binding: &mut Binding<'_>) -> Result<()> {
     for i in 0..2 {
@@ -126,7 +106,7 @@ fn text<'a>(args: &[Datum<'a>], index: usize) -> std::borrow::Cow<'a, str> {
 /// The expression in argument 1 with the flags in argument `match_type`.
 fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc<Regex>> {
     let collation = call.arg_type(0).collation;
-    let mut flags = Flags {
+    let mut flags = RegexFlags {
         any_case: !collation.is_bytewise() && collation != Collation::Binary,
         multi_line: false,
         dot_matches_newline: false,

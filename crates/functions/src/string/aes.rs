@@ -9,9 +9,9 @@ use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::block_cipher::{BLOCK, Chaining};
 use super::hash::argument_bytes;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

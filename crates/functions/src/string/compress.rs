@@ -11,9 +11,9 @@ use flate2::write::ZlibEncoder;
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::hash::bytes;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

@@ -4,12 +4,12 @@ use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
 
 use super::{base64, slice, value_of};
 use crate::Expr;
-use crate::bind::Binding;
 use crate::bind::arguments::hex_as_number;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::cast::text::invalid;
 use crate::charset;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

@@ -7,10 +7,10 @@ use types::{Charset, Result, SqlType, Value, errno};
 
 use super::encode::hex_digits;
 use crate::Expr;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::charset;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use types::{Collation, Result, SqlType, Value};
 
 use super::encode::wrong_value;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

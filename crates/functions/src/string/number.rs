@@ -3,12 +3,12 @@
 use types::{Decimal, Result, SqlType, Value};
 
 use super::value_of;
-use crate::bind::Binding;
 use crate::bind::arguments::text_length;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
+use crate::datum::to_decimal;
 use crate::math::rounding::round_double;
-use crate::ops::comparison::to_decimal;
 use crate::registry::{Family, FunctionDef, MANY, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

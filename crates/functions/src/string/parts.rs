@@ -3,9 +3,9 @@
 use types::{Result, SqlType, Value};
 
 use super::{byte_length, count_of, length, literal_count, slice, too_large, value_of};
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::registry::{Alias, Family, FunctionDef, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

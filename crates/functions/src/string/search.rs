@@ -6,10 +6,10 @@ use types::{Collation, Result, SqlType, Value};
 
 use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
-use crate::ops::comparison::compare_same;
+use crate::datum::compare_same;
 use crate::registry::{Alias, Family, FunctionDef, MANY, Nullability, function};
 
 pub(crate) static FAMILY: Family = Family {

@@ -9,9 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use types::{Collation, Error, Result, SqlType, Value};
 
 use super::encode::{decode_hex, hex_digits};
-use crate::bind::Binding;
+use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::eval::Call;
 use crate::math::random::entropy;
 use crate::registry::{Family, FunctionDef, Nullability, function};
 

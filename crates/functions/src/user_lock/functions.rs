@@ -5,8 +5,8 @@ use std::time::Duration;
 use types::{Error, Result, SqlType, Value, errno};
 
 use crate::call::Binding;
+use crate::call::Call;
 use crate::datum::Datum;
-use crate::call::{Call};
 use crate::registry::{Family, FunctionDef, Nullability, function};
 
 /// The longest name, in characters.

@@ -1,6 +1,6 @@
 //! `SELECT EXISTS (SELECT ...)`: whether a query has a row, which needs no more than a LIMIT and a count.
 
-use functions::{Expr, bind};
+use functions::{Expr, aggregate};
 use types::{Result, SqlType, Value};
 
 use super::output::Item;
@@ -22,7 +22,7 @@ impl Binder<'_> {
             };
         }
         let plan = self.plan_query(bound, false)?;
-        let rows = bind::aggregate("count", Vec::new(), false, &self.types)?;
+        let rows = aggregate::bind("count", Vec::new(), false, &self.types)?;
         let counted = Expr::column(0, rows.ty, rows.nullable());
         let any = self.call(">", vec![counted, Expr::literal(Value::Int(0), SqlType::BIGINT)])?;
         let item = Item {

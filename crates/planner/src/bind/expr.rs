@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use functions::Expr;
-use functions::aggregate::AggregateCall;
+use functions::aggregate::{self, AggregateCall};
 use functions::bind;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
@@ -438,7 +438,7 @@ impl Binder<'_> {
         let Some(aggregates) = context.aggregates else {
             return Err(invalid_group_function());
         };
-        self.add_aggregate(bind::aggregate(name, args, distinct, &self.types)?, aggregates)
+        self.add_aggregate(aggregate::bind(name, args, distinct, &self.types)?, aggregates)
     }
 
     fn group_concat(
@@ -474,7 +474,7 @@ impl Binder<'_> {
             };
             order.push((key, item.descending));
         }
-        let call = bind::group_concat(bound, distinct, order, separator.to_owned(), &self.types)?;
+        let call = aggregate::bind_group_concat(bound, distinct, order, separator.to_owned(), &self.types)?;
         self.add_aggregate(call, aggregates)
     }
 

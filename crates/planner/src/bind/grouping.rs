@@ -1,7 +1,7 @@
 //! Grouped queries: expressions over a table's rows, made over the rows of its groups.
 
 use functions::Expr;
-use functions::aggregate::AggregateCall;
+use functions::aggregate::{self, AggregateCall};
 use functions::bind;
 use types::{Error, Result, SqlType, Value};
 
@@ -83,7 +83,7 @@ impl Groups<'_, '_> {
     }
 
     fn first_of_group(&mut self, column: &Expr) -> Result<Expr> {
-        let call = bind::aggregate("any_value", vec![column.clone()], false, &self.binder.types)?;
+        let call = aggregate::bind("any_value", vec![column.clone()], false, &self.binder.types)?;
         let position = match self.aggregates.iter().position(|other| *other == call) {
             Some(position) => position,
             None => {

@@ -14,8 +14,7 @@ mod source;
 mod target;
 
 use functions::Expr;
-use functions::aggregate::AggregateCall;
-use functions::bind;
+use functions::aggregate::{self, AggregateCall};
 use types::{Result, SqlType};
 
 use crate::bind::Binder;
@@ -253,7 +252,7 @@ impl Binder<'_> {
     }
 
     fn first_of_rows(&self, columns: &[Expr]) -> Result<Vec<AggregateCall>> {
-        let first = |column: &Expr| bind::aggregate("any_value", vec![column.clone()], false, &self.types);
+        let first = |column: &Expr| aggregate::bind("any_value", vec![column.clone()], false, &self.types);
         columns.iter().map(first).collect()
     }
 }

@@ -4,6 +4,7 @@
 //! the way of the rows into the table, a batch at a time: all keys of a batch are locked in one call, whose answers say
 //! which rows are duplicates.
 
+mod existing;
 mod on_duplicate;
 mod rows;
 
@@ -16,8 +17,9 @@ use kv::Transaction;
 use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
 use schema::layout::RowHandle;
 use schema::model::{Handle, Table};
-use types::{Error, Result, Value};
+use types::{Error, Result};
 
+use self::existing::existing;
 use self::on_duplicate::OnDuplicate;
 use self::rows::{NewRow, NewRows, RowMaker, Template};
 use super::auto_increment::number_of;
@@ -31,7 +33,7 @@ use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
-use crate::operator;
+use crate::operator::tree;
 use crate::source::ReadSource;
 
 /// Runs an INSERT or REPLACE in a transaction. On failure the caller undoes what was written.
@@ -40,18 +42,18 @@ use crate::source::ReadSource;
 /// 1062, 1048, 1364, 1467, what conversions and the query fail with, and failures of locks and of the store.
 pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.table;
-    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
-    let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
-    let template = match &shape.template {
+    let layout = plan.kept.get_or_make(|| InsertLayout::of(plan))?;
+    let maker = ImageMaker::new(table, &layout.codec, ctx.eval.time_zone);
+    let template = match &layout.template {
         Some(template) => Cow::Borrowed(template),
-        None => Cow::Owned(Template::of(plan, &shape.codec, ctx.eval)?),
+        None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
     };
     let mut insert = Insert {
         table,
         plan,
         ctx,
         rows: RowMaker::new(plan, template, txn.start_ts(), ctx),
-        on_duplicate: match (&plan.mode, &shape.touched) {
+        on_duplicate: match (&plan.mode, &layout.touched) {
             (InsertMode::Update(assignments), Some(touched)) => {
                 Some(OnDuplicate::new(plan, assignments, touched))
             }
@@ -77,7 +79,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
 }
 
 /// What of an INSERT is the same in all its runs.
-struct Shape {
+struct InsertLayout {
     codec: Arc<TableCodec>,
     /// By ON DUPLICATE KEY UPDATE.
     touched: Option<Touched>,
@@ -85,7 +87,7 @@ struct Shape {
     template: Option<Template>,
 }
 
-impl Shape {
+impl InsertLayout {
     fn of(plan: &InsertPlan) -> Result<Self> {
         let codec = TableCodec::of(&plan.table)?;
         let touched = match &plan.mode {
@@ -139,7 +141,7 @@ impl Insert<'_> {
                 };
                 let root = match &mut root {
                     Some(root) => root,
-                    None => root.insert(operator::build(&below, Some(locking), &mut env)?),
+                    None => root.insert(tree::build(&below, Some(locking), &mut env)?),
                 };
                 match root.next(&mut env, ALL_ROWS)? {
                     Some(batch) if gathers => {
@@ -169,7 +171,7 @@ impl Insert<'_> {
             },
             memory: &memory,
         };
-        let mut root = operator::build(&below, None, &mut env)?;
+        let mut root = tree::build(&below, None, &mut env)?;
         let mut writer = Writer::new(txn, maker, ctx);
         while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
             let new = self.rows_of(&batch, query, projected);
@@ -417,34 +419,5 @@ fn reads_past(rel: &Rel) -> bool {
         | Rel::Filter { input, .. }
         | Rel::Distinct { input }
         | Rel::Repeat { input, .. } => reads_past(input),
-    }
-}
-
-/// A row that is there already.
-struct Existing {
-    key: Vec<u8>,
-    handle: RowHandle,
-    row: Vec<Value>,
-}
-
-/// The row that stands in the way.
-fn existing(image: &Image, conflict: Conflict, writer: &mut Writer<'_, '_>) -> Result<Existing> {
-    let no_row = || types::Error::internal("an index entry has no row; ADMIN CHECK TABLE says more");
-    let maker = writer.maker;
-    let key = writer.row_in_the_way(image, conflict)?.ok_or_else(no_row)?;
-    let value = writer.get(&key)?.ok_or_else(no_row)?;
-    let row = maker.decode(&key, value)?;
-    Ok(Existing {
-        handle: maker.handle(&key)?,
-        key,
-        row,
-    })
-}
-
-/// How NULLs are treated: one row's VALUES fail where several rows' only warn (outside strict mode).
-fn null_rule<'p>(plan: &InsertPlan, ctx: &ExecContext<'_>) -> assign::NullRule<'p> {
-    match &plan.source {
-        InsertSource::Values(rows) if rows.len() == 1 && !plan.ignore => assign::NullRule::Error,
-        _ => assign::NullRule::of(ctx.eval),
     }
 }

@@ -4,7 +4,7 @@ use planner::plan::{Assignment, InsertPlan};
 use schema::model::Table;
 use types::{Result, Value};
 
-use super::Existing;
+use super::existing::Existing;
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::assign::{NullRule, NullsTold, assign_row, is_same_row};
 use crate::dml::defaults::now;

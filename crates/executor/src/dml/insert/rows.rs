@@ -5,12 +5,11 @@ use std::borrow::Cow;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
-use planner::plan::{InsertPlan, QueryPlan};
+use planner::plan::{InsertPlan, InsertSource, QueryPlan};
 use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
 
-use super::null_rule;
 use crate::context::ExecContext;
 use crate::dml::assign::{NullRule, NullsTold, Target};
 use crate::dml::auto_increment::AutoIncrement;
@@ -299,4 +298,12 @@ impl<'p> RowMaker<'p> {
 #[cold]
 fn no_column(table: &Table, offset: usize) -> Error {
     Error::internal(format!("table {} has no column {offset}", table.name))
+}
+
+/// How NULLs are treated: one row's VALUES fail where several rows' only warn (outside strict mode).
+fn null_rule<'p>(plan: &InsertPlan, ctx: &ExecContext<'_>) -> NullRule<'p> {
+    match &plan.source {
+        InsertSource::Values(rows) if rows.len() == 1 && !plan.ignore => NullRule::Error,
+        _ => NullRule::of(ctx.eval),
+    }
 }

@@ -11,7 +11,6 @@ use schema::layout::{IndexLayout, KeyParts, index_covers, table_range};
 use schema::model::Table;
 use types::{Error, Result, Value};
 
-use super::locked_keys::Keys;
 use super::pages::{Pages, Visit};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::ranges;
@@ -41,6 +40,13 @@ pub(super) enum Path {
 pub(super) struct Lookup {
     layout: IndexLayout,
     table_id: i64,
+}
+
+/// The keys of rows, where a statement names them.
+pub(super) enum NamedKeys {
+    Primary(IntoIter<Vec<u8>>),
+    /// The key of an entry, until its row has been looked up.
+    Unique(Lookup, Option<Vec<u8>>),
 }
 
 /// A table's access path, ready to be read.
@@ -134,11 +140,11 @@ fn points(parts: &KeyParts, keys: &[Vec<Expr>], eval: &EvalContext) -> Result<Ve
 
 impl Access {
     /// The keys, where that is all there is to it: nothing has to be searched for, and the path is used up.
-    pub(super) fn take_keys(&mut self) -> Option<Keys> {
+    pub(super) fn take_keys(&mut self) -> Option<NamedKeys> {
         match std::mem::replace(&mut self.path, Path::Points(Vec::new().into_iter())) {
-            Path::Points(keys) => Some(Keys::Primary(keys)),
+            Path::Points(keys) => Some(NamedKeys::Primary(keys)),
             Path::UniquePoints { lookup, mut keys } if keys.len() <= 1 => {
-                Some(Keys::Unique(lookup, keys.next()))
+                Some(NamedKeys::Unique(lookup, keys.next()))
             }
             path => {
                 self.path = path;

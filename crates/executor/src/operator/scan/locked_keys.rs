@@ -5,14 +5,13 @@
 //! the key up by the time it is locked, the key is looked up again.
 
 use std::collections::VecDeque;
-use std::vec::IntoIter;
 
 use arrow::record_batch::RecordBatch;
 use kv::Locked;
 use planner::plan::Locking;
 use types::Result;
 
-use super::access::Lookup;
+use super::access::NamedKeys;
 use super::locked::lock_options;
 use super::rows::Rows;
 use crate::batch::{BATCH_ROWS, batch_bytes, keep};
@@ -23,15 +22,8 @@ use crate::operator::filter::split;
 /// How often a unique key is looked up again because its row was changed while we waited for the lock.
 const LOOKUPS: usize = 16;
 
-/// What the statement names.
-pub(super) enum Keys {
-    Primary(IntoIter<Vec<u8>>),
-    /// The key of an entry, while it has not been followed.
-    Unique(Lookup, Option<Vec<u8>>),
-}
-
 pub(super) struct LockedKeys<'p> {
-    keys: Keys,
+    keys: NamedKeys,
     rows: Rows<'p>,
     locking: Locking,
     /// Locked, and not handed out yet: all that is wanted is locked before the statement writes.
@@ -40,7 +32,7 @@ pub(super) struct LockedKeys<'p> {
 }
 
 impl<'p> LockedKeys<'p> {
-    pub fn new(keys: Keys, rows: Rows<'p>, locking: Locking) -> Self {
+    pub fn new(keys: NamedKeys, rows: Rows<'p>, locking: Locking) -> Self {
         Self {
             keys,
             rows,
@@ -56,12 +48,12 @@ impl<'p> LockedKeys<'p> {
         while rows < wanted && !self.has_ended {
             env.check_interrupted()?;
             let batch = match &mut self.keys {
-                Keys::Primary(keys) => {
+                NamedKeys::Primary(keys) => {
                     let row_keys: Vec<_> = keys.take((wanted - rows).min(BATCH_ROWS)).collect();
                     self.has_ended = keys.len() == 0;
                     self.lock(&row_keys, env)?
                 }
-                Keys::Unique(..) => {
+                NamedKeys::Unique(..) => {
                     self.has_ended = true;
                     self.follow(env)?
                 }
@@ -90,7 +82,7 @@ impl<'p> LockedKeys<'p> {
     /// Locks the row that has the unique key.
     fn follow(&mut self, env: &mut Env<'_, '_>) -> Result<RecordBatch> {
         let options = lock_options(self.locking, env.ctx);
-        let Keys::Unique(lookup, key) = &mut self.keys else {
+        let NamedKeys::Unique(lookup, key) = &mut self.keys else {
             return self.rows.take();
         };
         let entry = key.take().into_iter().collect::<Vec<_>>();

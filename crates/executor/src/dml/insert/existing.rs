@@ -1,0 +1,28 @@
+//! The rows that an INSERT finds under its keys.
+
+use schema::layout::RowHandle;
+use types::{Result, Value};
+
+use crate::dml::image::Image;
+use crate::dml::writer::{Conflict, Writer};
+
+/// A row that the table has.
+pub(super) struct Existing {
+    pub key: Vec<u8>,
+    pub handle: RowHandle,
+    pub row: Vec<Value>,
+}
+
+/// The row that has a key of the new one.
+pub(super) fn existing(image: &Image, conflict: Conflict, writer: &mut Writer<'_, '_>) -> Result<Existing> {
+    let no_row = || types::Error::internal("an index entry has no row; ADMIN CHECK TABLE says more");
+    let maker = writer.maker;
+    let key = writer.row_in_the_way(image, conflict)?.ok_or_else(no_row)?;
+    let value = writer.get(&key)?.ok_or_else(no_row)?;
+    let row = maker.decode(&key, value)?;
+    Ok(Existing {
+        handle: maker.handle(&key)?,
+        key,
+        row,
+    })
+}

@@ -1,0 +1,67 @@
+//! The tree of operators of a plan.
+
+use planner::plan::{Locking, Rel};
+use types::Result;
+
+use super::output::output_types;
+use super::{
+    BoxOperator, aggregate, distinct, filter, limit, one_row, project, repeat, scan, sort, virtual_scan,
+};
+use crate::direct::aggregate::AggregateRows;
+use crate::env::Env;
+
+/// Makes the operators of `rel`. Expressions without columns (ranges, LIMIT) are evaluated here, once.
+pub(crate) fn build<'p>(
+    rel: &'p Rel,
+    locking: Option<Locking>,
+    env: &mut Env<'_, '_>,
+) -> Result<BoxOperator<'p>> {
+    Ok(match rel {
+        Rel::OneRow => Box::new(one_row::OneRow::default()),
+        Rel::Scan(scan) => scan::open(scan, locking, false, env)?,
+        Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
+        Rel::Filter { input, predicate } => {
+            let input = build(input, locking, env)?;
+            Box::new(filter::Filter::new(input, predicate, env.eval()))
+        }
+        Rel::Project { input, exprs } => Box::new(project::Project::new(build(input, locking, env)?, exprs)),
+        Rel::Aggregate {
+            input,
+            keys,
+            aggregates,
+        } => {
+            if let Some(rows) = AggregateRows::of(input, keys, aggregates, locking)? {
+                return Ok(Box::new(rows));
+            }
+            let input = build(input, locking, env)?;
+            Box::new(aggregate::Aggregate::new(input, keys, aggregates)?)
+        }
+        Rel::Sort { input, keys, limit } => {
+            let limit = limit::count_of(limit.as_ref(), env)?;
+            match input.as_ref() {
+                Rel::Distinct { input } if sort::tells_all(keys, input) => {
+                    let input = build(input, locking, env)?;
+                    Box::new(sort::Sort::new(input, keys, limit)?.distinct())
+                }
+                _ => sort::sorted(build(input, locking, env)?, keys, limit)?,
+            }
+        }
+        Rel::Limit { input, offset, count } => {
+            let offset = limit::count_of(offset.as_ref(), env)?;
+            let count = limit::count_of(count.as_ref(), env)?;
+            Box::new(limit::Limit::new(
+                build(input, locking, env)?,
+                offset.unwrap_or(0),
+                count,
+            ))
+        }
+        Rel::Repeat { input, times } => {
+            let types = output_types(input);
+            Box::new(repeat::Repeat::new(build(input, locking, env)?, *times, types))
+        }
+        Rel::Distinct { input } => {
+            let types = output_types(input);
+            Box::new(distinct::Distinct::new(build(input, locking, env)?, types)?)
+        }
+    })
+}
