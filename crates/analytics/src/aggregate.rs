@@ -1,8 +1,9 @@
 //! GROUP BY and the aggregate functions.
 //!
 //! Three steps: a projection computes each key, its comparable form and each argument; DataFusion groups and
-//! aggregates; a projection gives the results MySQL's types. A key whose comparable form is not the key itself (a
-//! string under a collation) comes out as that of the group's first row, which the position column decides.
+//! aggregates; a projection converts the results to MySQL's types. If the comparable form of a key is not the
+//! key itself (a string under a collation), the key of the group's first row is returned, which a column of
+//! positions determines.
 
 use std::sync::Arc;
 
@@ -53,31 +54,32 @@ pub fn over(
     steps.plan()
 }
 
-/// A column of the first projection. Each is there once, unless it differs from one time to the next.
+/// A column of the first projection. Equal columns are computed once, unless they are not deterministic.
 #[derive(Debug, Clone, PartialEq)]
 enum Wanted {
     Value(Expr),
     /// The comparable form.
     Key(Expr),
-    /// The comparable forms of several.
+    /// The comparable forms of several values.
     Tuple(Vec<Expr>),
-    /// The row's position, or the same for all rows where there is none.
+    /// The row's position; a constant if rows have no positions.
     Position,
 }
 
 struct Steps<'a> {
     eval: &'a Arc<EvalContext>,
     input: Plan,
-    /// The input's columns, but for the position.
+    /// The input's columns, without the position.
     inputs: Vec<PhysicalExprRef>,
     position: PhysicalExprRef,
-    /// What has to be there before the first projection, as another column of its input: what it uses more than once.
+    /// Expressions that the first projection uses more than once. They are computed below it, as further
+    /// columns of its input.
     shared: Vec<Expr>,
     before: Vec<Wanted>,
     keys: usize,
     groups: Vec<usize>,
     aggregates: Vec<Aggregate>,
-    /// What the columns are that [`Steps::last`]'s expressions refer to.
+    /// The columns that the expressions of [`Steps::last`] refer to.
     middle: Vec<Middle>,
     last: Vec<Expr>,
 }
@@ -85,7 +87,7 @@ struct Steps<'a> {
 /// A column of the grouping's result, by position.
 struct Middle {
     column: usize,
-    /// The function to be named if it is a double out of range.
+    /// Set for a sum of doubles: the function that the error names if the sum is out of range.
     finite: Option<&'static str>,
 }
 
@@ -125,7 +127,8 @@ impl<'a> Steps<'a> {
         self.before.len() - 1
     }
 
-    /// The expression, to be computed once though both its value and its comparable form are wanted.
+    /// Marks an expression as used twice, by its value and by its comparable form, so that it is computed
+    /// once.
     fn shared(&mut self, expr: &Expr) -> Expr {
         if matches!(expr, Expr::Column { .. }) {
             return expr.clone();
@@ -154,7 +157,7 @@ impl<'a> Steps<'a> {
             })
     }
 
-    /// A column of the grouping as input of the last step.
+    /// Makes a column of the grouping an input of the last step.
     fn result(&mut self, column: usize, ty: SqlType) -> Expr {
         self.middle(Middle { column, finite: None }, ty)
     }
@@ -294,7 +297,7 @@ impl<'a> Steps<'a> {
                 Wanted::Position => position.clone(),
             });
         }
-        // A lone COUNT(*) reads no column, and no rows without columns need be made for it.
+        // A lone COUNT(*) reads no column: a projection without columns is not needed.
         if !before.is_empty() {
             input = operators::project(input, before)?;
         }

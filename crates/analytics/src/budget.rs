@@ -1,36 +1,37 @@
-//! What one query has of the process' memory.
+//! The share of one query in the process's memory.
 //!
-//! It begins with a part of what is free, for which it waits if need be, and tries to get more when an operator needs more. It
-//! never gives back any before its end: what operators were promised stays theirs.
+//! It begins with a part of what is free, for which it waits if need be, and grows when an operator needs
+//! more. It shrinks only when the query ends: memory that operators have been granted stays theirs.
 
 use ::memory::{Ask, Grant, Refused, Share};
 use kv::Interrupt;
 
 use crate::limits::{Limits, SHARES, partitions};
 
-/// Bytes that a query's operators can do with, spilling.
+/// The least bytes that a query's operators need if they spill.
 const LEAST_BYTES: usize = 16 << 20;
 
-/// Bytes that no query needs to begin with.
+/// The most bytes that a query is granted at its start.
 const FIRST_BYTES: usize = 256 << 20;
 
-/// See [`crate::memory::QueryMemory`], which shares it out.
+/// See [`crate::memory::QueryMemory`], which divides it among operators.
 #[derive(Debug)]
 pub struct Budget {
     grant: Grant,
-    /// What operators may hold now.
+    /// The bytes that operators may hold now.
     limit: usize,
-    /// What they may ever hold.
+    /// The bytes that they may hold at most.
     most: usize,
 }
 
-/// What a query takes whose operators hold so much: half as much again, for batches on their way, which nobody counts.
+/// The bytes of a query whose operators hold `operators`: half as much again, for batches in transit, which
+/// are not counted.
 fn with_batches(operators: usize) -> usize {
     operators.saturating_add(operators / 2)
 }
 
 impl Budget {
-    /// Waits for what a query needs to begin.
+    /// Waits for the memory that a query needs to begin.
     ///
     /// # Errors
     /// [`Refused::InUse`], [`Refused::Interrupted`].
@@ -40,7 +41,7 @@ impl Budget {
         let ask = Ask {
             least: with_batches(most.min(LEAST_BYTES)),
             most: with_batches(most.min(FIRST_BYTES)),
-            // For a statement of the other executor, which cannot spill.
+            // Left free for a statement of the transactional executor, which cannot spill.
             leave: most,
         };
         let granted = grant.admit(ask, Some(interrupt))?;
@@ -51,7 +52,7 @@ impl Budget {
         })
     }
 
-    /// `bytes` for operators, which is all they may ever have.
+    /// A fixed budget of `bytes` for operators.
     #[cfg(test)]
     pub fn fixed(bytes: usize) -> Self {
         Self {
@@ -61,12 +62,13 @@ impl Budget {
         }
     }
 
-    /// What operators may hold now, in bytes.
+    /// The bytes that operators may hold now.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Raises the limit, at best to twice what it is, and says whether it did. `can_spill`: who wants more can do without.
+    /// Raises the limit, at most to twice its value. Returns whether it did. `can_spill`: the operator that
+    /// asks can spill instead.
     pub fn raise(&mut self, can_spill: bool) -> bool {
         let step = self.limit.min(self.most - self.limit);
         let bytes = with_batches(step);
@@ -81,7 +83,7 @@ impl Budget {
         taken
     }
 
-    /// Bytes of rows that a batch may have, but for its last one.
+    /// The bytes of rows in a batch, without its last row.
     pub fn batch_bytes(&self) -> usize {
         self.limit / partitions() / SHARES
     }

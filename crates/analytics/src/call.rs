@@ -1,7 +1,7 @@
-//! What is computed from rows, as DataFusion's expressions.
+//! Our computations as DataFusion's expressions.
 //!
-//! DataFusion sees which columns an expression reads, and nothing that it could coerce or simplify by rules that are not
-//! MySQL's.
+//! DataFusion sees which columns an expression reads, and nothing that it could convert or simplify by rules
+//! that are not MySQL's.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,21 +14,21 @@ use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
 use datafusion_physical_expr::{PhysicalExpr, PhysicalExprRef};
 
-/// What one expression does to its arguments.
+/// A computation over arrays.
 pub trait Operation: fmt::Debug + Send + Sync + 'static {
-    /// Of the result.
+    /// The type of the result.
     fn data_type(&self) -> DataType;
 
-    /// Whether the result is another one each time.
+    /// Whether the same arguments may give different results.
     fn is_volatile(&self) -> bool {
         false
     }
 
-    /// A value for each of `rows` rows.
+    /// Computes a value for each of `rows` rows.
     fn apply(&self, arguments: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef>;
 }
 
-/// `operation` of `arguments`.
+/// An expression that applies `operation` to `arguments`.
 pub fn call(operation: impl Operation, arguments: Vec<PhysicalExprRef>) -> PhysicalExprRef {
     Arc::new(Call {
         operation: Arc::new(operation),
@@ -42,7 +42,7 @@ struct Call {
     arguments: Vec<PhysicalExprRef>,
 }
 
-/// Two calls are the same only if they were made as one.
+/// Two calls are equal only if they share their operation.
 impl PartialEq for Call {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.operation, &other.operation) && self.arguments == other.arguments

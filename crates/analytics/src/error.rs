@@ -3,17 +3,17 @@
 use datafusion_common::DataFusionError;
 use types::{Error, errno};
 
-/// Wraps an error of ours so that it survives DataFusion's operators.
+/// Wraps a MySQL error, so that DataFusion's operators pass it on.
 pub fn carry(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// Whether an operator needed more memory than it got, and could not do without.
+/// Whether an operator failed because it was not granted memory that it needed.
 pub fn is_short_of_memory(error: &DataFusionError) -> bool {
     matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
 }
 
-/// Unwraps [`carry`], and names what DataFusion itself may run into.
+/// Unwraps [`carry`], and converts DataFusion's own errors.
 pub fn to_mysql(error: DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {

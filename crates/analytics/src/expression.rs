@@ -1,4 +1,4 @@
-//! Our expressions as DataFusion's: a whole tree becomes one call over the columns it reads.
+//! Our expressions as DataFusion's: a whole tree becomes one call over the columns that it reads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::call::{Operation, call};
 use crate::columns::schema_of;
 use crate::error::carry;
 
-/// The value of an expression; `inputs`: what its columns are.
+/// The value of an expression whose columns are `inputs`.
 pub fn value(expr: &Expr, inputs: &[PhysicalExprRef], eval: &Arc<EvalContext>) -> Result<PhysicalExprRef> {
     match expr {
         Expr::Column { index, .. } => input(inputs, *index),
@@ -23,7 +23,7 @@ pub fn value(expr: &Expr, inputs: &[PhysicalExprRef], eval: &Arc<EvalContext>) -
     }
 }
 
-/// The truth of a condition: false where it is NULL.
+/// The truth of a condition. NULL counts as false.
 pub fn predicate(
     condition: &Expr,
     inputs: &[PhysicalExprRef],
@@ -65,7 +65,7 @@ fn computed(
         output,
         volatile: !functions::is_deterministic(expr),
     };
-    // What warns for each row must not be made one value for all.
+    // An expression that warns must be evaluated for each row.
     if columns.is_empty()
         && !computed.volatile
         && functions::is_silent(expr, eval)
@@ -84,9 +84,9 @@ enum Output {
 }
 
 struct Computed {
-    /// Of the arguments.
+    /// The schema of the arguments.
     schema: SchemaRef,
-    /// Over the arguments.
+    /// The expression; its columns are the arguments.
     expr: Expr,
     eval: Arc<EvalContext>,
     output: Output,
@@ -127,7 +127,7 @@ impl Operation for Computed {
     }
 }
 
-/// NULL counts as false, here rather than in each operator.
+/// NULL counts as false. It is replaced here, so that no operator has to.
 fn without_nulls(truth: BooleanArray) -> BooleanArray {
     if truth.null_count() == 0 {
         truth

@@ -1,4 +1,4 @@
-//! The overflow of a sum of doubles: error 1690, where DataFusion goes on with infinity.
+//! Overflow of a sum of doubles: error 1690, where DataFusion would continue with infinity.
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float64Type};
@@ -9,7 +9,7 @@ use types::{Error, errno};
 use crate::call::{Operation, call};
 use crate::error::carry;
 
-/// `sum`, a double, unless it is out of range. `name`: of the aggregate, for the message.
+/// The values of `sum`, doubles; an error if one is out of range. `name`: the aggregate's, for the message.
 pub fn finite(sum: PhysicalExprRef, name: &'static str) -> PhysicalExprRef {
     call(Finite { name }, vec![sum])
 }

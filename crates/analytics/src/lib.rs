@@ -1,10 +1,12 @@
-//! Plans that touch many rows, on DataFusion: parallel, spilling, memory-limited.
+//! Plans that touch many rows: parallel, spilling and memory-limited, on DataFusion's physical operators.
 //!
-//! DataFusion is the engine, not the front end. `planner` has bound every name and type; [`translate`] turns its
-//! operators into DataFusion's physical ones ([`operators`]), with our expressions in them ([`expression`]), so that
-//! `functions` decides every value in both executors. [`scan`] reads key ranges in parallel, straight into Arrow.
+//! DataFusion is the engine, not the front end. `planner` has bound every name and type. [`translate`] turns
+//! its operators into DataFusion's ([`operators`]), with our expressions in them ([`expression`]), so that
+//! `functions` decides every value, every aggregate and every order in both executors. [`scan`] reads key
+//! ranges in parallel, straight into Arrow.
 //!
-//! Not here: transactions. A query that must see its own uncommitted writes, or that locks, runs in `executor`.
+//! Not here: transactions. A query that must see its own uncommitted writes, or that locks, runs in
+//! `executor`. To follow a query, start in [`query`].
 
 mod accumulators;
 mod aggregate;
@@ -44,7 +46,7 @@ use crate::budget::Budget;
 use crate::limits::BatchSize;
 use crate::memory::QueryMemory;
 
-/// What a query reads, and within which bounds.
+/// What a query reads, and its limits.
 pub struct Source {
     pub snapshot: kv::Snapshot,
     pub limits: Limits,
@@ -58,7 +60,7 @@ pub fn supports(plan: &QueryPlan) -> bool {
         match rel {
             Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => false,
             Rel::Scan(scan) => scan.as_of.is_none() && matches!(scan.access, Access::Full { .. }),
-            // The others have their accumulators in `executor`.
+            // Other functions cannot be merged and run in `executor`.
             Rel::Aggregate {
                 input, aggregates, ..
             } => aggregates.iter().all(|call| aggregate::supports(call.function)) && walk(input),
@@ -72,7 +74,7 @@ pub fn supports(plan: &QueryPlan) -> bool {
     plan.locking.is_none() && walk(&plan.root)
 }
 
-/// Runs a query and hands its rows to `sink` as they come.
+/// Runs a query and passes its rows to `sink` as they come.
 pub fn query(
     plan: &QueryPlan,
     source: &Source,
@@ -80,7 +82,7 @@ pub fn query(
     sink: &mut dyn RowSink,
 ) -> Result<()> {
     let runtime = runtime::runtime()?;
-    // On this thread: those of the runtime are for queries that have what they need.
+    // It waits on this thread: the runtime's threads are for queries that have their memory.
     let memory = source.limits.memory;
     let budget = Budget::admit(&source.limits, &source.interrupt).map_err(|refused| {
         if refused == Refused::InUse {
@@ -110,8 +112,8 @@ pub fn query(
     })
 }
 
-/// The next batch; looks every tenth of a second whether the statement has been interrupted, so that a KILL does not
-/// wait for a long aggregate's first row.
+/// The next batch. Every tenth of a second it checks whether the statement has been interrupted, so that KILL
+/// does not wait for a long aggregate's first row.
 async fn next_batch(
     stream: &mut SendableRecordBatchStream,
     eval: &EvalContext,
@@ -125,8 +127,8 @@ async fn next_batch(
     }
 }
 
-/// The columns of the result alone. Their types are those of the plan's operators, which may be text where the client is told
-/// a DECIMAL.
+/// The columns of the result, without hidden ones. Their types are those of the plan's operators: a DECIMAL
+/// of the result may be text here.
 fn to_output(batch: RecordBatch, plan: &QueryPlan) -> datafusion_common::Result<RecordBatch> {
     let shown: Vec<usize> = (0..plan.columns.len()).collect();
     Ok(batch.project(&shown)?)

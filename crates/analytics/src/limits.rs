@@ -1,50 +1,51 @@
-//! The bounds of one query, and how much its operators work on at a time.
+//! The limits of one query, and how much its operators work on at a time.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use ::memory::Broker;
 
-/// Bounds of one query.
+/// The limits of one query.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Where its memory comes from.
+    /// The broker that grants its memory.
     pub memory: &'static Broker,
-    /// Bytes its operators may hold; sorts and groups beyond it spill.
+    /// Bytes that its operators may hold. Sorts and groups beyond it spill.
     pub memory_bytes: usize,
-    /// Where they spill to.
+    /// The directory that they spill to.
     pub spill_directory: PathBuf,
 }
 
-/// How many pieces a query is cut into.
+/// How many partitions a query has: one for each core.
 pub fn partitions() -> usize {
     std::thread::available_parallelism().map_or(2, NonZeroUsize::get)
 }
 
-/// Most rows that an operator works on at a time.
+/// The largest number of rows that an operator works on at a time.
 pub const BATCH_ROWS: usize = 8192;
 
-/// Fewest: below, what a batch costs by itself outweighs its rows.
+/// The smallest such number: below it, the fixed cost of a batch outweighs its rows.
 const BATCH_ROWS_MIN: usize = 64;
 
-/// Bytes of rows that an operator should have in hand at a time. A query holds some dozens of batches that no limit
-/// counts: what is being read, computed and passed on.
+/// The bytes of rows that an operator should work on at a time. A query holds some dozens of batches that no
+/// limit counts: those being read, computed and passed on.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Of the memory that a partition may have, the part that a batch of the rows it reads may. A sort that merges what it spilled
-/// has up to four batches of each file in hand, with their keys; a batch for each of some operators adds to that.
+/// A batch of the rows that a partition reads may have one of so many parts of the partition's memory. A sort
+/// that merges spilled files holds up to four batches of each file, with their keys; some other operators
+/// hold a batch each.
 pub const SHARES: usize = 64;
 
-/// How much operators work on at a time.
+/// How much operators work on at a time, in rows and in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchSize {
     pub rows: usize,
-    /// Of the rows that are read.
+    /// The bytes of a batch of the rows that are read.
     pub bytes: usize,
 }
 
 impl BatchSize {
-    /// Of rows of roughly `row_bytes`, of which a batch may have `bytes`.
+    /// For rows of roughly `row_bytes`, in batches of at most `bytes`.
     pub fn of(row_bytes: usize, bytes: usize) -> Self {
         Self {
             rows: batch_rows(row_bytes, bytes),

@@ -1,9 +1,10 @@
-//! The memory of one query, shared out among its operators.
+//! The memory of one query, divided among its operators.
 //!
-//! Operators that can spill share evenly what the others leave, as in DataFusion's `FairSpillPool`, and for the same reason:
-//! any of them may want all. But there a sort's merging is one of those others, that take what they find: the first
-//! sort to merge leaves nothing to sorts that still read, and one that has filled its share finds no room to merge what it
-//! has. Here a sort's rows and their merging share one part, of which the rows leave enough for merging them.
+//! Operators that can spill share evenly what the others leave, as in DataFusion's `FairSpillPool`: each of
+//! them could use all of it. There, however, the merging phase of a sort counts among the others, which take
+//! what they find: the first sort that merges leaves nothing to sorts that still read, and a sort that has
+//! filled its share finds no memory to merge. Here a sort's rows and their merging share one part, of which
+//! the rows leave enough for the merging.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,15 +15,16 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool,
 
 use crate::budget::Budget;
 
-/// What `SortExec` calls its two consumers, which together are one sort of one partition.
+/// The names that `SortExec` gives its two memory consumers. Together they are one sort of one partition.
 const SORT_ROWS: &str = "ExternalSorter[";
 const SORT_MERGING: &str = "ExternalSorterMerge[";
 
-/// Of the whole, what sorts leave to whoever merges their results.
+/// The part of the budget that sorts may have. The rest is for merging their results.
 const SORTS: Share = Share(3, 4);
 
-/// Of a sort's part, what its rows may take. A row counts twice until it is sorted; once it is merged, it is there once, and its
-/// keys in a form of their own, which for two numbers and nothing else is 1.6 times as large as they are.
+/// The part of a sort's memory that its rows may have. A row counts twice until it is sorted. Once merged it
+/// is there once, with its keys in another form, which for a row of two numbers is 1.6 times as large as the
+/// row.
 const ROWS: Share = Share(3, 5);
 
 struct Share(usize, usize);
@@ -33,7 +35,7 @@ impl Share {
     }
 }
 
-/// At most what the query's budget has.
+/// A memory pool of DataFusion over the query's budget.
 #[derive(Debug)]
 pub struct QueryMemory {
     state: Mutex<State>,
@@ -42,25 +44,25 @@ pub struct QueryMemory {
 #[derive(Debug)]
 struct State {
     budget: Budget,
-    /// Sorts of the plan that have not begun. They have their part already: what one takes before the next begins, it keeps.
+    /// Sorts of the plan that have not begun. Their part is reserved, since a sort keeps what it has taken.
     sorts_to_come: usize,
-    /// Operators that can spill, but for sorts.
+    /// Operators that can spill, without sorts.
     spillers: usize,
     spillable: usize,
     unspillable: usize,
-    /// By partition.
+    /// The sorts by their partition.
     sorts: HashMap<String, Sort>,
 }
 
 #[derive(Debug, Default)]
 struct Sort {
-    /// A query may sort more than once.
+    /// How many sorts there are of this partition: a query may sort more than once.
     count: usize,
     rows: usize,
     merging: usize,
 }
 
-/// Who wants memory.
+/// The kinds of memory consumers.
 enum Kind<'a> {
     SortRows(&'a str),
     SortMerging(&'a str),
@@ -84,7 +86,7 @@ impl<'a> From<&'a MemoryConsumer> for Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// Whether it can do without more.
+    /// Whether it can spill if it gets no more.
     fn can_spill(&self) -> bool {
         matches!(self, Self::SortRows(_) | Self::Spiller)
     }
@@ -99,7 +101,7 @@ impl State {
         self.sorts.values().map(|sort| sort.rows + sort.merging).sum()
     }
 
-    /// The part of one of those that can spill, of `bytes`.
+    /// The share in `bytes` of one operator that can spill.
     fn part_of(&self, bytes: usize) -> usize {
         let sorts: usize = self.sorts.values().map(|sort| sort.count).sum();
         bytes / (self.spillers + self.sorts_to_come + sorts).max(1)
@@ -114,7 +116,7 @@ impl State {
         }
     }
 
-    /// How much more a reservation may have.
+    /// How many more bytes a reservation may have.
     fn available(&mut self, kind: &Kind<'_>, reserved: usize) -> usize {
         let limit = self.budget.limit();
         let left = limit.saturating_sub(self.unspillable);
@@ -136,7 +138,7 @@ impl State {
 }
 
 impl QueryMemory {
-    /// `sorts`: how many there will be, each partition's by itself.
+    /// `sorts`: how many sorts there will be, counting each partition's.
     pub fn new(budget: Budget, sorts: usize) -> Self {
         let state = State {
             budget,
@@ -163,7 +165,8 @@ impl MemoryPool for QueryMemory {
 
     fn register(&self, consumer: &MemoryConsumer) {
         match Kind::from(consumer) {
-            // The rows' consumer is gone before what was spilled is merged; that of merging is there from the begin to the end.
+            // The consumer of the rows ends before the spilled files are merged. The consumer of the merging
+            // lives from start to end.
             Kind::SortMerging(partition) => {
                 let mut state = self.state();
                 state.sorts_to_come = state.sorts_to_come.saturating_sub(1);
@@ -254,7 +257,7 @@ mod tests {
     fn a_sort_that_merges_leaves_others_their_part() {
         let pool = pool(8_000, 2);
         let (first, second) = (sort(&pool, 0), sort(&pool, 1));
-        // What was spilled is merged when the rows' consumer is gone already.
+        // Spilled files are merged after the consumer of the rows has ended.
         drop(first.0);
         assert!(first.1.try_grow(3_001).is_err());
         first.1.try_grow(3_000).unwrap();

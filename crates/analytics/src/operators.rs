@@ -1,6 +1,7 @@
-//! DataFusion's operators, put together as its own planner would.
+//! DataFusion's operators, combined as its own planner would.
 //!
-//! A plan's rows come in partitions, one for each thread; what needs all rows at one place brings them together.
+//! A plan's rows come in partitions, one for each thread. An operator that needs all rows at one place merges
+//! the partitions first.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub type Plan = Arc<dyn ExecutionPlan>;
 /// A translated operator.
 pub struct Translated {
     pub plan: Plan,
-    /// Whether one more column follows its own, which orders rows as the scan met them.
+    /// Whether another column follows its own: the position of each row in the order of the scan.
     pub positions: bool,
 }
 
@@ -42,16 +43,16 @@ impl Translated {
     }
 }
 
-/// An aggregate function of columns of its input; without any, of all rows.
+/// An aggregate function of columns of its input. Without arguments it counts all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
     pub function: MergeableFunction,
     pub arguments: Vec<usize>,
-    /// Of each value once.
+    /// Each value counts once.
     pub distinct: bool,
 }
 
-/// Computes the columns `c0, c1, ...`; merged with what is below where it can be.
+/// Computes the columns `c0, c1, ...`. The projection is merged with one below if possible.
 pub fn project(input: Plan, exprs: Vec<PhysicalExprRef>) -> Result<Plan> {
     let named = exprs.into_iter().enumerate().map(|(index, expr)| ProjectionExpr {
         expr,
@@ -83,8 +84,8 @@ pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Pl
     let Some(argument) = single_distinct(aggregates) else {
         return group_at_once(input, keys, aggregates);
     };
-    // First by the keys and the argument, so that each of its values is there once: groups spill and are worked on in
-    // parallel, which one aggregate's set of values is not.
+    // Group by the keys and the argument first, so that each value occurs once. Groups spill and are computed
+    // in parallel; the set of values of one aggregate is not.
     let mut inner_keys = keys.to_vec();
     inner_keys.push(argument);
     let mut inner = Vec::new();
@@ -106,7 +107,8 @@ pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Pl
     group_at_once(group_at_once(input, &inner_keys, &inner)?, &outer_keys, &outer)
 }
 
-/// The argument of the aggregates of distinct values, if all have the same, and the others can be taken twice.
+/// The argument of the aggregates of distinct values, if all have the same one, and if the other aggregates
+/// can be applied to their own results.
 fn single_distinct(aggregates: &[Aggregate]) -> Option<usize> {
     let mut arguments = aggregates.iter().filter(|a| a.distinct).map(|a| &a.arguments);
     let first = arguments.next()?;
@@ -194,13 +196,13 @@ pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize
     ))
 }
 
-/// How many sorts of a plan may spill, each partition's by itself.
+/// How many sorts of a plan may spill, counting each partition's.
 pub fn spilling_sorts(plan: &Plan) -> Result<usize> {
     let mut sorts = 0;
     for child in plan.children() {
         sorts += spilling_sorts(child)?;
     }
-    // With a limit it keeps no more rows than that, and rows that are in order already it passes on.
+    // A sort with a limit holds only so many rows. One whose input is in order passes its rows on.
     if let Some(sort) = plan.downcast_ref::<SortExec>()
         && sort.fetch().is_none()
         && !sort
@@ -213,8 +215,8 @@ pub fn spilling_sorts(plan: &Plan) -> Result<usize> {
     Ok(sorts)
 }
 
-/// Tells a grouping below a sort by one column how many groups are wanted, where that column is the grouping's only key
-/// and there is nothing else, or its only aggregate, which must grow in the sort's direction.
+/// Limits the groups of a grouping below a sort by one column. That column must be the grouping's only key,
+/// without aggregates, or its only aggregate, which must grow in the sort's direction.
 fn with_few_groups(plan: Plan, key: &PhysicalSortExpr, fetch: usize) -> Result<Plan> {
     let Some(column) = key.expr.downcast_ref::<Column>() else {
         return Ok(plan);
@@ -230,7 +232,8 @@ fn with_few_groups(plan: Plan, key: &PhysicalSortExpr, fetch: usize) -> Result<P
     };
     let descending = key.options.descending;
     let by_key = top.aggr_expr().is_empty() && column.index() == 0;
-    // A group whose extreme is NULL so far would go behind others that it may come to belong before.
+    // A group whose extreme is NULL so far would be sorted behind others, though a later row may move it
+    // before them.
     let by_extreme = top.get_minmax_desc().is_some_and(|(_, greatest)| {
         column.index() == 1 && greatest == descending && !key.options.nulls_first
     });
@@ -256,7 +259,7 @@ fn above(plan: Plan, input: Plan) -> Result<Plan> {
     plan.replace_children(vec![input], options)
 }
 
-/// Gives a grouping, both halves of it, a limit of groups.
+/// Sets the limit of groups of a grouping, in its partial and its final phase.
 fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
     plan.transform_up(|node| {
         Ok(match node.downcast_ref::<AggregateExec>() {
@@ -267,7 +270,7 @@ fn limit_groups(plan: Plan, limit: LimitOptions) -> Result<Plan> {
     .data()
 }
 
-/// The rows behind the first `skip`, at most `fetch` of them.
+/// The rows behind the first `skip`; at most `fetch` of them.
 pub fn limit(input: Plan, skip: usize, fetch: Option<usize>) -> Result<Plan> {
     if fetch == Some(0) {
         return Ok(nothing(&input));

@@ -1,4 +1,4 @@
-//! DataFusion's surroundings: threads, memory, disk for spilling.
+//! What DataFusion runs on: threads, memory, disk for spilling.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -17,8 +17,9 @@ use types::{Error, Result};
 use crate::limits::{Limits, partitions};
 use crate::memory::QueryMemory;
 
-/// How much nicer than the rest of the server the threads are (`nice(2)`; Linux has it per thread). Where processors are
-/// scarce, a point read of a millisecond must not wait for the end of a time slice of a scan of seconds.
+/// The nice value of the threads above that of the server's others (`nice(2)`; on Linux it is per thread). If
+/// processors are scarce, a point read of a millisecond must not wait for the time slice of a scan of
+/// seconds.
 const NICER: i32 = 10;
 
 /// Worker threads for all queries of the process: one per core, started when the first query needs them.
@@ -29,7 +30,7 @@ pub fn runtime() -> Result<&'static Runtime> {
             .worker_threads(partitions())
             .thread_name("analytics")
             .on_thread_start(|| {
-                // Refused, they compete as all others do.
+                // If the system refuses, the threads compete like all others.
                 Turns::Nicer(NICER).ask();
             })
             .enable_time()
@@ -39,7 +40,7 @@ pub fn runtime() -> Result<&'static Runtime> {
         .map_err(|e| Error::internal(format_args!("cannot start the analytics threads: {e}")))
 }
 
-/// Surroundings for one query, so that its memory is its own.
+/// DataFusion's context of one query, with a memory pool of its own.
 pub fn context(
     limits: &Limits,
     batch_rows: usize,
@@ -69,7 +70,7 @@ fn configuration(batch_rows: usize) -> datafusion_common::Result<SessionConfig> 
         .with_target_partitions(partitions())
         .with_batch_size(batch_rows);
     let execution = &mut config.options_mut().execution;
-    // What a sort keeps free for merging: `QueryMemory` sees to that.
+    // Memory for merging is reserved by `QueryMemory`.
     execution.sort_spill_reservation_bytes = 0;
     // One batch a file. A repartitioning whose tasks spill at the same time has two files open, and its reader may wait for
     // one while the batch is in the other, forever (apache/datafusion#24883).

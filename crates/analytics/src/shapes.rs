@@ -1,4 +1,4 @@
-//! What plans look like. A lost optimisation changes no answer; here it is seen.
+//! Tests of the operators of plans. An optimisation that is lost changes no answer, but fails here.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn scan() -> Plan {
     Arc::new(StreamingTableExec::try_new(schema.clone(), partitions, None, [], false, None).unwrap())
 }
 
-/// The operators from above.
+/// The operators of a plan, from the top.
 fn shape(plan: &Plan) -> Vec<String> {
     let mut lines = vec![match plan.downcast_ref::<AggregateExec>() {
         Some(group) => {

@@ -15,10 +15,10 @@ use crate::limits::BatchSize;
 use crate::operators::{self, Plan, Translated};
 use crate::{Source, aggregate, expression, grouping_key, scan};
 
-/// More rows than there can be: a LIMIT and its OFFSET can still be added.
+/// More rows than any table has; the sum of a LIMIT and an OFFSET does not overflow.
 const ROWS_MAX: usize = 1 << 62;
 
-/// The plan, whose rows come in any number of partitions.
+/// Translates a plan. Its rows come in any number of partitions.
 pub fn translate(rel: &Rel, source: &Source, eval: &Arc<EvalContext>, batches: BatchSize) -> Result<Plan> {
     let translator = Translator {
         source,
@@ -35,7 +35,8 @@ struct Translator<'a> {
 }
 
 impl Translator<'_> {
-    /// `positions`: a column of positions is wanted; it is there where the operators below keep one.
+    /// `positions`: a column of positions is wanted. The result has it if the operators below keep the order
+    /// of the scan.
     fn rel(&self, rel: &Rel, positions: bool) -> Result<Translated> {
         let unordered = |plan| Translated {
             plan,
@@ -104,8 +105,8 @@ impl Translator<'_> {
         }
     }
 
-    /// Keys that are computed become columns first: a sort computes its keys more than once, and counts the memory of its
-    /// columns only. One with a limit forgets most rows at once.
+    /// Computed keys become columns first: a sort computes its keys more than once, and counts only the
+    /// memory of its columns. A sort with a limit drops most rows at once, so there they need not.
     fn sort(&self, input: Translated, keys: &[SortKey], limit: Option<&Expr>) -> Result<Plan> {
         let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
         let inputs = input.columns();
@@ -137,7 +138,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The value of a LIMIT or OFFSET, [`ROWS_MAX`] where it is more.
+    /// The value of a LIMIT or OFFSET, at most [`ROWS_MAX`].
     fn row_count(&self, expr: Option<&Expr>) -> Result<Option<usize>> {
         let Some(expr) = expr else { return Ok(None) };
         match functions::eval_value(expr, self.eval).map_err(carry)? {

@@ -1,4 +1,4 @@
-//! Several values as one, for `COUNT(DISTINCT a, b)`: NULL if any of them is.
+//! Several values as one, for `COUNT(DISTINCT a, b)`. It is NULL if any of them is.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use datafusion_physical_expr::PhysicalExprRef;
 
 use crate::call::{Operation, call};
 
-/// Bytes that are equal where all of `values` are.
+/// Bytes that are equal if all of `values` are.
 pub fn tuple(values: Vec<PhysicalExprRef>) -> PhysicalExprRef {
     call(Tuple, values)
 }
@@ -29,7 +29,7 @@ impl Operation for Tuple {
             .map(|c| SortField::new(c.data_type().clone()))
             .collect();
         let rows = RowConverter::new(fields)?.convert_columns(&columns)?;
-        // Not `is_null`, to which a bare NULL's array is full of values.
+        // `is_null` would see no NULLs in an array of the type of a bare NULL.
         let nulls: Vec<_> = columns.iter().filter_map(|c| c.logical_nulls()).collect();
         let mut tuples = BinaryBuilder::new();
         for (index, row) in rows.iter().enumerate() {

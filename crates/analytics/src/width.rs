@@ -1,4 +1,4 @@
-//! How wide the rows are that a query reads: what the size of its batches is made of.
+//! The width of the rows that a query reads, from which the size of its batches is computed.
 
 use std::ops::ControlFlow;
 
@@ -8,10 +8,10 @@ use types::Result;
 
 use crate::Source;
 
-/// Rows looked at. They are the table's first: those behind them are most likely of their kind.
+/// How many rows are sampled. They are the table's first; the others are most likely similar.
 const SAMPLED_ROWS: usize = 16;
 
-/// Bytes of an average row of the widest table.
+/// The bytes of an average row of the widest table.
 pub fn row_bytes(rel: &Rel, source: &Source) -> Result<usize> {
     match rel {
         Rel::OneRow | Rel::Virtual(_) => Ok(0),

@@ -32,15 +32,15 @@ pub const DURATION_FLAG: u8 = 7;
 const WHAT: &str = "a value in a key";
 pub(crate) const NANOS_PER_MICRO: i64 = 1_000;
 
-/// Whether [`decode`] gives back what was encoded: not for text, whose sort key alone is in the key.
+/// Whether [`decode`] returns the encoded value. It does not for text: the key holds only its sort key.
 pub fn is_reversible(ty: &SqlType) -> bool {
     !ty.is_string() || ty.is_binary()
 }
 
-/// Appends one value. Strings are encoded whole: a prefix index cuts them first.
+/// Appends one value. Strings are encoded whole; for a prefix index the caller cuts them first.
 ///
 /// # Errors
-/// [`Error::WrongType`] for a value that is none of the type's.
+/// [`Error::WrongType`] for a value that is not of the type.
 pub fn encode(value: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<()> {
     if value.is_null() {
         out.push(NIL_FLAG);
@@ -111,10 +111,10 @@ fn encode_string(bytes: &[u8], ty: &SqlType, out: &mut Vec<u8>) {
     }
 }
 
-/// Takes one value off the front.
+/// Removes one value from the front.
 ///
 /// # Errors
-/// For damaged bytes, for a flag the type does not have, and for text, which a key does not hold.
+/// For damaged bytes, for a flag that the type does not have, and for text, which a key does not hold.
 pub fn decode(input: &mut &[u8], ty: &SqlType) -> Result<Value> {
     let [flag] = take(input, WHAT)?;
     let value = match flag {
@@ -143,7 +143,7 @@ pub fn decode(input: &mut &[u8], ty: &SqlType) -> Result<Value> {
     Ok(value)
 }
 
-/// Takes one value off the front, of whatever type, and gives its bytes, the flag included.
+/// Removes one value of any type from the front and returns its bytes, with the flag.
 pub fn split<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
     let start = *input;
     let [flag] = take(input, WHAT)?;

@@ -1,8 +1,8 @@
-//! MySQL's binary form of decimals: sorts as the numbers do among values of one precision and scale.
+//! MySQL's binary form of decimals. Values of one precision and scale sort as the numbers do.
 //!
-//! Nine digits take four bytes; the digits that fill no group take as few bytes as hold them. Digits are grouped from the
-//! point outwards. The first bit is flipped; negative numbers have every bit flipped. In front stand one byte each of
-//! precision and scale, as in TiDB.
+//! Nine digits take four bytes. The digits of an incomplete group take as few bytes as can hold them. Digits
+//! are grouped from the decimal point outwards. The first bit is flipped; negative numbers have every bit
+//! flipped. One byte each of precision and scale stand in front, as in TiDB.
 //!
 //! Source: MySQL's documented storage of DECIMAL, manual 12.25.2 "DECIMAL Data Type Characteristics".
 
@@ -16,7 +16,7 @@ const GROUP_DIGITS: u8 = 9;
 const GROUP_BYTES: usize = 4;
 const WHAT: &str = "a decimal";
 
-/// Bytes that hold so many digits of an incomplete group.
+/// The bytes of an incomplete group, by the number of its digits.
 const BYTES_OF_DIGITS: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
 const POW10: [u32; 10] = [
@@ -32,18 +32,18 @@ const POW10: [u32; 10] = [
     1_000_000_000,
 ];
 
-/// 65 digits are at most 8 groups before the point and 4 after it, incomplete ones included; 65 of 65 and 30 of 30 make
-/// no more than this.
+/// 65 digits are at most 8 groups before the point and 4 after it, incomplete ones included. No precision and
+/// scale take more bytes than this.
 const MAX_BYTES: usize = 40;
 
-/// How the digits of a DECIMAL(precision, scale) are spread over groups, from left to right.
-struct Shape {
+/// How the digits of a DECIMAL(precision, scale) are divided into groups, from left to right.
+struct DigitGroups {
     leading_digits: u8,
     full_groups: usize,
     trailing_digits: u8,
 }
 
-impl Shape {
+impl DigitGroups {
     fn new(precision: u8, scale: u8) -> Result<Self> {
         if precision == 0
             || precision > Decimal::MAX_DIGITS
@@ -69,7 +69,7 @@ impl Shape {
 
 /// Appends precision, scale and digits. The number is rounded to `scale`; it must fit the precision.
 pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) -> Result<()> {
-    let shape = Shape::new(precision, scale)?;
+    let groups = DigitGroups::new(precision, scale)?;
     let too_large = Error::Malformed {
         what: "a decimal beyond its column's precision",
     };
@@ -81,11 +81,11 @@ pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) -> R
     };
     out.extend_from_slice(&[precision, scale]);
     let mut buffer = [0u8; MAX_BYTES];
-    let digits = &mut buffer[..shape.bytes()];
+    let digits = &mut buffer[..groups.bytes()];
     let (low, high) = value.unscaled.wrapping_abs().to_parts();
     match u64::try_from(low) {
-        Ok(magnitude) if high == 0 => write_groups_u64(magnitude, &shape, digits),
-        _ => write_groups(value.unscaled.wrapping_abs(), &shape, digits),
+        Ok(magnitude) if high == 0 => write_groups_u64(magnitude, &groups, digits),
+        _ => write_groups(value.unscaled.wrapping_abs(), &groups, digits),
     }
     if let Some(first) = digits.first_mut() {
         *first ^= 0x80;
@@ -97,8 +97,8 @@ pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) -> R
     Ok(())
 }
 
-/// Writes groups from the right; `next(n)` takes the `n` lowest digits off what is left.
-fn write_groups_with(mut next: impl FnMut(u8) -> u32, shape: &Shape, out: &mut [u8]) {
+/// Writes groups from the right. `next(n)` removes the `n` lowest digits of the rest and returns them.
+fn write_groups_with(mut next: impl FnMut(u8) -> u32, groups: &DigitGroups, out: &mut [u8]) {
     let mut end = out.len();
     let mut put = |digits: u8, bytes: usize| {
         let group = next(digits).to_be_bytes();
@@ -106,48 +106,48 @@ fn write_groups_with(mut next: impl FnMut(u8) -> u32, shape: &Shape, out: &mut [
         out[start..end].copy_from_slice(&group[GROUP_BYTES - bytes..]);
         end = start;
     };
-    if shape.trailing_digits > 0 {
+    if groups.trailing_digits > 0 {
         put(
-            shape.trailing_digits,
-            BYTES_OF_DIGITS[usize::from(shape.trailing_digits)],
+            groups.trailing_digits,
+            BYTES_OF_DIGITS[usize::from(groups.trailing_digits)],
         );
     }
-    for _ in 0..shape.full_groups {
+    for _ in 0..groups.full_groups {
         put(GROUP_DIGITS, GROUP_BYTES);
     }
-    if shape.leading_digits > 0 {
+    if groups.leading_digits > 0 {
         put(
-            shape.leading_digits,
-            BYTES_OF_DIGITS[usize::from(shape.leading_digits)],
+            groups.leading_digits,
+            BYTES_OF_DIGITS[usize::from(groups.leading_digits)],
         );
     }
 }
 
-fn write_groups_u64(mut rest: u64, shape: &Shape, out: &mut [u8]) {
+fn write_groups_u64(mut rest: u64, groups: &DigitGroups, out: &mut [u8]) {
     let next = |digits: u8| {
         let base = u64::from(POW10[usize::from(digits)]);
         let group = (rest % base) as u32;
         rest /= base;
         group
     };
-    write_groups_with(next, shape, out);
+    write_groups_with(next, groups, out);
 }
 
-fn write_groups(mut rest: i256, shape: &Shape, out: &mut [u8]) {
+fn write_groups(mut rest: i256, groups: &DigitGroups, out: &mut [u8]) {
     let next = |digits: u8| {
         let base = i256::from_i128(i128::from(POW10[usize::from(digits)]));
         let group = rest.wrapping_rem(base).as_i128() as u32;
         rest = rest.wrapping_div(base);
         group
     };
-    write_groups_with(next, shape, out);
+    write_groups_with(next, groups, out);
 }
 
-/// Takes precision, scale and digits off the front.
+/// Removes precision, scale and digits from the front.
 pub fn decode(input: &mut &[u8]) -> Result<Decimal> {
     let [precision, scale] = take(input, WHAT)?;
-    let shape = Shape::new(precision, scale)?;
-    let stored = take_slice(input, shape.bytes(), WHAT)?;
+    let groups = DigitGroups::new(precision, scale)?;
+    let stored = take_slice(input, groups.bytes(), WHAT)?;
     let mut buffer = [0u8; MAX_BYTES];
     let digits = &mut buffer[..stored.len()];
     digits.copy_from_slice(stored);
@@ -160,13 +160,13 @@ pub fn decode(input: &mut &[u8]) -> Result<Decimal> {
     }
     let unscaled = if precision <= 38 {
         let mut value = 0i128;
-        read_groups(&shape, digits, |group, digits| {
+        read_groups(&groups, digits, |group, digits| {
             value = value * i128::from(POW10[usize::from(digits)]) + i128::from(group);
         })?;
         i256::from_i128(value)
     } else {
         let mut value = i256::ZERO;
-        read_groups(&shape, digits, |group, digits| {
+        read_groups(&groups, digits, |group, digits| {
             value = value
                 .wrapping_mul(i256::from_i128(i128::from(POW10[usize::from(digits)])))
                 .wrapping_add(i256::from_i128(i128::from(group)));
@@ -177,14 +177,14 @@ pub fn decode(input: &mut &[u8]) -> Result<Decimal> {
     Ok(if negative { decimal.neg() } else { decimal })
 }
 
-/// Steps over an encoded decimal.
+/// Skips an encoded decimal.
 pub fn skip(input: &mut &[u8]) -> Result<()> {
     let [precision, scale] = take(input, WHAT)?;
-    take_slice(input, Shape::new(precision, scale)?.bytes(), WHAT)?;
+    take_slice(input, DigitGroups::new(precision, scale)?.bytes(), WHAT)?;
     Ok(())
 }
 
-fn read_groups(shape: &Shape, mut input: &[u8], mut group: impl FnMut(u32, u8)) -> Result<()> {
+fn read_groups(groups: &DigitGroups, mut input: &[u8], mut group: impl FnMut(u32, u8)) -> Result<()> {
     let mut read = |digits: u8| -> Result<()> {
         let len = BYTES_OF_DIGITS[usize::from(digits)];
         let bytes = take_slice(&mut input, len, WHAT)?;
@@ -195,14 +195,14 @@ fn read_groups(shape: &Shape, mut input: &[u8], mut group: impl FnMut(u32, u8)) 
         group(value, digits);
         Ok(())
     };
-    if shape.leading_digits > 0 {
-        read(shape.leading_digits)?;
+    if groups.leading_digits > 0 {
+        read(groups.leading_digits)?;
     }
-    for _ in 0..shape.full_groups {
+    for _ in 0..groups.full_groups {
         read(GROUP_DIGITS)?;
     }
-    if shape.trailing_digits > 0 {
-        read(shape.trailing_digits)?;
+    if groups.trailing_digits > 0 {
+        read(groups.trailing_digits)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! What can be wrong with stored bytes.
+//! Errors of stored bytes.
 
-/// Bytes that no encoder of ours wrote. Never a panic: a damaged disk must not take the server down.
+/// Bytes that none of the encoders wrote. They are an error and never a panic: a damaged disk must not stop
+/// the server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("{what} ends too early")]
@@ -11,7 +12,7 @@ pub enum Error {
     UnknownFlag { what: &'static str, flag: u8 },
     #[error("{what} is malformed")]
     Malformed { what: &'static str },
-    /// Not damage but a defect of the caller: a value that is none of its type.
+    /// A defect of the caller, not damage: a value that is not of its column's type.
     #[error("a {value} cannot be stored in a column of type {kind:?}")]
     WrongType {
         value: &'static str,

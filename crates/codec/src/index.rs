@@ -18,17 +18,18 @@ use crate::row::{RowView, VERSION as ROW_VERSION};
 use crate::{Error, Result};
 
 const WHAT: &str = "an index entry's value";
-/// The value of an entry that has nothing to say.
+/// The value of an entry whose key holds everything.
 const NOTHING: u8 = b'0';
 const VERSION_FLAG: u8 = 125;
 const VERSION_1: u8 = 1;
 const COMMON_HANDLE_FLAG: u8 = 127;
-/// Longest value of the plain form, by which the other forms are told apart.
+/// The length of the longest value of the plain form. Longer values have another form.
 const MAX_PLAIN_LEN: usize = 9;
 const HANDLE_LEN: usize = 8;
 
-/// Appends an entry's value. `handle_in_value`: the entry is of a unique index and has no NULL part, so its key does not
-/// hold the handle. `restored`: a [row](crate::row) of the parts that the key does not give back.
+/// Appends an entry's value. `handle_in_value`: the entry is of a unique index and has no NULL part, so its
+/// key does not hold the handle. `restored`: a [row](crate::row) of the parts that cannot be decoded from the
+/// key.
 pub fn encode_value(
     handle: &RowHandle,
     handle_in_value: bool,
@@ -78,7 +79,7 @@ pub fn append_handle(handle: &RowHandle, key: &mut Vec<u8>) {
     }
 }
 
-/// Reads the handle that [`append_handle`] wrote: what is left of a key behind its parts.
+/// Reads the handle that [`append_handle`] wrote: the rest of a key behind its parts.
 pub fn decode_handle(mut rest: &[u8], integer: bool) -> Result<RowHandle> {
     const WHAT: &str = "the handle in an index entry's key";
     if !integer {
@@ -98,7 +99,7 @@ pub fn decode_handle(mut rest: &[u8], integer: bool) -> Result<RowHandle> {
     }
 }
 
-/// A handle as an entry's value holds it.
+/// A handle in an entry's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandleRef<'a> {
     Int(i64),
@@ -114,12 +115,12 @@ impl HandleRef<'_> {
     }
 }
 
-/// An entry's value, taken apart.
+/// The parts of an entry's value.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexValue<'a> {
-    /// `None`: the handle is in the key, behind the parts.
+    /// `None` if the handle is in the key, behind the parts.
     pub handle: Option<HandleRef<'a>>,
-    /// The parts that the key does not give back.
+    /// The parts that cannot be decoded from the key.
     pub restored: Option<RowView<'a>>,
 }
 
@@ -148,7 +149,7 @@ impl<'a> IndexValue<'a> {
         })
     }
 
-    /// The plain form, or a version 1 that says no more than its version: with a handle it is longer.
+    /// The plain form, or version 1 with nothing but its version: with a handle it would be longer.
     fn parse_short(value: &'a [u8]) -> Result<Self> {
         let handle = match value {
             [NOTHING] | [0, VERSION_FLAG, VERSION_1] => None,

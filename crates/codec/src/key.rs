@@ -20,17 +20,17 @@ pub const ROW_PREFIX_LEN: usize = 11;
 /// `t`, the table id, `_i`, the index id.
 pub const INDEX_PREFIX_LEN: usize = 19;
 
-/// What tells one row of a table from the others.
+/// The identity of a row in its table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RowHandle {
     /// An integer primary key, or a hidden row id.
     Int(i64),
-    /// The encoded parts of any other primary key, as they stand in the row's key.
+    /// The encoded parts of any other primary key, as in the row's key.
     Common(Vec<u8>),
 }
 
 impl RowHandle {
-    /// Appends the handle as it stands in a row's key.
+    /// Appends the handle in its form in a row's key.
     pub fn append_to(&self, out: &mut Vec<u8>) {
         match self {
             Self::Int(id) => encode_i64(*id, out),
@@ -39,7 +39,7 @@ impl RowHandle {
     }
 }
 
-/// What every key of a table's rows and indexes begins with: `t` and the table id.
+/// The prefix of all keys of a table's rows and indexes: `t` and the table id.
 pub fn table_prefix(table_id: i64) -> Vec<u8> {
     let mut key = Vec::with_capacity(ROW_PREFIX_LEN);
     key.push(TABLE);
@@ -47,7 +47,7 @@ pub fn table_prefix(table_id: i64) -> Vec<u8> {
     key
 }
 
-/// What every row's key of a table begins with.
+/// The prefix of the keys of a table's rows.
 pub fn row_prefix(table_id: i64) -> Vec<u8> {
     let mut key = Vec::with_capacity(ROW_PREFIX_LEN + 8);
     key.push(TABLE);
@@ -62,7 +62,7 @@ pub fn row_key(table_id: i64, handle: &RowHandle) -> Vec<u8> {
     key
 }
 
-/// What every entry's key of an index begins with.
+/// The prefix of the keys of an index's entries.
 pub fn index_prefix(table_id: i64, index_id: i64) -> Vec<u8> {
     let mut key = Vec::with_capacity(64);
     key.push(TABLE);
@@ -72,7 +72,7 @@ pub fn index_prefix(table_id: i64, index_id: i64) -> Vec<u8> {
     key
 }
 
-/// A key of a table, taken apart.
+/// The parts of a key of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableKey<'a> {
     Row {
@@ -134,7 +134,7 @@ pub fn int_handle(row_key: &[u8]) -> Result<i64> {
     }
 }
 
-/// The encoded parts in an index entry's key, and the handle after them where there is one.
+/// The encoded parts in an index entry's key, and the handle behind them if there is one.
 pub fn index_parts(index_key: &[u8]) -> Result<&[u8]> {
     match index_key.get(INDEX_PREFIX_LEN..) {
         Some(parts) if index_key[0] == TABLE && index_key[9..11] == INDEX => Ok(parts),
@@ -144,7 +144,8 @@ pub fn index_parts(index_key: &[u8]) -> Result<&[u8]> {
     }
 }
 
-/// The smallest key behind all keys that begin with `prefix`; empty, that is no bound, if there is none.
+/// The smallest key after all keys that begin with `prefix`; empty, which stands for no bound, if there is
+/// none.
 pub fn prefix_next(prefix: &[u8]) -> Vec<u8> {
     let mut next = prefix.to_vec();
     while let Some(last) = next.pop() {

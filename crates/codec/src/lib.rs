@@ -1,13 +1,12 @@
-//! The bytes of rows, index entries and their keys, in the layout that TiDB documents. Every byte, and where ours differs,
-//! is in `docs/format.md`.
+//! The bytes of rows, index entries and their keys, in the layout that TiDB documents. `docs/format.md`
+//! describes every byte, and where ours differ.
 //!
 //! - [`key`]: `t{table}_r{handle}`, `t{table}_i{index}...`. [`meta`]: `m...`.
-//! - [`datum`]: one value as a part of a key, over [`memcomparable`] encodings and [`decimal`]s.
+//! - [`datum`]: one value as a part of a key, made of [`memcomparable`] encodings and [`decimal`]s.
 //! - [`row`]: the values of rows. [`index`]: the values of index entries.
 //!
-//! Not here: which columns of a table go where (`schema::layout`), time zones, and reading or writing the store.
-//!
-//! Malformed bytes are an [`Error`], never a panic.
+//! Not here: which columns of a table are stored where (`schema::layout`), time zones, and access to the
+//! store. Malformed bytes are an [`Error`], never a panic.
 
 pub mod datum;
 pub mod decimal;

@@ -9,17 +9,18 @@ const SIGN_BIT: u64 = 1 << 63;
 
 /// Bytes per group of a byte string.
 const GROUP: usize = 8;
-/// Follows a full group that is not the last; a last group has this less the number of bytes it lacks.
+/// The mark behind a full group that is not the last. The mark behind the last group is this less the number
+/// of padding bytes.
 const FULL_GROUP: u8 = 0xff;
 
-/// Takes `N` bytes off the front.
+/// Removes `N` bytes from the front.
 pub(crate) fn take<const N: usize>(input: &mut &[u8], what: &'static str) -> Result<[u8; N]> {
     let (head, rest) = input.split_first_chunk::<N>().ok_or(Error::Truncated { what })?;
     *input = rest;
     Ok(*head)
 }
 
-/// Takes `len` bytes off the front.
+/// Removes `len` bytes from the front.
 pub(crate) fn take_slice<'a>(input: &mut &'a [u8], len: usize, what: &'static str) -> Result<&'a [u8]> {
     let (head, rest) = input.split_at_checked(len).ok_or(Error::Truncated { what })?;
     *input = rest;
@@ -100,7 +101,7 @@ pub fn decode_bytes(input: &mut &[u8], out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// Steps over an encoded byte string.
+/// Skips an encoded byte string.
 pub fn skip_bytes(input: &mut &[u8]) -> Result<()> {
     loop {
         let group: [u8; GROUP + 1] = take(input, "a byte string in a key")?;

@@ -20,12 +20,12 @@ pub fn string_key(name: &[u8]) -> Vec<u8> {
     named(name, STRING)
 }
 
-/// What the keys of a hash's fields begin with.
+/// The prefix of the keys of a hash's fields.
 pub fn hash_prefix(name: &[u8]) -> Vec<u8> {
     named(name, HASH)
 }
 
-/// The keys of all of a hash's fields: from the first, up to but without the second.
+/// The range of the keys of a hash's fields: its start, and its end, which is not part of it.
 pub fn hash_range(name: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let start = hash_prefix(name);
     let end = crate::prefix_next(&start);
@@ -47,7 +47,7 @@ fn named(name: &[u8], kind: u64) -> Vec<u8> {
     key
 }
 
-/// A metadata key, taken apart.
+/// The parts of a metadata key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetaKey {
     String { name: Vec<u8> },

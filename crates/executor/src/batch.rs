@@ -9,16 +9,16 @@ use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use types::{Error, Result, SqlType};
 
-/// As many rows as there are: what an operator asks for that can use them all.
+/// The number of rows to ask for when the caller can use all of them.
 pub(crate) const ALL_ROWS: usize = usize::MAX;
 
-/// Rows in a batch at most.
+/// The largest number of rows in a batch.
 pub(crate) const BATCH_ROWS: usize = 1024;
 
-/// A batch is cut once its rows hold so many bytes, however few they are.
+/// A batch ends once its rows hold this many bytes, even if it has few rows.
 pub(crate) const BATCH_BYTES: usize = 4 << 20;
 
-/// Arrow fails only where we handed it arrays that do not belong together.
+/// Arrow fails only if arrays do not belong together, which is a defect in this crate.
 pub(crate) fn arrow_error(error: ArrowError) -> Error {
     Error::internal(error)
 }
@@ -28,18 +28,18 @@ pub(crate) fn schema_of(types: &[SqlType]) -> SchemaRef {
 }
 
 pub(crate) fn arrow_schema(types: impl Iterator<Item = DataType>) -> SchemaRef {
-    // Columns are known by their positions; nobody asks for names.
+    // Columns are identified by position, so they have no names.
     let fields: Vec<Field> = types.map(|ty| Field::new("", ty, true)).collect();
     Arc::new(Schema::new(fields))
 }
 
-/// A batch of `rows` rows, of no columns too.
+/// A batch of `rows` rows. The number is needed if there are no columns.
 pub(crate) fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(arrow_error)
 }
 
-/// Bytes of a batch's rows (a slice's own rows only).
+/// Bytes of a batch's rows. Of a slice, only its own rows count.
 pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
     batch
         .columns()
@@ -56,7 +56,7 @@ pub(crate) fn keep(batch: &RecordBatch, mask: &BooleanArray) -> Result<RecordBat
     compute::filter_record_batch(batch, mask).map_err(arrow_error)
 }
 
-/// The rows `places` names as (batch, row), in that order.
+/// The rows that `places` lists as (batch, row), in that order.
 pub(crate) fn gather(
     schema: &SchemaRef,
     batches: &[RecordBatch],

@@ -1,4 +1,4 @@
-//! What operators reach while they run: the statement's context, the store, and the memory account.
+//! What operators use while they run: the statement's context, the store, and the memory account.
 
 use functions::EvalContext;
 use types::{Error, Result, errno};
@@ -7,7 +7,7 @@ use crate::context::ExecContext;
 use crate::memory::Memory;
 use crate::source::ReadSource;
 
-/// Handed to every operator with each request for rows, so that operators themselves borrow nothing but the plan.
+/// Passed to every operator with each request for rows, so that operators borrow only the plan.
 pub(crate) struct Env<'e, 's> {
     pub ctx: &'e ExecContext<'e>,
     pub source: &'e mut ReadSource<'s>,
@@ -25,7 +25,7 @@ impl<'e> Env<'e, '_> {
     }
 }
 
-/// Asked once per batch of rows, so that KILL takes effect soon and costs nothing.
+/// Called once per batch of rows, so that KILL takes effect soon and the check costs nothing.
 pub(crate) fn check_interrupted(ctx: &ExecContext<'_>) -> Result<()> {
     if ctx.interrupt.is_raised() {
         return Err(Error::new(

@@ -1,13 +1,14 @@
-//! Transactional plans: point reads, index ranges, small sorts and aggregates, and all writes. Runs on the connection's
-//! own thread.
+//! Transactional plans: point reads, index ranges, small sorts and aggregates, and all writes. They run on
+//! the connection's own thread.
 //!
-//! - [`query()`] runs a query: `operator` has its operators, one per file, of which `operator::scan` is where rows are
-//!   read and locked.
+//! - [`query()`] runs a query. `operator` has its operators, one per file; `operator::scan` reads and locks
+//!   rows.
 //! - [`insert`], [`update`] and [`delete`] change rows (`dml`).
-//! - [`direct`] has the short ways of rows that are sent as they are stored.
-//! - [`ExecContext`] is what a statement needs of its surroundings, [`ReadSource`] where it reads.
+//! - [`direct`] sends stored rows without operators, for point selects, ranges and their aggregates.
+//! - [`ExecContext`] is what a statement needs from the session, [`ReadSource`] what it reads from.
 //!
-//! Not here: plans (`planner`), expressions (`functions`), plans that touch much data (`analytics`).
+//! Not here: plans (`planner`), expressions and the order of rows (`functions`), plans that touch much data
+//! (`analytics`). To follow a query, start in [`query()`]; to follow a write, in `dml/update.rs`.
 
 mod batch;
 pub mod context;

@@ -1,6 +1,6 @@
-//! How many bytes one statement holds on to: sorts, groups, rows collected before they are changed.
+//! The bytes that one statement holds in sorts, groups, and rows that are collected before they are changed.
 //!
-//! Not here: where they come from (`memory`), and a transaction's write buffer, which `kv` counts.
+//! Not here: the process's budget (`memory`), and a transaction's write buffer, which `kv` counts.
 
 use std::cell::RefCell;
 
@@ -9,8 +9,8 @@ use types::{Error, Result, errno};
 
 use crate::context::ExecContext;
 
-/// Counts what a statement's operators hold; beyond its limit, or where the process has no more, the statement fails, and
-/// nothing else does.
+/// Counts the bytes of a statement's operators. If they pass the statement's limit, or the process has no
+/// more, only this statement fails.
 pub(crate) struct Memory<'e> {
     account: RefCell<Account>,
     interrupt: &'e kv::Interrupt,
@@ -31,7 +31,8 @@ impl<'e> Memory<'e> {
         }
     }
 
-    /// Of a statement in `txn`. Where that holds memory that large statements wait for, this must not be one of them.
+    /// For a statement in `txn`. If the transaction holds memory, the statement does not wait: large
+    /// statements may be waiting for that memory.
     pub fn in_transaction(ctx: &ExecContext<'e>, txn: &kv::Transaction) -> Self {
         Self {
             waits: !txn.holds_shared_memory(),
@@ -39,8 +40,8 @@ impl<'e> Memory<'e> {
         }
     }
 
-    /// Counts `bytes` more. A large statement waits here for its turn. Fails with 8175 when the limit is passed or no memory
-    /// is left, with 1317 once interrupted.
+    /// Adds `bytes`. A large statement waits here for its turn. Fails with 8175 if the limit is passed or no
+    /// memory is left, and with 1317 once interrupted.
     pub fn grow(&self, bytes: usize) -> Result<()> {
         let patience = self.waits.then_some(self.interrupt as &dyn ::memory::Patience);
         let mut account = self.account.borrow_mut();
@@ -51,13 +52,13 @@ impl<'e> Memory<'e> {
         self.account.borrow_mut().shrink(bytes);
     }
 
-    /// It has grown as far as it will: what it does not use is for others.
+    /// Returns what is granted and not used. The statement will not grow any more.
     pub fn trim(&self) {
         self.account.borrow_mut().trim();
     }
 }
 
-/// What the client is told.
+/// The error for the client.
 pub fn refused(reason: Refused) -> Error {
     let text = match reason {
         Refused::Limit(bytes) => format!(

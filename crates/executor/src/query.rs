@@ -11,12 +11,12 @@ use crate::memory::Memory;
 use crate::operator::{scan, tree};
 use crate::source::ReadSource;
 
-/// Runs a query and hands its rows to `sink` as they are made. A query that locks rows needs
+/// Runs a query and passes its rows to `sink` as they are made. A query that locks rows needs
 /// [`ReadSource::Transaction`].
 ///
 /// # Errors
-/// What expressions fail with; 8175 beyond the memory limit; 1317 once interrupted; failures of locks and of the store;
-/// what the sink fails with.
+/// Those of expressions and of the sink; 8175 beyond the memory limit; 1317 once interrupted; failures of
+/// locks and of the store.
 pub fn query(
     plan: &QueryPlan,
     mut source: ReadSource<'_>,
@@ -44,8 +44,8 @@ pub fn query(
     Ok(())
 }
 
-/// Whether a query reads the store in one call at most, so that [`kv::Store::latest`], which is one moment per call, will
-/// do in place of a snapshot.
+/// Whether a query reads the store in one call at most, so that [`kv::Store::latest`], which is consistent
+/// within one call, serves as a snapshot.
 pub fn reads_one_moment(plan: &QueryPlan) -> bool {
     if plan.locking.is_some() {
         return false;
@@ -59,7 +59,7 @@ pub fn reads_one_moment(plan: &QueryPlan) -> bool {
                     Access::PrimaryPoints { keys } => keys.len(),
                     _ => return false,
                 };
-                // A LIMIT reads as few keys at a time as it has use for.
+                // Under a LIMIT, only as many keys are read at a time as rows are wanted.
                 let one_call = keys <= 1 || (!limited && keys <= scan::LOOKUP_ROWS);
                 return one_call && scan.as_of.is_none();
             }

@@ -1,7 +1,7 @@
-//! From a plan's ranges of an index to ranges of keys: what an access path reads.
+//! From a plan's ranges of an index to the ranges of keys that an access path reads.
 //!
-//! Not here: the bytes of a key (`schema::layout`), reading ([`crate::operator::scan`]). Where an index holds a prefix
-//! of a column, ranges are wider than the values asked for; the scan's filter tells the rest.
+//! Not here: the bytes of a key (`schema::layout`), reading ([`crate::operator::scan`]). If an index holds a
+//! prefix of a column, ranges are wider than the values, and the scan's filter drops the other rows.
 
 use functions::{EvalContext, eval_value};
 use kv::KeyRange;
@@ -9,7 +9,7 @@ use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
 use schema::layout::{KeyParts, ValueBound, ValueRange};
 use types::{Result, Value};
 
-/// The keys of `ranges`: in order, disjoint, so that a key comes once however many ranges name it.
+/// The keys of `ranges`: in order and disjoint, so that a key is read once even if several ranges have it.
 pub(crate) fn of_keys(parts: &KeyParts, ranges: &[Range], eval: &EvalContext) -> Result<Vec<KeyRange>> {
     let ranges = evaluate(ranges, eval)?;
     let keys = ranges
@@ -18,7 +18,7 @@ pub(crate) fn of_keys(parts: &KeyParts, ranges: &[Range], eval: &EvalContext) ->
     keys.collect::<Result<Vec<_>>>().map(disjoint)
 }
 
-/// The ranges with their values, as they are at run time; those that a NULL makes empty left out.
+/// The ranges with their values at run time. Ranges that are empty because of a NULL are left out.
 fn evaluate(ranges: &[Range], eval: &EvalContext) -> Result<Vec<ValueRange>> {
     ranges
         .iter()
@@ -47,7 +47,7 @@ fn evaluate_one(range: &Range, eval: &EvalContext) -> Result<Option<ValueRange>>
     Ok(Some(ValueRange { prefix, lower, upper }))
 }
 
-/// The outer `None`: empty, since the bound is NULL at run time.
+/// The outer `None`: the range is empty, since the bound is NULL at run time.
 fn evaluate_end(bound: Option<&RangeBound>, eval: &EvalContext) -> Result<Option<Option<ValueBound>>> {
     let Some(bound) = bound else {
         return Ok(Some(None));
@@ -65,7 +65,7 @@ fn evaluate_end(bound: Option<&RangeBound>, eval: &EvalContext) -> Result<Option
     })))
 }
 
-/// Sorted by key, without empty ones, overlapping ones made one.
+/// Sorts ranges by key, drops empty ones and merges overlapping ones.
 fn disjoint(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by(|a, b| a.start.cmp(&b.start));

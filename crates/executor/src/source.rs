@@ -1,17 +1,18 @@
-//! Where a statement's rows are read from: a snapshot, or the transaction it runs in.
+//! What a statement reads: a snapshot, or the transaction it runs in.
 //!
-//! Not here: the reads themselves (`operator::scan`) and the state a running statement carries (`env`).
+//! Not here: the reads themselves (`operator::scan`), and the state of a running statement (`env`).
 
 use kv::{Reader, Snapshot, Timestamp, Transaction, View};
 
 /// The store as one statement sees it.
 pub enum ReadSource<'a> {
-    /// An autocommit read. [`kv::Store::latest`] will do for plans [`crate::query::reads_one_moment`] says yes to.
+    /// An autocommit read. For plans of [`crate::query::reads_one_moment`] it may be [`kv::Store::latest`].
     Snapshot(&'a Snapshot),
-    /// What a transaction saw when the view was made: an INSERT's own query does not see the rows it inserts.
+    /// The data as a transaction saw it when the view was made: an INSERT's own query does not see the rows
+    /// that it inserts.
     View { view: &'a View, snapshot_ts: Timestamp },
-    /// Plain reads see the transaction's snapshot and its own writes; locking reads and DML see the newest committed
-    /// version and lock what they touch.
+    /// Plain reads see the transaction's snapshot and its own writes. Locking reads and DML see the newest
+    /// committed version and lock the rows that they read.
     Transaction(&'a mut Transaction),
 }
 
@@ -25,7 +26,7 @@ impl ReadSource<'_> {
         }
     }
 
-    /// The moment plain reads see; [`kv::LATEST`] for the newest.
+    /// The timestamp of plain reads; [`kv::LATEST`] for the newest.
     pub(crate) fn ts(&self) -> Timestamp {
         match self {
             Self::Snapshot(snapshot) => snapshot.ts(),
@@ -34,12 +35,12 @@ impl ReadSource<'_> {
         }
     }
 
-    /// Whether all plain reads see the same moment.
+    /// Whether all plain reads see the same moment, however many calls they take.
     pub(crate) fn is_consistent(&self) -> bool {
         self.ts() != kv::LATEST
     }
 
-    /// The transaction, for locking reads and writes; the others have none.
+    /// The transaction, for locking reads and writes. The other sources have none.
     pub(crate) fn transaction(&mut self) -> types::Result<&mut Transaction> {
         match self {
             Self::Transaction(txn) => Ok(txn),

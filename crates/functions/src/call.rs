@@ -1,7 +1,7 @@
-//! What functions are given: the arguments of a call while it is bound, and while it is computed.
+//! What functions receive: the arguments of a call while it is bound, and while it is computed.
 //!
-//! These types, [`crate::expr`] and [`crate::registry`] name each other: an expression names the functions it calls, and a
-//! function is given expressions. No other modules do.
+//! These types, [`crate::expr`] and [`crate::registry`] name each other: an expression names the functions
+//! that it calls, and functions receive expressions.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;
@@ -39,7 +39,7 @@ impl Binding<'_> {
     }
 }
 
-/// What a function knows of the call it computes.
+/// The call that a function computes.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub ctx: &'a EvalContext,
@@ -55,7 +55,7 @@ impl Call<'_> {
     }
 }
 
-/// What an expression over a batch comes to.
+/// The value of an expression over a batch.
 #[derive(Debug, Clone)]
 pub enum ColumnarValue {
     /// One value per row.

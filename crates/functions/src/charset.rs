@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use types::Charset;
 use types::collation::{char_to_latin1, latin1_to_utf8};
 
-/// The bytes of `text` in a character set; characters it has not become `?`.
+/// The bytes of `text` in a character set. Characters that it does not have become `?`.
 pub(crate) fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
     match charset {
         _ if text.is_ascii() => Cow::Borrowed(text.as_bytes()),
@@ -17,7 +17,7 @@ pub(crate) fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
     }
 }
 
-/// Text of bytes in a character set; `None` if they are none of it.
+/// The text of bytes in a character set; `None` if they are not valid in it.
 pub fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
     if charset == Charset::Latin1 {
         return Some(latin1_to_utf8(bytes));
@@ -25,7 +25,7 @@ pub fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
     (charset.valid_len(bytes) == bytes.len()).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// A text for a message; bytes that are none as [`types::shown_bytes`].
+/// Text for a message. Bytes that are not text are shown by [`types::shown_bytes`].
 pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -37,13 +37,13 @@ pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
 pub(crate) fn encoded_len(text: &str, charset: Charset) -> usize {
     match charset {
         Charset::Latin1 | Charset::Ascii if !text.is_ascii() => text.chars().count(),
-        // A character that it has not is a `?` there.
+        // A character that utf8mb3 does not have is a `?`.
         Charset::Utf8mb3 => text.len() - 3 * text.bytes().filter(|byte| *byte >= 0xf0).count(),
         _ => text.len(),
     }
 }
 
-/// `text` with every character replaced by `?` that the character set has not.
+/// `text`, with `?` for every character that the character set does not have.
 pub(crate) fn restrict(text: &str, charset: Charset) -> Cow<'_, str> {
     if charset.has_all_of(text) {
         return Cow::Borrowed(text);

@@ -1,9 +1,9 @@
-//! The comparable form of values: what sorting, grouping, DISTINCT, MIN and MAX work on in both executors.
+//! The comparable form of values, which sorting, grouping and DISTINCT work on in both executors.
 //!
-//! Most types' own values compare as MySQL compares them. Others have a key in their place: strings that of their
-//! collation, JSON that of [`crate::json::key`], floating point numbers themselves but for -0, which is 0.
+//! Values of most types compare as MySQL compares them. For others a key takes their place: the sort key of
+//! the collation for strings, [`crate::json::key`] for JSON. -0 is replaced by 0.
 //!
-//! Not here: keys in the store (`schema::layout`).
+//! Not here: the order of rows, and its keys ([`crate::order`]); keys in the store (`schema::layout`).
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use types::{Collation, SqlType, TypeKind};
 use crate::datum::Datum;
 use crate::json::key as json;
 
-/// What the form is for.
+/// The purpose of a comparable form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// ORDER BY, which sees of JSON arrays and objects their lengths only, as MySQL does.
+    /// ORDER BY. Of JSON arrays and objects it compares only the lengths, as in MySQL.
     Order,
-    /// Which values are equal, and which is the smallest.
+    /// Equality.
     Value,
 }
 
-/// Whether the comparable form is another one than the value itself.
+/// Whether the comparable form differs from the value itself.
 pub fn differs(ty: &SqlType) -> bool {
     has_key(ty) || ty.is_float()
 }
@@ -70,7 +70,8 @@ pub fn array(values: &ArrayRef, ty: &SqlType, purpose: Purpose) -> ArrayRef {
     }
 }
 
-/// Appends bytes that are equal for equal values of the type, and that no other value's bytes begin with. NULL has none.
+/// Appends bytes that are equal for equal values of the type. No value's bytes are a prefix of another's.
+/// NULL has none.
 pub(crate) fn write(datum: &Datum<'_>, ty: &SqlType, out: &mut Vec<u8>) {
     match datum {
         Datum::Null => {}

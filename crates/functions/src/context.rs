@@ -1,4 +1,4 @@
-//! What expressions know of the statement and the session they run in.
+//! The statement and the session that an expression runs in.
 //!
 //! Not here: conversions between time zones ([`crate::timezone`]).
 
@@ -19,8 +19,8 @@ pub enum Strictness {
     Warn,
 }
 
-/// The statement's surroundings. Shared, read-only while the statement runs, but for the warnings. Made with
-/// `EvalContext { .., ..EvalContext::default() }`.
+/// The context of a statement. It is shared, and read-only while the statement runs, except for the warnings.
+/// Made with `EvalContext { .., ..EvalContext::default() }`.
 pub struct EvalContext {
     /// Values of the statement's parameters, in order.
     pub params: Vec<Value>,
@@ -46,15 +46,15 @@ pub struct EvalContext {
     pub version: &'static str,
     /// Warnings the statement has caused so far.
     pub warnings: Warnings,
-    /// Raised by KILL, a vanished client or a time limit: long evaluations look at it.
+    /// Set by KILL, by a time limit, and if the client has disconnected. Long evaluations check it.
     pub interrupted: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// `LAST_INSERT_ID(expr)` leaves its value here for the session.
+    /// The value of `LAST_INSERT_ID(expr)`, which the session stores.
     pub set_last_insert_id: Mutex<Option<u64>>,
     /// User variables (`@a`): read with lower-case names. Assigned by SET only.
     pub user_variables: Arc<HashMap<String, Value>>,
     /// What GET_LOCK() locks.
     pub user_locks: Arc<dyn crate::user_lock::UserLocks>,
-    /// What functions keep between the rows of one statement.
+    /// The state of functions between the rows of one statement.
     pub state: crate::state::StatementState,
 }
 

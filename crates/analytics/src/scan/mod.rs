@@ -1,4 +1,4 @@
-//! Reading a table: its key range cut into pieces, which the partitions take one after the other.
+//! Reads a table. Its key range is cut into pieces, which the partitions take one after the other.
 
 mod rows;
 
@@ -28,22 +28,23 @@ use crate::error::carry;
 use crate::limits::partitions;
 use crate::operators::Plan;
 
-/// More pieces than partitions, so that one that is done early takes from the others.
+/// More pieces than partitions, so that a partition that finishes early takes further pieces.
 const PIECES_PER_PARTITION: usize = 8;
 
-/// Rows to read before others on the same thread get their turn, though no batch may have come of it.
+/// Rows to read before other tasks of the thread get their turn, even if no batch is complete.
 const ROWS_A_TURN: u64 = 65_536;
 
-/// Most bytes of rows in a batch, but for its last one; less where a query may have little memory.
+/// The largest number of bytes of rows in a batch, without its last row. It is less if a query may have
+/// little memory.
 const BATCH_BYTES: usize = 8 << 20;
-/// Rows wider than those the size of batches was made of may fill more than one batch's part of the memory.
+/// Rows that are wider than the sampled ones may exceed the batch's part of the memory by this factor.
 const WIDE_ROWS: usize = 2;
 
 /// Bits of a position that count rows within a piece.
 const POSITION_ROW_BITS: u32 = 40;
 
-/// A scan: columns `c0..`, and with `positions` one more, unsigned, that orders rows by key. `batch_bytes`: of rows that a batch
-/// should have.
+/// A scan with the columns `c0..`. With `positions` an unsigned column follows, which orders rows by key.
+/// `batch_bytes`: the bytes of rows that a batch should have.
 pub fn scan(
     scan: &TableScan,
     positions: bool,
@@ -79,7 +80,7 @@ pub fn scan(
     Ok(Arc::new(scan))
 }
 
-/// What all partitions of one scan share.
+/// The state that all partitions of one scan share.
 struct Shared {
     scan: TableScan,
     /// The scan's filter with its constants computed.
@@ -88,7 +89,7 @@ struct Shared {
     eval: Arc<EvalContext>,
     pieces: Vec<KeyRange>,
     next_piece: AtomicUsize,
-    /// The scan's own columns, and the position where asked for.
+    /// The scan's own columns, and the position if it is asked for.
     schema: SchemaRef,
     positions: bool,
     batch_bytes: usize,
@@ -124,17 +125,18 @@ impl PartitionStream for Partition {
     }
 }
 
-/// One partition's batches. Reading is done where the stream is polled: the threads that poll are there for nothing else.
+/// One partition's batches. Rows are read in the call that polls the stream: the polling threads have no
+/// other work.
 struct Batches {
     shared: Arc<Shared>,
-    /// A layout that cannot be is told with the first batch.
+    /// The error of an invalid layout is returned with the first batch.
     rows: types::Result<Rows>,
-    /// The batch that was made last, until another is asked for.
+    /// The memory of the last batch, until the next is asked for.
     memory: MemoryReservation,
     piece: Option<Piece>,
 }
 
-/// What a turn of reading comes to.
+/// The result of a turn of reading.
 enum Turn {
     Batch(RecordBatch),
     /// No row satisfied the filter so far.
@@ -142,7 +144,7 @@ enum Turn {
     End,
 }
 
-/// What is left of the piece being read.
+/// The rest of the piece that is being read.
 struct Piece {
     index: usize,
     rest: KeyRange,
@@ -178,7 +180,7 @@ impl Batches {
         })
     }
 
-    /// Reads until there is a batch; says whether the piece has ended.
+    /// Reads until a batch is complete. Returns whether the piece has ended.
     fn read(&mut self, piece: &mut Piece) -> types::Result<bool> {
         let mut resume = None;
         let mut failure = None;
@@ -216,7 +218,7 @@ impl Stream for Batches {
         match self.turn() {
             Ok(Turn::Batch(batch)) => Poll::Ready(Some(Ok(batch))),
             Ok(Turn::End) => Poll::Ready(None),
-            // A task that is no longer wanted ends here.
+            // A cancelled task ends here.
             Ok(Turn::Nothing) => {
                 context.waker().wake_by_ref();
                 Poll::Pending

@@ -1,13 +1,14 @@
-//! Stored rows to batches, those that the scan's filter drops decoded as little as possible.
+//! From stored rows to batches. Rows that the scan's filter drops are decoded as little as possible.
 //!
-//! Rows are handled in one of two ways:
+//! There are two ways:
 //!
-//! - *at once*: all columns are decoded, then the filter is evaluated over them and the rows it drops are cut out;
-//! - *late*: the filter's columns alone are decoded while the rows' bytes are kept, the filter is evaluated, and the rows it
-//!   keeps are decoded whole.
+//! - *early*: all columns are decoded, the filter is evaluated over them, and the rows that it drops are
+//!   removed;
+//! - *late*: only the filter's columns are decoded and the rows' bytes are copied; the filter is evaluated,
+//!   and only the rows that pass are decoded whole.
 //!
-//! Which of them is cheaper depends on how many columns the filter does not read and on how many rows it keeps, of which
-//! the rows so far tell.
+//! Which way is cheaper depends on how many columns the filter does not read and on how many rows pass. The
+//! rows so far show the latter.
 
 use std::sync::Arc;
 
@@ -23,28 +24,30 @@ use types::{Result, SqlType};
 use crate::columns::schema_of;
 use crate::limits::BATCH_ROWS;
 
-/// Rows in a scan's first batch. Each further one may have twice as many, up to [`BATCH_ROWS`], so that a LIMIT is reached soon.
+/// Rows in a scan's first batch. Each further batch may have twice as many, up to [`BATCH_ROWS`], so that a
+/// LIMIT is reached soon.
 const FIRST_BATCH_ROWS: usize = 64;
 
-/// Bytes of rows kept until the filter is evaluated: so few that they are still in the processor's cache then.
+/// Bytes of rows that are copied before the filter is evaluated: few enough to be in the processor's cache
+/// then.
 const KEPT_BYTES: usize = 512 << 10;
 
-/// What keeping a row's bytes costs, in decoded cells.
+/// The cost of copying a row's bytes, in decoded cells.
 const KEEPING_COST: u64 = 4;
 
-/// What a filter is taken to keep before it has seen rows: one of so many.
+/// The assumed selectivity of a filter that has seen no rows: one row of so many passes.
 const EXPECTED_SELECTIVITY: u64 = 4;
 
 /// Collects the rows of one batch after the other.
 pub struct Rows {
     /// All columns of the scan.
     decoder: Decoder,
-    /// With the positions, where asked for.
+    /// The columns, with the positions if they are asked for.
     schema: SchemaRef,
     positions: Option<Vec<u64>>,
     filter: Option<Filter>,
     eval: Arc<EvalContext>,
-    /// Bytes of the rows decoded whole.
+    /// Bytes of the rows that were decoded whole.
     bytes: usize,
     max_bytes: usize,
     max_rows: usize,
@@ -52,14 +55,14 @@ pub struct Rows {
 
 /// The scan's filter.
 struct Filter {
-    /// Over all columns of the scan.
+    /// The condition over all columns of the scan.
     whole: Condition,
-    /// Over the columns it reads, where there are others.
+    /// The condition over the columns that it reads, if the scan has others.
     alone: Option<Alone>,
-    /// Rows so far, and those kept.
+    /// The number of rows so far, and of those that passed.
     seen: u64,
     kept: u64,
-    /// How the batch that is being collected is handled.
+    /// Whether the batch that is being collected is decoded late.
     late: bool,
 }
 
@@ -68,7 +71,7 @@ struct Condition {
     schema: SchemaRef,
 }
 
-/// The filter's columns, and the rows whose other columns wait.
+/// The filter's columns, and the bytes of the rows that are not decoded whole yet.
 struct Alone {
     condition: Condition,
     decoder: Decoder,
@@ -77,16 +80,17 @@ struct Alone {
     waiting: Waiting,
 }
 
-/// Keys and values of rows, one behind the other.
+/// The keys and values of rows, one behind the other.
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// Where each key and value end, and the row's position.
+    /// The ends of each key and value, and the row's position.
     rows: Vec<(usize, usize, u64)>,
 }
 
 impl Rows {
-    /// `filter`: the scan's with its constants computed. `max_bytes`: of the rows of a batch, which is over once it has more.
+    /// `filter`: the scan's, with its constants computed. `max_bytes`: a batch ends once its rows have more
+    /// bytes.
     pub fn new(
         scan: &TableScan,
         filter: Option<&Expr>,
@@ -141,7 +145,7 @@ impl Rows {
         self.decode(key, value, position)
     }
 
-    /// The rows so far that satisfy the filter; collects the next batch from here on.
+    /// The rows so far that satisfy the filter. The next batch begins.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         self.decide()?;
         let rows = self.decoder.len();
@@ -178,7 +182,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Evaluates the filter for the rows that wait, and decodes those it keeps.
+    /// Evaluates the filter for the copied rows, and decodes those that pass.
     fn decide(&mut self) -> Result<()> {
         let Some(filter) = &mut self.filter else {
             return Ok(());
@@ -235,7 +239,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Decides how the next batch is handled.
+    /// Decides whether the next batch is decoded early or late.
     fn choose(&mut self) {
         self.late = self.alone.as_ref().is_some_and(|alone| {
             let at_once = self.seen * alone.other_columns;
@@ -244,7 +248,7 @@ impl Filter {
         });
     }
 
-    /// Over rows with all their columns.
+    /// Evaluates the condition over rows with all their columns.
     fn evaluate(&mut self, columns: &[ArrayRef], rows: usize, eval: &EvalContext) -> Result<BooleanArray> {
         let keep = self.whole.evaluate(columns, rows, eval)?;
         self.count(&keep);
@@ -318,7 +322,7 @@ impl Waiting {
         ))
     }
 
-    /// Keeps what was allocated, but for a row that was unusually long.
+    /// Empties the buffer. Its allocation stays, unless a row was unusually long.
     fn emptied(mut self) -> Self {
         self.bytes.clear();
         self.bytes.shrink_to(2 * KEPT_BYTES);

@@ -153,12 +153,12 @@ pub fn decode(bytes: &[u8], ty: &SqlType) -> Result<Value> {
     Form::of(ty).give(bytes, |utc| utc, ToValue)
 }
 
-/// How the bytes of a type's cells are read: found once for a column, not for each row.
+/// How the bytes of a type's cells are read. It is determined once for a column, not for each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Signed,
     Unsigned,
-    /// In UTC; converted.
+    /// Stored in UTC, and converted to the session's zone.
     Timestamp,
     Time,
     Double,
@@ -203,8 +203,8 @@ impl Form {
     }
 }
 
-/// Takes one value, as [`Value`] has it, where it lies: for who has a use for it at once. Not as [`CellValue`], which has
-/// room for the largest kind of value and is moved about with it.
+/// Takes one value as it is decoded. [`CellValue`] would have room for the largest kind of value, and would
+/// be moved as a whole.
 pub trait TakeCell<'a>: Sized {
     type Out;
     type Error: From<Error>;
@@ -214,7 +214,7 @@ pub trait TakeCell<'a>: Sized {
     fn uint(self, value: u64) -> Result<Self::Out, Self::Error>;
     fn double(self, value: f64) -> Result<Self::Out, Self::Error>;
     fn decimal(self, value: Decimal) -> Result<Self::Out, Self::Error>;
-    /// Not yet checked to be UTF-8: who only passes it on need not.
+    /// Bytes that have not been checked to be UTF-8. A taker that only passes them on need not check them.
     fn text(self, bytes: &'a [u8]) -> Result<Self::Out, Self::Error>;
     fn bytes(self, bytes: &'a [u8]) -> Result<Self::Out, Self::Error>;
 
@@ -268,7 +268,7 @@ impl TakeCell<'_> for ToValue {
     }
 }
 
-/// A value as [`Value`] has it, borrowed from the row.
+/// A value, borrowed from the row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CellValue<'a> {
     Null,
@@ -276,7 +276,7 @@ pub enum CellValue<'a> {
     UInt(u64),
     Double(f64),
     Decimal(Decimal),
-    /// Not yet checked to be UTF-8: who only passes it on need not.
+    /// Bytes that have not been checked to be UTF-8. A taker that only passes them on need not check them.
     Text(&'a [u8]),
     Bytes(&'a [u8]),
 }

@@ -1,7 +1,7 @@
-//! One column's cells, collected into an Arrow array.
+//! Collects the cells of one column into an Arrow array.
 //!
-//! For scans: cells go from the row into the array's own buffers, and text is checked to be UTF-8 once for all rows.
-//! Values that come from elsewhere than rows are collected by [`types::array::ColumnBuilder`].
+//! For scans: cells are copied from the row into the array's own buffers, and text is checked to be UTF-8
+//! once for all rows. Values that do not come from rows are collected by [`types::array::ColumnBuilder`].
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use types::{SqlType, TypeKind, errno};
 use super::cell::{self, CellValue, Form};
 use crate::Error;
 
-/// Bytes of strings to make room for ahead of them.
+/// The largest number of bytes that are reserved for strings in advance.
 const BYTES_AHEAD_MAX: usize = 64 << 10;
 
 /// Collects the cells of one column.
@@ -21,7 +21,7 @@ const BYTES_AHEAD_MAX: usize = 64 << 10;
 pub struct ColumnBuffer {
     ty: SqlType,
     values: Values,
-    /// Rows that are NULL, ascending; a value that means nothing stands for them.
+    /// The rows that are NULL, ascending. The buffers have an arbitrary value for them.
     nulls: Vec<u32>,
 }
 
@@ -42,7 +42,7 @@ enum Values {
 /// Strings one behind the other.
 #[derive(Debug)]
 struct Strings {
-    /// Where each begins, and where the last one ends.
+    /// The start of each string, and the end of the last one.
     offsets: Vec<i32>,
     bytes: Vec<u8>,
 }
@@ -91,7 +91,7 @@ impl ColumnBuffer {
         }
     }
 
-    /// Makes room for so many more rows; for their strings if they are as long as those so far, and then no more than
+    /// Reserves memory for so many more rows. For strings it assumes the length of those so far, and at most
     /// [`BYTES_AHEAD_MAX`].
     pub fn reserve(&mut self, rows: usize) {
         match &mut self.values {
@@ -132,7 +132,7 @@ impl ColumnBuffer {
     pub fn push_null(&mut self) {
         if let Values::Null(_) | Values::Decimal(_) = self.values {
         } else {
-            // Rows of a batch are far fewer than 2^32: its strings' ends are counted in 32 bits.
+            // A batch has far fewer than 2^32 rows: the ends of its strings are counted in 32 bits.
             self.nulls.push(self.len() as u32);
         }
         match &mut self.values {
@@ -145,10 +145,10 @@ impl ColumnBuffer {
         }
     }
 
-    /// Appends a value: a TIMESTAMP in the session's zone.
+    /// Appends a value. A TIMESTAMP is in the session's zone.
     ///
     /// # Errors
-    /// 1105 for a value that is none of the column's type.
+    /// 1105 for a value that is not of the column's type.
     pub fn push(&mut self, value: CellValue<'_>) -> Result<(), types::Error> {
         match (&mut self.values, value) {
             (_, CellValue::Null) => self.push_null(),
@@ -179,10 +179,10 @@ impl ColumnBuffer {
         Ok(())
     }
 
-    /// The array; the buffer is empty again.
+    /// Returns the array. The buffer is empty again.
     ///
     /// # Errors
-    /// [`Error::Malformed`] where text is not UTF-8.
+    /// [`Error::Malformed`] if text is not UTF-8.
     pub fn finish(&mut self) -> Result<ArrayRef, types::Error> {
         let nulls = self.take_nulls();
         Ok(match &mut self.values {
@@ -300,7 +300,7 @@ mod tests {
         ] {
             let mut column = ColumnBuffer::new(&ty);
             for round in 0..2 {
-                // The second time without nulls: those of the first must be gone.
+                // The second round has no NULLs: those of the first must be gone.
                 let is_null = |row: usize| round == 0 && row % 3 == 1;
                 for row in 0..20 {
                     let value = if is_null(row) { &Value::Null } else { &value };

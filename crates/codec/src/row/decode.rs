@@ -16,7 +16,7 @@ pub struct ColumnSource {
 }
 
 impl ColumnSource {
-    /// `default` is what rows that do not hold the column have for it, as rows store it (a TIMESTAMP in UTC).
+    /// `default`: the column's value in rows that do not hold it, as rows store it (a TIMESTAMP in UTC).
     pub fn new(id: i64, ty: &SqlType, default: Value) -> Self {
         Self {
             id,
@@ -25,8 +25,8 @@ impl ColumnSource {
         }
     }
 
-    /// Gives the column's value in a row away. `utc_to_local` turns a packed TIMESTAMP of the row into one of the session's
-    /// zone.
+    /// Passes the column's value in a row to `taker`. `utc_to_local` converts a packed TIMESTAMP of the row
+    /// to the session's zone.
     #[inline(always)]
     pub fn give<'a, T: TakeCell<'a>>(
         &'a self,
@@ -40,7 +40,7 @@ impl ColumnSource {
         }
     }
 
-    /// The same for all rows.
+    /// For the rare rows that the short path does not handle.
     #[inline(never)]
     fn give_any<'a, T: TakeCell<'a>>(
         &'a self,
@@ -76,30 +76,31 @@ impl ColumnSource {
     }
 }
 
-/// Decodes the same columns out of many rows. Made once per scan.
+/// Decodes the same columns of many rows. It is made once per scan.
 #[derive(Debug, Clone)]
 pub struct RowDecoder {
-    /// Ascending by id, as rows have them; each with its place among the wanted columns.
+    /// Ascending by id, as in rows; each with its position among the wanted columns.
     columns: Vec<(usize, ColumnSource)>,
 }
 
 impl RowDecoder {
-    /// Columns that come from elsewhere (a row's key) are simply not named; `columns[i].0` is the buffer's position.
+    /// `columns[i].0` is the position of the buffer. Columns that do not come from the row (but from its key)
+    /// are not listed.
     pub fn new(columns: impl IntoIterator<Item = (usize, ColumnSource)>) -> Self {
         let mut columns: Vec<_> = columns.into_iter().collect();
         columns.sort_by_key(|c| c.1.id);
         Self { columns }
     }
 
-    /// Whether no column is wanted: then rows need not be looked at.
+    /// Whether no column is wanted, so that rows need not be read.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
-    /// Appends one value to each of the named buffers. `utc_to_local` turns a packed TIMESTAMP of the row into one of the
-    /// session's zone.
+    /// Appends one value to each of the wanted buffers. `utc_to_local` converts a packed TIMESTAMP of the row
+    /// to the session's zone.
     ///
-    /// After an error some buffers may have one value more than others: the batch is lost.
+    /// After an error some buffers may have one value more than others: the batch must be dropped.
     pub fn decode(
         &self,
         row: &[u8],
@@ -133,7 +134,7 @@ impl RowDecoder {
         Ok(())
     }
 
-    /// The same values, one by one.
+    /// Decodes the same values one by one.
     pub fn decode_values(
         &self,
         row: &[u8],

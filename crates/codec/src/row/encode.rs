@@ -19,7 +19,7 @@ impl RowEncoder {
         Self::default()
     }
 
-    /// With room for so many columns, whose values take about so many bytes.
+    /// With memory for so many columns, whose values take about so many bytes.
     pub fn with_capacity(columns: usize, bytes: usize) -> Self {
         Self {
             values: Vec::with_capacity(columns),
@@ -49,7 +49,7 @@ impl RowEncoder {
         Ok(())
     }
 
-    /// [`RowEncoder::push`] of what another row holds of the same column.
+    /// [`RowEncoder::push`] of the same column's bytes in another row.
     pub fn push_bytes(&mut self, id: i64, bytes: &[u8]) -> Result<()> {
         let id = next_id(id, self.values.last().map(|v| v.0))?;
         self.data.extend_from_slice(bytes);
@@ -57,7 +57,7 @@ impl RowEncoder {
         Ok(())
     }
 
-    /// What the last column was encoded as that is not NULL.
+    /// The bytes of the last column that is not NULL.
     pub fn last_bytes(&self) -> &[u8] {
         let start = match self.values.as_slice() {
             [.., (_, start), _] => *start,
@@ -89,7 +89,7 @@ impl RowEncoder {
         let id_list = (values.len() + nulls.len()) * id_bytes;
         let front = HEADER_LEN + id_list + values.len() * end_bytes;
 
-        // The values move behind what says where they are.
+        // The values move behind the header, the ids and the ends.
         let length = row.len();
         row.resize(front + length, 0);
         row.copy_within(..length, front);

@@ -6,12 +6,12 @@
 //! | end of each value, relative to the first | values
 //! ```
 //!
-//! Counts, ids and ends are little-endian. Ids take 1 byte and ends 2, unless flag 1 (large) is set: then 4 each. A column
-//! that is in neither list was added after the row was written, or is held by the key.
+//! Counts, ids and ends are little-endian. Ids take 1 byte and ends 2, unless flag 1 (large) is set: then 4
+//! each. A column that is in neither list was added after the row was written, or is held by the key.
 //!
-//! - [`RowEncoder`] writes rows; [`RowView`] finds a column's bytes in one; [`RowDecoder`] moves chosen columns into
-//!   [`ColumnBuffer`]s, which become Arrow arrays.
-//! - [`ColumnSource`] gives one column's value to a [`TakeCell`], for who has no use for arrays.
+//! - [`RowEncoder`] writes rows. [`RowView`] finds a column's bytes in one. [`RowDecoder`] moves chosen
+//!   columns into [`ColumnBuffer`]s, which become Arrow arrays.
+//! - [`ColumnSource`] passes one column's value to a [`TakeCell`], for callers that need no arrays.
 //! - [`cell`]: the bytes of one value.
 //!
 //! Which columns a table stores in its rows is in `schema::layout`.

@@ -1,24 +1,26 @@
-//! Finding columns in a row without decoding it.
+//! Finds columns in a row without decoding it.
 
 use super::{FLAG_LARGE, HEADER_LEN, VERSION};
 use crate::{Error, Result};
 
-/// What a row holds of one column.
+/// A column in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell<'a> {
     Bytes(&'a [u8]),
     Null,
-    /// Not in the row: written before the column was added, or held by the key, or NULL left out.
+    /// Not in the row: it was written before the column was added, or the key holds the column, or the row
+    /// leaves NULLs out.
     Missing,
 }
 
-/// A row's bytes, its header read and checked. Small, because it is kept where a row's columns are read.
+/// A row's bytes, with its header read and checked. It is small, since each reader of a row's columns holds
+/// one.
 #[derive(Debug, Clone, Copy)]
 pub struct RowView<'a> {
     large: bool,
     value_count: usize,
     null_count: usize,
-    /// What follows the header, which is long enough for the ids and ends.
+    /// The bytes behind the header, which are long enough for the ids and ends.
     body: &'a [u8],
 }
 
@@ -49,7 +51,7 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// What the row holds of a column. A row whose values' ends are out of order or beyond the row is an error.
+    /// Looks a column up. A row whose values' ends are out of order or beyond the row is an error.
     #[inline]
     pub fn get(&self, id: i64) -> Result<Cell<'a>> {
         if self.large {
@@ -91,7 +93,7 @@ impl<'a> RowView<'a> {
         self.value_count
     }
 
-    /// To find several columns, in ascending order of their ids.
+    /// A cursor to find several columns, in ascending order of their ids.
     #[inline]
     pub fn cursor(&self) -> Cursor<'a> {
         Cursor {
@@ -101,13 +103,14 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Bytes of an id, and of a value's end.
+    /// The bytes of an id, and of a value's end.
     #[inline(always)]
     fn lengths(&self) -> (usize, usize) {
         if self.large { (4, 4) } else { (1, 2) }
     }
 
-    /// Where in the body the values' ids end, those of NULLs, and the values' ends: there the first value begins.
+    /// Where in the body the values' ids end, those of NULLs, and the values' ends, where the first value
+    /// begins.
     #[inline(always)]
     fn ends_at(&self) -> usize {
         (self.value_count + self.null_count) * self.lengths().0
@@ -154,7 +157,7 @@ impl<'a> RowView<'a> {
     }
 }
 
-/// From the end of the value before to its own, which lie side by side.
+/// From the previous value's end to its own. The two ends lie side by side.
 #[inline(always)]
 fn small_ends(ends: &[u8], position: usize) -> Option<(usize, usize)> {
     let end = |bytes: [u8; 2]| usize::from(u16::from_le_bytes(bytes));
@@ -165,9 +168,9 @@ fn small_ends(ends: &[u8], position: usize) -> Option<(usize, usize)> {
     Some((end([a, b]), end([c, d])))
 }
 
-/// The bytes of a column's value, for nearly all columns of nearly all rows: of a row that is not large, and that holds
-/// the column. `None` says nothing: [`RowView`] has to be asked. Not inlined: in the middle of other code it is twice as
-/// long.
+/// The bytes of a column's value, for nearly all columns of nearly all rows: of a row that is not large and
+/// that holds the column. `None` means nothing: the caller must use [`RowView`]. It is not inlined, since it
+/// would take twice the code inside other functions.
 #[inline(never)]
 pub(super) fn find_small(row: &[u8], id: i64) -> Option<&[u8]> {
     let (&[version, flags, v0, v1, n0, n1], body) = row.split_first_chunk::<HEADER_LEN>()?;
@@ -197,13 +200,13 @@ fn unknown(version: u8, flags: u8) -> Error {
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     view: RowView<'a>,
-    /// How many of the values' ids, and of the NULLs', are below the column that is looked for next.
+    /// How many of the values' ids, and of the NULLs' ids, are below the column that is looked for next.
     values_passed: usize,
     nulls_passed: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// As [`RowView::get`], of an id not below the one before.
+    /// As [`RowView::get`]. The id must not be below the previous one.
     #[inline]
     pub fn find(&mut self, id: i64) -> Result<Cell<'a>> {
         if self.view.large {
@@ -222,7 +225,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether `id` is in the rest of the ascending `ids`; leaves `passed` there, or where it would be.
+/// Whether `id` is in the rest of the ascending `ids`. `passed` becomes its position, or where it would be.
 #[inline]
 fn seek(ids: &[u8], passed: &mut usize, id: u8) -> bool {
     let Some(&next) = ids.get(*passed) else {
@@ -231,7 +234,7 @@ fn seek(ids: &[u8], passed: &mut usize, id: u8) -> bool {
     if next >= id {
         return next == id;
     }
-    // Ids have few gaps: were there none from here, it would be as many places on as it is larger, and it cannot be
+    // Ids have few gaps. Without gaps it would be as many positions ahead as it is larger, and it cannot be
     // further.
     let furthest = *passed + usize::from(id - next);
     if ids.get(furthest) == Some(&id) {

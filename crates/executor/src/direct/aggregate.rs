@@ -1,7 +1,7 @@
-//! Aggregates over all rows of one access path: from the store's bytes to the accumulators.
+//! Aggregates over all rows of one access path: from the store's bytes to the accumulators, without arrays.
 //!
-//! An operator like others, so that whatever is computed of the sums is computed as ever; [`crate::operator`]'s
-//! `aggregate` has all other aggregations, and the answers are the same.
+//! It is an operator like any other, so that the operators above it compute with its results. All other
+//! aggregations run in [`crate::operator`]'s `aggregate`; the answers are the same.
 
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
@@ -22,7 +22,7 @@ use crate::operator::scan;
 /// `SELECT SUM(column), COUNT(*) ... FROM t WHERE key BETWEEN ? AND ?`, by whichever access path.
 pub(crate) struct AggregateRows<'p> {
     scan: &'p TableScan,
-    /// Of the calls that have an argument, each one's.
+    /// The arguments of the calls that have one.
     columns: RowColumns,
     calls: Vec<Call<'p>>,
     done: bool,
@@ -30,15 +30,15 @@ pub(crate) struct AggregateRows<'p> {
 
 struct Call<'p> {
     call: &'p AggregateCall,
-    /// The argument's place among the columns that are read.
+    /// The argument's position among the columns that are read.
     column: Option<usize>,
-    /// How many digits after the point the argument has.
+    /// The argument's scale.
     decimals: u8,
     accumulator: Accumulator,
 }
 
 impl<'p> AggregateRows<'p> {
-    /// `None`: other than aggregates of columns, which rows hold as they are shown, or rows that are locked.
+    /// `None` if a call's argument is not a column that rows store as it is shown, or if rows are locked.
     pub fn of(
         input: &'p Rel,
         keys: &[Expr],
@@ -127,7 +127,7 @@ impl Operator for AggregateRows<'_> {
     }
 }
 
-/// Whether a query's aggregates come straight from the store's bytes, which their values do not show.
+/// Whether a query's aggregates are computed from the store's bytes. The answers do not show it.
 ///
 /// # Errors
 /// As [`crate::query()`].
@@ -151,8 +151,8 @@ pub fn is_direct(query: &QueryPlan) -> Result<bool> {
     }
 }
 
-/// Takes a column's value in. Only integers, the most frequent ones, where they are read: the code of all others is not
-/// in their way.
+/// Adds a column's value to an accumulator. Only the code for integers, the most frequent values, is inlined
+/// where columns are read; that of other types would make the loop larger.
 struct Add<'c, 'p>(&'c mut Call<'p>);
 
 impl Add<'_, '_> {

@@ -1,4 +1,4 @@
-//! Chosen columns of a row, read from the store's bytes where they lie.
+//! Chosen columns of a row, read from the store's bytes without a copy.
 
 use codec::row::{ColumnSource, TakeCell};
 use functions::TimeZone;
@@ -7,11 +7,11 @@ use schema::model::Table;
 use types::{Decimal, Error, Result, Value};
 use wire::row::{RawValue, RowEncoder, RowWriter};
 
-/// The columns of a result, or what else of a row is looked at.
+/// The columns of a row that a query reads.
 #[derive(Debug)]
 pub(crate) struct RowColumns {
     sources: Vec<Source>,
-    /// Those that are read from the parts of a clustered key, in the order of these.
+    /// The columns that are parts of a clustered key, in the order of its parts.
     key_columns: KeyColumns,
 }
 
@@ -26,7 +26,7 @@ enum Source {
     Key(usize),
 }
 
-/// A row whose columns are looked for.
+/// A row whose columns are read.
 pub(crate) struct Row<'a> {
     key: &'a [u8],
     value: Option<&'a [u8]>,
@@ -35,7 +35,8 @@ pub(crate) struct Row<'a> {
 }
 
 impl RowColumns {
-    /// `offsets` are those in [`Table::columns`]. `None`: a column that rows do not hold as it is shown.
+    /// `offsets` are those in [`Table::columns`]. `None` if rows do not store one of the columns as it is
+    /// shown.
     pub fn new(table: &Table, offsets: &[usize]) -> Option<Self> {
         let mut key_parts: Vec<usize> = offsets.iter().filter_map(|&c| key_part(table, c)).collect();
         key_parts.sort_unstable();
@@ -55,12 +56,12 @@ impl RowColumns {
         })
     }
 
-    /// Whether a column comes from the row's value: the row's key does not hold all of them.
+    /// Whether one of the columns is in the row's value, so that the row's key is not enough.
     pub fn need_value(&self) -> bool {
         self.sources.iter().any(|c| matches!(c, Source::Row(_)))
     }
 
-    /// `value`: the row's, where it has been read. `room` takes what is decoded of the key.
+    /// `value`: the row's value, if it has been read. `room` holds what is decoded from the key.
     #[inline(always)]
     pub fn open<'a>(
         &self,
@@ -89,7 +90,7 @@ impl RowColumns {
             })
     }
 
-    /// Appends the payload of the row's packet: as many columns as `encoder` has, from the first on.
+    /// Appends the payload of the row's packet: the first columns, as many as `encoder` has.
     #[inline]
     pub fn write(&self, row: &Row<'_>, encoder: &RowEncoder, out: &mut Vec<u8>) -> Result<()> {
         let mut writer = encoder.row(out);
@@ -99,7 +100,7 @@ impl RowColumns {
         Ok(())
     }
 
-    /// Gives the value of one of the columns away.
+    /// Passes the value of one column to `taker`.
     #[inline]
     pub fn give<'a, T>(&'a self, row: &'a Row<'a>, position: usize, taker: T) -> Result<()>
     where
@@ -112,7 +113,7 @@ impl RowColumns {
     }
 }
 
-/// Puts a value into a packet.
+/// Writes a value into a packet.
 struct Put<'w, 'e>(&'w mut RowWriter<'e>);
 
 impl Put<'_, '_> {
@@ -172,7 +173,7 @@ fn key_part(table: &Table, offset: usize) -> Option<usize> {
 }
 
 impl Source {
-    /// `key_parts`: those that are read, ascending.
+    /// `key_parts`: the parts that are read, in ascending order.
     fn of(table: &Table, offset: usize, key_parts: &[usize]) -> Option<Self> {
         let column = table.columns.get(offset)?;
         Some(match place(table, offset) {

@@ -1,8 +1,9 @@
-//! The short ways: from the store's bytes to the bytes of packets, with no values, arrays or operators in between.
+//! From the store's bytes to the bytes of packets, without values, arrays or operators in between.
 //!
-//! [`point`] gives one row by its key and is kept with the plan; `range` gives the rows of any access path, in key order
-//! or sorted by a column; `aggregate` gives sums of them. Answers are the same to the byte as those of operators, which
-//! everything else goes through: whatever computes, filters, groups or locks.
+//! [`point`] returns one row by its key, and is cached with the plan. `range` returns the rows of any access
+//! path, in key order or sorted by one column. `aggregate` computes aggregates of them. The answers are the
+//! same to the byte as those of the operators, which run every other query: all that computes, filters,
+//! groups or locks.
 
 pub mod aggregate;
 pub(crate) mod columns;
@@ -16,11 +17,11 @@ use wire::row::RowEncoder;
 
 /// Takes rows as packets.
 pub trait PacketRows {
-    /// Made of the plan's result columns.
+    /// The encoder for the plan's result columns.
     fn encoder(&self) -> &RowEncoder;
 
-    /// Lends the buffer that goes to the client. `fill` appends a packet for each of some rows and answers how many; if it
-    /// fails it is as if it had done nothing.
+    /// Lends the client's buffer to `fill`, which appends a packet for each of some rows and returns how
+    /// many. If it fails, what it appended is removed.
     fn append(&mut self, fill: &mut Fill<'_>) -> Result<()>;
 }
 

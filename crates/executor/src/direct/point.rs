@@ -1,4 +1,4 @@
-//! The hot path: one row by its complete primary key or a unique key.
+//! One row by its complete primary key or by a unique key: the hottest path of a query.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use wire::row::RowEncoder;
 
 use super::columns::RowColumns;
 
-/// A query that gives one row or none: `SELECT columns FROM t WHERE key = ?`.
+/// A query that returns one row or none: `SELECT columns FROM t WHERE key = ?`.
 #[derive(Debug)]
 pub struct PointSelect {
     table: Arc<Table>,
     key: Vec<Expr>,
     parts: KeyParts,
-    /// By a unique index, and not by the primary key.
+    /// Set if the key is that of a unique index, not the primary key.
     lookup: Option<IndexLayout>,
     columns: RowColumns,
 }
 
 impl PointSelect {
-    /// `None`: not such a query.
+    /// `None` if the plan is another kind of query.
     pub fn compile(plan: &QueryPlan) -> Option<Self> {
         if plan.locking.is_some() {
             return None;
@@ -67,7 +67,7 @@ impl PointSelect {
         })
     }
 
-    /// Whether the store is read in one call, so that [`kv::Store::latest`] will do for a snapshot.
+    /// Whether the store is read in one call, so that [`kv::Store::latest`] serves as a snapshot.
     pub fn reads_one_moment(&self) -> bool {
         self.lookup.is_none() || !self.columns.need_value()
     }
@@ -76,11 +76,11 @@ impl PointSelect {
         &self.table
     }
 
-    /// Looks the row up and appends its packet's payload to `out`; false if there is none. `encoder` is made of the
-    /// plan's result columns.
+    /// Looks the row up and appends the payload of its packet to `out`; `false` if there is no row. `encoder`
+    /// belongs to the plan's result columns.
     ///
     /// # Errors
-    /// What the key's expressions fail with, and failures of the store. `out` may then hold part of a row.
+    /// Those of the key's expressions and of the store. `out` may then hold part of a row.
     pub fn run(
         &self,
         reader: &dyn Reader,
@@ -121,7 +121,7 @@ impl PointSelect {
     }
 }
 
-/// The input's columns that `exprs` are, if they are nothing else.
+/// The positions in the input of the columns that `exprs` are, if every one is a column.
 pub(super) fn column_positions(exprs: &[Expr]) -> Option<Vec<usize>> {
     let position = |expr: &Expr| match expr {
         Expr::Column { index, .. } => Some(*index),

@@ -15,7 +15,7 @@ use crate::operator::limit::count_of;
 use crate::operator::scan::{self, Access as Path, Visit};
 use crate::operator::sort;
 
-/// Sorted rows that go to the client's buffer before it is written out.
+/// How many sorted rows are appended to the client's buffer before it may be written out.
 const ROWS_AT_ONCE: usize = 256;
 
 /// `SELECT [DISTINCT] columns FROM t WHERE key BETWEEN ? AND ? [ORDER BY column] [LIMIT ?]`, by whichever access path.
@@ -246,7 +246,7 @@ impl<'p> RangePlan<'p> {
                 })
             }
             Rel::Sort { input, keys, limit } => match input.as_ref() {
-                Rel::Distinct { input } if sort::tells_all(keys, input) => {
+                Rel::Distinct { input } if sort::covers_all_columns(keys, input) => {
                     Self::sorted(input, keys, true, limit.as_ref())
                 }
                 input => Self::sorted(input, keys, false, limit.as_ref()),

@@ -14,20 +14,20 @@ use super::defaults::{self, ColumnDefault, implicit};
 use super::image::Row;
 use crate::dml::warn;
 
-/// What a NULL for a NOT NULL column does.
+/// What happens if a NOT NULL column is assigned NULL.
 #[derive(Clone, Copy)]
 pub(super) enum NullRule<'a> {
     /// Error 1048.
     Error,
-    /// The warning of the same number, and the type's own default.
+    /// A warning with the same code; the column takes its type's implicit default.
     Warn,
-    /// The same, but an INSERT or REPLACE warns of a column only once.
-    WarnOnce(&'a NullsTold),
+    /// The same, but the statement (INSERT or REPLACE) warns only once for a column.
+    WarnOnce(&'a WarnedNulls),
 }
 
-/// The columns, by id, of whose NULLs a statement has warned.
+/// The ids of the columns for whose NULLs a statement has warned.
 #[derive(Default)]
-pub(super) struct NullsTold(RefCell<Vec<i64>>);
+pub(super) struct WarnedNulls(RefCell<Vec<i64>>);
 
 impl<'a> NullRule<'a> {
     pub fn of(eval: &EvalContext) -> Self {
@@ -37,22 +37,22 @@ impl<'a> NullRule<'a> {
         }
     }
 
-    pub fn once(self, told: &'a NullsTold) -> Self {
+    pub fn once(self, warned: &'a WarnedNulls) -> Self {
         match self {
             Self::Error => Self::Error,
-            Self::Warn | Self::WarnOnce(_) => Self::WarnOnce(told),
+            Self::Warn | Self::WarnOnce(_) => Self::WarnOnce(warned),
         }
     }
 
-    /// Whether there is still to be warned of a column.
+    /// Whether a NULL in the column needs a warning.
     fn warns_of(self, column: &Column) -> bool {
-        let Self::WarnOnce(NullsTold(told)) = self else {
+        let Self::WarnOnce(WarnedNulls(warned)) = self else {
             return true;
         };
-        let mut told = told.borrow_mut();
-        let first = !told.contains(&column.id);
+        let mut warned = warned.borrow_mut();
+        let first = !warned.contains(&column.id);
         if first {
-            told.push(column.id);
+            warned.push(column.id);
         }
         first
     }
@@ -68,7 +68,7 @@ pub(super) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// What messages of conversions call the column.
+    /// The column's name in messages of conversions.
     fn label(&self) -> Cow<'_, str> {
         match self.column.ty.kind {
             TypeKind::Json => Cow::Owned(format!("{}.{}", self.table.name, self.column.name)),
@@ -83,7 +83,7 @@ impl Target<'_> {
         self.not_null(value)
     }
 
-    /// A NULL for a NOT NULL column fails, or becomes the type's own default.
+    /// A NULL for a NOT NULL column fails, or becomes the type's implicit default.
     pub fn not_null(&self, value: Value) -> Result<Value> {
         let column = self.column;
         if !value.is_null() || column.nullable {
@@ -100,8 +100,8 @@ impl Target<'_> {
     }
 }
 
-/// Makes assignments to a row, from left to right, each seeing the ones before it. What stands behind the table's columns
-/// in `row` is there to be read only. `row_number` counts the statement's rows from 1.
+/// Makes assignments to a row from left to right; each sees the ones before it. Values in `row` behind the
+/// table's columns can only be read. `row_number` counts the statement's rows from 1.
 pub(super) fn assign_row(
     table: &Table,
     assignments: &[Assignment],
@@ -130,14 +130,15 @@ pub(super) fn assign_row(
                 ColumnDefault::Generated | ColumnDefault::Missing => implicit(&column.ty),
             },
         };
-        if let Some(slot) = row.get_mut(assignment.column) {
-            *slot = value;
+        if let Some(cell) = row.get_mut(assignment.column) {
+            *cell = value;
         }
     }
     Ok(())
 }
 
-/// Whether two rows are the same to the byte: `'a'` and `'A'` are not, whatever the collation; -0 and 0 are, as -0 is stored.
+/// Whether two rows are the same to the byte: `'a'` and `'A'` differ under any collation. -0 and 0 do not,
+/// since -0 is stored as 0.
 pub(super) fn is_same_row(a: &[Value], b: &[Value]) -> bool {
     a == b
 }

@@ -1,7 +1,7 @@
 //! AUTO_INCREMENT and AUTO_RANDOM ids of one statement.
 //!
-//! Ids come from the catalog in blocks: all that the statement's remaining rows may need at once, so that the rows of one
-//! INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
+//! The catalog allots ids in blocks: as many as the statement's remaining rows may need, so that the rows of
+//! one INSERT get consecutive ids. The unused rest of a block is lost, as in MySQL.
 
 use catalog::largest_id;
 use kv::Timestamp;
@@ -19,21 +19,21 @@ pub(super) struct AutoIncrement<'p> {
     /// Offset and type of the column.
     pub column: usize,
     ty: SqlType,
-    /// AUTO_RANDOM: how ids are made of the numbers that are counted, and when the transaction began. All else here is
-    /// about those numbers.
+    /// AUTO_RANDOM: how an id is composed of a counted number, and when the transaction began. All other
+    /// fields are about those numbers.
     random: Option<(IdLayout, Timestamp)>,
-    /// The largest that can be given.
+    /// The largest possible id.
     last: u64,
     zero_is_a_value: bool,
-    /// The rest of the block: next id, and how many there are.
+    /// The unused part of the block: the next id, and the number of ids left.
     next: u64,
     left: u64,
-    /// The largest id given explicitly that the catalog does not know of yet.
+    /// The largest explicit id that has not been reported to the catalog.
     explicit: u64,
 }
 
 impl<'p> AutoIncrement<'p> {
-    /// `None`: the table has no such column.
+    /// `None` if the table has no such column.
     pub fn of(table: &'p Table, start_ts: Timestamp, ctx: &ExecContext<'_>) -> Option<Self> {
         let column = table.id_column()?;
         let ty = table.columns.get(column)?.ty;
@@ -51,7 +51,7 @@ impl<'p> AutoIncrement<'p> {
         })
     }
 
-    /// Whether this value asks for the next id.
+    /// Whether this value is replaced by the next id.
     pub fn asks_for_id(&self, value: &Value) -> bool {
         match value {
             Value::Null => true,
@@ -61,7 +61,7 @@ impl<'p> AutoIncrement<'p> {
         }
     }
 
-    /// Fails where a row may not bring its own id.
+    /// Fails if rows may not have explicit ids.
     pub fn check_explicit(&self, ctx: &ExecContext<'_>) -> Result<()> {
         if self.random.is_none() || ctx.explicit_auto_random {
             return Ok(());
@@ -72,11 +72,11 @@ impl<'p> AutoIncrement<'p> {
         ))
     }
 
-    /// The next id. `rows`: how many rows of the statement are still to come, this one included.
+    /// The next id. `rows`: how many rows of the statement remain, including this one.
     pub fn generate(&mut self, rows: usize, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
         let (increment, offset) = ctx.auto_increment;
         if self.left == 0 {
-            self.tell_catalog(ctx)?;
+            self.report_explicit(ctx)?;
             let count = rows.max(1) as u64;
             self.next = ctx
                 .catalog
@@ -99,8 +99,8 @@ impl<'p> AutoIncrement<'p> {
         Ok((id, value_of(id, &self.ty)))
     }
 
-    /// An id for one row, whose own is another row's. Not from the statement's block, which is that of the rows to
-    /// come.
+    /// A new id for one row whose id belongs to another row. It does not come from the statement's block,
+    /// which is for the remaining rows.
     pub fn generate_alone(&self, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
         let (increment, offset) = ctx.auto_increment;
         let id = ctx
@@ -112,12 +112,12 @@ impl<'p> AutoIncrement<'p> {
         Ok((id, value_of(id, &self.ty)))
     }
 
-    /// Whether there is another id for a row: the last one is given again and again, and AUTO_RANDOM has its own ways.
+    /// Whether a row can get another id. The last id is repeated, and AUTO_RANDOM does not skip ids.
     pub fn can_skip(&self, id: u64) -> bool {
         self.random.is_none() && id < self.last
     }
 
-    /// Takes note of an id that a row brought itself: later ones are larger.
+    /// Notes the explicit id of a row. Later ids are larger.
     pub fn note(&mut self, value: &Value) {
         let id = match value {
             Value::UInt(id) => *id,
@@ -133,8 +133,8 @@ impl<'p> AutoIncrement<'p> {
         }
     }
 
-    /// Lets the catalog know of the ids noted so far.
-    pub fn tell_catalog(&mut self, ctx: &ExecContext<'_>) -> Result<()> {
+    /// Reports the noted ids to the catalog.
+    pub fn report_explicit(&mut self, ctx: &ExecContext<'_>) -> Result<()> {
         let explicit = std::mem::take(&mut self.explicit);
         if explicit > 0 {
             ctx.catalog.bump_auto_increment(self.table, explicit)?;
@@ -143,7 +143,7 @@ impl<'p> AutoIncrement<'p> {
     }
 }
 
-/// The number in an AUTO_INCREMENT column, as LAST_INSERT_ID() and the OK packet give it.
+/// The value of an AUTO_INCREMENT column in LAST_INSERT_ID() and the OK packet.
 pub(super) fn number_of(value: &Value) -> u64 {
     match value {
         Value::UInt(id) => *id,

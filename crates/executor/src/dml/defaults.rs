@@ -8,17 +8,17 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::dml::warn;
 
-/// What a column gets for `DEFAULT`, or for not being named.
+/// What a column takes for `DEFAULT`, or if the statement does not name it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ColumnDefault {
     Value(Value),
     /// The next id of AUTO_INCREMENT or AUTO_RANDOM.
     Generated,
-    /// No default, not even NULL: error 1364, or a warning and [`for_want`] of one.
+    /// No default, not even NULL: error 1364, or a warning and the value of [`for_want`].
     Missing,
 }
 
-/// The default of a column where it depends on neither session nor time, nor has to be read.
+/// The default of a column, if it depends on neither the session nor the time and is not read from the store.
 pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
     if column.makes_ids() {
         return Some(ColumnDefault::Generated);
@@ -26,7 +26,7 @@ pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
     Some(match &column.default {
         Default::Null => ColumnDefault::Value(Value::Null),
         Default::None if column.nullable => ColumnDefault::Value(Value::Null),
-        // A column that is still being added takes what ADD COLUMN gives to the rows that are there.
+        // A column that is still being added takes the value that ADD COLUMN gives to existing rows.
         Default::None if column.state != SchemaState::Public => ColumnDefault::Value(implicit(&column.ty)),
         Default::None | Default::Dropped => ColumnDefault::Missing,
         Default::Now | Default::NowExpression(_) | Default::Literal(_) => return None,
@@ -66,7 +66,7 @@ pub(super) fn given(column: &Column, eval: &EvalContext) -> Result<ColumnDefault
     }
 }
 
-/// What a column without a default holds where it is not given and that is no error.
+/// The value of a column that has no default and is not given, where that is no error.
 pub(super) fn for_want(column: &Column) -> Value {
     if column.nullable {
         Value::Null
@@ -75,7 +75,7 @@ pub(super) fn for_want(column: &Column) -> Value {
     }
 }
 
-/// What a NOT NULL column holds for want of anything better.
+/// The implicit default of a NOT NULL column's type.
 pub(super) fn implicit(ty: &SqlType) -> Value {
     match ty.kind {
         TypeKind::Null => Value::Null,

@@ -21,11 +21,11 @@ use crate::source::ReadSource;
 /// What the search and the locks fail with, and failures of the store.
 pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table = &plan.target.scan.table;
-    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
-    let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
+    let layout = plan.kept.get_or_make(|| DeleteLayout::of(plan))?;
+    let maker = ImageMaker::new(table, &layout.codec, ctx.eval.time_zone);
     let mut result = DmlResult::default();
     let mut writer = Writer::new(txn, &maker, ctx);
-    if let Some(point) = &shape.point {
+    if let Some(point) = &layout.point {
         let found = point.lock(&plan.target, &mut writer, ctx)?;
         remove(
             found.into_iter().map(|found| (found.key, found.row)),
@@ -50,13 +50,13 @@ pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     Ok(result)
 }
 
-/// What of a DELETE is the same in all its runs.
-struct Shape {
+/// The parts of a DELETE that are the same in every execution.
+struct DeleteLayout {
     codec: Arc<TableCodec>,
     point: Option<Point>,
 }
 
-impl Shape {
+impl DeleteLayout {
     fn of(plan: &DeletePlan) -> Result<Self> {
         let table = &plan.target.scan.table;
         let parts = table.indexes.iter().flat_map(|index| &index.parts);

@@ -1,4 +1,4 @@
-//! Error 1062, worded as MySQL words it: the key's values as text, joined by dashes.
+//! Error 1062 in MySQL's words: the key's values as text, joined by dashes.
 
 use functions::pad_char;
 use schema::model::{IndexPart, Table};
@@ -6,10 +6,10 @@ use types::{Error, SqlMode, SqlType, TypeKind, Value, errno, shown_bytes};
 
 use super::image::UniqueKey;
 
-/// Bytes of the key that the message shows.
+/// The largest number of bytes of the key in the message.
 const SHOWN_BYTES: usize = 64;
 
-/// "Duplicate entry '1-abc' for key 't.PRIMARY'". `row` holds the values that are there already.
+/// "Duplicate entry '1-abc' for key 't.PRIMARY'". `row` holds the values of the existing row.
 pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value], mode: &SqlMode) -> Error {
     let (name, parts) = match key {
         UniqueKey::Primary => ("PRIMARY", table.primary_parts()),
@@ -49,7 +49,7 @@ fn write_part(part: IndexPart, ty: &SqlType, value: &Value, out: &mut String) {
         Value::Bytes(bytes) => {
             let mut shown = bytes.get(..limit).unwrap_or(bytes);
             if ty.kind == TypeKind::Char {
-                // BINARY(n) is padded with zeros, which say nothing; its first byte always shows.
+                // BINARY(n) is padded with zeros, which are left out. Its first byte is always shown.
                 let end = shown.iter().rposition(|b| *b != 0).unwrap_or(0) + 1;
                 shown = shown.get(..end).unwrap_or(shown);
             }

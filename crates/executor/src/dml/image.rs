@@ -14,16 +14,16 @@ use super::table_codec::TableCodec;
 /// One value per column of the table, in the table's order, of the columns' types.
 pub(super) type Row = Vec<Value>;
 
-/// Where the store keeps a row: its key and its index entries, or those that a statement touches.
+/// A row's key and its index entries, or those entries that a statement changes.
 #[derive(Debug)]
 pub(super) struct Image {
     pub key: Vec<u8>,
     /// In the order of the table's indexes.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<IndexEntry>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     /// Position in the table's indexes.
     pub index: usize,
     pub key: Vec<u8>,
@@ -51,13 +51,13 @@ impl<'p> ImageMaker<'p> {
         Self { table, zone, codec }
     }
 
-    /// All indexes that keep entries of their own.
+    /// All indexes that have entries of their own.
     pub fn secondary(&self) -> &[usize] {
         &self.codec.secondary
     }
 
-    /// The row's image with its entries in `indexes`. `handle`: the row's, where it is known; else its primary key gives
-    /// it.
+    /// The row's image with its entries in `indexes`. `handle`: the row's, if it has been determined;
+    /// otherwise the primary key determines it.
     pub fn image(&self, row: &[Value], handle: Option<&RowHandle>, indexes: &[usize]) -> Result<Image> {
         let computed;
         let handle = match handle {
@@ -71,7 +71,7 @@ impl<'p> ImageMaker<'p> {
             .iter()
             .map(|&index| {
                 let entry = self.codec.encoder.index_entry(index, row, handle, self.zone)?;
-                Ok(Entry {
+                Ok(IndexEntry {
                     index,
                     key: entry.key,
                     value: entry.value,
@@ -85,13 +85,13 @@ impl<'p> ImageMaker<'p> {
         })
     }
 
-    /// What is stored for a row.
+    /// The stored value of a row.
     pub fn value(&self, row: &[Value]) -> Result<Vec<u8>> {
         self.codec.encoder.row_value(row, self.zone)
     }
 
-    /// What is stored for a row that differs from a stored one in the columns `changed`. All others of `row` may be NULL.
-    /// `None`: it differs in none, but for what keys hold.
+    /// The stored value of a row that differs from `stored` in the columns `changed`. All other columns of
+    /// `row` may be NULL. `None` if the value does not change, except for what keys hold.
     pub fn changed_value(&self, stored: &[u8], row: &[Value], changed: &[usize]) -> Result<Option<Vec<u8>>> {
         self.codec.encoder.changed_value(stored, row, changed, self.zone)
     }
@@ -101,17 +101,17 @@ impl<'p> ImageMaker<'p> {
         self.codec.layout.decode_row_values(key, value, self.zone)
     }
 
-    /// Those of them that a layout has.
+    /// Those values of a stored row that `layout` has.
     pub fn decode_some(&self, layout: &TableLayout, key: &[u8], value: &[u8]) -> Result<Row> {
         layout.decode_row_values(key, value, self.zone)
     }
 
-    /// The key of the row with these values of the primary key's parts. `None`: one of them is NULL.
+    /// The key of the row with these values of the primary key's parts. `None` if one of them is NULL.
     pub fn row_key(&self, values: &[Value]) -> Result<Option<Vec<u8>>> {
         self.codec.key.point(values, self.zone)
     }
 
-    /// Whether rows have handles that no primary key gives.
+    /// Whether rows have hidden handles, not determined by a primary key.
     pub fn hides_handles(&self) -> bool {
         matches!(self.table.handle, Handle::Hidden)
     }
@@ -138,14 +138,15 @@ impl<'p> ImageMaker<'p> {
         index.is_some_and(|i| i.state == SchemaState::Public)
     }
 
-    /// Whether entries of an index are written: one that is being dropped or has only just come to be only loses them.
+    /// Whether new entries of an index are written. From an index that is being dropped, or is in its first
+    /// state, entries are only deleted.
     pub fn writes_entries(&self, index: usize) -> bool {
         let index = self.table.indexes.get(index);
         index.is_some_and(|i| i.state >= SchemaState::WriteOnly)
     }
 }
 
-/// The rows of a batch whose columns are all the table's (and perhaps others behind them).
+/// The rows of a batch. Its first columns are all of the table's; others may follow.
 pub(super) fn rows_of(batch: &RecordBatch, table: &Table) -> Vec<Row> {
     let views: Vec<ColumnView<'_>> = batch
         .columns()

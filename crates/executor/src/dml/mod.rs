@@ -11,7 +11,7 @@ mod delete;
 mod duplicate;
 mod image;
 mod insert;
-mod known;
+mod locked_values;
 mod table_codec;
 mod target;
 mod touched;

@@ -1,5 +1,5 @@
-//! What encodes and decodes a table's rows, made once per table definition and shared by all statements: making it costs
-//! as much as writing a row.
+//! What encodes and decodes a table's rows. It is made once per table definition and shared by all
+//! statements, since making it costs as much as writing a row.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Weak};
@@ -17,30 +17,30 @@ pub(super) struct TableCodec {
     pub key: KeyParts,
     /// Of all columns.
     pub layout: TableLayout,
-    /// For each column its DEFAULT, where that is a constant that does not depend on the session.
+    /// The DEFAULT of each column, if it is a constant that does not depend on the session.
     defaults: Vec<Option<Value>>,
     /// Positions of the indexes beside the primary key.
     pub secondary: Vec<usize>,
-    /// For each index of the table: what finds a row by an entry, where the index is unique.
+    /// For each unique index of the table: what finds a row by an entry.
     pub unique: Vec<Option<IndexLayout>>,
 }
 
-/// By the definition's address. The weak reference keeps the address from being used again, and says whether the
-/// definition is still in use.
-type Known = HashMap<usize, (Weak<Table>, Arc<TableCodec>)>;
+/// By the address of the definition. The weak reference prevents that the address is used again, and shows
+/// whether the definition is still in use.
+type Codecs = HashMap<usize, (Weak<Table>, Arc<TableCodec>)>;
 
-static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+static CODECS: LazyLock<RwLock<Codecs>> = LazyLock::new(RwLock::default);
 
 impl TableCodec {
     pub fn of(table: &Arc<Table>) -> Result<Arc<Self>> {
         let address = Arc::as_ptr(table) as usize;
-        if let Some((_, codec)) = KNOWN.read().get(&address) {
+        if let Some((_, codec)) = CODECS.read().get(&address) {
             return Ok(Arc::clone(codec));
         }
         let codec = Arc::new(Self::new(table)?);
-        let mut known = KNOWN.write();
-        known.retain(|_, (table, _)| table.strong_count() > 0);
-        known.insert(address, (Arc::downgrade(table), Arc::clone(&codec)));
+        let mut codecs = CODECS.write();
+        codecs.retain(|_, (table, _)| table.strong_count() > 0);
+        codecs.insert(address, (Arc::downgrade(table), Arc::clone(&codec)));
         Ok(codec)
     }
 
@@ -72,7 +72,7 @@ impl TableCodec {
     }
 }
 
-/// A TIMESTAMP's is in UTC, and another value in each session.
+/// A TIMESTAMP is stored in UTC, so its default has another value in each session.
 fn constant_default(column: &Column) -> Option<Value> {
     match &column.default {
         Default::Literal(text) if column.ty.kind != TypeKind::Timestamp => {

@@ -1,4 +1,4 @@
-//! The rows that an UPDATE or DELETE is about: found, locked, ordered and cut to the LIMIT.
+//! The rows that an UPDATE or DELETE changes: found, locked, sorted and limited.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,16 +23,16 @@ const LOCKING: Locking = Locking {
     wait: LockingWait::Wait,
 };
 
-/// Hands out the target's rows in batches of all the table's columns and, behind them, the rows' keys.
+/// Returns the target's rows in batches: all columns of the table, and behind them the rows' keys.
 pub(super) struct Rows<'p> {
     input: BoxOperator<'p>,
-    /// All rows, where they had to be collected before the first was changed.
+    /// All rows, if they had to be collected before the first was changed.
     collected: Option<std::vec::IntoIter<RecordBatch>>,
 }
 
 impl<'p> Rows<'p> {
-    /// `moves_rows`: changing a row may bring it to the scan's eyes again (the Halloween problem), so all rows are found
-    /// before the first is changed.
+    /// `moves_rows`: the scan may meet a row again after it has been changed (the Halloween problem), so all
+    /// rows are found before the first is changed.
     pub fn open(target: &'p Target, moves_rows: bool, env: &mut Env<'_, '_>) -> Result<Self> {
         let columns = target.scan.table.columns.len();
         if !target.scan.columns.iter().copied().eq(0..columns) {
@@ -42,7 +42,8 @@ impl<'p> Rows<'p> {
         let locking = (!env.source.transaction()?.is_optimistic()).then_some(LOCKING);
         let input = scan::open(&target.scan, locking, true, env)?;
         let mut input = sort::sorted(input, &target.order_by, limit)?;
-        // A scan that locks has done so for all rows, and a sort has read all, before the first row is given.
+        // Before the first row is returned, a locking scan has locked all rows, and a sort has read all of
+        // them.
         if !moves_rows || locking.is_some() || !target.order_by.is_empty() {
             return Ok(Self {
                 input,
@@ -78,23 +79,24 @@ pub(super) fn keys_of(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
     }
 }
 
-/// The short way of `WHERE key = ?`: the one row by its complete primary key; no operators, no batches.
+/// `WHERE key = ?` with the complete primary key: one row, without operators or batches.
 #[derive(Debug)]
 pub(super) struct Point {
-    /// What of the row is looked at.
+    /// The columns of the row that are read.
     layout: TableLayout,
 }
 
-/// A row that is found by its key, and locked.
+/// A row that was found by its key and locked.
 pub(super) struct Found {
     pub key: Vec<u8>,
     pub stored: Arc<[u8]>,
-    /// NULL in columns that nobody looks at.
+    /// NULL in columns that the statement does not read.
     pub row: Row,
 }
 
 impl Point {
-    /// `columns`: those of rows that will be looked at, besides the target's own. `None`: the target is another.
+    /// `columns`: the columns that will be read, besides the target's own. `None` if the target is of another
+    /// kind.
     pub fn of(target: &Target, columns: impl Iterator<Item = usize>) -> Result<Option<Self>> {
         let scan = &target.scan;
         if point_key(target).is_none()
@@ -138,7 +140,7 @@ impl Point {
     }
 }
 
-/// The values of the only key that a target looks for.
+/// The expressions of the target's key, if it has only one.
 fn point_key(target: &Target) -> Option<&[Expr]> {
     match &target.scan.access {
         Access::PrimaryPoints { keys } => match keys.as_slice() {

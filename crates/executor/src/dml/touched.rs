@@ -9,11 +9,11 @@ use super::table_codec::TableCodec;
 /// What the assignments of an UPDATE, or of ON DUPLICATE KEY UPDATE, can change.
 #[derive(Debug)]
 pub(super) struct Touched {
-    /// Columns that are assigned, and behind them those of `on_update`.
+    /// The assigned columns, and behind them those of `on_update`.
     pub columns: Vec<usize>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
     pub on_update: Vec<usize>,
-    /// Indexes beside the primary key whose entries may change; all of them where rows' keys may.
+    /// The secondary indexes whose entries may change; all of them if rows' keys may change.
     pub indexes: Vec<usize>,
     /// Whether rows' keys may change.
     pub keys: bool,
@@ -47,13 +47,13 @@ impl Touched {
         self.columns.contains(&column)
     }
 
-    /// Whether a change may show in keys, rather than in rows' values only.
+    /// Whether a change may affect keys, not only the rows' values.
     pub fn any_keys(&self) -> bool {
         self.keys || !self.indexes.is_empty()
     }
 
-    /// Columns that images of rows before and after the change are made of, with their indexes' entries; some of them may
-    /// be named twice.
+    /// The columns that the images of rows before and after the change are made of, with those of their index
+    /// entries. A column may be listed twice.
     pub fn imaged_columns(&self, table: &Table) -> Vec<usize> {
         let parts = self.indexes.iter().filter_map(|i| table.indexes.get(*i));
         let entries = parts.flat_map(|index| index.parts.iter().map(|p| p.column));

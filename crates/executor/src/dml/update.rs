@@ -1,7 +1,7 @@
 //! UPDATE.
 //!
-//! Rows are found and locked a batch at a time, then changed one by one, in order: what becomes of `SET id = id + 1`
-//! depends on it. Rows that come out as they were are not written.
+//! Rows are found and locked a batch at a time, then changed one by one, in order: the result of `SET id = id
+//! + 1` depends on it. Rows that do not change are not written.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ use crate::source::ReadSource;
 /// 1062, 1048, what conversions and expressions fail with, and failures of locks and of the store.
 pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.target.scan.table;
-    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
-    let ids = match shape.assigns_ids {
+    let layout = plan.kept.get_or_make(|| UpdateLayout::of(plan))?;
+    let ids = match layout.assigns_ids {
         true => AutoIncrement::of(table, txn.start_ts(), ctx),
         false => None,
     };
@@ -41,17 +41,17 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         table,
         plan,
         ctx,
-        touched: &shape.touched,
+        touched: &layout.touched,
         ids,
         result: DmlResult::default(),
     };
-    let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
-    match &shape.point {
+    let maker = ImageMaker::new(table, &layout.codec, ctx.eval.time_zone);
+    match &layout.point {
         Some(point) => update.run_point(point, txn, &maker)?,
         None => update.run(txn, &maker)?,
     }
     if let Some(ids) = &mut update.ids {
-        ids.tell_catalog(ctx)?;
+        ids.report_explicit(ctx)?;
     }
     Ok(DmlResult {
         ok_insert_id: last_insert_id_set(ctx.eval).unwrap_or(0),
@@ -59,8 +59,8 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     })
 }
 
-/// What of an UPDATE is the same in all its runs.
-struct Shape {
+/// The parts of an UPDATE that are the same in every execution.
+struct UpdateLayout {
     codec: Arc<TableCodec>,
     touched: Touched,
     /// Whether the AUTO_INCREMENT column is assigned.
@@ -68,13 +68,13 @@ struct Shape {
     point: Option<Point>,
 }
 
-impl Shape {
+impl UpdateLayout {
     fn of(plan: &UpdatePlan) -> Result<Self> {
         let table = &plan.target.scan.table;
         let codec = TableCodec::of(table)?;
         let touched = Touched::by(&plan.assignments, table, &codec);
         let mut read: BTreeSet<usize> = touched.imaged_columns(table).into_iter().collect();
-        // Where keys stay, it is stored bytes that tell what is new.
+        // If no key changes, the stored bytes show whether the row changes.
         read.extend(touched.columns.iter().filter(|_| touched.any_keys()));
         let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
         values.for_each(|value| add_columns(value, &mut read));
@@ -88,7 +88,7 @@ impl Shape {
     }
 }
 
-/// Whether the assignments may move rows along the path on which they are looked for.
+/// Whether the assignments may move rows within the range that is scanned for them.
 fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
     let scan = &plan.target.scan;
     let index = match &scan.access {
@@ -105,17 +105,17 @@ struct Update<'p> {
     plan: &'p UpdatePlan,
     ctx: &'p ExecContext<'p>,
     touched: &'p Touched,
-    /// Where the AUTO_INCREMENT column is assigned.
+    /// Set if the AUTO_INCREMENT column is assigned.
     ids: Option<AutoIncrement<'p>>,
     result: DmlResult,
 }
 
-/// A row that will be different.
+/// A row that changes.
 struct Change {
     old: Image,
     new: Image,
     row: Row,
-    /// What will be stored for it.
+    /// Its new stored value.
     value: Vec<u8>,
     /// How many warnings there were when it was made.
     warned: u64,
@@ -140,7 +140,7 @@ impl Update<'_> {
         self.write(vec![change], warned, &mut writer)
     }
 
-    /// Changes a row whose keys stay.
+    /// Changes a row whose keys do not change.
     fn change_in_place(&mut self, found: Found, writer: &mut Writer<'_, '_>) -> Result<()> {
         let (mut row, touched, maker) = (found.row, self.touched, writer.maker);
         self.assign(&mut row)?;
@@ -186,7 +186,8 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// What the assignments make of a row, which need not have more than what they depend on. `None`: nothing new.
+    /// The row after the assignments. `old` needs only the columns that they depend on. `None` if nothing
+    /// changes.
     fn assigned(&mut self, old: &Row) -> Result<Option<Row>> {
         let mut row = old.clone();
         self.assign(&mut row)?;
@@ -204,11 +205,11 @@ impl Update<'_> {
         assign_row(self.table, assignments, row, number, NullRule::of(eval), eval)
     }
 
-    /// Sets the columns that say when a row was changed.
+    /// Sets the columns with ON UPDATE CURRENT_TIMESTAMP.
     fn stamp(&self, row: &mut Row) {
         for &column in &self.touched.on_update {
-            if let (Some(slot), Some(column)) = (row.get_mut(column), self.table.columns.get(column)) {
-                *slot = now(&column.ty, self.ctx.eval);
+            if let (Some(cell), Some(column)) = (row.get_mut(column), self.table.columns.get(column)) {
+                *cell = now(&column.ty, self.ctx.eval);
             }
         }
     }
@@ -232,8 +233,8 @@ impl Update<'_> {
         })
     }
 
-    /// Writes some rows, in order. There were `warned` warnings before the first was made; what there is to warn of a row comes
-    /// before what is wrong with later ones.
+    /// Writes some rows, in order. There were `warned` warnings before the first of them was made. Warnings
+    /// about a row come before the errors of later rows.
     fn write(&mut self, changes: Vec<Change>, warned: u64, writer: &mut Writer<'_, '_>) -> Result<()> {
         let mut warnings = self.ctx.eval.warnings.take_back(warned);
         let mut keys = Vec::new();
@@ -266,7 +267,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// A row has been changed into this.
+    /// Counts a changed row.
     fn count(&mut self, row: &Row) {
         self.result.affected += 1;
         if let Some(ids) = &mut self.ids {

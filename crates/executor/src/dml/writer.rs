@@ -1,33 +1,34 @@
-//! Writes rows with their index entries, and finds out whether they may be written.
+//! Writes rows with their index entries, and finds duplicates.
 //!
-//! Keys are locked in batches, and the lock's answer is what duplicates are told by: the newest committed value, or the
-//! statement's own write. Entries that no other row can have are not locked: the lock of their row guards them.
-//! Not here: what is done about a duplicate (the statements).
+//! Keys are locked in batches. The result of the lock shows duplicates: it is the newest committed value, or
+//! the statement's own write. Entries that only one row can have are not locked, since the lock of their row
+//! protects them. Not here: what a statement does about a duplicate.
 
 use std::sync::Arc;
 
 use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
 use types::Result;
 
-use super::image::{Entry, Image, ImageMaker, UniqueKey};
-use super::known::Known;
+use super::image::{Image, ImageMaker, IndexEntry, UniqueKey};
+use super::locked_values::LockedValues;
 use crate::context::ExecContext;
 
 pub(super) struct Writer<'w, 'p> {
     pub txn: &'w mut Transaction,
     pub maker: &'w ImageMaker<'p>,
     options: LockOptions,
-    /// What keys locked by this statement held then; what has been written since is in the transaction's buffer.
-    known: Known,
+    /// The values under the keys that this statement has locked, at the time of the lock. Later writes are in
+    /// the transaction's buffer.
+    locked: LockedValues,
 }
 
 /// A key that another row has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Conflict {
     pub key: UniqueKey,
-    /// Whether no unique key comes after it, in the order in which they are looked at.
+    /// Whether it is the last unique key, in the order in which they are checked.
     pub last: bool,
-    /// Whether the key is an index that is still being built. Nothing can be done about its duplicates: who has the value
+    /// Whether the index is still being built. Its duplicates cannot be resolved: the row that has the value
     /// may not have an entry yet.
     pub is_building: bool,
 }
@@ -42,66 +43,67 @@ impl<'w, 'p> Writer<'w, 'p> {
                 wait: LockWait::Timeout(ctx.lock_wait),
                 interrupt: ctx.interrupt.clone(),
             },
-            known: Known::default(),
+            locked: LockedValues::default(),
         }
     }
 
-    /// Locks keys in one call and remembers what they hold. Keys that are known are left alone. An optimistic transaction
-    /// only reads them, from its snapshot: who changed them since shows at the commit.
+    /// Locks keys in one call and caches their values. Keys that are cached already are skipped. An
+    /// optimistic transaction only reads them from its snapshot; a conflict with a later change shows at the
+    /// commit.
     pub fn lock(&mut self, keys: impl Iterator<Item = Vec<u8>>) -> Result<()> {
-        let keys: Vec<Vec<u8>> = keys.filter(|key| self.known.get(key).is_none()).collect();
+        let keys: Vec<Vec<u8>> = keys.filter(|key| self.locked.get(key).is_none()).collect();
         if keys.is_empty() {
             return Ok(());
         }
         if self.txn.is_optimistic() {
             let values = self.txn.batch_get(&keys)?;
-            self.known.extend(keys.into_iter().zip(values));
+            self.locked.extend(keys.into_iter().zip(values));
         } else if let [key] = keys.as_slice() {
             let value = self.txn.lock_one(key, &self.options)?.map(|value| value.to_vec());
-            self.known.extend(keys.into_iter().zip([value]));
+            self.locked.extend(keys.into_iter().zip([value]));
         } else {
             let locked = self.txn.lock(&keys, &self.options)?;
             let values = locked.into_iter().map(Locked::into_value);
-            self.known.extend(keys.into_iter().zip(values));
+            self.locked.extend(keys.into_iter().zip(values));
         }
         Ok(())
     }
 
-    /// Takes images for new where the store will find out at the commit if their keys are not. Else they are locked, and
-    /// what they hold is known.
+    /// Assumes that the images' keys are new, if the store checks that at the commit. Otherwise locks the
+    /// keys and caches their values.
     pub fn expect_new(&mut self, images: &[Image]) -> Result<()> {
         if self.txn.checks_late() {
             let keys: Vec<Vec<u8>> = images.iter().flat_map(unique_keys).map(<[u8]>::to_vec).collect();
             if self.txn.expect_absent(&keys) {
-                self.known.extend(keys.into_iter().map(|key| (key, None)));
+                self.locked.extend(keys.into_iter().map(|key| (key, None)));
                 return Ok(());
             }
         }
         self.lock_images(images, false)
     }
 
-    /// Forgets what keys hold (and not their locks), so that a long statement does not remember everything.
+    /// Drops the cached values (not the locks), so that a long statement does not hold all of them.
     pub fn forget(&mut self) {
-        self.known.clear();
+        self.locked.clear();
     }
 
-    /// What a key holds now; locks it first if need be.
+    /// The current value of a key, which is locked first if it is not yet.
     pub fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        if self.known.get(key).is_none() {
+        if self.locked.get(key).is_none() {
             self.lock(std::iter::once(key.to_vec()))?;
         }
         Ok(self.held(key))
     }
 
-    /// What a key holds now that is locked.
+    /// The current value of a locked key.
     fn held(&self, key: &[u8]) -> Option<&[u8]> {
         match self.txn.writes().get(key) {
             Some(written) => written,
-            None => self.known.get(key)?,
+            None => self.locked.get(key)?,
         }
     }
 
-    /// Locks a key that the statement asks for only once, and gives what it holds, which is not remembered.
+    /// Locks a key that the statement reads only once. Its value is returned and not cached.
     pub fn get_once(&mut self, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
         match self.txn.is_optimistic() {
             true => Ok(self.txn.get(key)?.map(Arc::from)),
@@ -109,8 +111,8 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
     }
 
-    /// Locks the keys that must be no other row's, and the rows that have them: all that writing the images needs to know.
-    /// `with_rows`: the rows will be read (REPLACE, ON DUPLICATE KEY UPDATE).
+    /// Locks the keys that must belong to no other row, and the rows that have them. `with_rows`: those rows
+    /// will be read (REPLACE, ON DUPLICATE KEY UPDATE).
     pub fn lock_images(&mut self, images: &[Image], with_rows: bool) -> Result<()> {
         self.lock(images.iter().flat_map(unique_keys).map(<[u8]>::to_vec))?;
         if !with_rows {
@@ -125,7 +127,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         self.lock(rows.into_iter())
     }
 
-    /// The first key of `image` that another row has. `old`: what the row looks like now, where it is there already.
+    /// The first key of `image` that another row has. `old`: the row's current image, if the row exists.
     pub fn conflict(&mut self, image: &Image, old: Option<&Image>) -> Result<Option<Conflict>> {
         if old.is_none_or(|old| old.key != image.key) && self.get(&image.key)?.is_some() {
             let last = !image.entries.iter().any(|e| self.maker.is_unique(e.index));
@@ -150,7 +152,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         Ok(None)
     }
 
-    /// The key of the row that stands in the way of `image`.
+    /// The key of the row that `image` conflicts with.
     pub fn row_in_the_way(&mut self, image: &Image, conflict: Conflict) -> Result<Option<Vec<u8>>> {
         let UniqueKey::Index(index) = conflict.key else {
             return Ok(Some(image.key.clone()));
@@ -165,7 +167,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
     }
 
-    /// Writes a row that is not there yet.
+    /// Writes a new row.
     pub fn insert(&mut self, image: Image, value: Vec<u8>) -> Result<()> {
         let fresh = Fresh::under_new(self.get(&image.key)?);
         let row = self.txn.put_guard(image.key, value)?;
@@ -186,7 +188,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         Ok(())
     }
 
-    /// Writes a row in the place of its old self. Entries that stay the same are left alone. Both have entries in the same
+    /// Replaces a row. Entries that stay the same are not written. Both images have entries in the same
     /// indexes.
     pub fn update(&mut self, old: Image, new: Image, value: Vec<u8>) -> Result<()> {
         let is_moved = old.key != new.key;
@@ -201,7 +203,8 @@ impl<'w, 'p> Writer<'w, 'p> {
             if fresh.is_none() && old.value == new.value {
                 continue;
             }
-            // What would be replaced and is not written any more must not stay as it was.
+            // An entry that would be replaced, but is not written in this state of the index, must be
+            // deleted.
             if fresh.is_some() || !is_written {
                 self.remove_entry(old_row, old)?;
             }
@@ -213,9 +216,9 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     /// `fresh`: the row had no entry with this key.
-    fn put_entry(&mut self, row: Guard, entry: Entry, fresh: Option<Fresh>) -> Result<()> {
-        let Entry { key, value, .. } = entry;
-        // While the index is being built, who builds it may have been here.
+    fn put_entry(&mut self, row: Guard, entry: IndexEntry, fresh: Option<Fresh>) -> Result<()> {
+        let IndexEntry { key, value, .. } = entry;
+        // While the index is being built, the backfill may have written the entry.
         let fresh = fresh.filter(|_| self.maker.is_public(entry.index));
         Ok(match (entry.distinct, fresh) {
             (true, _) => self.txn.put(key, value),
@@ -224,8 +227,9 @@ impl<'w, 'p> Writer<'w, 'p> {
         }?)
     }
 
-    fn remove_entry(&mut self, row: Guard, entry: Entry) -> Result<()> {
-        // In a unique index that is being built the entry may be another row's: this one may have none yet.
+    fn remove_entry(&mut self, row: Guard, entry: IndexEntry) -> Result<()> {
+        // In a unique index that is being built, the entry may belong to another row, and this row may have
+        // none.
         if entry.distinct
             && !self.maker.is_public(entry.index)
             && self.get(&entry.key)? != Some(entry.value.as_slice())
@@ -239,8 +243,8 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 }
 
-/// The keys of an image that are the row's alone: its own, and those of its entries in unique indexes.
+/// The keys of an image that belong to the row alone: its own, and those of its entries in unique indexes.
 pub(super) fn unique_keys(image: &Image) -> impl Iterator<Item = &[u8]> {
     let entries = image.entries.iter().filter(|e| e.distinct);
-    std::iter::once(image.key.as_slice()).chain(entries.map(|e: &Entry| e.key.as_slice()))
+    std::iter::once(image.key.as_slice()).chain(entries.map(|e: &IndexEntry| e.key.as_slice()))
 }

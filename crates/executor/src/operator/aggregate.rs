@@ -1,7 +1,8 @@
 //! GROUP BY by hashing, and aggregates over all rows.
 //!
-//! Groups are equal under the collations of their keys and come out in the order they were first seen. Without keys
-//! there is one row, of no input too. Not here: what each aggregate computes ([`functions::aggregate`]).
+//! Groups are equal under the collations of their keys, and come out in the order in which they were first
+//! seen. Without keys there is one row, even if there is no input. Not here: what each aggregate computes
+//! ([`functions::aggregate`]).
 
 use arrow::array::{ArrayRef, BooleanArray, new_empty_array};
 use arrow::compute;
@@ -30,7 +31,7 @@ pub(super) struct Aggregate<'p> {
     groups: Groups,
     accumulators: Vec<GroupedAccumulator>,
     accumulator_bytes: usize,
-    /// All groups, once all input has been read, and how many have been given out.
+    /// All groups, once all input has been read, and the number of those that have been returned.
     result: Option<RecordBatch>,
     given: usize,
 }
@@ -123,9 +124,9 @@ impl Groups {
         let mut is_first = Vec::with_capacity(keys.num_rows());
         let mut bytes = 0;
         for key in &keys {
-            let known = self.numbers.get(key.data()).copied();
-            is_first.push(known.is_none());
-            numbers.push(match known {
+            let found = self.numbers.get(key.data()).copied();
+            is_first.push(found.is_none());
+            numbers.push(match found {
                 Some(number) => number,
                 None => {
                     let number = self.numbers.len();

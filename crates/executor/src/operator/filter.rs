@@ -14,11 +14,11 @@ pub(super) struct Filter<'p> {
     input: BoxOperator<'p>,
     /// With its constants computed.
     predicate: Cow<'p, Expr>,
-    /// How many rows to ask for: grows while few of them pass.
+    /// How many rows to ask the input for. It grows while few of them pass.
     ask: usize,
-    /// What one row assigns to variables is read by the next.
+    /// Set if the expressions assign variables, which the next row reads.
     one_by_one: bool,
-    /// Rows that passed beyond what was wanted.
+    /// Rows that passed, beyond the number that was asked for.
     rest: Option<RecordBatch>,
 }
 
@@ -55,7 +55,7 @@ impl Operator for Filter<'_> {
     }
 }
 
-/// At most `wanted` rows, and those beyond.
+/// At most `wanted` rows, and the rest.
 pub(super) fn split(batch: RecordBatch, wanted: usize) -> (RecordBatch, Option<RecordBatch>) {
     if batch.num_rows() <= wanted {
         return (batch, None);

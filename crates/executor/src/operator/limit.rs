@@ -1,4 +1,4 @@
-//! LIMIT and OFFSET: never asks its input for more rows than will be used.
+//! LIMIT and OFFSET. It never asks its input for more rows than it returns or skips.
 
 use arrow::record_batch::RecordBatch;
 use functions::{Expr, eval_value};
@@ -10,7 +10,7 @@ use crate::env::Env;
 pub(crate) struct Limit<'p> {
     input: BoxOperator<'p>,
     skip: u64,
-    /// Rows still to come; `None` is all of them.
+    /// The number of rows that may still be returned; `None` if there is no limit.
     left: Option<u64>,
 }
 

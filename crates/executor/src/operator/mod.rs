@@ -22,11 +22,11 @@ use types::Result;
 
 use crate::env::Env;
 
-/// Makes a query's rows, batch by batch.
+/// Returns the rows of a part of a query, batch by batch.
 pub(crate) trait Operator {
-    /// The next rows: at least one, at most `wanted` (which is at least one), and about a batch at most. `wanted` is how many
-    /// the statement can use in all from now on, so that a scan that locks knows how many to lock. `None` once there are no
-    /// more; not called again after that.
+    /// The next rows: at least one, at most `wanted` (which is at least one), and about a batch at most.
+    /// `wanted` is how many rows the statement can still use in all, so that a locking scan knows how many to
+    /// lock. `None` once there are no more; it is not called again after that.
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>>;
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Project<'p> {
     input: BoxOperator<'p>,
     exprs: &'p [Expr],
     schema: SchemaRef,
-    /// What one row assigns to variables is read by the next.
+    /// Set if the expressions assign variables, which the next row reads.
     one_by_one: bool,
 }
 

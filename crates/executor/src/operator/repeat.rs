@@ -1,4 +1,5 @@
-//! Each row several times, with its copy's number before its columns: what WITH ROLLUP groups, and the rows of VALUES.
+//! Each row several times, with the number of the copy as its first column: the input of WITH ROLLUP's
+//! grouping, and the rows of VALUES.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub(super) struct Repeat<'p> {
     input: BoxOperator<'p>,
     times: usize,
     schema: SchemaRef,
-    /// Rows whose copies are being given, and how many copies of all of them have been.
+    /// The rows whose copies are being returned, and the number of complete copies that have been.
     current: Option<(RecordBatch, usize)>,
 }
 

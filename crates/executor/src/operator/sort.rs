@@ -1,9 +1,10 @@
 //! ORDER BY: rows in the order of their keys, stable; all of them, or the first `limit`.
 //!
-//! Held in memory, and counted: a sort beyond the statement's memory limit fails. With a limit only about twice the
-//! wanted rows are ever held. Sorts that need disk belong to `analytics`.
+//! Rows are held in memory and counted: a sort beyond the statement's memory limit fails. With a limit, only
+//! about twice as many rows are held. Sorts that need disk run in `analytics`.
 //!
-//! `SELECT DISTINCT ... ORDER BY` all that it shows is one sort too: equal rows meet there, and no set of keys is needed.
+//! `SELECT DISTINCT ... ORDER BY` all its columns is one sort, too: equal rows are neighbours, so no set of
+//! keys is needed.
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -19,7 +20,7 @@ use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
 use crate::row_order::{BatchKeys, RowOrder};
 
-/// The operator for `keys`; without keys the input's own order stays.
+/// The operator for `keys`. Without keys the input's order stays.
 pub(crate) fn sorted<'p>(
     input: BoxOperator<'p>,
     keys: &'p [SortKey],
@@ -38,9 +39,9 @@ pub(crate) struct Sort<'p> {
     input: BoxOperator<'p>,
     keys: &'p [SortKey],
     by: RowOrder,
-    /// More than this many rows are never wanted.
+    /// How many rows are returned at most.
     limit: Option<usize>,
-    /// Of rows that compare as equal the first one only.
+    /// Of rows that compare as equal, return only the first.
     distinct: bool,
     held: Held,
     /// The held rows in order, once all input has been read.
@@ -60,10 +61,10 @@ struct Held {
     cut_to: usize,
 }
 
-/// Whether rows of `input` that are equal under `keys` are equal altogether.
-pub(crate) fn tells_all(keys: &[SortKey], input: &Rel) -> bool {
+/// Whether rows of `input` that are equal under `keys` are equal in all columns.
+pub(crate) fn covers_all_columns(keys: &[SortKey], input: &Rel) -> bool {
     output_types(input).iter().enumerate().all(|(position, ty)| {
-        // JSON is equal by its value and ordered by less.
+        // JSON values that ORDER BY does not distinguish may differ.
         ty.kind != TypeKind::Json
             && keys
                 .iter()
@@ -86,7 +87,7 @@ impl<'p> Sort<'p> {
         })
     }
 
-    /// Leaves out rows that are equal to one before them; `keys` tell all about a row ([`tells_all`]).
+    /// Returns only the first of equal rows. `keys` must cover all columns ([`covers_all_columns`]).
     pub fn distinct(mut self) -> Self {
         self.distinct = true;
         self
@@ -107,7 +108,7 @@ impl<'p> Sort<'p> {
         Ok(self.wanted())
     }
 
-    /// Those of the held rows that are wanted, in order, as (batch, row).
+    /// The held rows that are wanted, in order, as (batch, row).
     fn wanted(&self) -> Vec<(usize, usize)> {
         let mut order = match self.distinct {
             true => self.by.sort_distinct(&self.held.keys),
@@ -117,7 +118,8 @@ impl<'p> Sort<'p> {
         order
     }
 
-    /// Cutting sorts what is held, so it has to be rare: once for as many rows as stay, or for much memory.
+    /// A cut sorts all held rows, so it has to be rare: once for as many rows as stay, or if they hold much
+    /// memory.
     fn is_worth_cutting(&self) -> bool {
         let stay = match (self.limit, self.distinct) {
             (Some(limit), false) => limit,
@@ -163,7 +165,7 @@ impl Operator for Sort<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         if self.order.is_none() {
             self.order = Some(self.read_all(env)?);
-            // What is above it holds next to nothing.
+            // The operators above hold next to no memory.
             env.memory.trim();
         }
         let (Some(order), Some(schema)) = (&self.order, &self.held.schema) else {

@@ -39,7 +39,7 @@ pub(crate) fn build<'p>(
         Rel::Sort { input, keys, limit } => {
             let limit = limit::count_of(limit.as_ref(), env)?;
             match input.as_ref() {
-                Rel::Distinct { input } if sort::tells_all(keys, input) => {
+                Rel::Distinct { input } if sort::covers_all_columns(keys, input) => {
                     let input = build(input, locking, env)?;
                     Box::new(sort::Sort::new(input, keys, limit)?.distinct())
                 }

@@ -1,4 +1,4 @@
-//! Rows that the server makes up: `information_schema` and its like.
+//! Rows that the server computes: `information_schema` and its like.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::env::Env;
 
 pub(super) struct VirtualScan<'p> {
     scan: &'p plan::VirtualScan,
-    /// `None` until the first row is asked for.
+    /// `None` before the first call.
     batches: Option<VecDeque<RecordBatch>>,
 }
 

@@ -91,9 +91,10 @@ pub struct AggregateCall {
     pub distinct: bool,
     /// GROUP_CONCAT's other clauses.
     pub concat: Option<Box<Concat>>,
-    /// What the aggregation puts out. A quotient's hidden digits are in it, so that `AVG(x) * 100` is MySQL's.
+    /// The type of the aggregation's output. It has the hidden digits of a quotient, so that `AVG(x) * 100`
+    /// is MySQL's.
     pub ty: SqlType,
-    /// What the call's value is shown as; see [`result`].
+    /// The type of the call in the query above; see [`super::result`].
     pub shown: SqlType,
 }
 
@@ -167,7 +168,7 @@ impl AggregateCall {
             }
             AggregateFunction::GroupConcat => return Err(Error::internal("GROUP_CONCAT is bound by itself")),
         };
-        // What DISTINCT does to these changes nothing.
+        // DISTINCT does not change the results of these.
         let idempotent = matches!(
             function,
             AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue
@@ -182,7 +183,7 @@ impl AggregateCall {
         })
     }
 
-    /// Types a GROUP_CONCAT of `args`; of each key of `order` whether it is descending.
+    /// Types a GROUP_CONCAT of `args`. `order`: each key, and whether it is descending.
     pub(crate) fn bind_concat(
         args: Vec<Expr>,
         distinct: bool,
@@ -190,7 +191,8 @@ impl AggregateCall {
         separator: String,
         env: &TypeEnv,
     ) -> Result<Self> {
-        // Kept as what they are before they are text: here IF and CASE do not show the branch's own.
+        // Numbers keep their own type before they become text: here IF and CASE do not show the type of the
+        // chosen branch.
         let kept = |arg: Expr| match text_type(&arg.ty(), env.collation) {
             ty if arg.ty().is_numeric() && reads_branches(&arg, &ty) => Expr::Cast {
                 input: Box::new(arg),
@@ -224,8 +226,8 @@ impl AggregateCall {
         })
     }
 
-    /// Whether values can be taken in one by one, and not only as arrays: where there is one argument at most, and what
-    /// was there before is not asked for.
+    /// Whether values can be added one by one, not only as arrays: there is at most one argument, and earlier
+    /// rows are not compared.
     pub fn takes_values(&self) -> bool {
         let keeps_rows = matches!(
             self.function,
@@ -276,7 +278,7 @@ fn as_bits(function: AggregateFunction, arg: Expr) -> Result<Expr> {
 
 fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
     if arg.ty().is_float() {
-        // Of FLOAT(M,D), D digits, and more of a quotient.
+        // FLOAT(M,D) has D digits; a quotient has more.
         let decimals = match (arg.ty().decimals, function) {
             (SqlType::NOT_FIXED, _) => SqlType::NOT_FIXED,
             (fixed, AggregateFunction::Avg) => fixed
@@ -299,7 +301,7 @@ fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
     SqlType::decimal((precision + increment).clamp(wide.max(1), 65), wide as u8)
 }
 
-/// The type of a sum or an average with all its digits, where its argument has `scale` of them after the point.
+/// The type of a sum or an average with all its digits, for an argument of scale `scale`.
 fn inner_type(function: AggregateFunction, shown: &SqlType, scale: u8, env: &TypeEnv) -> SqlType {
     if !shown.is_decimal() {
         return *shown;

@@ -1,4 +1,5 @@
-//! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG: aggregates that keep their rows until the group is complete.
+//! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG: aggregates that hold their rows until the group is
+//! complete.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,8 +16,8 @@ use crate::json::value::{key_order, write_quoted};
 use crate::order::RowKeys;
 use crate::string::value_of;
 
-/// What GROUP_CONCAT says besides its arguments. [`AggregateCall::args`] are the text of a row, then what DISTINCT
-/// compares, then what ORDER BY sorts by.
+/// The clauses of a GROUP_CONCAT. [`AggregateCall::args`] are the text of a row, then the values that
+/// DISTINCT compares, then the keys of ORDER BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Concat {
     pub separator: String,
@@ -25,7 +26,7 @@ pub struct Concat {
     pub descending: Vec<bool>,
 }
 
-/// What an entry of a set costs beyond its bytes.
+/// The memory of a set's entry beyond its bytes.
 const SET_ENTRY_BYTES: usize = 24;
 
 /// The rows of each group.
@@ -41,14 +42,14 @@ pub(super) struct Collected {
     sorter: Option<RowKeys>,
     groups: Vec<Group>,
     bytes: usize,
-    /// Rows that went into results so far: warning 1260 counts them over all groups.
+    /// The number of rows in results so far: warning 1260 counts them over all groups.
     shown: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct Group {
     rows: Vec<Row>,
-    /// Of DISTINCT: the values there are.
+    /// DISTINCT: the values so far.
     seen: HashSet<Box<[u8]>>,
     text_bytes: usize,
 }
@@ -58,7 +59,7 @@ type KeyAndText = (Box<[u8]>, Box<[u8]>);
 #[derive(Debug)]
 struct Row {
     order: Box<[u8]>,
-    /// JSON_OBJECTAGG: the member's name. Of DISTINCT: the values compared.
+    /// JSON_OBJECTAGG: the member's name. DISTINCT: the compared values.
     key: Box<[u8]>,
     text: Box<[u8]>,
 }
@@ -93,7 +94,7 @@ impl Collected {
         self.bytes + self.groups.capacity() * size_of::<Group>()
     }
 
-    /// Takes rows in. `max_bytes`: more than this is not shown of GROUP_CONCAT.
+    /// Adds rows. `max_bytes`: the longest result of GROUP_CONCAT.
     pub fn update(&mut self, args: &[ArrayRef], groups: RowGroups<'_>, max_bytes: usize) -> Result<()> {
         let Some(values) = args.first() else { return Ok(()) };
         let orders = match (&self.sorter, &self.concat) {
@@ -228,7 +229,7 @@ fn array(rows: &[&Row]) -> Vec<u8> {
     out
 }
 
-/// Members in the order in which JSON keeps them; of equal names the last one counts.
+/// Members in the order of JSON objects. Of equal names the last one counts.
 fn object(mut rows: Vec<&Row>) -> Vec<u8> {
     let name = |row: &Row| String::from_utf8_lossy(&row.key).into_owned();
     rows.sort_by(|a, b| key_order(&name(a), &name(b)));

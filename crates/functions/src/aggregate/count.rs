@@ -55,7 +55,7 @@ impl Counts {
         }
     }
 
-    /// What a state would be for each row by itself.
+    /// The state of each row as a group of its own.
     pub fn of_rows(arg: &ArrayRef) -> ArrayRef {
         let ones: Int64Array = match arg.logical_nulls() {
             None => vec![1; arg.len()].into(),

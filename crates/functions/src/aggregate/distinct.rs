@@ -1,4 +1,4 @@
-//! Which values a group has seen, for `COUNT(DISTINCT ...)` and its like.
+//! The values that a group has had, for `COUNT(DISTINCT ...)` and its like.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use types::{Result, SqlType};
 use crate::comparable;
 use crate::datum::Datum;
 
-/// Values seen, by group. Equal means equal under the arguments' collations.
+/// The values of each group. Equal means equal under the arguments' collations.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     keys: HashSet<(usize, Box<[u8]>)>,

@@ -1,7 +1,7 @@
 //! MIN, MAX and ANY_VALUE of many groups.
 //!
-//! Of values that compare as equal (strings that the collation does not tell apart) the result is that of the group's
-//! first row. Where rows are read in parallel and meet in any order, a column of positions says which row is first.
+//! If several values compare as equal (strings with the same weights), the result is that of the group's
+//! first row. If rows are read in parallel, a column of positions says which row is first.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) enum Choice {
     Greatest,
 }
 
-/// Whether a type's values are chosen from without regard to their positions: equal ones are the same.
+/// Whether positions do not matter for a type: equal values are the same value.
 pub(super) fn ignores_positions(ty: &SqlType) -> bool {
     use DataType::{Decimal128, Decimal256, Float64, Int64, UInt64};
     matches!(
@@ -48,7 +48,7 @@ pub(super) enum Extremes {
     Rows(Rows),
 }
 
-/// Does the same with whichever [`Numbers`] they are.
+/// The same expression for every type of [`Numbers`].
 macro_rules! of_numbers {
     ($extremes:expr, $numbers:ident => $result:expr, $rows:ident => $other:expr) => {
         match $extremes {
@@ -90,8 +90,8 @@ impl Extremes {
         of_numbers!(self, numbers => numbers.values.len(), rows => rows.rows.len())
     }
 
-    /// `args`: the values, and the rows' positions where they do not come in order. What has no position is no row.
-    /// A state's columns are such arguments, too.
+    /// `args`: the values, and the rows' positions if they do not come in order. A row without a position is
+    /// skipped. The columns of a state are such arguments, too.
     pub fn update(&mut self, args: &[ArrayRef], groups: RowGroups<'_>, group_count: usize) -> Result<()> {
         let Some(values) = args.first() else { return Ok(()) };
         of_numbers!(self, numbers => numbers.update(values, groups, group_count), rows => {
@@ -100,7 +100,7 @@ impl Extremes {
         })
     }
 
-    /// Takes one value in, NULL or not, of the row behind all others.
+    /// Adds the value of one row, NULL or not. The row comes after all others.
     #[inline]
     pub fn add(&mut self, group: usize, value: Datum<'_>) -> Result<()> {
         match (self, value) {
@@ -140,7 +140,7 @@ impl Extremes {
         })
     }
 
-    /// Removes the first groups: what [`Extremes::update`] takes for them.
+    /// Removes the first groups: their states, which are arguments of [`Extremes::update`].
     pub fn take_state(&mut self, groups: usize) -> Result<Vec<ArrayRef>> {
         of_numbers!(self, numbers => Ok(vec![numbers.take(groups)]), rows => {
             let taken = rows.take(groups);
@@ -166,7 +166,7 @@ fn not_of_the_type() -> Error {
 #[derive(Debug)]
 pub(super) struct Numbers<T: ArrowNumericType> {
     ty: SqlType,
-    /// How a number compares with the one so far if it replaces it.
+    /// How a number that replaces the current one compares with it.
     keep: Ordering,
     values: Vec<T::Native>,
     non_null: NonNullGroups,
@@ -182,8 +182,8 @@ impl<T: ArrowNumericType> Numbers<T> {
         }
     }
 
-    /// What a group starts with: a number that any other replaces or is the same as. Of doubles it is none, and no number
-    /// compares with it.
+    /// The start value of a group: any number replaces it or is the same. For doubles it is a NaN, which
+    /// compares with no number.
     fn start(&self) -> T::Native {
         match self.keep {
             Ordering::Less => T::Native::MAX_TOTAL_ORDER,
@@ -201,7 +201,7 @@ impl<T: ArrowNumericType> Numbers<T> {
         let values = values.as_primitive_opt::<T>().ok_or_else(not_of_the_type)?;
         self.grow_values(group_count);
         self.non_null.update(values, groups, group_count);
-        // Two loops, so that neither asks which it is.
+        // Two loops, so that the direction is not checked for each row.
         let done = match self.keep {
             Ordering::Less => combine(&mut self.values, values, groups, |best, v| {
                 Some(if v.partial_cmp(&best).is_none_or(Ordering::is_lt) {
@@ -303,7 +303,7 @@ impl Rows {
                 Some(positions) if positions.is_null(row) => continue,
                 Some(positions) => positions.value(row),
             };
-            // Most rows of a group are not its first: they are not looked at.
+            // Most rows of a group are not its first, and their values are not read.
             let has_earlier = |best: &Row| best.position <= position;
             let best = self.rows.get(group).and_then(Option::as_ref);
             if self.choice == Choice::First && best.is_some_and(has_earlier) {

@@ -17,7 +17,7 @@ use crate::context::EvalContext;
 use crate::datum::Datum;
 use crate::eval::output::{append, fit_decimal};
 
-/// The values of an aggregate for groups `0..n`. Groups come into being by being named in [`GroupedAccumulator::update`].
+/// The states of an aggregate for groups `0..n`. [`GroupedAccumulator::update`] adds groups as it meets them.
 #[derive(Debug)]
 pub struct GroupedAccumulator {
     function: AggregateFunction,
@@ -77,8 +77,8 @@ impl GroupedAccumulator {
         })
     }
 
-    /// Takes rows in, by the values of the call's arguments. Groups are below `group_count`, and each that is new has a
-    /// row. `COUNT(*)` has no arguments: `groups` says how many rows there are.
+    /// Adds rows, by the values of the call's arguments. Groups are below `group_count`, and each new group
+    /// has a row. `COUNT(*)` has no arguments: `groups` has the number of rows.
     pub fn update(
         &mut self,
         args: &[ArrayRef],
@@ -104,7 +104,7 @@ impl GroupedAccumulator {
         self.state.update(args, groups, group_count, ctx)
     }
 
-    /// One row of [`GroupedAccumulator::update`], for calls that [`AggregateCall::takes_values`] says yes to.
+    /// Adds one row. Only for calls for which [`AggregateCall::takes_values`] is true.
     #[inline(always)]
     pub(super) fn add(&mut self, group: usize, value: Datum<'_>) -> Result<()> {
         self.state.add(group, value)
@@ -127,7 +127,7 @@ impl GroupedAccumulator {
         Ok(out.finish())
     }
 
-    /// One group's result. A group that has seen no row: a number for COUNT and the bits, else NULL.
+    /// One group's result. Without rows it is a number for COUNT and the bit functions, else NULL.
     pub fn value(&self, group: usize, ctx: &EvalContext) -> Result<Value> {
         let value = match &self.state {
             State::Mergeable(aggregate) => aggregate.value(group)?,
@@ -237,7 +237,7 @@ impl State {
         }
     }
 
-    /// Takes one row in; NULL changes nothing but ANY_VALUE.
+    /// Adds one row. NULL changes only ANY_VALUE.
     #[inline(always)]
     fn add(&mut self, group: usize, value: Datum<'_>) -> Result<()> {
         match (self, value) {

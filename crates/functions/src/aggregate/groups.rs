@@ -6,7 +6,7 @@ use arrow::buffer::NullBuffer;
 /// Which group each row of a batch belongs to.
 #[derive(Debug, Clone, Copy)]
 pub enum RowGroups<'a> {
-    /// So many rows, all of group 0.
+    /// All rows belong to group 0; the number of rows.
     One(usize),
     /// Row `i` belongs to group `groups[i]`.
     Each(&'a [usize]),
@@ -35,9 +35,10 @@ impl<'a> RowGroups<'a> {
     }
 }
 
-/// Combines each value that is not NULL with the state of its group. `None` if `combine` has no result for one of them.
+/// Combines each value that is not NULL with the state of its group. `None` if `combine` returns `None` for
+/// one of them.
 ///
-/// Typed and without a branch per row where there are no NULLs: this is the inner loop of SUM, MIN and MAX.
+/// This is the inner loop of SUM, MIN and MAX: typed, and without a branch per row if there are no NULLs.
 pub(super) fn combine<S: Copy, T: ArrowPrimitiveType>(
     states: &mut [S],
     values: &PrimitiveArray<T>,
@@ -75,11 +76,11 @@ pub(super) fn combine<S: Copy, T: ArrowPrimitiveType>(
     Some(())
 }
 
-/// Which groups have a value that is not NULL. The others' result is NULL.
+/// Which groups have a value that is not NULL. The result of the others is NULL.
 #[derive(Debug, Default)]
 pub(super) struct NonNullGroups {
     groups: usize,
-    /// Nothing while every group has one.
+    /// `None` while every group has one.
     flags: Option<Vec<bool>>,
 }
 
@@ -93,7 +94,7 @@ impl NonNullGroups {
         }
     }
 
-    /// Takes a batch in. Groups that come into being with it have a row in it.
+    /// Adds a batch. Each new group has a row in it.
     pub fn update(&mut self, values: &dyn Array, groups: RowGroups<'_>, group_count: usize) {
         let nulls = values.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         if self.flags.is_none() && nulls.is_none() && groups.row_count() > 0 {
@@ -127,7 +128,7 @@ impl NonNullGroups {
             .map_or(group < self.groups, |flags| flags.get(group) == Some(&true))
     }
 
-    /// Removes the first groups: which of them are not NULL, if any is.
+    /// Removes the first groups and returns which of them are not NULL; `None` if all are not.
     pub fn take(&mut self, count: usize) -> Option<NullBuffer> {
         self.groups = self.groups.saturating_sub(count);
         let flags = self.flags.as_mut()?;

@@ -1,7 +1,7 @@
 //! Aggregates that can be computed in parts: COUNT, SUM, MIN, MAX and ANY_VALUE.
 //!
-//! Each part takes rows in; its state, as Arrow arrays, is merged with that of other parts. The executor has one part;
-//! `analytics` has one for each thread.
+//! Each part adds rows. Its state, as Arrow arrays, is merged with the states of other parts. The executor
+//! has one part; `analytics` has one for each thread.
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
@@ -13,10 +13,10 @@ use super::groups::RowGroups;
 use super::sum::{Sums, type_of_sum};
 use crate::datum::Datum;
 
-/// A function, with the type of its result where that depends on the argument.
+/// A function, with the type of its result if that depends on the argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MergeableFunction {
-    /// How many of the argument are not NULL.
+    /// The number of rows whose argument is not NULL.
     Count,
     /// In one of the types of [`MergeableFunction::sum_of`]: the sum of sums has the same type.
     Sum(SqlType),
@@ -59,7 +59,7 @@ impl MergeableFunction {
     }
 }
 
-/// The states of groups `0..n`. Groups come into being by being named in [`MergeableAggregate::update`].
+/// The states of groups `0..n`. [`MergeableAggregate::update`] adds groups as it meets them.
 #[derive(Debug)]
 pub struct MergeableAggregate(State);
 
@@ -99,7 +99,8 @@ impl MergeableAggregate {
         }
     }
 
-    /// Takes rows in, by the values of the arguments. Groups are below `group_count`, and each that is new has a row.
+    /// Adds rows, by the values of the arguments. Groups are below `group_count`, and each new group has a
+    /// row.
     pub fn update(&mut self, args: &[ArrayRef], groups: RowGroups<'_>, group_count: usize) -> Result<()> {
         match (&mut self.0, args) {
             (State::Count(counts), args) => {
@@ -113,7 +114,7 @@ impl MergeableAggregate {
         }
     }
 
-    /// Takes states in, each row one of [`MergeableAggregate::take_state`]'s.
+    /// Adds states: each row is one of [`MergeableAggregate::take_state`].
     pub fn merge(&mut self, states: &[ArrayRef], groups: RowGroups<'_>, group_count: usize) -> Result<()> {
         match (&mut self.0, states) {
             (State::Count(counts), [parts, ..]) => {
@@ -125,7 +126,7 @@ impl MergeableAggregate {
         }
     }
 
-    /// Takes one row in, by its value; NULL changes nothing but ANY_VALUE.
+    /// Adds one row, by its value. NULL changes only ANY_VALUE.
     #[inline(always)]
     pub(super) fn add(&mut self, group: usize, value: Datum<'_>) -> Result<()> {
         match (&mut self.0, value) {
@@ -165,7 +166,7 @@ impl MergeableAggregate {
         }
     }
 
-    /// The state that each row would give as a group of its own.
+    /// The state of each row as a group of its own.
     pub fn rows_as_states(function: MergeableFunction, args: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         match (function, args) {
             (MergeableFunction::Count, [values, ..]) => Ok(vec![Counts::of_rows(values)]),

@@ -1,14 +1,15 @@
 //! The aggregate functions: one implementation, called by both executors.
 //!
 //! - [`AggregateCall`]: one call in a query, bound.
-//! - [`MergeableAggregate`]: COUNT, SUM, MIN, MAX and ANY_VALUE of many groups, in parts that are merged. Its inner loops
-//!   ([`RowGroups`]) run over typed arrays. `analytics` gives it to DataFusion, one for each thread, and makes AVG of SUM
-//!   and COUNT with [`average_of`].
-//! - [`GroupedAccumulator`], [`Accumulator`]: every function, for many groups and for one, in one part: what the
-//!   transactional executor calls. GROUP_CONCAT and the aggregates that make JSON ([`collect`]), the variances and the bits
-//!   are only here: their results depend on the order in which rows come, or no query has been slow for want of threads.
+//! - [`MergeableAggregate`]: COUNT, SUM, MIN, MAX and ANY_VALUE of many groups, in parts that are merged. Its
+//!   inner loops ([`RowGroups`]) run over typed arrays. `analytics` passes it to DataFusion, one for each
+//!   thread, and computes AVG from SUM and COUNT with [`average_of`].
+//! - [`GroupedAccumulator`], [`Accumulator`]: every function, for many groups and for one, in one part. The
+//!   transactional executor calls these. GROUP_CONCAT, the aggregates that make JSON ([`collect`]) and the
+//!   variances depend on the order of the rows, so they run only here; so do the bit functions.
 //!
-//! Not here: which rows belong to which group. Both executors group by [`crate::comparable`]'s forms.
+//! Not here: which rows belong to which group. Both executors group by the comparable forms of
+//! [`crate::comparable`].
 
 mod bits;
 mod call;
@@ -65,8 +66,8 @@ pub fn result(column: Expr, call: &AggregateCall) -> Expr {
     in_type(column, call.shown)
 }
 
-/// A sum or a quotient in another DECIMAL type that has room for it. Not a cast, which would cut what goes beyond 65
-/// digits: MySQL's sums do, and show it.
+/// A sum or a quotient in another DECIMAL type that can hold it. It is not a cast, which would cut the value
+/// to 65 digits: MySQL's sums may have more, and are shown with them.
 pub fn in_type(value: Expr, ty: SqlType) -> Expr {
     match registry::find("aggregate result") {
         Some(function) if value.ty() != ty => Expr::Call {
@@ -78,8 +79,8 @@ pub fn in_type(value: Expr, ty: SqlType) -> Expr {
     }
 }
 
-/// AVG of a SUM and a COUNT that were computed apart: an expression of type `ty`, the AVG's [`AggregateCall::ty`]. `sum` is
-/// of the type that SUM over AVG's argument has.
+/// AVG of a SUM and a COUNT that were computed separately: an expression of type `ty`, the AVG's
+/// [`AggregateCall::ty`]. `sum` has the type of a SUM of AVG's argument.
 pub fn average_of(sum: Expr, count: Expr, ty: &SqlType) -> Result<Expr> {
     let function = registry::find("average").ok_or_else(|| Error::internal("no function average"))?;
     Ok(Expr::Call {

@@ -18,13 +18,13 @@ impl Accumulator {
         Ok(Self(only_group))
     }
 
-    /// Takes `rows` rows in. The number matters to `COUNT(*)`, which has no arguments.
+    /// Adds `rows` rows. The number matters to `COUNT(*)`, which has no arguments.
     pub fn update(&mut self, args: &[ArrayRef], rows: usize, ctx: &EvalContext) -> Result<()> {
         self.0.update(args, RowGroups::One(rows), 1, ctx)
     }
 
-    /// Takes one row in, by the value of the call's argument; for `COUNT(*)`, which has none, by any that is not NULL. Of
-    /// calls that [`AggregateCall::takes_values`] says yes to.
+    /// Adds one row, by the value of the call's argument; for `COUNT(*)`, by any value that is not NULL. Only
+    /// for calls for which [`AggregateCall::takes_values`] is true.
     #[inline(always)]
     pub fn add(&mut self, value: Datum<'_>) -> Result<()> {
         self.0.add(0, value)

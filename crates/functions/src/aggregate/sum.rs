@@ -1,7 +1,7 @@
 //! SUM of many groups.
 //!
-//! Exact numbers are summed in 128 bits where no number of rows that a table can have overflows them, else in 256 bits.
-//! Doubles are added in the order of the rows, as MySQL does it, so that rounding gives the same last digits.
+//! Exact numbers are summed in 128 bits if no table has enough rows to overflow them, otherwise in 256 bits.
+//! Doubles are added in the order of the rows, as in MySQL, so that rounding gives the same last digits.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use types::{Decimal, Error, Result, SqlType, Value, errno};
 use super::groups::{NonNullGroups, RowGroups, combine, take_first};
 use crate::datum::Datum;
 
-/// Most digits of a DECIMAL held in 128 bits.
+/// The most digits of a DECIMAL in 128 bits.
 const DIGITS_IN_128_BITS: u32 = 38;
 
 /// Digits that a sum has more than its addends: enough for 10^10 rows.
@@ -23,8 +23,8 @@ const MORE_DIGITS: u32 = 10;
 /// Digits of a BIGINT UNSIGNED.
 const INTEGER_DIGITS: u32 = 20;
 
-/// The type that the sum of numbers of type `addend` is kept in: DOUBLE, or a DECIMAL with digits for 10^10 rows, which
-/// may have more than 65.
+/// The type of a sum of numbers of type `addend`: DOUBLE, or a DECIMAL with digits for 10^10 rows, which may
+/// be more than 65.
 pub(super) fn type_of_sum(addend: &SqlType) -> SqlType {
     if addend.is_integer() {
         SqlType::decimal(INTEGER_DIGITS + MORE_DIGITS, 0)
@@ -51,7 +51,7 @@ enum Totals {
 }
 
 impl Sums {
-    /// Of a type that [`type_of_sum`] gives.
+    /// `ty`: from [`type_of_sum`].
     pub fn new(ty: SqlType) -> Self {
         let totals = if !ty.is_decimal() {
             Totals::Double(Vec::new())

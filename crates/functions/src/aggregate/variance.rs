@@ -1,9 +1,9 @@
 //! STD, VARIANCE and their like of many groups.
 //!
-//! Values are taken in one after the other as MySQL does it, so that rounding gives the same last digits. Source: manual
-//! 12.19.1 "Aggregate Function Descriptions"; Knuth, TAOCP 2, 4.2.2.
+//! Values are added one after the other as in MySQL, so that rounding gives the same last digits. Source:
+//! manual 12.19.1 "Aggregate Function Descriptions"; Knuth, TAOCP 2, 4.2.2.
 
-/// Of each group's values their number, their mean and the sum of the squared differences from it.
+/// The number of each group's values, their mean, and the sum of the squared differences from it.
 #[derive(Debug, Default)]
 pub(super) struct Variances(Vec<Moments>);
 
@@ -35,7 +35,8 @@ impl Variances {
         m.squares += difference * (value - m.mean);
     }
 
-    /// `sample`: of a sample, divided by one less; `None` where that is nothing. `root`: the standard deviation.
+    /// `sample`: the variance of a sample, whose divisor is one less; `None` if that is zero. `root`: the
+    /// standard deviation.
     pub fn get(&self, group: usize, sample: bool, root: bool) -> Option<f64> {
         let m = self.0.get(group)?;
         let divisor = m.count - f64::from(u8::from(sample));

@@ -1,11 +1,12 @@
-//! What INSERT and UPDATE make of a value for a column: strict mode's errors, or the nearest value and a warning.
+//! Converts a value for a column in INSERT and UPDATE: strict mode's errors, or the nearest value and a
+//! warning.
 //!
 //! - [`number`]: integers, DECIMAL, FLOAT, DOUBLE, YEAR.
 //! - [`temporal`]: DATE, DATETIME, TIMESTAMP, TIME.
 //! - [`text`]: strings, binary data, JSON.
 //!
-//! Whether what does not fit fails is [`crate::EvalContext::strictness`]. NOT NULL is the executor's business.
-//! Source: manual 5.1.11 "Strict SQL Mode", and MySQL 8.0.33's answers.
+//! [`crate::EvalContext::strictness`] decides whether a value that does not fit fails. NOT NULL is checked by
+//! the executor. Source: manual 5.1.11 "Strict SQL Mode", and MySQL 8.0.33's answers.
 
 mod number;
 mod temporal;
@@ -84,7 +85,8 @@ pub fn array(
     Ok(out.finish())
 }
 
-/// Whether every value of `from` is one of `to` that needs no look. Constants may lie about their length, so strings never.
+/// Whether every value of `from` is a value of `to` without a check. The length of a constant's type may be
+/// wrong, so strings are always checked.
 fn is_same(from: &SqlType, to: &SqlType) -> bool {
     let plain = from.kind == to.kind && from.unsigned == to.unsigned;
     match to.kind {
@@ -96,7 +98,7 @@ fn is_same(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Where a value goes, and how trouble is reported.
+/// The column that a value is for, and how problems are reported.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub from: &'a SqlType,
@@ -162,7 +164,7 @@ impl Target<'_> {
         self.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, self.at_row(&what))
     }
 
-    /// 3156: JSON that is no such value. `kind` is what messages call the type.
+    /// 3156: JSON that is not a value of the type. `kind` is the type's name in messages.
     fn invalid_json(&self, kind: &str) -> Result<()> {
         let message = format!(
             "Invalid JSON value for CAST to {kind} from column {} at row {}",

@@ -103,7 +103,7 @@ struct NumberOfText {
     number: Decimal,
     /// Whether there is a number at all.
     read: bool,
-    /// Something follows that is no space: warning 1265, unless there is worse to say of the number.
+    /// Other characters than spaces follow: warning 1265, unless the number itself has a worse problem.
     truncated: bool,
 }
 
@@ -159,7 +159,8 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     }
 }
 
-/// A text's number, or by its sign that it has too many digits. In strict mode anything after it is an error of its own.
+/// A text's number; if it has too many digits, only its sign. In strict mode anything after the number is a
+/// separate error.
 fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<Decimal, bool>> {
     let text = value.bytes();
     let parsed = Decimal::parse_prefix(text);
@@ -241,12 +242,12 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         }
         Datum::Int(v) => i128::from(v),
         Datum::UInt(v) => i128::from(v),
-        // Beyond the ends is no year, however near.
+        // Numbers beyond the ends are not rounded to a year.
         Datum::Double(v) if !(0.0..=2155.0).contains(&v) => -1,
         Datum::Double(v) => v as i128,
         Datum::Decimal(d) if d.is_negative() => -1,
         Datum::Decimal(d) => whole(&d),
-        // JSON too is read as the text that it is.
+        // JSON is read as its text, too.
         Datum::String(_) | Datum::Bytes(_) => {
             let text = value.bytes();
             let found = decimal_of_text(target, value, "integer")?;

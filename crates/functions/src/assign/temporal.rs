@@ -14,12 +14,12 @@ use crate::temporal::{
 /// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
 const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
 
-/// Why a value does not fit: the error's wording is the same in strict mode, the warning's is not.
+/// Why a value does not fit. The error's text is the same for each, the warning's is not.
 #[derive(Clone, Copy)]
 enum Reason {
     Unreadable,
     OutOfRange,
-    /// Rounding it leads beyond year 9999.
+    /// Rounded, it is beyond year 9999.
     Overflow,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     Ok(Value::UInt(rounded.pack()))
 }
 
-/// Shows what was written if it was text or a number, else the value in whole seconds.
+/// Shows the text or number as it was written; of other types the value in whole seconds.
 fn note_time_left_out(target: &Target<'_>, value: Datum<'_>, rounded: &DateTime) -> Result<()> {
     let shown = match value {
         Datum::String(text) if target.from.kind == TypeKind::Json => json::convert::string(text),

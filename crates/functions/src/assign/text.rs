@@ -9,11 +9,11 @@ use super::Target;
 use crate::charset;
 use crate::datum::Datum;
 
-/// The quick way of most values: text that a VARCHAR or CHAR holds as it is. `Some(false)` means that a CHAR's trailing
-/// spaces have to go first; `None` that the value needs a closer look.
+/// A short check for most values: text that a VARCHAR or CHAR stores as it is. `Some(false)`: a CHAR's
+/// trailing spaces must be removed first. `None`: the value needs the complete check.
 pub(super) fn fits_as_it_is(value: &Value, to: &SqlType) -> Option<bool> {
     let Value::String(text) = value else { return None };
-    // No more bytes than characters allowed: surely not too long.
+    // If it has no more bytes than characters are allowed, it is not too long.
     let short = matches!(to.kind, TypeKind::VarChar | TypeKind::Char) && text.len() <= to.length as usize;
     let held = short
         && match to.collation.charset() {
@@ -98,7 +98,7 @@ fn in_charset<'a>(target: &Target<'_>, text: &'a str, charset: Charset) -> Resul
     Ok(restricted)
 }
 
-/// Binary data as text; 1366 where it is none, which leaves what came before.
+/// Binary data as text. If it is not text: 1366, and the value is the valid part before the first wrong byte.
 fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String> {
     if let Some(text) = charset::decode(bytes, charset) {
         return Ok(text);
@@ -141,7 +141,7 @@ fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
     text.len()
 }
 
-/// What is left of a text that is too long. Only spaces lost: no error, for VARCHAR a note.
+/// The part of a text that fits. If only spaces are lost, there is no error; for VARCHAR a note.
 fn cut<'a>(target: &Target<'_>, text: &'a str, end: usize) -> Result<&'a str> {
     let (kept, lost) = text.split_at(end);
     if lost.bytes().all(|b| b == b' ') {

@@ -100,7 +100,7 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
     }
-    // A number is read of what is stored, so that warnings show no spaces.
+    // A number is read from the stored text without padding, so that warnings show no spaces.
     if ty.is_numeric() && *expr.without_padding() != expr {
         return implicit_cast(expr.without_padding().clone(), ty);
     }
@@ -135,10 +135,11 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     }
 }
 
-/// Whether `expr` as a value of `ty` is the branch that IF, CASE or NULLIF takes, as a value of `ty`: not converted to the
-/// type that all branches share on the way. `IF(1, f, 'a')` is text, but as a number it is the FLOAT's own value and not what
-/// its text says, and `IF(1, date, 'a') + 0` is the date's digits. Likewise `IF(1, 5, 1.25)` is a DECIMAL with two decimals, and
-/// its text is `5`. (COALESCE, GREATEST and their like do convert to their own type first.)
+/// Whether `expr` as a value of `ty` is the chosen branch of IF, CASE or NULLIF, converted to `ty` directly
+/// and not first to the common type of all branches. `IF(1, f, 'a')` is text, but as a number it is the
+/// FLOAT's own value, and `IF(1, date, 'a') + 0` is the date's digits. Likewise `IF(1, 5, 1.25)` is a DECIMAL
+/// with two decimals, and its text is `5`. (COALESCE, GREATEST and their like convert to their own type
+/// first.)
 pub(crate) fn reads_branches(expr: &Expr, ty: &SqlType) -> bool {
     let chooses = match expr {
         Expr::Call { function, .. } => function.0.chooses() || function.0.name == NULLIF,
@@ -157,9 +158,9 @@ pub(crate) fn reads_branches(expr: &Expr, ty: &SqlType) -> bool {
 
 const NULLIF: &str = "nullif";
 
-/// The same choice among what `convert` makes of the branches, which is of type `ty`.
+/// The same choice among the branches, each converted by `convert` to `ty`.
 fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr {
-    // Without the conversion to the type that all branches share.
+    // Without the conversion to the common type of all branches.
     let convert = |branch: Expr| match branch {
         Expr::Cast {
             input,
@@ -192,8 +193,8 @@ fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr 
     }
 }
 
-/// A query's own output of DECIMALs as text, where that is not the text of their common type (see [`reads_branches`]); `None`
-/// for all other expressions.
+/// A query's output of DECIMALs as text, if that is not the text of their common type (see
+/// [`reads_branches`]); `None` for all other expressions.
 pub fn output_text(expr: &Expr) -> Option<Expr> {
     let is_nullif = matches!(expr, Expr::Call { function, .. } if function.0.name == NULLIF);
     let ty = text_type(&expr.ty(), Collation::DEFAULT);
@@ -315,8 +316,8 @@ impl Binding<'_> {
         Ok(collation)
     }
 
-    /// The argument at `text` as text in its own collation, and those at `others`, which it is searched for or which are put
-    /// into it, in the same one: MySQL converts them, whatever they are, and fails (3854) if it cannot.
+    /// Converts the argument at `text` to text in its own collation, and those at `others`, which are
+    /// searched for in it or inserted into it, to the same one. Error 3854 if that is impossible.
     pub fn texts_like(
         &mut self,
         text: usize,

@@ -63,7 +63,7 @@ fn unknown_function(name: &str, env: &TypeEnv) -> Error {
     }
 }
 
-/// Turns calls that cannot be one call into several: IN and BETWEEN whose values are compared as different types.
+/// Splits calls that cannot be one call: IN and BETWEEN whose values are compared as different types.
 pub(crate) fn rewrite(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     match binding.name {
         "in" => bind_in(binding),

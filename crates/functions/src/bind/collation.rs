@@ -1,4 +1,4 @@
-//! Whose collation wins when strings meet, and error 1267 when none does.
+//! Which operand's collation is used when strings are mixed, and error 1267 if none is.
 //!
 //! Source: manual 10.8.4 "Collation Coercibility in Expressions", and MySQL 8.0.33's answers.
 
@@ -6,7 +6,7 @@ use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
 
 use crate::Expr;
 
-/// How strongly an expression holds on to its collation. Its number is what `COERCIBILITY()` answers.
+/// The coercibility of an expression's collation. The number is what `COERCIBILITY()` returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coercibility {
     Explicit = 0,
@@ -33,12 +33,12 @@ impl Coercibility {
     }
 }
 
-/// A collation and how strong it is.
+/// A collation and its coercibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Derived {
     pub collation: Collation,
     pub coercibility: Coercibility,
-    /// The text is known to be ASCII.
+    /// The text is certainly ASCII.
     ascii: bool,
 }
 
@@ -52,7 +52,7 @@ impl Derived {
     }
 }
 
-/// What an expression brings into a mix.
+/// The collation and coercibility of an expression.
 pub(crate) fn derive(expr: &Expr) -> Derived {
     use Coercibility::*;
     let ty = expr.ty();
@@ -74,7 +74,7 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
             let ascii = matches!(value, Value::String(s) if s.is_ascii());
             Derived::new(ty.collation, Coercible, ascii)
         }
-        // Its value is not known yet; it converts to whatever it meets.
+        // Its value is not available yet; it converts to any collation.
         Expr::Param { .. } => Derived::new(ty.collation, Coercible, true),
         Expr::Cast { .. } => Derived::new(ty.collation, Implicit, false),
         Expr::Call { function, args, .. } => derive_call(function.0.name, args, &ty),
@@ -101,7 +101,7 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         "uuid" | "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
         | "monthname" | "conv" | "bin" | "oct" | "to_base64" => Derived::new(ty.collation, Coercible, true),
         "if" | "nth of" => mixed(args.iter().skip(1), ty),
-        // The text that they change decides.
+        // The collation is that of the text that they change.
         "replace" | "insert" | "lpad" | "rpad" | "substring_index" | "trim" | "trim leading"
         | "trim trailing" => mixed(args.iter().take(1), ty),
         _ => mixed(args.iter(), ty),
@@ -129,7 +129,7 @@ fn combine(items: &[Derived]) -> Option<Derived> {
     rest.iter().try_fold(*first, |a, b| combine_two(a, *b))
 }
 
-/// Of two that are written neither gives way.
+/// Two explicit collations are an error.
 const EXPLICIT_BOTH: (Coercibility, Coercibility) = (Coercibility::Explicit, Coercibility::Explicit);
 
 fn combine_two(a: Derived, b: Derived) -> Option<Derived> {

@@ -1,4 +1,4 @@
-//! The one type that several values share: in CASE, IF, COALESCE, the columns of UNION.
+//! The common type of several values: in CASE, IF, COALESCE, the columns of UNION.
 //!
 //! Source: the behaviour of MySQL 8.0.33 (manual 12.5 "Flow Control Functions").
 
@@ -9,8 +9,8 @@ use super::collation;
 use super::env::TypeEnv;
 use crate::Expr;
 
-/// The type of a result that is now of one, now of another of `types`. Strings take the collation of the first string,
-/// or `binary` if any is binary.
+/// The type of a result that may have any of `types`. Strings take the collation of the first string, or
+/// `binary` if any is binary.
 pub fn common_type(types: &[SqlType]) -> SqlType {
     let connection = types
         .iter()
@@ -31,7 +31,7 @@ pub fn common_type(types: &[SqlType]) -> SqlType {
     }
 }
 
-/// Converts all `values` to their common type and answers with it. `operation` names the call in error 1267.
+/// Converts all `values` to their common type and returns it. `operation` names the call in error 1267.
 pub(crate) fn unify(values: &mut [Expr], operation: &str, env: &TypeEnv) -> Result<SqlType> {
     let types: Vec<SqlType> = values.iter().map(Expr::ty).collect();
     let mut ty = common_type(&types);

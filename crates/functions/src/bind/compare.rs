@@ -1,7 +1,8 @@
-//! What two values are compared as, and the conversions that takes.
+//! The type that two values are compared as, and the conversions to it.
 //!
-//! Numbers of different types, and DATE, DATETIME and TIMESTAMP, need none: [`crate::ops::comparison`] compares them as
-//! they are. Source: manual 12.3 "Type Conversion in Expression Evaluation", and MySQL 8.0.33's answers.
+//! Numbers of different types need none, nor do DATE, DATETIME and TIMESTAMP: [`crate::compare`] compares
+//! them as they are. Source: manual 12.3 "Type Conversion in Expression Evaluation", and MySQL 8.0.33's
+//! answers.
 
 use types::{Result, SqlType, TypeKind, Value};
 
@@ -11,7 +12,7 @@ use super::env::TypeEnv;
 use crate::Expr;
 use crate::call::Binding;
 
-/// Functions that stand for conversions of one side of a comparison; see [`crate::ops::constants`].
+/// The functions that convert one side of a comparison; see [`crate::ops::constants`].
 pub(crate) const DATETIME_OPERAND: &str = "datetime operand";
 pub(crate) const DATETIME_CONSTANT: &str = "datetime constant";
 pub(crate) const DATETIME_LIST_ITEM: &str = "datetime list item";
@@ -21,18 +22,19 @@ pub(crate) const DATETIME_NUMBER: &str = "datetime number";
 pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
 
-/// Where two values are compared.
+/// The kind of comparison that two values are in.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
-    /// `=` and its like, NULLIF, IN with one value: a constant beside a date that is none fails with 1525.
+    /// `=` and its like, NULLIF, IN with one value: a constant beside a date fails with 1525 if it is not a
+    /// date.
     Operator,
-    /// BETWEEN: it is the zero date, with a warning.
+    /// BETWEEN: such a constant is the zero date, with a warning.
     Range,
-    /// IN: the same, and a number of two digits is no year.
+    /// IN: the same, and a number of two digits is not a year.
     List,
 }
 
-/// Converts both sides to what they are compared as.
+/// Converts both sides to the type that they are compared as.
 pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Place) -> Result<(Expr, Expr)> {
     let (ta, tb) = (a.ty(), b.ty());
     if ta.kind == TypeKind::Null || tb.kind == TypeKind::Null {
@@ -63,13 +65,12 @@ pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Plac
     {
         return Ok((at_scale(a, scale), at_scale(b, scale)));
     }
-    // In IN, a number of two digits is no year.
     let years = place != Place::List;
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
 }
 
-/// FLOAT(M,D) and DOUBLE(M,D) beside a number that has a fixed number of decimals too are equal to it if they are as far as the
-/// more of the two go: how many these are. So a FLOAT(10,2) is equal to 0.1, to which no FLOAT is.
+/// FLOAT(M,D) and DOUBLE(M,D) are compared with a number of fixed scale at the larger of the two scales. So a
+/// FLOAT(10,2) can equal 0.1, which no FLOAT equals exactly.
 fn fixed_scale(a: &SqlType, b: &SqlType) -> Option<u8> {
     let fixed = |ty: &SqlType| ty.is_numeric() && ty.decimals != SqlType::NOT_FIXED;
     let applies = (a.is_float() || b.is_float()) && fixed(a) && fixed(b);
@@ -147,7 +148,7 @@ fn is_read_as_date(number: &Expr, date: &Expr) -> bool {
     matches!(date, Expr::Column { .. }) && (parameter || literal_date(number, &date.ty()).is_some())
 }
 
-/// A number's literal as the date it spells.
+/// The date that a number's literal spells.
 fn literal_date(expr: &Expr, ty: &SqlType) -> Option<Expr> {
     let Expr::Literal { value, ty: from } = expr else {
         return None;
@@ -254,8 +255,8 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     implicit_cast(expr, target)
 }
 
-/// The type in which a constant text meets exact numbers. Its precision tells apart, for warnings' wording only, whether
-/// it met a DECIMAL (65) or an integer (64).
+/// The type that a constant text has beside exact numbers. Its precision says, only for the text of warnings,
+/// whether the other side is a DECIMAL (65) or an integer (64).
 fn exact_type(other: &SqlType) -> SqlType {
     SqlType::decimal(if other.is_decimal() { 65 } else { 64 }, 30)
 }
@@ -325,7 +326,7 @@ pub(crate) fn resolve_logic(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::BOOL)
 }
 
-/// A JSON value is true where it is not the JSON integer 0; IF and CASE, for which it is a number, do otherwise.
+/// A JSON value is true if it is not the JSON integer 0. For IF and CASE it is a number instead.
 fn json_truth(value: Expr, env: &TypeEnv) -> Result<Expr> {
     env.notes.json_truths.set(env.notes.json_truths.get() + 1);
     let zero = Expr::literal(Value::Int(0), SqlType::BIGINT);

@@ -6,35 +6,38 @@ use std::sync::Arc;
 
 use types::{Collation, SqlMode, SqlType, Value};
 
-/// What typing depends on besides the expression. A cached plan holds for one such environment.
+/// What typing depends on besides the expression. A cached plan is valid for one such environment.
 #[derive(Debug, Clone)]
 pub struct TypeEnv {
-    /// The default database: where an unknown function is said to be missing.
+    /// The default database, which the error for an unknown function names.
     pub database: Option<String>,
     /// `@@collation_connection`: of literals, and of numbers turned into text.
     pub collation: Collation,
     pub sql_mode: SqlMode,
     /// `@@div_precision_increment`.
     pub div_precision_increment: u8,
-    /// Their values' types become the types of `@name`, read by `call("@", [name])`.
+    /// The types of their values are the types of `@name`, read by `call("@", [name])`.
     pub user_variables: Arc<HashMap<String, Value>>,
-    /// Types of those that the statement assigns to, which take their place.
+    /// The types of variables that the statement assigns to, which override those of the values.
     pub variable_types: HashMap<String, SqlType>,
     /// The statement's parameters stand for literals, taken out of its text for the plan to be shared.
     pub literal_params: bool,
     pub notes: BindNotes,
 }
 
-/// What binding has to say besides what it makes.
+/// Notes of binding, besides the bound expression.
 #[derive(Debug, Clone, Default)]
 pub struct BindNotes {
-    /// What was bound depends on the value of a literal that is not known: the text has to be bound as it stands.
+    /// The result depends on the value of a literal that was replaced by a parameter: the original text must
+    /// be bound.
     pub needs_literals: Cell<bool>,
-    /// Constants that are not of the type they are compared with: warnings 1292, errors in strict writes.
+    /// Constants that are not valid for the type they are compared with: warnings 1292, errors in strict
+    /// writes.
     pub incorrect: RefCell<Vec<String>>,
-    /// How often a JSON value stands where a truth value is wanted: warnings 3986.
+    /// How often a JSON value is used as a truth value: warnings 3986.
     pub json_truths: Cell<u32>,
-    /// The types of user variables that are assigned to: of what they are before, and of what they become.
+    /// The types of assigned user variables: the type of their current value, combined with that of the new
+    /// one.
     pub assigned: RefCell<HashMap<String, SqlType>>,
 }
 

@@ -6,7 +6,7 @@ use super::arguments::implicit_cast;
 use super::compare::DATETIME_NUMBER;
 use crate::{Expr, registry};
 
-/// Which key a constant that lies between two values of the column's type becomes.
+/// Which key is used for a constant between two values of the column's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRounding {
     /// None: NULL, so that an equality finds nothing.
@@ -25,7 +25,7 @@ pub enum KeyRounding {
 /// An out of range constant becomes the nearest end of the column's range on the side where rows can still match, else NULL.
 pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Expr> {
     let from = expr.ty();
-    // A number's place among dates need not be a date.
+    // A number may lie between two dates.
     let place = matches!(&expr, Expr::Call { function, .. } if function.0.name == DATETIME_NUMBER);
     if from == column && !place {
         return Some(expr);
@@ -84,7 +84,7 @@ pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Ex
     })
 }
 
-/// Whether the literal is of the column's representation and in the range of its type already.
+/// Whether the literal already has the column's representation and is in the range of its type.
 fn value_is_native(value: &Value, ty: &SqlType, column: &SqlType) -> bool {
     if !(ty.is_integer() && column.is_integer()) {
         return false;

@@ -1,12 +1,14 @@
 //! From names and typed arguments to typed calls: counts of arguments, implicit conversions, result types.
 //!
-//! [`call()`] is what the planner uses for functions and operators alike; [`cast`] and [`case`] for what is not a call;
-//! aggregates are [`crate::aggregate::AggregateCall`]s. A bound expression needs no further coercion: each conversion is a [`Expr::Cast`] in it.
+//! [`call()`] binds functions and operators; [`cast`] and [`case`] what is not a call. Aggregates are bound
+//! by [`crate::aggregate::bind`]. A bound expression needs no further conversion: each is an [`Expr::Cast`]
+//! in it.
 //!
-//! - [`compare`]: what two values are compared as.
-//! - [`collation`]: whose collation wins.
+//! - [`compare`]: the type that two values are compared as.
+//! - [`collation`]: the collation of mixed strings.
 //! - [`common`]: the type of CASE, IF, COALESCE and UNION.
 //! - [`arguments`]: conversions that functions ask for.
+//! - [`env`]: what binding depends on.
 
 pub(crate) mod arguments;
 mod call;
@@ -61,7 +63,7 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     if ty.length != conversion::text::UNLIMITED {
         return Ok(explicit(arguments::text_result(ty.length, ty.collation)));
     }
-    // The inner conversion cuts nothing; the outer one, which does nothing, tells the length.
+    // The inner conversion cuts nothing. The outer one changes only the length of the type.
     let length = arguments::text_length(&from);
     Ok(Expr::Cast {
         input: Box::new(explicit(ty)),
@@ -70,8 +72,8 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     })
 }
 
-/// Converts without a trace in warnings' wording or metadata, for plans that need a value in another type (index keys,
-/// UNION's columns). The expression itself when it has the type already.
+/// Converts without an effect on the text of warnings or on metadata, for plans that need a value in another
+/// type (index keys, UNION's columns). Returns the expression itself if it has the type already.
 pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }

@@ -1,11 +1,11 @@
-//! What a conversion knows besides the value, and its warnings.
+//! A conversion of a value from one type to another, and its warnings.
 
 use types::{Result, SqlType, TypeKind, errno};
 
 use crate::datum::Datum;
 use crate::{EvalContext, Expr};
 
-/// What a conversion knows besides the value.
+/// A conversion, without the value.
 #[derive(Clone, Copy)]
 pub(crate) struct Conversion<'a> {
     pub from: SqlType,
@@ -29,17 +29,18 @@ impl Conversion<'_> {
         )
     }
 
-    /// Whether a TEXT or BLOB column is read as a number: MySQL takes what it begins with and says nothing of the rest. Of a
-    /// CAST that holds for DOUBLE only.
+    /// Whether a TEXT or BLOB column is read as a number: MySQL takes the number at its beginning without a
+    /// warning about the rest. For an explicit CAST this holds only to DOUBLE.
     fn reads_large_column(&self) -> bool {
         use TypeKind::*;
-        // What an aggregate answers is a column without a name.
+        // The result of an aggregate is a column without a label.
         matches!(self.input, Expr::Column { label, .. } if label.as_str().is_some())
             && matches!(self.from.kind, TinyText | Text | MediumText | LongText)
             && (self.implicit || self.to.is_float())
     }
 
-    /// Warning 3156, an error in strict DML: JSON that is no such value. `kind` is what messages call the type.
+    /// Warning 3156, an error in strict DML: JSON that is not a value of the type. `kind` is the type's name
+    /// in messages.
     pub fn invalid_json(&self, kind: &str) -> Result<()> {
         let column = match self.input {
             Expr::Column { label, .. } => label.name().unwrap_or("column"),

@@ -13,7 +13,7 @@ pub(crate) fn may_fail(from: &SqlType, to: &SqlType) -> bool {
     !harmless
 }
 
-/// Whether a value that is not NULL may become NULL, as result metadata tells it.
+/// Whether a value that is not NULL may become NULL, according to result metadata.
 pub(crate) fn may_be_null(from: &SqlType, to: &SqlType) -> bool {
     let temporal = to.is_temporal() && !from.is_temporal();
     temporal || to.kind == TypeKind::Year || from.is_binary() && to.is_string() && !to.is_binary()

@@ -56,7 +56,7 @@ pub(crate) fn cell<'a>(
     datum(cell.datum(), &conversion).map(Cell::Own)
 }
 
-/// Whether a value of `from` is, as it stands, one of `to`.
+/// Whether every value of `from` is a value of `to` without a conversion.
 fn keeps_value(from: &SqlType, to: &SqlType, implicit: bool) -> bool {
     use TypeKind::*;
     match to.kind {
@@ -106,7 +106,7 @@ pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Val
 
 fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let (ctx, to) = (conversion.ctx, &conversion.to);
-    // A stored value passes as it is, whatever the mode says of zero dates.
+    // A stored value is not changed, whatever the mode says about zero dates.
     let rules = if conversion.from.is_datetime() {
         DateRules::ANY
     } else {
@@ -232,7 +232,7 @@ fn to_decimals(array: &ArrayRef, to: &SqlType) -> Option<ArrayRef> {
     Some(Arc::new(decimals.with_data_type(to.arrow_type())))
 }
 
-/// Refuses what `CAST` cannot be asked for.
+/// Refuses types that `CAST` does not accept.
 pub(crate) fn check_explicit(to: &SqlType) -> Result<()> {
     if to.kind == TypeKind::Decimal {
         if to.decimals > types::Decimal::MAX_SCALE {

@@ -10,7 +10,7 @@ use crate::charset;
 use crate::context::EvalContext;
 use crate::datum::Datum;
 
-/// `length` of a CHAR or BINARY that was asked for without one.
+/// The `length` of a CHAR or BINARY without a length.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
 pub(super) fn to_text(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
@@ -81,13 +81,14 @@ fn to_binary(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     Ok(Value::Bytes(bytes))
 }
 
-/// Whether the length was asked for. Those so large that the result is a TEXT are no limit in practice.
+/// Whether the type has a length. A length so large that the result is a TEXT is no limit in practice.
 fn is_limited(conversion: &Conversion<'_>) -> bool {
     let to = &conversion.to;
     !conversion.implicit && to.length != UNLIMITED && matches!(to.kind, TypeKind::Char | TypeKind::VarChar)
 }
 
-/// The text of a value that is none. A parameter's is its own: its place may have more decimals.
+/// The text of a value of another type. A parameter shows its own digits, since its type may have more
+/// decimals.
 fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     if let (Datum::Decimal(given), Expr::Param { .. }) = (value, conversion.input) {
         return given.to_text();
@@ -95,8 +96,8 @@ fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     value.to_value().display_text(&conversion.from)
 }
 
-/// A value with characters that the character set has not which it is converted to. 1267 if it is a constant: literals are
-/// refused when they are bound; this is for parameters.
+/// The error for a value whose characters do not exist in the target character set. 1267 for a constant:
+/// literals are refused at binding, this is for parameters.
 fn does_not_fit(text: &str, conversion: &Conversion<'_>) -> Error {
     let from = conversion.from.collation.charset();
     if !matches!(conversion.input, Expr::Param { .. }) {
@@ -132,7 +133,7 @@ pub fn cannot_convert_message(bytes: &[u8], from: Charset, to: Charset) -> Strin
     )
 }
 
-/// What bytes become in a character set of which they are no text: NULL, in ASCII text with `?`. Warning 1300, in writes too.
+/// Bytes that are not text in a character set: NULL, or in ASCII text with `?`. Warning 1300, in writes, too.
 pub(crate) fn invalid(bytes: &[u8], target: Charset, ctx: &EvalContext) -> Result<Option<String>> {
     ctx.warn(errno::ER_INVALID_CHARACTER_STRING, target.invalid_message(bytes))?;
     let ascii = |byte: &u8| if byte.is_ascii() { char::from(*byte) } else { '?' };

@@ -1,7 +1,7 @@
 //! INSERT and REPLACE, with IGNORE and ON DUPLICATE KEY UPDATE.
 //!
-//! [`rows`] makes the rows, [`on_duplicate`] is what ON DUPLICATE KEY UPDATE does about one that is there already; here is
-//! the way of the rows into the table, a batch at a time: all keys of a batch are locked in one call, whose answers say
+//! [`rows`] makes the rows, and [`on_duplicate`] changes an existing row for ON DUPLICATE KEY UPDATE. This
+//! file writes the rows, a batch at a time: all keys of a batch are locked in one call, whose results show
 //! which rows are duplicates.
 
 mod existing;
@@ -78,12 +78,12 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     Ok(insert.result())
 }
 
-/// What of an INSERT is the same in all its runs.
+/// The parts of an INSERT that are the same in every execution.
 struct InsertLayout {
     codec: Arc<TableCodec>,
-    /// By ON DUPLICATE KEY UPDATE.
+    /// What ON DUPLICATE KEY UPDATE changes.
     touched: Option<Touched>,
-    /// Where it is the same, too.
+    /// Set if the defaults are the same in every execution, too.
     template: Option<Template>,
 }
 
@@ -109,13 +109,13 @@ struct Insert<'p> {
     rows: RowMaker<'p>,
     on_duplicate: Option<OnDuplicate<'p>>,
     result: DmlResult,
-    /// The AUTO_INCREMENT column's value in the last row, as the statement left it: the insert id where the statement
-    /// has written anything and generated nothing.
+    /// The AUTO_INCREMENT column's value in the last row, as the statement wrote it. It is the insert id if
+    /// the statement wrote rows and generated no id.
     last_id: u64,
 }
 
 impl Insert<'_> {
-    /// INSERT ... SELECT: the query reads what was there before the statement.
+    /// INSERT ... SELECT: the query sees the data as it was before the statement.
     fn write_query(
         &mut self,
         query: &QueryPlan,
@@ -187,8 +187,9 @@ impl Insert<'_> {
         }
     }
 
-    /// Writes some rows, in order. What one of them fails with comes before what a later one could not be made for, and what
-    /// there is to warn of it before warnings about later ones, though all of them are made by now.
+    /// Writes some rows, in order. All of them have been made before; still, errors and warnings come in the
+    /// order of the rows: the error of writing a row comes before the failure to make a later one, and its
+    /// warnings before those of later rows.
     fn write(&mut self, new: NewRows, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
         let NewRows { rows, failed, warned } = new;
@@ -252,8 +253,14 @@ impl Insert<'_> {
                 (InsertMode::Update(_), Some(on_duplicate)) => {
                     let old = existing(&image, conflict, writer)?;
                     let number = self.result.records;
-                    let changed =
-                        on_duplicate.run(&old, &row.values, number, &self.rows.told, writer, self.ctx)?;
+                    let changed = on_duplicate.run(
+                        &old,
+                        &row.values,
+                        number,
+                        &self.rows.warned_nulls,
+                        writer,
+                        self.ctx,
+                    )?;
                     changed.count(&mut self.result);
                     if let Some(id) = &changed.id {
                         self.rows.note_id(id);
@@ -286,8 +293,9 @@ impl Insert<'_> {
         Ok(())
     }
 
-    /// Whether the id that was made for a row is another row's. MySQL never makes such an id (but the last one, when ids
-    /// have run out); here a client of another server can have given it by hand, from the range that this one has leased.
+    /// Whether the id that was generated for a row belongs to another row. MySQL never generates such an id,
+    /// except for the last one when ids have run out. Here a client of another server can have inserted it
+    /// explicitly, out of the range that this server has leased.
     fn is_id_of_another_server(&self, row: &NewRow, conflict: Conflict) -> bool {
         let parts = match conflict.key {
             UniqueKey::Primary => self.table.primary_parts(),
@@ -325,7 +333,7 @@ impl Insert<'_> {
         }
     }
 
-    /// Makes room for a row of a REPLACE. True: the row that is there is the same, and stays.
+    /// Removes the existing row for a REPLACE. `true` if the existing row is the same and stays.
     fn replace(
         &mut self,
         row: &NewRow,
@@ -334,7 +342,8 @@ impl Insert<'_> {
         writer: &mut Writer<'_, '_>,
     ) -> Result<bool> {
         let old = existing(image, conflict, writer)?;
-        // MySQL updates in place where no other unique key can be in the way, and does not count what stays the same.
+        // MySQL updates the row in place if no other unique key can conflict, and does not count a row that
+        // stays the same.
         if conflict.last && assign::is_same_row(&old.row, &row.values) {
             self.result.affected += 1;
             self.result.matched += 1;
@@ -351,7 +360,7 @@ impl Insert<'_> {
 
     fn result(self) -> DmlResult {
         let set = last_insert_id_set(self.ctx.eval);
-        // MySQL tells no such id for INSERT ... SELECT ... ON DUPLICATE KEY UPDATE.
+        // MySQL reports no such id for INSERT ... SELECT ... ON DUPLICATE KEY UPDATE.
         let updates_from_query = matches!(
             (&self.plan.mode, &self.plan.source),
             (InsertMode::Update(_), InsertSource::Query(_))
@@ -369,8 +378,8 @@ impl Insert<'_> {
     }
 }
 
-/// What is below a query's last projection, and what that computes, if a DECIMAL is among it: an array has one number of digits
-/// for all its rows, the one that their type shows.
+/// The plan below a query's last projection, and its expressions, if one of them computes a DECIMAL: an array
+/// would cut all its rows to the scale of the type.
 fn without_decimals(root: &Rel) -> Option<(Cow<'_, Rel>, &[Expr])> {
     let is_computed =
         |expr: &Expr| expr.ty().is_decimal() && matches!(expr, Expr::Call { .. } | Expr::Case { .. });
@@ -389,9 +398,9 @@ fn without_decimals(root: &Rel) -> Option<(Cow<'_, Rel>, &[Expr])> {
     }
 }
 
-/// Whether a scan that locks below has locked all that the query needs before the query gives its first row: then what the statement
-/// writes cannot come to its eyes. What drops rows under a LIMIT
-/// asks for others later, and what assigns variables asks for one row after the other.
+/// Whether the scans of a query lock all rows that the query needs before it returns its first row, so that
+/// the query cannot see what the statement writes. Operators that drop rows below a LIMIT ask for more rows
+/// later, and expressions that assign variables ask for one row after the other.
 fn locks_at_once(rel: &Rel, is_limited: bool) -> bool {
     match rel {
         Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => true,
@@ -407,7 +416,7 @@ fn locks_at_once(rel: &Rel, is_limited: bool) -> bool {
     }
 }
 
-/// Whether a query reads the past, of which nothing can be locked.
+/// Whether a query reads the past, where nothing can be locked.
 fn reads_past(rel: &Rel) -> bool {
     match rel {
         Rel::OneRow | Rel::Virtual(_) => false,

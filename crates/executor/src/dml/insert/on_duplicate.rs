@@ -1,4 +1,4 @@
-//! ON DUPLICATE KEY UPDATE: the row that is there already is changed in place of the insert.
+//! ON DUPLICATE KEY UPDATE: the existing row is changed instead of an insert.
 
 use planner::plan::{Assignment, InsertPlan};
 use schema::model::Table;
@@ -6,7 +6,7 @@ use types::{Result, Value};
 
 use super::existing::Existing;
 use crate::context::{DmlResult, ExecContext};
-use crate::dml::assign::{NullRule, NullsTold, assign_row, is_same_row};
+use crate::dml::assign::{NullRule, WarnedNulls, assign_row, is_same_row};
 use crate::dml::defaults::now;
 use crate::dml::duplicate;
 use crate::dml::touched::Touched;
@@ -20,7 +20,7 @@ pub(super) struct OnDuplicate<'p> {
     touched: &'p Touched,
 }
 
-/// What became of the existing row.
+/// How the existing row was changed.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     affected: u64,
@@ -48,19 +48,20 @@ impl<'p> OnDuplicate<'p> {
         }
     }
 
-    /// `number`: which of the statement's rows `offered` is, for messages. `told`: NULLs that have been warned of.
+    /// `number`: the number of `offered` among the statement's rows, for messages. `warned`: the columns for
+    /// whose NULLs the statement has warned.
     pub fn run(
         &self,
         old: &Existing,
         offered: &[Value],
         number: u64,
-        told: &NullsTold,
+        warned: &WarnedNulls,
         writer: &mut Writer<'_, '_>,
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
         // The assignments see the offered row behind the existing one.
         let mut new = [&old.row, offered].concat();
-        let nulls = NullRule::of(ctx.eval).once(told);
+        let nulls = NullRule::of(ctx.eval).once(warned);
         assign_row(self.table, self.assignments, &mut new, number, nulls, ctx.eval)?;
         new.truncate(old.row.len());
         if is_same_row(&new, &old.row) {
@@ -70,8 +71,8 @@ impl<'p> OnDuplicate<'p> {
             });
         }
         for &column in &self.touched.on_update {
-            if let (Some(slot), Some(column)) = (new.get_mut(column), self.table.columns.get(column)) {
-                *slot = now(&column.ty, ctx.eval);
+            if let (Some(cell), Some(column)) = (new.get_mut(column), self.table.columns.get(column)) {
+                *cell = now(&column.ty, ctx.eval);
             }
         }
         let maker = writer.maker;

@@ -11,7 +11,7 @@ use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
 
 use crate::context::ExecContext;
-use crate::dml::assign::{NullRule, NullsTold, Target};
+use crate::dml::assign::{NullRule, Target, WarnedNulls};
 use crate::dml::auto_increment::AutoIncrement;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
 use crate::dml::image::Row;
@@ -19,7 +19,7 @@ use crate::dml::table_codec::TableCodec;
 
 pub(super) struct NewRow {
     pub values: Row,
-    /// The id made for the row.
+    /// The id that was generated for the row.
     pub generated: Option<u64>,
     /// How many warnings there were when it was made.
     pub warned: u64,
@@ -28,7 +28,7 @@ pub(super) struct NewRow {
 /// Rows in the order of the statement.
 pub(super) struct NewRows {
     pub rows: Vec<NewRow>,
-    /// Why the row after them could not be made.
+    /// The error of the row after them.
     pub failed: Option<Error>,
     /// How many warnings there were before the first was made.
     pub warned: u64,
@@ -62,7 +62,7 @@ impl Template {
         })
     }
 
-    /// `None`: it is another in other sessions, or at other times.
+    /// `None` if it depends on the session or the time.
     pub fn constant(plan: &InsertPlan, codec: &TableCodec) -> Option<Self> {
         let constant = |i, column: &Column| match codec.constant_default(i) {
             Some(default) => Some(ColumnDefault::Value(default.clone())),
@@ -96,15 +96,15 @@ impl Template {
 
 pub(super) struct RowMaker<'p> {
     table: &'p Table,
-    /// Columns that values are given for.
+    /// The columns that the statement gives values for.
     targets: &'p [usize],
     ctx: &'p ExecContext<'p>,
     template: Cow<'p, Template>,
-    /// What is missing is told once, when the first row's values are known to be good.
-    told_missing: bool,
+    /// Missing defaults are reported once, after the first row's values have been converted without an error.
+    reported_missing: bool,
     ids: Option<AutoIncrement<'p>>,
     nulls: NullRule<'p>,
-    pub told: NullsTold,
+    pub warned_nulls: WarnedNulls,
     row_number: u64,
 }
 
@@ -120,15 +120,15 @@ impl<'p> RowMaker<'p> {
             targets: &plan.columns,
             ctx,
             template,
-            told_missing: false,
+            reported_missing: false,
             ids: AutoIncrement::of(&plan.table, start_ts, ctx),
             nulls: null_rule(plan, ctx),
-            told: NullsTold::default(),
+            warned_nulls: WarnedNulls::default(),
             row_number: 0,
         }
     }
 
-    /// Rows of VALUES. `rows_left`: how many there are still, these included.
+    /// Rows of VALUES. `rows_left`: how many rows remain, including these.
     pub fn of_values(&mut self, rows: &[Vec<Option<Expr>>], rows_left: usize) -> NewRows {
         let eval = self.ctx.eval;
         let made = rows.iter().enumerate();
@@ -144,15 +144,15 @@ impl<'p> RowMaker<'p> {
                 return Err(no_column(self.table, target));
             };
             let value = match value {
-                // Expressions see the columns further left.
+                // Expressions see the values of the columns before them.
                 Some(expr) => {
                     let (value, from) = eval_assigned(expr, functions::Row::Values(&row), self.ctx.eval)?;
                     self.converted(value, &from, column)?
                 }
                 None => self.default_of(column)?,
             };
-            if let Some(slot) = row.get_mut(target) {
-                *slot = value;
+            if let Some(cell) = row.get_mut(target) {
+                *cell = value;
             }
         }
         self.with_id(row, rows_left)
@@ -173,7 +173,7 @@ impl<'p> RowMaker<'p> {
         NewRows::of(made, eval)
     }
 
-    /// Rows of what a query computes of a batch at last.
+    /// Rows of a query's last projection of a batch.
     pub fn of_projected(&mut self, batch: &RecordBatch, exprs: &[Expr]) -> NewRows {
         let eval = self.ctx.eval;
         let rows = batch.num_rows();
@@ -197,8 +197,8 @@ impl<'p> RowMaker<'p> {
             };
             let (value, from) = value?;
             let value = self.converted(value, &from, column)?;
-            if let Some(slot) = made.get_mut(target) {
-                *slot = value;
+            if let Some(cell) = made.get_mut(target) {
+                *cell = value;
             }
         }
         self.with_id(made, rows_left)
@@ -209,7 +209,7 @@ impl<'p> RowMaker<'p> {
         row.get(self.ids.as_ref()?.column)
     }
 
-    /// Whether a row's id was made for it, is not the last there is, and is all of a key.
+    /// Whether a row's id was generated, is not the last possible one, and is the whole key.
     pub fn has_made_key(&self, row: &NewRow, key: &[IndexPart]) -> bool {
         match (&self.ids, row.generated, key) {
             (Some(ids), Some(id), [part]) => part.column == ids.column && ids.can_skip(id),
@@ -217,44 +217,44 @@ impl<'p> RowMaker<'p> {
         }
     }
 
-    /// Makes a new id for a row whose own is taken.
+    /// Generates a new id for a row whose id is in use.
     ///
     /// # Errors
-    /// 1467 when there is none left; those of the store.
+    /// 1467 if there is none left; those of the store.
     pub fn give_another_id(&mut self, row: &mut NewRow) -> Result<()> {
         let Some(ids) = &self.ids else { return Ok(()) };
         let (id, value) = ids.generate_alone(self.ctx)?;
-        if let Some(slot) = row.values.get_mut(ids.column) {
-            *slot = value;
+        if let Some(cell) = row.values.get_mut(ids.column) {
+            *cell = value;
         }
         row.generated = Some(id);
         Ok(())
     }
 
-    /// A row got this id in another way than by being inserted.
+    /// Notes an id that a row got by an update.
     pub fn note_id(&mut self, id: &Value) {
         if let Some(ids) = &mut self.ids {
             ids.note(id);
         }
     }
 
-    /// To be called once all rows are written.
+    /// Must be called after all rows have been written.
     pub fn finish(&mut self) -> Result<()> {
         match &mut self.ids {
-            Some(ids) => ids.tell_catalog(self.ctx),
+            Some(ids) => ids.report_explicit(self.ctx),
             None => Ok(()),
         }
     }
 
     fn converted(&self, value: Value, from: &SqlType, column: &Column) -> Result<Value> {
-        // A NULL for the AUTO_INCREMENT or AUTO_RANDOM column asks for an id, and is none.
+        // NULL in the AUTO_INCREMENT or AUTO_RANDOM column stands for the next id.
         if value.is_null() && column.makes_ids() {
             return Ok(value);
         }
         let target = Target {
             table: self.table,
             column,
-            nulls: self.nulls.once(&self.told),
+            nulls: self.nulls.once(&self.warned_nulls),
             eval: self.ctx.eval,
         };
         target.value(value, from, self.row_number)
@@ -268,7 +268,7 @@ impl<'p> RowMaker<'p> {
     }
 
     fn with_id(&mut self, mut values: Row, rows_left: usize) -> Result<NewRow> {
-        if !std::mem::replace(&mut self.told_missing, true) {
+        if !std::mem::replace(&mut self.reported_missing, true) {
             let missing = self.template.missing.iter();
             for column in missing.filter_map(|&column| self.table.columns.get(column)) {
                 defaults::given(column, self.ctx.eval)?;
@@ -276,15 +276,15 @@ impl<'p> RowMaker<'p> {
         }
         let mut generated = None;
         if let Some(ids) = &mut self.ids
-            && let Some(slot) = values.get_mut(ids.column)
+            && let Some(cell) = values.get_mut(ids.column)
         {
-            if ids.asks_for_id(slot) {
+            if ids.asks_for_id(cell) {
                 let (id, value) = ids.generate(rows_left, self.ctx)?;
-                *slot = value;
+                *cell = value;
                 generated = Some(id);
             } else {
                 ids.check_explicit(self.ctx)?;
-                ids.note(slot);
+                ids.note(cell);
             }
         }
         Ok(NewRow {
@@ -300,7 +300,7 @@ fn no_column(table: &Table, offset: usize) -> Error {
     Error::internal(format!("table {} has no column {offset}", table.name))
 }
 
-/// How NULLs are treated: one row's VALUES fail where several rows' only warn (outside strict mode).
+/// How NULLs are treated: VALUES of one row fail; those of several rows only warn (outside strict mode).
 fn null_rule<'p>(plan: &InsertPlan, ctx: &ExecContext<'_>) -> NullRule<'p> {
     match &plan.source {
         InsertSource::Values(rows) if rows.len() == 1 && !plan.ignore => NullRule::Error,

@@ -15,10 +15,10 @@ use super::pages::{Pages, Visit};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::ranges;
 
-/// Rows looked up by key at first in one call; more once they are known to be small.
+/// How many rows the first call looks up by key. Later calls look up more if the rows are small.
 pub(crate) const LOOKUP_ROWS: usize = 64;
 
-/// Where rows come from. Answers stay in key order.
+/// An access path. Its rows come in key order.
 pub(crate) struct Access {
     pub(super) path: Path,
     /// How many rows to look up in one call.
@@ -26,13 +26,13 @@ pub(crate) struct Access {
 }
 
 pub(super) enum Path {
-    /// Rows by their keys. Entries of a unique index too, where they hold all that is asked for.
+    /// Rows by their keys; or entries of a unique index, if they hold all columns that are read.
     Points(IntoIter<Vec<u8>>),
-    /// Rows by entries of a unique index, which are found by their keys.
+    /// Rows by entries of a unique index, which are looked up by their keys.
     UniquePoints { lookup: Lookup, keys: IntoIter<Vec<u8>> },
-    /// Rows, in ranges of their keys. Index entries too, where they hold all that is asked for.
+    /// Rows in ranges of their keys; or index entries, if they hold all columns that are read.
     Pages(Pages),
-    /// Rows by the entries of an index, which are found in ranges of their keys.
+    /// Rows by the entries of an index in ranges of the entries' keys.
     Entries { lookup: Lookup, pages: Pages },
 }
 
@@ -54,8 +54,8 @@ pub(super) struct Opened {
     pub access: Access,
     /// The index whose entries are read instead of rows.
     pub covering: Option<usize>,
-    /// The index that leads to the rows, with the ranges its entries are in: by them a row that has changed since is
-    /// told from one that still belongs here. `None` where rows are read by their own keys, which never change.
+    /// The index that leads to the rows, and the ranges of its entries, by which a row that has changed since
+    /// is checked again. `None` if rows are read by their own keys, which never change.
     pub index: Option<(usize, Vec<KeyRange>)>,
 }
 
@@ -125,7 +125,7 @@ impl Opened {
     }
 }
 
-/// Complete keys, each once, in order; those with a NULL, which equal nothing, left out.
+/// Complete keys, each once, in order. Keys with a NULL equal nothing and are left out.
 fn points(parts: &KeyParts, keys: &[Vec<Expr>], eval: &EvalContext) -> Result<Vec<Vec<u8>>> {
     let mut out = Vec::with_capacity(keys.len());
     for key in keys {
@@ -139,7 +139,7 @@ fn points(parts: &KeyParts, keys: &[Vec<Expr>], eval: &EvalContext) -> Result<Ve
 }
 
 impl Access {
-    /// The keys, where that is all there is to it: nothing has to be searched for, and the path is used up.
+    /// The keys, if the path consists of named keys only. The path is empty afterwards.
     pub(super) fn take_keys(&mut self) -> Option<NamedKeys> {
         match std::mem::replace(&mut self.path, Path::Points(Vec::new().into_iter())) {
             Path::Points(keys) => Some(NamedKeys::Primary(keys)),
@@ -160,9 +160,9 @@ impl Access {
         }
     }
 
-    /// Visits the rows (or index entries) of the next up to `wanted` keys; answers with the number of keys, of which some
-    /// may have no row. 0: there are no more. `consistent`: all calls of the reader see the same moment, so that an entry
-    /// without a row is damage.
+    /// Visits the rows (or index entries) of the next up to `wanted` keys. Returns the number of keys, some
+    /// of which may have no row; 0 once there are no more. `consistent`: all calls of the reader see the same
+    /// moment, so that an entry without a row is damage.
     pub fn next(
         &mut self,
         reader: &dyn Reader,
@@ -224,7 +224,7 @@ impl Lookup {
     }
 }
 
-/// Answers with how many bytes the rows had.
+/// Visits rows by their keys. Returns how many bytes they had.
 fn get_rows(
     reader: &dyn Reader,
     keys: &[Vec<u8>],

@@ -1,4 +1,4 @@
-//! `AS OF TIMESTAMP`: a read of the past, within the age that old versions are kept.
+//! `AS OF TIMESTAMP`: a read of the past, as far back as old versions are retained.
 
 use functions::{Expr, eval_value};
 use kv::Snapshot;
@@ -11,10 +11,11 @@ use crate::source::ReadSource;
 /// TiDB's ErrAsOf: MySQL has no such read.
 const ER_AS_OF: u16 = 8135;
 
-/// The state at the moment `expr` names, a DATETIME(6) in the session's time zone.
+/// The state at the moment that `expr` names, a DATETIME(6) in the session's time zone.
 ///
 /// # Errors
-/// 8135 inside a transaction, for NULL and for moments in the future; 9006 for moments older than what is kept.
+/// 8135 inside a transaction, for NULL and for moments in the future; 9006 for moments before the oldest
+/// retained version.
 pub(super) fn snapshot(expr: &Expr, env: &Env<'_, '_>) -> Result<Snapshot> {
     if !matches!(env.source, ReadSource::Snapshot(_)) {
         return Err(invalid("as of timestamp can't be set in transaction."));

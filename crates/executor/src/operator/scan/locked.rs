@@ -1,14 +1,15 @@
-//! Locking reads of ranges: `FOR UPDATE`, `FOR SHARE`, the rows that UPDATE and DELETE change, and those that INSERT ...
-//! SELECT reads.
+//! Locking reads of ranges: `FOR UPDATE`, `FOR SHARE`, the rows that UPDATE and DELETE change, and those that
+//! INSERT ... SELECT reads.
 //!
-//! All rows that a statement needs are locked before the first is handed out, in passes. A pass reads one moment (and the
-//! transaction's own writes), and locks the rows that pass the filter. If a lock had to be waited for, or a row is no longer what
-//! was read, then rows that the pass left out may match by now: the next pass reads a fresh moment, over the whole range, and
-//! keeps the locks. It ends because every such pass has locked a row more, which nobody else changes any longer. So the rows
-//! that are handed out are all that match at one moment, in order, and nobody has changed them since.
+//! All rows that a statement needs are locked before the first is returned, in passes. A pass reads one
+//! moment (and the transaction's own writes) and locks the rows that pass the filter. If a lock had to wait,
+//! or a row has changed since it was read, rows that the pass left out may match now: the next pass reads the
+//! whole range at a new moment and keeps the locks. This ends, since every such pass locks at least one more
+//! row, which no other transaction changes any longer. So the returned rows are all that match at one moment,
+//! in order, and no other transaction has changed them since.
 //!
-//! Rows that do not match are not locked, as under READ COMMITTED; gaps between rows never are. What the statement writes is
-//! not seen by its own search.
+//! Rows that do not match are not locked, as under READ COMMITTED. Gaps between rows are never locked. The
+//! statement's own search does not see what the statement writes.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -27,8 +28,8 @@ use crate::context::ExecContext;
 use crate::env::Env;
 use crate::operator::Operator;
 
-/// So many passes are given up as soon as they have met a change. A further one goes on to its end first, and locks what it
-/// finds on its way: among many writers there would be no end otherwise.
+/// This many passes end at the first change that they meet. Later passes go on to the end of the range and
+/// lock what they find; otherwise a statement among many writers might never end.
 const SHORT_PASSES: usize = 3;
 
 pub(super) struct LockedScan<'p> {
@@ -36,21 +37,22 @@ pub(super) struct LockedScan<'p> {
     with_keys: bool,
     locking: Locking,
     rows: Rows<'p>,
-    /// Where this pass has come to.
+    /// The position of this pass.
     access: Access,
     /// The moment that this pass reads; `None` before the first.
     moment: Option<Snapshot>,
     passes: usize,
-    /// Of this pass: rows found and not locked yet.
+    /// The rows of this pass that have been found and are not locked yet.
     candidates: VecDeque<Candidate>,
     ask: usize,
-    /// Locked, and not handed out yet.
+    /// Rows that are locked and have not been returned yet.
     ready: VecDeque<RecordBatch>,
-    /// Whether to read the rows once more would give the same ones.
+    /// Whether reading the rows again would return the same rows.
     is_repeatable: bool,
-    /// Reads what was locked and not kept.
+    /// Reads the rows that were locked but not held in memory.
     second: Option<SecondRead<'p>>,
-    /// Not to be handed out: those that have been before, and, with SKIP LOCKED, those of others.
+    /// Rows that must not be returned: those that have been returned, and, with SKIP LOCKED, those that other
+    /// transactions have locked.
     excluded: HashSet<Vec<u8>>,
     has_ended: bool,
 }
@@ -61,16 +63,16 @@ struct Candidate {
     value: Vec<u8>,
 }
 
-/// What one call has locked.
+/// The rows that one call has locked.
 #[derive(Default)]
 struct Taken {
     batches: VecDeque<RecordBatch>,
-    /// Of all of them, if others may be asked for later.
+    /// The keys of all of them, if more rows may be asked for later.
     keys: Vec<Vec<u8>>,
     has_limit: bool,
     rows: usize,
     bytes: usize,
-    /// There are more than are kept: they are read once more.
+    /// Set if not all of them are held in memory, so that they must be read again.
     is_partial: bool,
 }
 
@@ -100,7 +102,7 @@ impl<'p> LockedScan<'p> {
         }
     }
 
-    /// Locks the next `wanted` rows, or all that are left.
+    /// Locks the next `wanted` rows, or all that remain.
     fn take(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<()> {
         let warned = env.eval().warnings.count();
         let mut taken = Taken::new(wanted);
@@ -134,7 +136,7 @@ impl<'p> LockedScan<'p> {
                 excluded: self.excluded.clone(),
                 rest: None,
             });
-            // The filter warns once more.
+            // The second read evaluates the filter again, which warns again.
             drop(env.eval().warnings.take_back(warned));
         }
         self.ready = taken.batches;
@@ -144,7 +146,7 @@ impl<'p> LockedScan<'p> {
         Ok(())
     }
 
-    /// What a pass sees: its moment, and what the transaction has written.
+    /// What a pass sees: the data at its moment, and the transaction's writes.
     fn view(&mut self, env: &mut Env<'_, '_>) -> Result<View> {
         let txn = env.source.transaction()?;
         let moment = match &self.moment {
@@ -164,7 +166,7 @@ impl<'p> LockedScan<'p> {
         Ok(())
     }
 
-    /// Reads a page and keeps the rows that pass the filter. False: there are none left to look at.
+    /// Reads a page and collects the rows that pass the filter; `false` if the range is finished.
     fn find(&mut self, view: &View, wanted: usize, eval: &EvalContext) -> Result<bool> {
         self.ask = self.ask.max(wanted).min(BATCH_ROWS);
         loop {
@@ -194,7 +196,8 @@ impl<'p> LockedScan<'p> {
         }
     }
 
-    /// Locks the next candidates. True: somebody was in the way, or has changed one of them since it was read.
+    /// Locks the next candidates; `true` if a lock had to wait, or if one of them has changed since it was
+    /// read.
     fn lock(&mut self, wanted: usize, taken: &mut Taken, env: &mut Env<'_, '_>) -> Result<bool> {
         let count = self.candidates.len().min(wanted).min(BATCH_ROWS);
         let mut keys = Vec::with_capacity(count);
@@ -209,7 +212,7 @@ impl<'p> LockedScan<'p> {
         let txn = env.source.transaction()?;
         let waits = txn.lock_waits();
         let locked = txn.lock(&keys, &options)?;
-        // To skip a row is not to wait for it.
+        // A skipped row has not been waited for.
         let skips = self.locking.wait == LockingWait::SkipLocked;
         let mut is_disturbed = !skips && txn.lock_waits() != waits;
         for ((key, read), locked) in keys.into_iter().zip(values).zip(locked) {
@@ -233,7 +236,6 @@ impl<'p> LockedScan<'p> {
         if batch.num_rows() > 0 {
             match self.is_repeatable {
                 true => taken.keep(batch),
-                // All of it, whatever that takes.
                 false => {
                     env.memory.grow(batch_bytes(&batch))?;
                     taken.batches.push_back(batch);
@@ -286,7 +288,7 @@ impl Operator for LockedScan<'_> {
     }
 }
 
-/// Reads rows that are locked, too many to have been kept, as the last pass saw them.
+/// Reads locked rows that were too many to hold in memory, as the last pass saw them.
 struct SecondRead<'p> {
     view: View,
     access: Access,

@@ -1,8 +1,8 @@
 //! Locking reads of rows whose keys a statement names: by primary keys, or by one key of a unique index.
 //!
-//! A key is locked whether or not it has a row, so there is nothing to search for, and nothing that a later change could bring
-//! in: rows are read as the lock hands them back, the newest. A unique key leads to the row that has it; if that row has given
-//! the key up by the time it is locked, the key is looked up again.
+//! A key is locked whether or not it has a row, so nothing has to be searched for, and no later change can
+//! add a row. The lock returns the newest version of the row. A unique key leads to a row; if that row no
+//! longer has the key by the time it is locked, the key is looked up again.
 
 use std::collections::VecDeque;
 
@@ -19,14 +19,15 @@ use crate::env::Env;
 use crate::operator::Operator;
 use crate::operator::filter::split;
 
-/// How often a unique key is looked up again because its row was changed while we waited for the lock.
+/// How often a unique key is looked up again if its row changes during the wait for the lock.
 const LOOKUPS: usize = 16;
 
 pub(super) struct LockedKeys<'p> {
     keys: NamedKeys,
     rows: Rows<'p>,
     locking: Locking,
-    /// Locked, and not handed out yet: all that is wanted is locked before the statement writes.
+    /// Rows that are locked and have not been returned yet. All wanted rows are locked before the statement
+    /// writes.
     ready: VecDeque<RecordBatch>,
     has_ended: bool,
 }
@@ -42,7 +43,7 @@ impl<'p> LockedKeys<'p> {
         }
     }
 
-    /// Locks the next `wanted` rows, or all that are left.
+    /// Locks the next `wanted` rows, or all that remain.
     fn take(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<()> {
         let mut rows = 0;
         while rows < wanted && !self.has_ended {

@@ -1,7 +1,7 @@
 //! Rows of one stored table.
 //!
-//! [`access`] finds the rows, [`rows`] decodes and filters them, [`locked`] and [`locked_keys`] lock them for locking
-//! reads, UPDATE, DELETE and INSERT ... SELECT, [`as_of`] goes back in time.
+//! [`access`] finds the rows, and [`rows`] decodes and filters them. [`locked`] and [`locked_keys`] lock them
+//! for locking reads, UPDATE, DELETE and INSERT ... SELECT. [`as_of`] reads the past.
 
 mod access;
 mod as_of;
@@ -27,7 +27,8 @@ use super::{BoxOperator, Operator};
 use crate::batch::{BATCH_ROWS, keep};
 use crate::env::Env;
 
-/// Opens a scan: evaluates its keys and ranges. `with_keys` adds a column with the rows' keys, for those who change them.
+/// Opens a scan: evaluates its keys and ranges. `with_keys` adds a column with the rows' keys, for statements
+/// that change them.
 pub(crate) fn open<'p>(
     scan: &'p TableScan,
     locking: Option<Locking>,
@@ -66,7 +67,7 @@ pub(crate) fn open<'p>(
     })
 }
 
-/// A scan's access path, for who takes rows as they are stored: entries of an index lead to their rows always.
+/// A scan's access path, for callers that read stored rows. Index entries always lead to their rows.
 pub(crate) fn open_rows(scan: &TableScan, eval: &EvalContext) -> Result<Access> {
     access::open(scan, true, eval).map(|opened| opened.access)
 }
@@ -75,11 +76,11 @@ pub(crate) fn open_rows(scan: &TableScan, eval: &EvalContext) -> Result<Access> 
 struct Scan<'p> {
     access: Access,
     rows: Rows<'p>,
-    /// AS OF TIMESTAMP: read here and not from the statement's source.
+    /// Set by AS OF TIMESTAMP: it is read instead of the statement's source.
     past: Option<Snapshot>,
-    /// How many rows to read: grows while few of them pass the filter.
+    /// How many rows to read. It grows while few of them pass the filter.
     ask: usize,
-    /// Rows that passed beyond what was wanted.
+    /// Rows that passed, beyond the number that was asked for.
     rest: Option<RecordBatch>,
 }
 

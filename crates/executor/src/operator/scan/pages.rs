@@ -1,5 +1,5 @@
-//! Reading ranges of keys page by page, in either direction: what makes a scan that is pushed by the store one that is
-//! pulled by operators.
+//! Reads ranges of keys page by page, in either direction. The store pushes the pairs of a scan; operators
+//! pull them from here.
 
 use std::ops::ControlFlow;
 
@@ -8,20 +8,21 @@ use types::Result;
 
 use crate::batch::BATCH_BYTES;
 
-/// Where a scan over disjoint, ordered ranges has come to.
+/// The position of a scan over disjoint, ordered ranges.
 pub(crate) struct Pages {
     ranges: std::vec::IntoIter<KeyRange>,
     current: Option<KeyRange>,
     reverse: bool,
 }
 
-/// Takes one pair of a page. Every reader's own is compiled into the loop over the pairs.
+/// Takes one pair of a page. It is a type parameter, so that it is compiled into the loop over the pairs.
 pub(crate) trait Visit: FnMut(&[u8], &[u8]) -> Result<()> {}
 
 impl<F: FnMut(&[u8], &[u8]) -> Result<()>> Visit for F {}
 
 impl Pages {
-    /// `ranges` are in key order and disjoint; with `reverse` they are read from the last one's end.
+    /// `ranges` are in key order and disjoint. With `reverse` they are read backwards from the end of the
+    /// last one.
     pub fn new(mut ranges: Vec<KeyRange>, reverse: bool) -> Self {
         if reverse {
             ranges.reverse();
@@ -33,7 +34,7 @@ impl Pages {
         }
     }
 
-    /// Visits up to `wanted` pairs, fewer if they are large or there are no more; answers how many.
+    /// Visits up to `wanted` pairs, fewer if they are large or there are no more. Returns how many.
     pub fn next(&mut self, reader: &dyn Reader, wanted: usize, visit: &mut impl Visit) -> Result<usize> {
         let mut page = Page {
             wanted,
@@ -60,12 +61,12 @@ impl Pages {
     }
 }
 
-/// One page while it is read.
+/// A page that is being read.
 struct Page {
     wanted: usize,
     pairs: usize,
     bytes: usize,
-    /// The key at which the page was full.
+    /// The last key of a full page.
     last: Option<Vec<u8>>,
     failure: Option<types::Error>,
 }
@@ -91,7 +92,7 @@ impl Page {
     }
 }
 
-/// What is left of `range` beyond `last`.
+/// The rest of `range` beyond `last`.
 fn after(range: KeyRange, mut last: Vec<u8>, reverse: bool) -> KeyRange {
     if reverse {
         return KeyRange {

@@ -15,7 +15,8 @@ use types::Result;
 use crate::batch::{arrow_schema, batch_of};
 use crate::ranges::contain;
 
-/// Collects the rows of one batch. Its columns: the scan's, then the row's key where asked for.
+/// Collects the rows of one batch. Its columns are the scan's, and behind them the row's key if that is asked
+/// for.
 pub(super) struct Rows<'p> {
     scan: &'p TableScan,
     /// The scan's filter with its constants computed.
@@ -23,7 +24,7 @@ pub(super) struct Rows<'p> {
     zone: TimeZone,
     decoder: Decoder,
     keys: Option<BinaryBuilder>,
-    /// The index that leads to the rows, and the ranges its entries are in.
+    /// The index that leads to the rows, and the ranges of its entries.
     index: Option<(usize, Vec<KeyRange>)>,
     schema: SchemaRef,
 }
@@ -39,7 +40,7 @@ impl<'p> Rows<'p> {
     ) -> Result<Self> {
         let (table, zone) = (&scan.table, eval.time_zone);
         let decoder = match covering {
-            // The scan reads nothing but index entries.
+            // The scan reads index entries only.
             Some(index) => Decoder::of_entries(table, index, &scan.columns, zone)?,
             None => Decoder::of_rows(table, &scan.columns, zone)?,
         };
@@ -88,7 +89,7 @@ impl<'p> Rows<'p> {
         }
     }
 
-    /// Whether a row as it is now would be found by this access path.
+    /// Whether this access path would find the row in its current state.
     pub fn belongs(&self, key: &[u8], value: &[u8]) -> Result<bool> {
         let Some((index, ranges)) = &self.index else {
             return Ok(true);
