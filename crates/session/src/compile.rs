@@ -197,7 +197,7 @@ impl Session {
 
     fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
         let without_lease = Cell::new(None);
-        let is_query = matches!(parsed.statement, Statement::Select(_));
+        let is_query = matches!(parsed.statement, Statement::Query(_));
         let row_estimate = |table: i64| match self.await_lease_to_plan(is_query) {
             Ok(()) => self.row_estimate(table),
             Err(error) => {
