@@ -293,7 +293,7 @@ impl Session {
         }
         let memory = prepared
             .long_data_memory
-            .get_or_insert_with(|| Account::new(broker, Holder::Kept, usize::MAX));
+            .get_or_insert_with(|| Account::new(broker, Holder::Session, usize::MAX));
         // A vector that grows is copied to one twice as large.
         if memory.grow(data.len().saturating_mul(2), None).is_err() {
             prepared.long_data_error = Some(Error::new(
