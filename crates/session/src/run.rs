@@ -582,41 +582,19 @@ fn has_limit(rel: &Rel) -> bool {
 /// Whether a query goes through rows of a table, or filters: such a one fails when it is interrupted, whatever its
 /// functions make of it. One key's row is no table to MySQL, but a constant.
 fn has_rows_to_look_at(rel: &Rel) -> bool {
-    match rel {
-        Rel::OneRow => false,
+    rel.operators().any(|rel| match rel {
         Rel::Virtual(_) | Rel::Filter { .. } => true,
         Rel::Scan(scan) => match &scan.access {
             Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() > 1,
             _ => true,
         },
-        Rel::Project { input, .. }
-        | Rel::Aggregate { input, .. }
-        | Rel::Sort { input, .. }
-        | Rel::Limit { input, .. }
-        | Rel::Repeat { input, .. }
-        | Rel::Distinct { input } => has_rows_to_look_at(input),
-    }
-}
-
-/// Where a query's rows come from.
-fn source(mut rel: &Rel) -> &Rel {
-    loop {
-        rel = match rel {
-            Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => return rel,
-            Rel::Filter { input, .. }
-            | Rel::Project { input, .. }
-            | Rel::Aggregate { input, .. }
-            | Rel::Sort { input, .. }
-            | Rel::Limit { input, .. }
-            | Rel::Repeat { input, .. }
-            | Rel::Distinct { input } => input,
-        };
-    }
+        _ => false,
+    })
 }
 
 /// Whether a query is part of a transaction, and opens one where autocommit is off: not one that reads no table.
 pub(crate) fn joins_transaction(rel: &Rel) -> bool {
-    match source(rel) {
+    match rel.source() {
         Rel::Scan(_) => true,
         Rel::Virtual(scan) => is_in_dictionary(&scan.table),
         _ => false,
@@ -644,10 +622,7 @@ pub(crate) fn plan_uses(plan: &Plan) -> impl Iterator<Item = PlanUse<'_>> + Clon
     fn of_query(query: &QueryPlan) -> Option<PlanUse<'_>> {
         let for_update = query.locking.is_some_and(|locking| locking.exclusive);
         let what = if for_update { Use::Write } else { Use::Read };
-        match source(&query.root) {
-            Rel::Scan(scan) => Some(of_scan(scan, what)),
-            _ => None,
-        }
+        query.root.scan().map(|scan| of_scan(scan, what))
     }
     let (first, second) = match plan {
         Plan::Query(query) => (of_query(query), None),
