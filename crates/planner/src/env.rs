@@ -7,9 +7,10 @@ use std::sync::Arc;
 use catalog::model::Schema;
 use functions::bind::{BindNotes, TypeEnv};
 use functions::{SqlMode, TimeZone, Warnings};
-use types::{Charset, Collation, Result, SqlType, Value};
+use types::{Charset, Collation, Error, Result, SqlType, Value};
 
 use crate::command::{Command, VariableScope};
+use crate::object_access::ObjectAccess;
 use crate::plan::{Plan, Route};
 use catalog::definition::Ddl;
 
@@ -46,6 +47,10 @@ pub struct BindEnv<'a> {
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.
     pub user_variables: &'a HashMap<String, Value>,
+    /// Fails with 1044 where the account may not use a database, whether it exists or not.
+    pub check_database: &'a dyn Fn(&str) -> Result<()>,
+    /// Error 1044 of the account, for a database that nobody may write to.
+    pub denied: &'a dyn Fn(&str) -> Error,
     /// Takes the warnings that planning causes.
     pub warnings: &'a Warnings,
 }
@@ -57,6 +62,8 @@ pub struct BindEnv<'a> {
 pub enum Bound {
     Plan {
         plan: Plan,
+        /// The privileges and locks it needs, an entry for each table.
+        accesses: Vec<ObjectAccess>,
         /// Whether the plan holds for other sessions and later executions too, with parameters of the same types, until the
         /// schema changes.
         cacheable: bool,

@@ -4,6 +4,7 @@
 //! -> [`plan`], a definition for `catalog`, or a [`command`].
 //!
 //! - `syntax`: lexer and parser, MySQL's grammar. `bind`: what names mean. `access`: which index serves. `build`: the operators.
+//! - [`object_access`]: the privileges and locks that a plan needs.
 //! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
 //!
 //! Not here: what functions there are and what types they have (`functions::bind`), running anything (`executor`,
@@ -21,6 +22,7 @@ pub mod errno;
 pub mod explain;
 
 mod normalize;
+pub mod object_access;
 pub mod plan;
 mod print;
 mod stack;

@@ -9,10 +9,9 @@ use catalog::accounts::change::AccountChange;
 use catalog::accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Privileges};
 use catalog::definition::{AlterChange, Ddl, UserSpec};
 use planner::command::Command;
-use planner::plan::Plan;
+use planner::object_access::ObjectAccess;
 use types::{Error, Result, errno};
 
-use crate::run::plan_uses;
 use crate::session::Session;
 
 const ER_ROLE_NOT_GRANTED: u16 = 3530;
@@ -34,12 +33,14 @@ impl Session {
         self.accounts = accounts;
     }
 
-    /// Fails with 1044 unless the account may use the databases of all stored tables of a plan.
-    pub(crate) fn check_plan(&self, plan: &Plan) -> Result<()> {
+    /// Fails with 1044 unless the account has the privileges that a plan needs. Privileges are of databases so far.
+    pub(crate) fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
         if self.account.privileges.everything {
             return Ok(());
         }
-        plan_uses(plan).try_for_each(|used| self.account.check_database(&used.table.database))
+        accesses
+            .iter()
+            .try_for_each(|access| self.account.check_database(&access.table.database))
     }
 
     /// The same for what a definition changes.

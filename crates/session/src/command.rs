@@ -214,7 +214,7 @@ impl Session {
         let crate::compile::Compiled::Plan(plan) = &compiled else {
             return Err(Error::internal("a SELECT that is no plan"));
         };
-        self.check_plan(&plan.plan)?;
+        self.check_privileges(&plan.accesses)?;
         let columns = Self::plan_columns(&plan.plan).iter();
         Ok(columns
             .filter(|c| wildcard.is_empty() || functions::like(wildcard, &c.name, Collation::DEFAULT))

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use catalog::definition::Ddl;
 use catalog::model::Schema;
 use planner::command::{Command, VariableScope};
+use planner::object_access::ObjectAccess;
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan, Parsed, PlanKey, Statement, Template};
 use types::{Result, SqlType, Value};
@@ -67,13 +68,14 @@ impl Session {
         let [parsed] = parsed.as_slice() else {
             return Ok(None);
         };
-        let schema = self.visible_schema();
+        let schema = self.shared.catalog.schema();
         match self.bind(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Bound::Plan {
                 plan,
+                accesses,
                 cacheable: true,
             }) => {
-                let plan = Arc::new(planned(plan, true, &schema, parsed));
+                let plan = Arc::new(planned(plan, accesses, true, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
             }
@@ -90,11 +92,13 @@ impl Session {
 
     /// Compiles a statement as it stands.
     pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
-        let schema = self.visible_schema();
+        let schema = self.shared.catalog.schema();
         Ok(match self.bind(&schema, parsed, params)? {
-            Bound::Plan { plan, cacheable } => {
-                Compiled::Plan(Arc::new(planned(plan, cacheable, &schema, parsed)))
-            }
+            Bound::Plan {
+                plan,
+                accesses,
+                cacheable,
+            } => Compiled::Plan(Arc::new(planned(plan, accesses, cacheable, &schema, parsed))),
             Bound::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
             Bound::Command(command) => Compiled::Command(Box::new(command)),
         })
@@ -111,10 +115,14 @@ impl Session {
         if let Some(found) = self.cached(&key) {
             return Ok(Compiled::Plan(found));
         }
-        let schema = self.visible_schema();
+        let schema = self.shared.catalog.schema();
         match self.bind(&schema, parsed, Parameters::Known(params))? {
-            Bound::Plan { plan, cacheable } => {
-                let plan = Arc::new(planned(plan, cacheable, &schema, parsed));
+            Bound::Plan {
+                plan,
+                accesses,
+                cacheable,
+            } => {
+                let plan = Arc::new(planned(plan, accesses, cacheable, &schema, parsed));
                 if cacheable {
                     self.shared.plans.insert(&key, plan.clone());
                 }
@@ -154,45 +162,6 @@ impl Session {
         current
     }
 
-    /// The databases the account may use: names in others are not told apart from names that do not exist.
-    fn visible_schema(&self) -> Arc<Schema> {
-        let schema = self.shared.catalog.schema();
-        if self.account.privileges.everything {
-            return schema;
-        }
-        let visible = schema
-            .databases
-            .iter()
-            .filter(|(name, _)| self.account.may_use(name));
-        let databases = visible
-            .map(|(name, database)| (name.clone(), database.clone()))
-            .collect();
-        Arc::new(Schema {
-            version: schema.version,
-            databases,
-        })
-    }
-
-    /// Error 1044 in place of 1049 where the database may be there, but is not for this account; and with the account's
-    /// name where the planner, which does not know it, refuses to write to a system database.
-    fn hide_database(&self, error: types::Error) -> types::Error {
-        if error.code == types::errno::ER_DBACCESS_DENIED_ERROR
-            && error.message.starts_with("Access denied to")
-        {
-            let name = error.message.split('\'').nth(1).unwrap_or_default();
-            let message = format!(
-                "Access denied for user {} to database '{name}'",
-                self.account.name()
-            );
-            return types::Error::new(error.code, message);
-        }
-        if error.code != types::errno::ER_BAD_DB_ERROR {
-            return error;
-        }
-        let name = error.message.split('\'').nth(1).unwrap_or_default();
-        self.account.check_database(name).err().unwrap_or(error)
-    }
-
     fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
         let without_lease = Cell::new(None);
         let is_query = matches!(parsed.statement, Statement::Select(_));
@@ -205,11 +174,16 @@ impl Session {
         };
         let system_variable =
             |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
+        let check_database = |name: &str| self.account.check_database(name);
+        let denied = |name: &str| crate::errors::database_access(&self.account.name(), name);
         let bound = planner::bind(
             parsed,
-            &self.bind_env(schema, params, &row_estimate, &system_variable),
-        )
-        .map_err(|error| self.hide_database(error))?;
+            &BindEnv {
+                check_database: &check_database,
+                denied: &denied,
+                ..self.bind_env(schema, params, &row_estimate, &system_variable)
+            },
+        )?;
         // Nobody keeps a plan whose estimates were cut short.
         if let Some(error) = without_lease.take() {
             return Err(error);
@@ -251,6 +225,8 @@ impl Session {
             row_estimate,
             system_variable,
             user_variables: &self.user_variables,
+            check_database: &|_| Ok(()),
+            denied: &|name| crate::errors::unknown_database(name),
             time_zone: self.settings.time_zone,
             div_precision_increment: self.settings.div_precision_increment,
             warnings: &self.planning_warnings,
@@ -289,6 +265,12 @@ fn ends_planning(error: &types::Error) -> bool {
     )
 }
 
-fn planned(plan: Plan, cacheable: bool, schema: &Schema, parsed: &Parsed) -> CachedPlan {
-    CachedPlan::new(plan, schema.version, parsed.parameters, cacheable)
+fn planned(
+    plan: Plan,
+    accesses: Vec<ObjectAccess>,
+    cacheable: bool,
+    schema: &Schema,
+    parsed: &Parsed,
+) -> CachedPlan {
+    CachedPlan::new(plan, accesses, schema.version, parsed.parameters, cacheable)
 }

@@ -5,6 +5,7 @@
 //! again with them, which say whose key it was, in MySQL's words.
 
 use functions::Expr;
+use planner::CachedPlan;
 use planner::plan::{InsertMode, InsertSource, Plan};
 use types::{Result, Value, errno};
 
@@ -30,7 +31,8 @@ impl Session {
     }
 
     /// Runs such a plan.
-    pub(crate) fn run_checking_late(&mut self, plan: &Plan, params: &mut Vec<Value>) -> Result<Done> {
+    pub(crate) fn run_checking_late(&mut self, cached: &CachedPlan, params: &mut Vec<Value>) -> Result<Done> {
+        let plan = &cached.plan;
         let before = (self.diagnostics.clone(), self.last_insert_id);
         self.transaction.set_check_late(true);
         let first = self.as_statement(|session| session.run_dml(plan, params));
@@ -39,7 +41,7 @@ impl Session {
             Err(error) if error.code == errno::ER_DUP_ENTRY => {
                 (self.diagnostics, self.last_insert_id) = before;
                 // The commit has given back the tables, and the lease that it relied on.
-                if !self.lock_tables(plan, 0)? {
+                if !self.lock_tables(&cached.accesses, 0)? {
                     return Err(schema_moves());
                 }
                 self.as_statement(|session| session.run_dml(plan, params))

@@ -11,11 +11,11 @@ use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::metadata_lock::{SessionLocks, Use, WaitLimit};
 use catalog::model::{INFORMATION_SCHEMA, Table};
 use planner::command::TableToLock;
-use planner::plan::Plan;
+use planner::object_access::ObjectAccess;
 use types::{Error, Result, errno};
 
 use crate::errors;
-use crate::run::plan_uses;
+use crate::run::use_of;
 use crate::session::Session;
 
 const ER_TABLE_NOT_LOCKED_FOR_WRITE: u16 = 1099;
@@ -54,14 +54,12 @@ impl LockedTable {
 
 impl LockedTables {
     /// Fails with 1099 or 1100 when a plan uses what has not been locked for that.
-    fn check_plan(&self, plan: &Plan) -> Result<()> {
-        for used in plan_uses(plan).filter(|used| !used.table.is_virtual()) {
-            self.check(
-                &used.table.database,
-                &used.table.name,
-                Some(used.alias),
-                used.what,
-            )?;
+    fn check_plan(&self, accesses: &[ObjectAccess]) -> Result<()> {
+        for access in accesses {
+            let table = &access.table;
+            if let Some(lock) = access.lock {
+                self.check(&table.database, &table.name, Some(&access.alias), use_of(lock))?;
+            }
         }
         Ok(())
     }
@@ -267,11 +265,11 @@ impl Session {
     }
 
     /// Fails when a plan uses tables that the session has not locked. `true`: those it uses are locked.
-    pub(crate) fn check_locked(&self, plan: &Plan) -> Result<bool> {
+    pub(crate) fn check_locked(&self, accesses: &[ObjectAccess]) -> Result<bool> {
         match &self.locked {
             None => Ok(false),
             Some(locked) => {
-                locked.check_plan(plan)?;
+                locked.check_plan(accesses)?;
                 // Tables made since FLUSH TABLES WITH READ LOCK are not held by it.
                 Ok(matches!(locked.kind, LockKind::Named(_)))
             }

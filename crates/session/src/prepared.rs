@@ -175,7 +175,7 @@ impl Session {
         let places = RefCell::new(vec![None; parsed.parameters]);
         let columns = match self.compile(&parsed, Parameters::Unknown(Some(&places)))? {
             Compiled::Plan(plan) => {
-                self.check_plan(&plan.plan)?;
+                self.check_privileges(&plan.accesses)?;
                 Self::plan_columns(&plan.plan).to_vec()
             }
             Compiled::Ddl(_) => Vec::new(),

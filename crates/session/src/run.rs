@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use catalog::metadata_lock::{Use, WaitLimit};
-use catalog::model::Table;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
-use planner::plan::{Access, InsertSource, Locking, LockingWait, Plan, QueryPlan, Rel, Route, TableScan};
+use planner::object_access::{LockMode, ObjectAccess};
+use planner::plan::{Access, InsertSource, Locking, LockingWait, Plan, QueryPlan, Rel, Route};
 use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{HeldAnswer, PacketSink};
@@ -165,8 +165,7 @@ impl Session {
     }
 
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
-    pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
-        let mut tables = plan_uses(plan);
+    pub(crate) fn lock_tables(&mut self, accesses: &[ObjectAccess], planned_at: u64) -> Result<bool> {
         if self.table_locks.rely_on(&self.shared.catalog).is_err() {
             self.regain_lease()?;
         }
@@ -175,10 +174,13 @@ impl Session {
             self.rollback_transaction();
             return Err(error);
         }
-        let is_locked = self.check_locked(plan)?;
-        for used in tables.clone() {
-            self.transaction.deeds.note(used.what);
-            if is_locked || used.table.is_virtual() {
+        let is_locked = self.check_locked(accesses)?;
+        for access in accesses {
+            let Some(what) = access.lock.map(use_of) else {
+                continue;
+            };
+            self.transaction.deeds.note(what);
+            if is_locked {
                 continue;
             }
             let limit = WaitLimit {
@@ -186,15 +188,16 @@ impl Session {
                 interrupt: &self.process.interrupt,
             };
             self.table_locks
-                .acquire(used.table.id, used.what, &limit)
+                .acquire(access.table.id, what, &limit)
                 .map_err(|error| self.interruption(error))?;
         }
         if self.shared.catalog.schema_version() == planned_at {
             return Ok(true);
         }
         let schema = self.shared.catalog.schema();
-        Ok(tables.all(|used| {
-            let planned = used.table;
+        let mut tables = accesses.iter().filter(|access| access.lock.is_some());
+        Ok(tables.all(|access| {
+            let planned = &access.table;
             schema
                 .table(&planned.database, &planned.name)
                 .is_some_and(|now| now.id == planned.id && now.revision == planned.revision)
@@ -214,7 +217,7 @@ impl Session {
     ) -> io::Result<Result<Outcome>> {
         let plan = &cached.plan;
         if self.may_check_late(plan) {
-            return Ok(self.run_checking_late(plan, params).map(Outcome::Ok));
+            return Ok(self.run_checking_late(cached, params).map(Outcome::Ok));
         }
         let mut client_failure = None;
         let result = match plan {
@@ -623,50 +626,12 @@ fn joins_transaction(rel: &Rel) -> bool {
     }
 }
 
-/// A table that a plan uses.
-#[derive(Clone, Copy)]
-pub(crate) struct PlanUse<'p> {
-    pub table: &'p Arc<Table>,
-    /// What the statement calls it.
-    pub alias: &'p str,
-    pub what: Use,
-}
-
-/// The stored tables a plan uses.
-pub(crate) fn plan_uses(plan: &Plan) -> impl Iterator<Item = PlanUse<'_>> + Clone {
-    fn of_scan(scan: &TableScan, what: Use) -> PlanUse<'_> {
-        PlanUse {
-            table: &scan.table,
-            alias: &scan.alias,
-            what,
-        }
+/// The use of a table that a lock is for.
+pub(crate) fn use_of(lock: LockMode) -> Use {
+    match lock {
+        LockMode::Read => Use::Read,
+        LockMode::Write => Use::Write,
     }
-    fn of_query(query: &QueryPlan) -> Option<PlanUse<'_>> {
-        let for_update = query.locking.is_some_and(|locking| locking.exclusive);
-        let what = if for_update { Use::Write } else { Use::Read };
-        match source(&query.root) {
-            Rel::Scan(scan) => Some(of_scan(scan, what)),
-            _ => None,
-        }
-    }
-    let (first, second) = match plan {
-        Plan::Query(query) => (of_query(query), None),
-        Plan::Insert(insert) => {
-            let target = PlanUse {
-                table: &insert.table,
-                alias: &insert.table.name,
-                what: Use::Write,
-            };
-            let source = match &insert.source {
-                InsertSource::Query(query) => of_query(query),
-                InsertSource::Values(_) => None,
-            };
-            (Some(target), source)
-        }
-        Plan::Update(update) => (Some(of_scan(&update.target.scan, Use::Write)), None),
-        Plan::Delete(delete) => (Some(of_scan(&delete.target.scan, Use::Write)), None),
-    };
-    first.into_iter().chain(second)
 }
 
 /// What `mysql_info()` shows of most UPDATEs.

@@ -302,7 +302,7 @@ impl Session {
     }
 
     pub(crate) fn explain(&mut self, explained: &Explained) -> Result<Listing> {
-        self.check_plan(&explained.plan)?;
+        self.check_privileges(&explained.accesses)?;
         if explained.analyze {
             return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
         }

@@ -210,8 +210,8 @@ impl Session {
             let Compiled::Plan(plan) = &*compiled else {
                 return Ok(());
             };
-            self.check_plan(&plan.plan)?;
-            if self.lock_tables(&plan.plan, plan.schema_version)? {
+            self.check_privileges(&plan.accesses)?;
+            if self.lock_tables(&plan.accesses, plan.schema_version)? {
                 return Ok(());
             }
             if !self.transaction.in_transaction() {
