@@ -165,9 +165,9 @@ fn start(
     shared: &Arc<Shared>,
     configuration: &Configuration,
 ) -> Result<ServerHandle, String> {
-    shared.catalog.start_background().map_err(|e| e.message)?;
+    shared.engine.catalog.start_background().map_err(|e| e.message)?;
     if config.exposed_address().is_some() {
-        shared.catalog.require_passwords();
+        shared.engine.catalog.require_passwords();
     }
     let sessions = Arc::new(Adapter {
         shared: shared.clone(),
