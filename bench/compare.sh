@@ -4,8 +4,9 @@
 #   bench/compare.sh WORKLOAD PEER [options]
 #
 # PEER: mariadb (Debian's mariadb-server), mysql (real MySQL 8.0.33), or a DSN (mysql://user@host:port/database) of a
-# server that runs already. `sysbench` is StemDB again, but driven by real sysbench: do both tools tell the same? StemDB and named peers are started for each run on free ports and stopped after it, with a
-# synced commit, no binary log and the same memory for pages; all else is as it comes.
+# server that runs already. `sysbench` is StemDB again, but driven by real sysbench: do both tools find the same? StemDB
+# and named peers are started for each run on free ports and stopped after it, with a synced commit, no binary log and
+# the same memory for pages; all other settings are defaults.
 #
 #   --pairs N           how often each is run; at least 3 (3)
 #   --threads LIST      threads, as `stemdb bench run` takes them (16)
@@ -117,27 +118,27 @@ trap 'exit 130' INT TERM
 
 # One run of one server: started, filled where it has to be, measured, stopped.
 turn() {
-    local who=$1 number=$2 dsn json="$out/$1-$2.json"
-    case $who in
+    local side=$1 number=$2 dsn json="$out/$1-$2.json"
+    case $side in
     stemdb | sysbench) start_stemdb "$stemdb" "$data/stemdb" "$memory_mib" ;;
     mariadb) start_mariadb "$data/mariadb" "$memory_mib" ;;
     mysql) start_mysql "$data/mysql" "$memory_mib" ;;
     esac
     [ -z "$server_cpus" ] || [ -z "$server_pid" ] || taskset -acp "$server_cpus" "$server_pid" >/dev/null
-    if [ "$who" = dsn ]; then dsn=$peer; else dsn="mysql://root@127.0.0.1:$server_port/stemdb_bench"; fi
-    if { [ "$number" = 1 ] && [ "$who" != sysbench ]; } || [ "$prepare" = each ]; then
+    if [ "$side" = dsn ]; then dsn=$peer; else dsn="mysql://root@127.0.0.1:$server_port/stemdb_bench"; fi
+    if { [ "$number" = 1 ] && [ "$side" != sysbench ]; } || [ "$prepare" = each ]; then
         "${bench[@]}" prepare "$workload" --dsn "$dsn" "${target[@]}" 2>>"$out/log"
     fi
-    echo "$who, run $number of $pairs" >&2
-    if [ "$with" = sysbench ] || [ "$who" = sysbench ]; then
-        "${client[@]}" bench/sysbench.sh "$workload" "$dsn" "${server_pid:-}" "$(label "$who")" "$json" "$threads" "$seconds" "$warm_up" \
+    echo "$side, run $number of $pairs" >&2
+    if [ "$with" = sysbench ] || [ "$side" = sysbench ]; then
+        "${client[@]}" bench/sysbench.sh "$workload" "$dsn" "${server_pid:-}" "$(label "$side")" "$json" "$threads" "$seconds" "$warm_up" \
             "$tables" "$table_size" "$text" >>"$out/log"
     else
         "${client[@]}" "${bench[@]}" run "$workload" --dsn "$dsn" "${target[@]}" "${run[@]}" --threads "$threads" \
-            --seconds "$seconds" --warm-up "$warm_up" --quiet --json "$json" --label "$(label "$who")" >>"$out/log"
+            --seconds "$seconds" --warm-up "$warm_up" --quiet --json "$json" --label "$(label "$side")" >>"$out/log"
     fi
     if [ "$number" = "$pairs" ]; then
-        "${bench[@]}" check "$workload" --dsn "$dsn" "${target[@]}" >>"$out/log" || fail "check of $who failed: see $out/log"
+        "${bench[@]}" check "$workload" --dsn "$dsn" "${target[@]}" >>"$out/log" || fail "check of $side failed: see $out/log"
     fi
     stop_server
 }

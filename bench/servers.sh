@@ -9,7 +9,7 @@ listens() {
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# A port that nobody listens on, below those that the system gives to clients.
+# A free port, below those that the system gives to clients.
 free_port() {
     local port
     for _ in $(seq 100); do

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use kv::Reader;
+use kv::{KeyRange, Reader};
 use planner::plan::{Rel, TableScan};
 use types::Result;
 
@@ -28,7 +28,7 @@ pub fn row_bytes(rel: &Rel, source: &Source) -> Result<usize> {
 
 fn sampled(scan: &TableScan, source: &Source) -> Result<usize> {
     let (mut rows, mut bytes) = (0, 0);
-    let range = catalog::layout::table_range(&scan.table);
+    let range = KeyRange::from(schema::layout::table_range(&scan.table));
     source.snapshot.scan(&range, false, &mut |key, value| {
         rows += 1;
         bytes += key.len() + value.len();

@@ -7,7 +7,7 @@
 //!
 //! The rules for AUTO_INCREMENT are InnoDB's: `auto_increment_increment` and `_offset` pick which ids are used, the next
 //! value stops at the column's largest, and the last value, once used, comes again (and meets its own duplicate, 1062).
-//! AUTO_RANDOM counts in the same way below its shard bits ([`crate::sharded_id`]), and is used up after its last value.
+//! AUTO_RANDOM counts in the same way below its shard bits ([`schema::sharded_id`]), and is used up after its last value.
 //!
 //! A lease is committed without waiting for the disk: rows that use its ids are committed after it, to the same log.
 
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 use kv::Durability;
 use parking_lot::{Mutex, RwLock};
+use schema::model::Table;
 use types::{Error, Result, SqlType, TypeKind};
 
 use crate::Catalog;
 use crate::meta::{Meta, keys, read_counter};
-use crate::model::Table;
 
 const ER_AUTOINC_READ_FAILED: u16 = 1467;
 /// How many ids the first lease takes, and the largest: a lease used up within [`QUICK`] doubles the next.

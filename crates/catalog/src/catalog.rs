@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use kv::{Durability, Reader, Store};
 use parking_lot::{Mutex, MutexGuard};
+use schema::model::{Database, Schema, Table};
 use types::{Error, Result};
 
 use crate::accounts::{Account, Accounts, CACHING_SHA2_PASSWORD, Privileges};
@@ -20,7 +21,6 @@ use crate::mail::Mailbox;
 use crate::meta::record::DatabaseRecord;
 use crate::meta::{Meta, keys, read_all, read_counter};
 use crate::metadata_lock::MetadataLocks;
-use crate::model::{Database, Schema, Table};
 use crate::nodes::Membership;
 use crate::statistics::Statistics;
 use crate::system;

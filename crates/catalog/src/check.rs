@@ -9,13 +9,13 @@ use std::ops::ControlFlow;
 
 use functions::TimeZone;
 use kv::{Interrupt, KeyRange, Reader, Snapshot, Store};
+use schema::layout::{
+    IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range,
+};
+use schema::model::{SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
 use crate::Catalog;
-use crate::layout::{
-    IndexEntry, IndexLayout, RowEncoder, RowHandle, TableLayout, index_range, row_key, table_range,
-};
-use crate::model::{SchemaState, Table};
 
 const PAGE_ROWS: usize = 256;
 
@@ -65,8 +65,8 @@ impl Catalog {
 
 impl Checker<'_> {
     fn check_memory(&self) -> Result<()> {
-        let indexes = (0..self.table.indexes.len()).map(|index| index_range(self.table, index));
-        for range in std::iter::once(table_range(self.table)).chain(indexes) {
+        let indexes = (0..self.table.indexes.len()).map(|index| index_range(self.table, index).into());
+        for range in std::iter::once(table_range(self.table).into()).chain(indexes) {
             let found = self.store.verify_cached(&range, Some(self.interrupt))?;
             let Some(first) = found.first() else { continue };
             let more = match found.len() {
@@ -87,7 +87,7 @@ impl Checker<'_> {
             entries: 0,
         };
         for &index in &self.indexes {
-            let entries = self.count(&index_range(self.table, index))?;
+            let entries = self.count(&index_range(self.table, index).into())?;
             if entries != report.rows {
                 self.find_extra(index)?;
                 return Err(self.inconsistent(
@@ -103,7 +103,7 @@ impl Checker<'_> {
 
     fn check_rows(&self) -> Result<u64> {
         let mut rows = 0;
-        self.pages(&table_range(self.table), |page| {
+        self.pages(&table_range(self.table).into(), |page| {
             let decoded = page
                 .iter()
                 .map(|(key, value)| self.read(key, value))
@@ -156,7 +156,7 @@ impl Checker<'_> {
     /// Names an entry that is no row's.
     fn find_extra(&self, index: usize) -> Result<()> {
         let layout = IndexLayout::new(self.table, index, &[])?;
-        self.pages(&index_range(self.table, index), |page| {
+        self.pages(&index_range(self.table, index).into(), |page| {
             let mut handles = Vec::with_capacity(page.len());
             for (key, value) in page {
                 let handle = layout.handle(key, value).map_err(|e| {

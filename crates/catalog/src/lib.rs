@@ -1,16 +1,14 @@
-//! Schemas: what databases, tables, columns and indexes there are, how they change, and the tables that describe them.
+//! Which definitions there are, how they change, and the tables that describe them.
 //!
-//! - [`model`]: what is defined. [`Catalog::schema`] is all of it at one version, and never changes under its reader.
-//! - [`definition`]: what a statement asks for; [`ddl`] carries it out; [`metadata_lock`] keeps statements and definition
-//!   changes apart.
-//! - [`layout`]: where the values of a table are stored.
-//! - [`show_create`], [`information_schema`]: definitions as text and as rows.
+//! - [`Catalog::schema`] is all of it at one version, and never changes under its reader.
+//! - [`ddl`] carries out definition statements; [`metadata_lock`] keeps statements and definition changes apart.
+//! - [`information_schema`]: definitions as rows.
 //! - [`split`]: where a table's regions begin.
 //! - [`nodes`]: several processes on one store.
 //! - [`globals`], [`mail`]: what nodes that share a store tell and ask each other.
 //! - [`accounts`]: who may connect. [`check`]: whether rows and indexes agree.
 //! - AUTO_INCREMENT and AUTO_RANDOM values and hidden row ids: [`Catalog::allocate_auto_increment`],
-//!   [`Catalog::allocate_row_ids`]; how they are spread: [`sharded_id`].
+//!   [`Catalog::allocate_row_ids`]; how they are spread: [`schema::sharded_id`].
 //!
 //! Everything is stored under `m` keys of the key-value store. Not here: parsing and binding (`planner`), rows (`executor`).
 
@@ -20,21 +18,14 @@ mod background;
 mod catalog;
 pub mod check;
 pub mod ddl;
-mod default_value;
-pub mod definition;
-pub mod duplicate;
 mod gc_queue;
 pub mod globals;
 pub mod information_schema;
-pub mod layout;
 pub mod mail;
 mod meta;
 pub mod metadata_lock;
-pub mod model;
 pub mod nodes;
 mod publish;
-pub mod sharded_id;
-pub mod show_create;
 pub mod split;
 mod statistics;
 mod system;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kv::{Durability, KeyRange, Timestamp};
+use schema::model::{Database, Schema, Table};
 use types::{Error, Result, errno};
 
 use crate::Catalog;
@@ -17,7 +18,6 @@ use crate::gc_queue::Garbage;
 use crate::meta::record::DatabaseRecord;
 use crate::meta::{Meta, keys};
 use crate::metadata_lock::{Deadline, WaitLimit};
-use crate::model::{Database, Schema, Table};
 
 /// How often to look whether the other nodes have followed.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -5,11 +5,11 @@ use std::time::Duration;
 use codec::key::{index_prefix, row_prefix, table_prefix};
 use functions::TimeZone;
 use kv::KeyRange;
+use schema::definition::TableName;
+use schema::layout::{KeyParts, RowHandle, index_range, row_key};
+use schema::model::{Handle, Table};
 use types::{Error, Result, Value, Warning, errno};
 
-use crate::definition::TableName;
-use crate::layout::{KeyParts, RowHandle, index_range, row_key};
-use crate::model::{Handle, Table};
 use crate::{Catalog, DdlContext};
 
 /// TiDB's number for ranges that cannot be split.
@@ -200,7 +200,7 @@ impl<'t> Splitting<'t> {
 /// 1176 where there is no such index.
 pub fn keys_of(table: &Table, index: Option<&str>) -> Result<KeyRange> {
     Ok(match index {
-        Some(name) => index_range(table, index_position(table, name)?),
+        Some(name) => index_range(table, index_position(table, name)?).into(),
         None => KeyRange::prefix(table_prefix(table.id)),
     })
 }

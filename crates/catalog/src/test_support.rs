@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use functions::{SqlMode, TimeZone};
+use functions::TimeZone;
 use kv::{Durability, Interrupt, LockOptions, Reader, Store, TxnOptions};
-use types::{Collation, Result, SqlType, TypeKind, Value, Warning};
+use schema::definition::{AlterChange, Ddl, TableDefinition};
+use schema::layout::{RowEncoder, RowHandle, TableLayout, row_key, table_range};
+use schema::model::{Handle, SchemaState, Table};
+use types::{Collation, Result, SqlMode, Value, Warning};
 
-use crate::definition::{AlterChange, Ddl, IndexColumn, Position, TableDefinition, TableName};
-use crate::layout::{RowEncoder, RowHandle, TableLayout, row_key, table_range};
 use crate::metadata_lock::{TransactionLocks, Use};
-use crate::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
 use crate::{Catalog, DdlContext};
+pub(crate) use schema::test_support::*;
 
 pub(crate) fn catalog() -> Arc<Catalog> {
     catalog_on(Store::memory())
@@ -44,118 +45,6 @@ pub(crate) fn create_database(catalog: &Catalog, name: &str) -> Result<Vec<Warni
     catalog.execute(&ddl, &context())
 }
 
-pub(crate) fn name(name: &str) -> TableName {
-    let (database, name) = name.split_once('.').unwrap_or(("d", name));
-    TableName {
-        database: database.to_owned(),
-        name: name.to_owned(),
-    }
-}
-
-pub(crate) fn int() -> SqlType {
-    SqlType {
-        kind: TypeKind::Int,
-        length: 11,
-        ..SqlType::BIGINT
-    }
-}
-
-pub(crate) fn varchar(length: u32) -> SqlType {
-    SqlType::varchar(length, Collation::DEFAULT)
-}
-
-pub(crate) fn text_type() -> SqlType {
-    SqlType {
-        kind: TypeKind::Text,
-        ..varchar(65_535)
-    }
-}
-
-/// A nullable column.
-pub(crate) fn column(name: &str, ty: SqlType) -> Column {
-    Column::plain(name, ty, true)
-}
-
-pub(crate) fn not_null(name: &str, ty: SqlType) -> Column {
-    Column {
-        nullable: false,
-        ..column(name, ty)
-    }
-}
-
-pub(crate) fn with_default(name: &str, ty: SqlType, default: &str) -> Column {
-    Column {
-        default: Default::Literal(default.to_owned()),
-        ..column(name, ty)
-    }
-}
-
-pub(crate) fn auto(name: &str, ty: SqlType) -> Column {
-    Column {
-        auto_increment: true,
-        ..not_null(name, ty)
-    }
-}
-
-/// A plain index on whole columns.
-pub(crate) fn key(name: &str, columns: &[usize]) -> Index {
-    Index {
-        id: 0,
-        name: name.to_owned(),
-        parts: columns.iter().map(|&column| IndexPart::whole(column)).collect(),
-        unique: false,
-        primary: false,
-        comment: String::new(),
-        state: SchemaState::Public,
-    }
-}
-
-pub(crate) fn unique(name: &str, columns: &[usize]) -> Index {
-    Index {
-        unique: true,
-        ..key(name, columns)
-    }
-}
-
-pub(crate) fn primary(columns: &[usize]) -> Index {
-    Index {
-        primary: true,
-        ..unique("PRIMARY", columns)
-    }
-}
-
-pub(crate) fn prefix(mut index: Index, length: u32) -> Index {
-    index.parts[0].prefix = Some(length);
-    index
-}
-
-pub(crate) fn descending(mut index: Index, part: usize) -> Index {
-    index.parts[part].descending = true;
-    index
-}
-
-/// A definition without a primary key.
-pub(crate) fn heap(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
-    TableDefinition {
-        columns,
-        indexes,
-        handle: Handle::Hidden,
-        collation: Collation::DEFAULT,
-        comment: String::new(),
-        auto_increment_start: 1,
-        shard_row_id_bits: 0,
-        pre_split_regions: 0,
-    }
-}
-
-/// A definition whose first column is an integer primary key.
-pub(crate) fn by_id(columns: Vec<Column>, indexes: Vec<Index>) -> TableDefinition {
-    TableDefinition {
-        handle: Handle::Integer { column: 0 },
-        ..heap(columns, indexes)
-    }
-}
-
 pub(crate) fn create(catalog: &Catalog, table: &str, definition: TableDefinition) -> Result<Vec<Warning>> {
     let ddl = Ddl::CreateTable {
         name: name(table),
@@ -181,38 +70,6 @@ pub(crate) fn alter_with(
         way: std::default::Default::default(),
     };
     catalog.execute(&ddl, ctx)
-}
-
-pub(crate) fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
-    AlterChange::AddIndex {
-        name: (!name.is_empty()).then(|| name.to_owned()),
-        columns: columns
-            .iter()
-            .map(|c| IndexColumn {
-                name: (*c).to_owned(),
-                prefix: None,
-                descending: false,
-            })
-            .collect(),
-        unique,
-        comment: String::new(),
-    }
-}
-
-pub(crate) fn add_column(column: Column, position: Position) -> AlterChange {
-    AlterChange::AddColumn { column, position }
-}
-
-pub(crate) fn drop_column(name: &str) -> AlterChange {
-    AlterChange::DropColumn {
-        name: name.to_owned(),
-    }
-}
-
-pub(crate) fn drop_index(name: &str) -> AlterChange {
-    AlterChange::DropIndex {
-        name: name.to_owned(),
-    }
 }
 
 pub(crate) fn table(catalog: &Catalog, table: &str) -> Arc<Table> {
@@ -251,7 +108,7 @@ pub(crate) fn rows(catalog: &Catalog, table: &Table) -> Vec<Vec<Value>> {
     catalog
         .store()
         .latest()
-        .scan_page(&table_range(table), usize::MAX, false)
+        .scan_page(&table_range(table).into(), usize::MAX, false)
         .unwrap()
         .iter()
         .map(|(key, value)| layout.decode_row_values(key, value, TimeZone::UTC).unwrap())
@@ -259,11 +116,7 @@ pub(crate) fn rows(catalog: &Catalog, table: &Table) -> Vec<Vec<Value>> {
 }
 
 pub(crate) fn show(catalog: &Catalog, name: &str) -> String {
-    crate::show_create::table(&table(catalog, name), None, &crate::show_create::Style::PLAIN)
-}
-
-pub(crate) fn text(value: &str) -> Value {
-    Value::String(value.to_owned())
+    schema::show_create::table(&table(catalog, name), None, &schema::show_create::Style::PLAIN)
 }
 
 /// Rows and indexes of a table agree; returns how many rows there are.

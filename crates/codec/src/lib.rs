@@ -5,7 +5,7 @@
 //! - [`datum`]: one value as a part of a key, over [`memcomparable`] encodings and [`decimal`]s.
 //! - [`row`]: the values of rows. [`index`]: the values of index entries.
 //!
-//! Not here: which columns of a table go where (`catalog::layout`), time zones, and reading or writing the store.
+//! Not here: which columns of a table go where (`schema::layout`), time zones, and reading or writing the store.
 //!
 //! Malformed bytes are an [`Error`], never a panic.
 

@@ -1,18 +1,20 @@
 //! From a plan's ranges of an index to ranges of keys: what an access path reads.
 //!
-//! Not here: the bytes of a key (`catalog::layout`), reading ([`crate::operator::scan`]). Where an index holds a prefix
+//! Not here: the bytes of a key (`schema::layout`), reading ([`crate::operator::scan`]). Where an index holds a prefix
 //! of a column, ranges are wider than the values asked for; the scan's filter tells the rest.
 
-use catalog::layout::{KeyParts, ValueBound, ValueRange};
 use functions::{EvalContext, eval_value};
 use kv::KeyRange;
 use planner::plan::{Range, RangeBound, RangeBoundValue, RangeValue};
+use schema::layout::{KeyParts, ValueBound, ValueRange};
 use types::{Result, Value};
 
 /// The keys of `ranges`: in order, disjoint, so that a key comes once however many ranges name it.
 pub(crate) fn of_keys(parts: &KeyParts, ranges: &[Range], eval: &EvalContext) -> Result<Vec<KeyRange>> {
     let ranges = evaluate(ranges, eval)?;
-    let keys = ranges.iter().map(|range| parts.range(range, eval.time_zone));
+    let keys = ranges
+        .iter()
+        .map(|range| parts.range(range, eval.time_zone).map(KeyRange::from));
     keys.collect::<Result<Vec<_>>>().map(disjoint)
 }
 

@@ -1,6 +1,6 @@
 //! Keys of rows in memory whose bytes compare as MySQL compares the rows: what sorting, grouping and DISTINCT work on.
 //!
-//! Not here: keys in the store (`catalog::layout`).
+//! Not here: keys in the store (`schema::layout`).
 
 use arrow::array::ArrayRef;
 use arrow::compute::SortOptions;

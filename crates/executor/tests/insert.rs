@@ -2,7 +2,7 @@
 
 mod support;
 
-use kv::Store;
+use kv::{KeyRange, Store};
 use support::Db;
 use types::Value;
 
@@ -512,7 +512,7 @@ fn hidden_row_ids_are_spread_where_the_table_says_so() {
         c.exec(&format!("insert into t values ({a}), ({})", a + 100));
     }
     let schema = db.catalog.schema();
-    let range = catalog::layout::table_range(schema.table("d", "t").unwrap());
+    let range = KeyRange::from(schema::layout::table_range(schema.table("d", "t").unwrap()));
     let ids: Vec<u64> = kv::Reader::scan_page(&db.store.latest(), &range, usize::MAX, false)
         .unwrap()
         .iter()

@@ -5,10 +5,10 @@ mod support;
 
 use std::sync::Arc;
 
-use catalog::layout::index_range;
-use catalog::model::{SchemaState, Table};
-use kv::{Durability, Reader, TxnOptions};
+use kv::{Durability, KeyRange, Reader, TxnOptions};
 use planner::plan::Plan;
+use schema::layout::index_range;
+use schema::model::{SchemaState, Table};
 use support::{Conn, Db};
 use types::Result;
 
@@ -45,7 +45,7 @@ fn write(c: &Conn<'_>, state: SchemaState, sql: &str) -> Result<u64> {
 fn entries(db: &Db) -> usize {
     let schema = db.catalog.schema();
     let table = schema.table("d", "t").unwrap();
-    let range = index_range(table, table.indexes.len() - 1);
+    let range = KeyRange::from(index_range(table, table.indexes.len() - 1));
     let snapshot = db.store.snapshot_now().unwrap();
     snapshot.scan_page(&range, 1000, false).unwrap().len()
 }

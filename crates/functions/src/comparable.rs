@@ -3,7 +3,7 @@
 //! Most types' own values compare as MySQL compares them. Others have a key in their place: strings that of their
 //! collation, JSON that of [`crate::json::key`], floating point numbers themselves but for -0, which is 0.
 //!
-//! Not here: keys in the store (`catalog::layout`).
+//! Not here: keys in the store (`schema::layout`).
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Reading: what snapshots and transactions have in common, and ranges of keys.
 
+use std::ops::{ControlFlow, Range};
+
 use crate::error::Result;
-use std::ops::ControlFlow;
 
 /// `start <= key < end`; an empty `end` means no bound.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -47,6 +48,12 @@ impl KeyRange {
     /// True if no key can be inside.
     pub fn is_empty(&self) -> bool {
         !self.end.is_empty() && self.start >= self.end
+    }
+}
+
+impl From<Range<Vec<u8>>> for KeyRange {
+    fn from(range: Range<Vec<u8>>) -> Self {
+        Self::new(range.start, range.end)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Plans as indented text: what golden tests compare and `EXPLAIN FORMAT=TREE` shows.
 
-use catalog::model::Table;
 use functions::Expr;
+use schema::model::Table;
 
 use crate::plan::{
     Access, Assignment, InsertMode, InsertPlan, InsertSource, LockingWait, Plan, QueryPlan, Range,

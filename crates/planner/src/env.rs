@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use catalog::model::Schema;
 use functions::bind::{BindNotes, TypeEnv};
-use functions::{SqlMode, TimeZone, Warnings};
-use types::{Charset, Collation, Error, Result, SqlType, Value};
+use functions::{TimeZone, Warnings};
+use schema::definition::Ddl;
+use schema::model::Schema;
+use syntax::ast::VariableScope;
+use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
-use crate::command::{Command, VariableScope};
+use crate::command::Command;
 use crate::object_access::ObjectAccess;
 use crate::plan::{Plan, Route};
-use catalog::definition::Ddl;
 
 /// The surroundings of a statement that is being planned; made by `session`.
 pub struct BindEnv<'a> {

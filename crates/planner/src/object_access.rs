@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::ops::BitOr;
 use std::sync::Arc;
 
-use catalog::model::Table;
+use schema::model::Table;
 
 /// What a statement needs of one table, under one alias.
 ///

@@ -7,9 +7,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use catalog::model::Table;
 use functions::Expr;
 use functions::aggregate::AggregateCall;
+use schema::model::Table;
 use types::{Error, Result, SqlType};
 
 /// A statement that reads or writes rows, ready to run with any parameters of the types it was planned for.

@@ -36,6 +36,7 @@ pub use execution::{Evaluation, Outcome};
 pub use interruption::{interruption, out_of_time};
 pub use lease::await_lease_to_plan;
 pub use lock::use_of;
+pub use query_shape::joins_transaction;
 pub use retry::Retry;
 pub use runner::{Environment, Runner};
 pub use settings::{Isolation, Settings};

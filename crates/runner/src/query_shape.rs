@@ -1,7 +1,7 @@
 //! What the runner has to know of a query's operators.
 
-use catalog::model::{INFORMATION_SCHEMA, Table};
-use planner::plan::{Access, Rel};
+use planner::plan::{Access, QueryPlan, Rel};
+use schema::model::{INFORMATION_SCHEMA, Table};
 
 /// Whether the statement has a LIMIT of its own.
 pub fn has_limit(rel: &Rel) -> bool {
@@ -32,8 +32,8 @@ pub fn examines_rows(rel: &Rel) -> bool {
 }
 
 /// Whether a query is part of a transaction, and opens one where autocommit is off: a query that reads no table is not.
-pub fn joins_transaction(rel: &Rel) -> bool {
-    match source(rel) {
+pub fn joins_transaction(query: &QueryPlan) -> bool {
+    match source(&query.root) {
         Rel::Scan(_) => true,
         Rel::Virtual(scan) => is_transactional(&scan.table),
         _ => false,

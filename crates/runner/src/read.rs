@@ -1,9 +1,9 @@
 //! Queries: the snapshot or transaction they read, and the executor they run in.
 
-use catalog::model::Table;
 use executor::{ReadSource, RowSink};
 use kv::Reader;
 use planner::plan::{Locking, QueryPlan};
+use schema::model::Table;
 use types::Result;
 
 use crate::execution::{Evaluation, Execution};
@@ -81,7 +81,7 @@ impl Runner<'_> {
     fn plain_rows(&mut self, query: &QueryPlan, with: Evaluation<'_>, sink: &mut dyn RowSink) -> Result<()> {
         let env = self.env;
         let execution = Execution { env, with };
-        if joins_transaction(&query.root) && self.transaction.for_read(env)? {
+        if joins_transaction(query) && self.transaction.for_read(env)? {
             self.check_transaction_read()?;
             let transaction = self.transaction.opened()?;
             return match transaction.is_dirty() || !Execution::is_analytical(query) {

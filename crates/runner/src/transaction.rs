@@ -236,6 +236,21 @@ impl TransactionContext {
         Ok(true)
     }
 
+    /// A statement that is no plan has read definitions, or looked at tables only: with autocommit off it is the first statement
+    /// of a transaction. `fixes_snapshot`: as a plain read of tables does.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn join(&mut self, env: Environment<'_>, fixes_snapshot: bool) -> Result<()> {
+        if fixes_snapshot {
+            self.for_read(env)?;
+        } else if !env.settings.autocommit {
+            self.ensure(env)?;
+        }
+        self.end_statement(None, true);
+        Ok(())
+    }
+
     /// The transaction a locking read runs in. FOR SHARE is allowed in a READ ONLY transaction, FOR UPDATE is not.
     pub(crate) fn for_locking_read(
         &mut self,

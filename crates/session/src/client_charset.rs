@@ -4,6 +4,7 @@ use types::{Charset, Collation, Error, Result, errno};
 
 use crate::other_collations;
 use crate::session::Session;
+use crate::variables::charset::{CLIENT, charset_named};
 use crate::variables::lookup;
 
 impl Session {
@@ -39,12 +40,7 @@ impl Session {
         let Some(name) = name else {
             return Ok(self.shared_default_collation().charset());
         };
-        Charset::from_name(name).ok_or_else(|| {
-            Error::new(
-                errno::ER_UNKNOWN_CHARACTER_SET,
-                format!("Unknown character set: '{name}'"),
-            )
-        })
+        charset_named(CLIENT, name)
     }
 
     fn shared_default_collation(&self) -> Collation {

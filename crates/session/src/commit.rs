@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use runner::{CommitEnd, Runner};
 use types::{Error, Result, errno};
-use wire::connection::{HeldAnswer, PacketSink};
+use wire::connection::{PacketSink, PendingReply};
 
 use crate::session::Session;
 use crate::statistics::Kind;
@@ -13,22 +13,22 @@ use crate::view::SessionView;
 
 /// The reply to a commit that is under way. If it is dropped before the outcome is there, which is a defect, the client gets
 /// an error and does not wait for ever.
-struct PendingReply(Option<Arc<dyn HeldAnswer>>);
+struct ReplyGuard(Option<Arc<dyn PendingReply>>);
 
-impl PendingReply {
-    /// Lets the reply go, or sends the error in its place. `deferred` runs before, where the session has gone on.
-    fn release(mut self, outcome: Result<()>, deferred: &mut dyn FnMut()) {
+impl ReplyGuard {
+    /// Sends the reply, or the error in its place. `deferred` runs before, where the session has gone on.
+    fn complete(mut self, outcome: Result<()>, deferred: &mut dyn FnMut()) {
         if let Some(reply) = self.0.take() {
-            reply.release(outcome, deferred);
+            reply.complete(outcome, deferred);
         }
     }
 }
 
-impl Drop for PendingReply {
+impl Drop for ReplyGuard {
     fn drop(&mut self) {
         if let Some(reply) = self.0.take() {
             let defect = "the commit was cut short by a defect";
-            reply.release(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
+            reply.complete(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
         }
     }
 }
@@ -60,14 +60,14 @@ impl Committer<'_> {
             if !self.deferral.is_allowed {
                 return None;
             }
-            let reply = self.out.hold()?;
+            let reply = self.out.defer_reply()?;
             held = Some(reply.clone());
             let (shared, process) = (self.view.shared.clone(), self.view.process.clone());
-            let (kind, started, pending) = (self.kind, self.started, PendingReply(Some(reply)));
+            let (kind, started, guard) = (self.kind, self.started, ReplyGuard(Some(reply)));
             Some(move |end: CommitEnd| {
                 let result = end.finish(&shared.engine);
                 let failed = result.is_err();
-                pending.release(result, &mut || {
+                guard.complete(result, &mut || {
                     let now = Instant::now();
                     shared.statistics.record(kind, now - started, failed);
                     process.end(now);
@@ -76,7 +76,7 @@ impl Committer<'_> {
         };
         runner.commit_or_hand_over(observer)?;
         let Some(reply) = held else { return Ok(()) };
-        let outcome = reply.go_on();
+        let outcome = reply.detach();
         *self.deferral.reply_waits = outcome.is_none();
         outcome.unwrap_or(Ok(()))
     }
@@ -98,7 +98,7 @@ impl Session {
     }
 
     /// A commit whose reply waited for it has failed, and the client has the error.
-    pub fn failed_late(&mut self, error: &Error) {
+    pub fn pending_reply_failed(&mut self, error: &Error) {
         // It has not received what the reply would have reported.
         self.tracker.forget_transaction();
         self.note_failure(error);

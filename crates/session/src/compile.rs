@@ -4,13 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use catalog::definition::Ddl;
-use catalog::model::Schema;
-use planner::command::{Command, VariableScope};
+use planner::command::Command;
 use planner::object_access::ObjectAccess;
 use planner::plan::Plan;
-use planner::{BindEnv, Bound, CachedPlan, Parsed, PlanKey, Statement, Template};
+use planner::{BindEnv, Bound, CachedPlan, PlanKey};
 use runner::{await_lease_to_plan, interruption};
+use schema::definition::Ddl;
+use schema::model::Schema;
+use syntax::ast::{Statement, VariableScope};
+use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
 
 use crate::errors;
@@ -64,7 +66,7 @@ impl Session {
             return Ok(None);
         }
         // An error would quote the text with its literals taken out: let the original give it.
-        let Ok(parsed) = planner::parse(&template.text, &self.settings.sql_mode) else {
+        let Ok(parsed) = syntax::parse(&template.text, &self.settings.sql_mode) else {
             return Ok(None);
         };
         let [parsed] = parsed.as_slice() else {
@@ -137,7 +139,7 @@ impl Session {
 
     /// Compiles a single statement of our own making.
     pub(crate) fn compile_one(&self, text: &str) -> Result<Compiled> {
-        let parsed = planner::parse(text, &self.settings.sql_mode)?;
+        let parsed = syntax::parse(text, &self.settings.sql_mode)?;
         match parsed.as_slice() {
             [parsed] => self.compile(parsed, Parameters::Untyped(None)),
             _ => Err(types::Error::internal("one statement was expected")),
@@ -243,7 +245,7 @@ impl Session {
     /// The WHERE of a SHOW statement, over the statement's own columns.
     pub(crate) fn bind_show_filter(
         &self,
-        condition: &planner::ast::Expr,
+        condition: &syntax::ast::Expr,
         columns: &[(String, SqlType)],
     ) -> Result<functions::Expr> {
         let row_estimate = |_| 0;

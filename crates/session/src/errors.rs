@@ -1,6 +1,6 @@
 //! Errors that several statements give, in MySQL's words.
 
-use catalog::definition::TableName;
+use schema::definition::TableName;
 use types::{Error, errno};
 
 pub fn unknown_database(name: &str) -> Error {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use catalog::definition::TableName;
-use catalog::model::Table;
 use functions::UserLocks;
 use runner::TransactionContext;
+use schema::definition::TableName;
+use schema::model::Table;
 use types::{Result, Value};
 use wire::capability;
 use wire::connection::{ClientInfo, TlsInfo};

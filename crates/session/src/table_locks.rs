@@ -5,11 +5,11 @@
 //! `catalog::metadata_lock`.
 
 use catalog::Catalog;
-use catalog::definition::{AlterChange, Ddl, TableName};
 use catalog::metadata_lock::{SessionLocks, Use};
-use catalog::model::Table;
 use planner::object_access::ObjectAccess;
 use runner::use_of;
+use schema::definition::{AlterChange, Ddl, TableName};
+use schema::model::Table;
 use types::{Error, Result, errno};
 
 const ER_TABLE_NOT_LOCKED_FOR_WRITE: u16 = 1099;

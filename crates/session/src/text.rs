@@ -4,8 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use planner::{Normalized, Parsed, Statement};
+use planner::command::Command;
 use runner::Characteristics;
+use syntax::ast::{ServerShow, ShowStatement, Statement};
+use syntax::{Normalized, Parsed};
 use types::{Result, Value};
 use wire::capability;
 use wire::connection::{Flow, PacketSink};
@@ -23,9 +25,10 @@ impl Session {
     pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let started = Instant::now();
         self.statement_started = started;
-        if let Some(command) = planner::parse_transaction_word(text) {
+        if let Some(statement) = syntax::parse_transaction_word(text) {
             self.start_deadline(None);
             self.begin_statement();
+            let command = Command::Transaction(statement);
             let result = statement::run(self, &command, Format::Text, out)?;
             return self.finish_statement(result, started, out);
         }
@@ -48,7 +51,7 @@ impl Session {
             Ok(None) => {}
             Err(error) => return self.finish_statement((Kind::Other, Err(error)), started, out),
         }
-        let parsed = match planner::parse(text, &self.settings.sql_mode) {
+        let parsed = match syntax::parse(text, &self.settings.sql_mode) {
             Ok(parsed) => parsed,
             Err(error) => {
                 self.begin_statement();
@@ -57,7 +60,7 @@ impl Session {
         };
         if parsed.len() > 1 && !self.client.has(capability::MULTI_STATEMENTS) {
             self.begin_statement();
-            let error = planner::syntax_error(text, parsed[1].text.start);
+            let error = syntax::syntax_error(text, parsed[1].text.start);
             return self.finish_statement((Kind::Other, Err(error)), started, out);
         }
         self.statements(text, &parsed, out)
@@ -81,7 +84,7 @@ impl Session {
             return Ok(Some((recent, params)));
         }
         let collation = self.settings.collation_connection;
-        let Some(Normalized { template, params }) = planner::normalize(text, mode, collation) else {
+        let Some(Normalized { template, params }) = syntax::normalize(text, mode, collation) else {
             return Ok(None);
         };
         let found = self.find_normalized(&template)?;
@@ -130,7 +133,7 @@ impl Session {
             self.begin_statement();
         }
         if parsed.parameters > 0 {
-            return Ok((Kind::Other, Err(planner::syntax_error_at_parameter(text, parsed))));
+            return Ok((Kind::Other, Err(syntax::syntax_error_at_parameter(text, parsed))));
         }
         let compiled = match self.enter_statement(&parsed.statement) {
             Ok(()) => self.compile(parsed, Parameters::Untyped(None)),
@@ -177,10 +180,10 @@ impl Session {
 
 /// SHOW WARNINGS and SHOW COUNT(*) WARNINGS read the diagnostics area, and leave it as it is.
 fn shows_diagnostics(statement: &Statement) -> bool {
-    use planner::ast::ShowStatement::Plain;
-    use planner::command::Show;
     matches!(
         statement,
-        Statement::Show(Plain(Show::Warnings { .. } | Show::CountWarnings { .. }))
+        Statement::Show(ShowStatement::OfServer(
+            ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
+        ))
     )
 }

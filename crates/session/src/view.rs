@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use planner::command::VariableScope;
 use runner::{Environment, Runner};
+use syntax::ast::VariableScope;
 use types::{Error, Result, Value, errno};
 
 use crate::client::Client;

@@ -133,6 +133,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         data_directory,
         tls: tls(&configuration)?,
         proxy_protocol_networks: networks(&configuration)?,
+        memory,
         ..ServerConfig::default()
     };
     // Last: from here on other servers on the store reckon with this one.

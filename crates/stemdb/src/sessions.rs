@@ -71,8 +71,8 @@ impl server::Session for Client {
         self.0.handle(command, out)
     }
 
-    fn failed_late(&mut self, error: &Error) {
-        self.0.failed_late(error);
+    fn pending_reply_failed(&mut self, error: &Error) {
+        self.0.pending_reply_failed(error);
     }
 
     fn change_user(&mut self, client: ClientInfo) -> Result<()> {

@@ -127,6 +127,11 @@ impl Decompressor {
         self.sequence
     }
 
+    /// Bytes of memory that the packet under way takes.
+    pub fn held_bytes(&self) -> usize {
+        self.pending.len()
+    }
+
     pub fn has_pending(&self) -> bool {
         self.consumed < self.pending.len()
     }

@@ -19,6 +19,7 @@ use functions::{EvalContext, Expr};
 use futures::Stream;
 use kv::{KeyRange, Reader};
 use planner::plan::TableScan;
+use rows::Rows;
 use types::SqlType;
 
 use crate::Source;
@@ -26,7 +27,6 @@ use crate::error::carry;
 use crate::operators::Plan;
 use crate::runtime::partitions;
 use crate::translate::schema_of;
-use rows::Rows;
 
 /// More pieces than partitions, so that one that is done early takes from the others.
 const PIECES_PER_PARTITION: usize = 8;
@@ -54,7 +54,7 @@ pub fn scan(
     let types: Vec<SqlType> = scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect();
     let position = positions.then_some(SqlType::BIGINT_UNSIGNED);
     let schema = schema_of(types.into_iter().chain(position));
-    let range = catalog::layout::table_range(&scan.table);
+    let range = KeyRange::from(schema::layout::table_range(&scan.table));
     let pieces = source
         .snapshot
         .split_range(&range, partitions() * PIECES_PER_PARTITION)

@@ -15,9 +15,9 @@ use arrow::array::{ArrayRef, BooleanArray, UInt64Array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use catalog::layout::Decoder;
 use functions::{EvalContext, Expr};
 use planner::plan::TableScan;
+use schema::layout::Decoder;
 use types::{Result, SqlType};
 
 use crate::runtime::BATCH_ROWS;

@@ -103,7 +103,7 @@ fn the_last_value_comes_again_and_beyond_it_is_an_error() {
 fn the_largest_unsigned_value_is_never_given() {
     let catalog = catalog();
     let mut definition = heap(vec![auto("id", SqlType::BIGINT_UNSIGNED)], vec![primary(&[0])]);
-    definition.handle = crate::model::Handle::Clustered { index: 0 };
+    definition.handle = schema::model::Handle::Clustered { index: 0 };
     create(&catalog, "t", definition).unwrap();
     let table = table(&catalog, "t");
     catalog.bump_auto_increment(&table, u64::MAX - 1).unwrap();

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use schema::definition::{AlterChange, AlterWay, TableName};
+use schema::model::{Index, IndexPart, Schema, SchemaState, Table};
+use schema::sharded_id;
 use types::{Result, Warning};
 
 use super::alter_plan::{Altered, alter};
@@ -9,11 +12,8 @@ use super::job::{Job, TableChange, check_not_cancelled, end, index_ranges, no_su
 use super::rename::{check_free, rename_within};
 use super::{DdlContext, Statement, changeable_table, way};
 use crate::Catalog;
-use crate::definition::{AlterChange, AlterWay, TableName};
 use crate::metadata_lock::ChangeLocks;
-use crate::model::{Index, IndexPart, Schema, SchemaState, Table};
 use crate::publish::{Change, Needs, Outcome};
-use crate::sharded_id;
 
 impl Catalog {
     pub(super) fn alter_table(

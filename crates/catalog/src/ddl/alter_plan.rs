@@ -4,16 +4,16 @@
 //! indexes as they were before, except that new indexes and AFTER mean them as they are afterwards. So
 //! `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps names, and `ADD INDEX k (x), DROP INDEX k` replaces an index.
 
+use schema::default_value;
+use schema::definition::{AlterChange, IndexColumn, Position, TableName};
+use schema::indexes;
+use schema::limits::check_table;
+use schema::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
+use schema::sharded_id;
 use types::{Error, Result, TypeKind, Warning, errno};
 
-use super::create_table::{settled_default, shard_bits};
-use super::definition_check::check_table;
+use super::DdlContext;
 use super::modify::{self, INSTEAD, RowCheck, compatible};
-use super::{DdlContext, indexes};
-use crate::default_value;
-use crate::definition::{AlterChange, IndexColumn, Position, TableName};
-use crate::model::{Column, Default, Handle, Index, IndexPart, SchemaState, Table};
-use crate::sharded_id;
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 
@@ -89,7 +89,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
             AlterChange::AutoRandomBase(next) => {
                 altered.auto_random_base = Some(check_base(&altered.table, *next)?)
             }
-            AlterChange::ShardRowIdBits(bits) => altered.table.shard_row_id_bits = shard_bits(*bits),
+            AlterChange::ShardRowIdBits(bits) => {
+                altered.table.shard_row_id_bits = sharded_id::limited_shard_bits(*bits)
+            }
             AlterChange::RenameTable { to } => altered.rename = Some(to.clone()),
             _ => {}
         }
@@ -219,7 +221,7 @@ impl<'a> Draft<'a> {
                         None if column.nullable => Default::Dropped,
                         None => Default::None,
                     };
-                    column.default = settled_default(column);
+                    column.default = column.effective_default();
                 }
                 _ => {}
             }
@@ -243,7 +245,7 @@ impl<'a> Draft<'a> {
             id: old.id,
             state: old.state,
             original_default: old.original_default.clone(),
-            default: settled_default(new),
+            default: new.effective_default(),
             nullable: new.nullable && !primary,
             ..new.clone()
         };
@@ -313,7 +315,7 @@ impl<'a> Draft<'a> {
             column: Column {
                 id: self.max_column_id,
                 state: SchemaState::Public,
-                default: settled_default(column),
+                default: column.effective_default(),
                 original_default,
                 ..column.clone()
             },
@@ -492,7 +494,7 @@ impl<'a> Draft<'a> {
         table.max_column_id = self.max_column_id;
         table.max_index_id = self.max_index_id;
         // The position of a clustered primary index is found again with the order.
-        indexes::settle(&mut table)?;
+        indexes::normalize(&mut table)?;
         Ok(Altered {
             table,
             new_indexes,

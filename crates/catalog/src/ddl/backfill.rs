@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use functions::TimeZone;
 use kv::{Durability, Interrupt, KeyRange, LockMode, LockOptions, LockWait, Reader};
+use schema::duplicate::duplicate_entry;
+use schema::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout, row_key, table_range};
+use schema::model::Table;
 use types::{Result, Value};
 
 use super::job::{Job, Progress, check_not_cancelled};
 use crate::Catalog;
-use crate::duplicate::duplicate_entry;
-use crate::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout, row_key, table_range};
 use crate::meta::Meta;
-use crate::model::Table;
 use crate::nodes::lease_is_over;
 
 /// Rows of one transaction, when nobody is in the way.
@@ -58,7 +58,7 @@ impl Catalog {
                 .filter(|&at| new_indexes.contains(&table.indexes[at].id))
                 .collect(),
         };
-        let mut range = table_range(table);
+        let mut range = KeyRange::from(table_range(table));
         let mut progress = Progress::read(&self.store().latest(), job.id)?;
         if !progress.done.is_empty() {
             range.start = after(&progress.done);

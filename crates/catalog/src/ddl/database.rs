@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use schema::limits::check_database_name;
+use schema::model::{Database, Schema};
 use types::{Collation, Error, Result, Warning, errno};
 
-use super::definition_check::check_database_name;
 use super::{Statement, check_not_system};
 use crate::Catalog;
-use crate::model::{Database, Schema};
 use crate::publish::Outcome;
 
 const ER_DB_CREATE_EXISTS: u16 = 1007;

@@ -1,11 +1,11 @@
 //! DROP TABLE and TRUNCATE TABLE.
 
+use schema::definition::TableName;
+use schema::model::{Schema, Table};
 use types::{Error, Result, Warning, errno};
 
 use super::{Statement, changeable_table, check_not_system};
 use crate::Catalog;
-use crate::definition::TableName;
-use crate::model::{Schema, Table};
 use crate::publish::Outcome;
 
 impl Catalog {

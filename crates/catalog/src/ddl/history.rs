@@ -1,14 +1,14 @@
 //! What ADMIN SHOW DDL JOBS shows: definition statements that run, and the last that are done.
 
 use kv::Durability;
+use schema::definition::{AlterChange, Ddl, TableName};
+use schema::model::SchemaState;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result};
 
 use super::job::{Job, Progress, no_such_job};
 use crate::Catalog;
-use crate::definition::{AlterChange, Ddl, TableName};
 use crate::meta::{Meta, keys, read_all};
-use crate::model::SchemaState;
 
 /// How many statements are remembered.
 pub(crate) const HISTORY: u64 = 128;

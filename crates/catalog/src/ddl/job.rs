@@ -8,17 +8,17 @@
 use std::sync::Arc;
 
 use kv::{Interrupt, KeyRange, Reader};
+use schema::definition::TableName;
+use schema::model::{Index, SchemaState, Table};
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
 
 use super::alter_plan::Altered;
 use super::history::About;
 use crate::Catalog;
-use crate::definition::TableName;
 use crate::meta::record::decode;
 use crate::meta::{keys, read_all};
 use crate::metadata_lock::{ChangeLocks, WaitLimit};
-use crate::model::{Index, SchemaState, Table};
 use crate::nodes::lease_is_over;
 use crate::publish::{Change, Needs, Outcome};
 
@@ -272,7 +272,7 @@ pub(super) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
         if is_known {
             let mut table = Table::clone(table);
             table.indexes.retain(|index| !is_new(index));
-            super::indexes::settle(&mut table)?;
+            schema::indexes::normalize(&mut table)?;
             change.put_table(table)?;
         }
         if is_known || !made.online {

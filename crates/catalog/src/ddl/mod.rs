@@ -1,4 +1,4 @@
-//! Data definition: carries out [`crate::definition::Ddl`].
+//! Data definition: carries out [`schema::definition::Ddl`].
 //!
 //! # How definitions change under running statements
 //!
@@ -16,7 +16,7 @@
 //!
 //! Where several processes share the store, what is said here of metadata locks is done on all of them: `shared`.
 //!
-//! Files: one kind of statement each; `definition_check` has the limits, `alter_plan` computes what an ALTER TABLE
+//! Files: one kind of statement each; `alter_plan` computes what an ALTER TABLE
 //! makes of a definition, `modify` which column changes leave stored values alone,
 //! `way` whether it can be had with the ALGORITHM and LOCK asked for.
 
@@ -25,10 +25,8 @@ pub(crate) mod alter_plan;
 pub(crate) mod backfill;
 mod create_table;
 mod database;
-pub(crate) mod definition_check;
 mod drop_table;
 pub(crate) mod history;
-pub(crate) mod indexes;
 pub(crate) mod job;
 pub(crate) mod modify;
 mod rename;
@@ -40,15 +38,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use functions::{SqlMode, TimeZone};
-use types::{Collation, Error, Result, Warning, errno};
+use functions::TimeZone;
+use history::About;
+use schema::definition::{Ddl, TableName};
+use schema::model::{Schema, Table};
+use types::{Collation, Error, Result, SqlMode, Warning, errno};
 
 use crate::Catalog;
-use crate::definition::{Ddl, TableName};
 use crate::metadata_lock::WaitLimit;
-use crate::model::{Schema, Table};
 use crate::publish::{Change, Needs, Outcome};
-use history::About;
 
 /// What a definition statement needs of the session that runs it.
 pub struct DdlContext {

@@ -3,10 +3,9 @@
 //! Those are metadata only and done at once. The others would rewrite the table: they are done where it is empty, and else
 //! refused with what to do instead.
 
+use schema::model::{Column, Table};
+use schema::sharded_id;
 use types::{Charset, Error, Result, TypeKind};
-
-use crate::model::{Column, Table};
-use crate::sharded_id;
 
 /// What has to hold for all rows before a change that leaves them alone may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use schema::definition::TableName;
+use schema::limits::check_table_name;
+use schema::model::{Schema, Table};
 use types::{Error, Result, Warning, errno};
 
-use super::definition_check::check_table_name;
 use super::{DdlContext, Statement, changeable_table, check_not_system, table_exists, unknown_database};
 use crate::Catalog;
-use crate::definition::TableName;
-use crate::model::{Schema, Table};
 use crate::publish::{Change, Outcome};
 
 impl Catalog {

@@ -4,20 +4,22 @@ use std::ops::ControlFlow;
 
 use functions::TimeZone;
 use kv::{Reader, Snapshot};
+use schema::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
+use schema::model::{Handle, SchemaState, Table};
 use types::{Error, Result, Value, errno};
 
 use super::alter_plan::Altered;
 use super::modify::{INSTEAD, RowCheck};
 use crate::Catalog;
-use crate::layout::{IndexLayout, TableLayout, index_range, row_key, table_range};
-use crate::model::{Handle, SchemaState, Table};
 
 impl Catalog {
     /// Makes the checks that an ALTER TABLE asks for. Returns where AUTO_INCREMENT goes on, if that changes.
     pub(super) fn look_at_rows(&self, base: &Table, altered: &Altered) -> Result<Option<u64>> {
         let snapshot = self.store().snapshot_now()?;
         if let Some(error) = &altered.only_if_empty
-            && !snapshot.scan_page(&table_range(base), 1, false)?.is_empty()
+            && !snapshot
+                .scan_page(&table_range(base).into(), 1, false)?
+                .is_empty()
         {
             return Err(error.clone());
         }
@@ -48,7 +50,7 @@ fn check_rows(snapshot: &Snapshot, table: &Table, checks: &[(usize, RowCheck)]) 
     let columns: Vec<usize> = checks.iter().map(|(column, _)| *column).collect();
     let layout = TableLayout::new(table, &columns)?;
     let mut failure = None;
-    snapshot.scan(&table_range(table), false, &mut |key, value| {
+    snapshot.scan(&table_range(table).into(), false, &mut |key, value| {
         let checked = layout
             .decode_row_values(key, value, TimeZone::UTC)
             .and_then(|values| check_row(table, checks, &values));
@@ -103,9 +105,9 @@ fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u
         let values = layout.decode_row_values(key, value, TimeZone::UTC)?;
         Ok(values.first().map_or(0, as_id))
     };
-    let leads = |parts: &[crate::model::IndexPart]| parts.first().is_some_and(|p| p.column == column);
+    let leads = |parts: &[schema::model::IndexPart]| parts.first().is_some_and(|p| p.column == column);
     if table.handle != Handle::Hidden && leads(&table.primary_parts()) {
-        return match snapshot.scan_page(&table_range(table), 1, true)?.first() {
+        return match snapshot.scan_page(&table_range(table).into(), 1, true)?.first() {
             Some((key, value)) => decode(key, value),
             None => Ok(0),
         };
@@ -116,7 +118,10 @@ fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u
         .position(|i| i.state == SchemaState::Public && !i.primary && leads(&i.parts));
     if let Some(index) = index {
         let entries = IndexLayout::new(table, index, &[])?;
-        let Some((key, value)) = snapshot.scan_page(&index_range(table, index), 1, true)?.pop() else {
+        let Some((key, value)) = snapshot
+            .scan_page(&index_range(table, index).into(), 1, true)?
+            .pop()
+        else {
             return Ok(0);
         };
         let row = row_key(table, &entries.handle(&key, &value)?);
@@ -130,7 +135,7 @@ fn largest_stored(snapshot: &Snapshot, table: &Table, column: usize) -> Result<u
     }
     let (mut largest, mut failure) = (0, None);
     snapshot.scan(
-        &table_range(table),
+        &table_range(table).into(),
         false,
         &mut |key, value| match decode(key, value) {
             Ok(id) => {

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 use kv::{Durability, Interrupt, Reader};
 use parking_lot::Mutex;
+use schema::definition::{AlterChange, AlterWay, TableName};
+use schema::model::{Schema, SchemaState, Table};
 use types::{Error, Result};
 
 use super::alter::{end_with_altered, reserve_ids, with_new_indexes};
@@ -28,11 +30,9 @@ use super::job::{
 };
 use super::{Statement, changeable_table, way};
 use crate::Catalog;
-use crate::definition::{AlterChange, AlterWay, TableName};
 use crate::meta::record::decode;
 use crate::meta::{Meta, keys, read_all, read_counter};
 use crate::metadata_lock::{Deadline, PAUSE_MAX, PAUSE_MIN, WaitLimit};
-use crate::model::{Schema, SchemaState, Table};
 use crate::nodes::{lease_is_over, read_nodes};
 use crate::publish::{Change, LOOK_AGAIN, Needs, Outcome};
 
@@ -611,7 +611,7 @@ pub(crate) mod tests_support {
         let ctx = context();
         let base = table(catalog, of);
         let altered = alter(&base, std::slice::from_ref(&change), &ctx).unwrap();
-        let ddl = crate::definition::Ddl::AlterTable {
+        let ddl = schema::definition::Ddl::AlterTable {
             name: name(of),
             changes: vec![change],
             way: std::default::Default::default(),

@@ -7,11 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use kv::{KeyRange, Reader};
+use schema::model::{Column, Handle};
 use types::{SqlType, TypeKind, Value};
 
 use super::*;
 use crate::metadata_lock::{TransactionLocks, Use};
-use crate::model::{Column, Handle};
 use crate::test_support::*;
 
 fn fails<T: std::fmt::Debug>(result: Result<T>) -> (u16, String) {
@@ -50,7 +50,7 @@ fn tables(catalog: &Catalog, database: &str) -> Vec<String> {
     names
 }
 
-fn simple() -> crate::definition::TableDefinition {
+fn simple() -> schema::definition::TableDefinition {
     by_id(vec![auto("id", int()), column("a", int())], vec![key("", &[1])])
 }
 

@@ -8,12 +8,12 @@
 //!
 //! No rows are ever copied. ALGORITHM=COPY, which MySQL can do whatever is asked, is carried out without, with a warning.
 
+use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay};
+use schema::model::Table;
 use types::{Error, Result, Warning, errno};
 
 use super::alter::{is_online, sees_rows};
 use super::alter_plan::Altered;
-use crate::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay};
-use crate::model::Table;
 
 /// Whether the indexes of a change are built beside running statements, if the change can be made in the way that was
 /// asked for.

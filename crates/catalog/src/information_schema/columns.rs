@@ -1,12 +1,12 @@
 //! COLUMNS, and what a column is to its table's keys.
 
 use functions::TimeZone;
+use schema::default_value::implicit;
+use schema::model::{Column, Default, Handle, Table};
+use schema::show_create::{default_text, hex_bytes};
 use types::{SqlType, TypeKind, Value};
 
 use super::{CATALOG, Context, Row, number, optional, signed, text};
-use crate::default_value::implicit;
-use crate::model::{Column, Default, Handle, Table};
-use crate::show_create::{default_text, hex_bytes};
 
 pub(super) fn columns(ctx: &Context) -> Vec<Row> {
     let zone = ctx.surroundings.time_zone();
@@ -46,7 +46,7 @@ fn column_row(table: &Table, at: usize, position: u64, zone: &TimeZone) -> Row {
         text(ty.column_type()),
         text(column_key(table, at)),
         text(extra(column)),
-        text(if table.database == crate::model::INFORMATION_SCHEMA {
+        text(if table.database == schema::model::INFORMATION_SCHEMA {
             "select"
         } else {
             "select,insert,update,references"
@@ -97,7 +97,7 @@ pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
         Default::None | Default::Null | Default::Dropped => None,
         Default::Now if column.ty.decimals > 0 => Some(format!("CURRENT_TIMESTAMP({})", column.ty.decimals)),
         Default::Now => Some("CURRENT_TIMESTAMP".to_owned()),
-        Default::NowExpression(fsp) => Some(crate::default_value::now_call(*fsp)),
+        Default::NowExpression(fsp) => Some(schema::default_value::now_call(*fsp)),
         Default::Literal(literal) if column.ty.is_binary() => {
             // MySQL shows hexadecimal digits, as far as the first zero byte.
             let bytes = hex_bytes(literal).unwrap_or_else(|| literal.clone().into_bytes());
@@ -147,7 +147,7 @@ pub fn column_key(table: &Table, column: usize) -> &'static str {
         Handle::Hidden => table
             .public_indexes()
             .find(|i| {
-                let whole = |p: &crate::model::IndexPart| {
+                let whole = |p: &schema::model::IndexPart| {
                     p.prefix.is_none() && table.columns.get(p.column).is_some_and(|c| !c.nullable)
                 };
                 i.unique && i.parts.iter().all(whole)

@@ -1,9 +1,9 @@
 //! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS.
 
+use schema::model::{Handle, Index, IndexPart, SchemaState, Table};
 use types::Value;
 
 use super::{CATALOG, Context, Row, number, signed, text};
-use crate::model::{Handle, Index, IndexPart, SchemaState, Table};
 
 /// All indexes as MySQL shows them: the primary key first, where the rows' keys are one too.
 pub fn all_indexes(table: &Table) -> Vec<Index> {

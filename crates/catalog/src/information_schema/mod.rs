@@ -22,13 +22,13 @@ use std::sync::Arc;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use functions::TimeZone;
 use kv::Interrupt;
+use schema::model::Table;
 use serde::{Deserialize, Serialize};
 use types::array::ColumnBuilder;
 use types::temporal::DateTime;
 use types::{Error, Result, Value};
 
 use crate::Catalog;
-use crate::model::Table;
 
 /// Rows of one batch.
 const BATCH_ROWS: usize = 1024;
@@ -71,7 +71,7 @@ pub trait Surroundings {
 /// What row makers work with.
 pub(crate) struct Context<'a> {
     pub catalog: &'a Catalog,
-    pub schema: &'a crate::model::Schema,
+    pub schema: &'a schema::model::Schema,
     pub surroundings: &'a dyn Surroundings,
     /// Offsets of the columns that are looked at.
     wanted: &'a [usize],
@@ -91,7 +91,7 @@ impl Context<'_> {
     }
 
     /// Databases the session may see, in the order of their names.
-    fn databases(&self) -> impl Iterator<Item = &crate::model::Database> {
+    fn databases(&self) -> impl Iterator<Item = &schema::model::Database> {
         self.schema
             .databases
             .values()
@@ -100,7 +100,7 @@ impl Context<'_> {
     }
 
     /// Tables the session may see, in the order of databases and names.
-    fn tables(&self) -> impl Iterator<Item = (&crate::model::Database, &Table)> {
+    fn tables(&self) -> impl Iterator<Item = (&schema::model::Database, &Table)> {
         self.databases().flat_map(|database| {
             let mut tables: Vec<&Table> = database.tables.values().map(AsRef::as_ref).collect();
             tables.sort_by(|a, b| a.name.cmp(&b.name));

@@ -1,9 +1,9 @@
 //! SCHEMATA, TABLES, PARTITIONS.
 
+use schema::model::{Database, Table};
 use types::{Result, Value};
 
 use super::{CATALOG, Context, Row, number, signed, text};
-use crate::model::{Database, Table};
 
 pub(super) fn schemata(ctx: &Context) -> Vec<Row> {
     ctx.databases()

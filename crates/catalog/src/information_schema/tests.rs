@@ -5,12 +5,12 @@ use std::sync::Arc;
 use arrow::array::Array;
 use functions::TimeZone;
 use kv::Interrupt;
+use schema::model::{Column, Default};
 use types::{Collation, SqlType, TypeKind};
 
 use super::columns::column_key;
 use super::{ProcessRow, Surroundings, batches};
 use crate::Catalog;
-use crate::model::{Column, Default};
 use crate::test_support::*;
 
 struct Server(Arc<Interrupt>);

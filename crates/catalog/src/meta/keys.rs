@@ -5,7 +5,7 @@
 //! | `SchemaVersionKey` | | counter |
 //! | `NextGlobalID` | | counter: the last id given |
 //! | `DBs` | `DB:{id}` | [`super::record::DatabaseRecord`] |
-//! | `DB:{id}` | `Table:{id}` | [`crate::model::Table`] |
+//! | `DB:{id}` | `Table:{id}` | [`schema::model::Table`] |
 //! | `AutoIncrement` | `Table:{id}` | counter: ids below it may have been given |
 //! | `RowId` | `Table:{id}` | the same for hidden row ids |
 //! | `Garbage` | id | [`crate::gc_queue::Garbage`] |

@@ -10,6 +10,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use kv::{LockOptions, Reader, Store, Transaction, TxnOptions};
+use record::{DatabaseRecord, GlobalRecord, decode, encode};
+use schema::model::Table;
 use types::{Error, Result};
 
 use crate::accounts::Account;
@@ -17,9 +19,7 @@ use crate::ddl::history::PastJob;
 use crate::ddl::job::{Job, Progress};
 use crate::gc_queue::Garbage;
 use crate::mail::Letter;
-use crate::model::Table;
 use crate::nodes::NodeRecord;
-use record::{DatabaseRecord, GlobalRecord, decode, encode};
 
 /// Ids below it are for the server's own use.
 const FIRST_ID: i64 = 100;

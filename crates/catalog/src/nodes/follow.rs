@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kv::Snapshot;
+use schema::model::Schema;
 use types::{Error, Result, errno};
 
 use super::{Membership, lease_is_over, register};
@@ -16,7 +17,6 @@ use crate::catalog::load_schema;
 use crate::ddl::job::Job;
 use crate::meta::{keys, read_all, read_counter};
 use crate::metadata_lock::{ClosedTable, MetadataLocks, PAUSE_MAX, PAUSE_MIN, ROUND};
-use crate::model::Schema;
 
 /// A schema version as the store has it.
 pub(crate) struct Loaded {
@@ -251,7 +251,7 @@ fn changed_tables(before: &Schema, after: &Schema) -> BTreeSet<i64> {
 /// Lets unchanged tables be the same objects as before: statements keep what they know of them by that. Ids can be taken
 /// from a table without a change of its definition.
 fn keep_unchanged(before: &Schema, after: &mut Schema) {
-    let known: HashMap<i64, &Arc<crate::model::Table>> = before.tables().map(|t| (t.id, t)).collect();
+    let known: HashMap<i64, &Arc<schema::model::Table>> = before.tables().map(|t| (t.id, t)).collect();
     for database in after.databases.values_mut().filter(|d| !d.is_system()) {
         for table in Arc::make_mut(database).tables.values_mut() {
             if let Some(old) = known.get(&table.id).filter(|old| old.as_ref() == table.as_ref()) {

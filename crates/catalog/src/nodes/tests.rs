@@ -10,12 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kv::{EmbeddedOptions, Interrupt, ManualClock, Store, TxnOptions};
+use schema::definition::Ddl;
+use schema::model::Table;
 use types::{Result, Value, errno};
 
 use super::*;
-use crate::definition::Ddl;
 use crate::metadata_lock::{TransactionLocks, Use};
-use crate::model::Table;
 use crate::test_support::*;
 
 /// Longer than any test; and what it takes to be over it.

@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use schema::model::{Column, Database, Default, Table};
 use types::{Collation, Error, Result, SqlType, TypeKind};
-
-use crate::model::{Column, Database, Default, Table};
 
 const TABLES: &str = include_str!("tables.txt");
 const NAMES: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];

@@ -14,7 +14,7 @@
 //! - [`ColumnSource`] gives one column's value to a [`TakeCell`], for who has no use for arrays.
 //! - [`cell`]: the bytes of one value.
 //!
-//! Which columns a table stores in its rows is in `catalog::layout`.
+//! Which columns a table stores in its rows is in `schema::layout`.
 
 pub mod cell;
 mod column;

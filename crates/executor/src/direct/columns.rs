@@ -1,9 +1,9 @@
 //! Chosen columns of a row, read from the store's bytes where they lie.
 
-use catalog::layout::{KeyColumns, Place, column_source, place, to_local};
-use catalog::model::Table;
 use codec::row::{ColumnSource, TakeCell};
 use functions::TimeZone;
+use schema::layout::{KeyColumns, Place, column_source, place, to_local};
+use schema::model::Table;
 use types::{Decimal, Error, Result, Value};
 use wire::row::{RawValue, RowEncoder, RowWriter};
 

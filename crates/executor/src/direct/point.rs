@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use catalog::layout::{IndexLayout, KeyParts};
-use catalog::model::Table;
 use functions::{EvalContext, Expr, eval_value};
 use kv::Reader;
 use planner::plan::{Access, QueryPlan, Rel, TableScan};
+use schema::layout::{IndexLayout, KeyParts};
+use schema::model::Table;
 use types::{Result, Value};
 use wire::row::RowEncoder;
 

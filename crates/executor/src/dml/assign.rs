@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use catalog::model::{Column, Table};
 use functions::{EvalContext, Strictness, assign, eval_assigned};
 use planner::plan::Assignment;
+use schema::model::{Column, Table};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::defaults::{self, ColumnDefault, implicit};

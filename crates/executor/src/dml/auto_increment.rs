@@ -4,9 +4,9 @@
 //! INSERT get consecutive ids. What is left of a block is lost, as it is in MySQL.
 
 use catalog::largest_id;
-use catalog::model::Table;
-use catalog::sharded_id::{self, IdLayout};
 use kv::Timestamp;
+use schema::model::Table;
+use schema::sharded_id::{self, IdLayout};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
 
 use crate::context::ExecContext;

@@ -1,8 +1,8 @@
 //! The values of columns that a statement does not give.
 
-use catalog::layout::default_value;
-use catalog::model::{Column, Default, SchemaState, Table};
 use functions::{EvalContext, Strictness};
+use schema::layout::default_value;
+use schema::model::{Column, Default, SchemaState, Table};
 use types::temporal::DateTime;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 

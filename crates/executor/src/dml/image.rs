@@ -1,11 +1,11 @@
 //! What a row looks like in the store: its key and index entries, and its value.
 //!
-//! Not here: bytes (`catalog::layout`), locks and writes ([`super::writer`]).
+//! Not here: bytes (`schema::layout`), locks and writes ([`super::writer`]).
 
 use arrow::record_batch::RecordBatch;
-use catalog::layout::{RowHandle, TableLayout};
-use catalog::model::{Handle, SchemaState, Table};
 use functions::TimeZone;
+use schema::layout::{RowHandle, TableLayout};
+use schema::model::{Handle, SchemaState, Table};
 use types::array::ColumnView;
 use types::{Error, Result, Value};
 

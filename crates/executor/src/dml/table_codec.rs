@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Weak};
 
-use catalog::layout::{IndexLayout, KeyParts, RowEncoder, TableLayout, default_value};
-use catalog::model::{Column, Default, Handle, Table};
 use functions::TimeZone;
 use parking_lot::RwLock;
+use schema::layout::{IndexLayout, KeyParts, RowEncoder, TableLayout, default_value};
+use schema::model::{Column, Default, Handle, Table};
 use types::{Result, TypeKind, Value};
 
 #[derive(Debug)]

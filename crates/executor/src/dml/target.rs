@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use arrow::array::AsArray;
 use arrow::record_batch::RecordBatch;
-use catalog::layout::TableLayout;
 use functions::{Expr, eval_row_predicate, eval_value};
 use planner::plan::{Access, Locking, LockingWait, Target};
+use schema::layout::TableLayout;
 use types::{Error, Result, Value};
 
 use super::image::Row;
 use super::writer::Writer;
-
 use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::ExecContext;
 use crate::env::{Env, check_interrupted};

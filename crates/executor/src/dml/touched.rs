@@ -1,7 +1,7 @@
 //! What assignments to a table's columns can change.
 
-use catalog::model::Table;
 use planner::plan::Assignment;
+use schema::model::Table;
 
 use super::defaults::on_update_columns;
 use super::table_codec::TableCodec;

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use catalog::model::Table;
 use kv::Transaction;
 use planner::plan::{Access, UpdatePlan};
+use schema::model::Table;
 use types::{Result, Value};
 
 use super::assign::{NullRule, assign_row, is_same_row};
@@ -252,7 +252,7 @@ impl Update<'_> {
                 old, new, row, value, ..
             } = change;
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
-                let error = duplicate::error(self.table, conflict.key, &row);
+                let error = duplicate::error(self.table, conflict.key, &row, &self.ctx.eval.sql_mode);
                 if !self.plan.ignore || conflict.is_building {
                     return Err(error);
                 }

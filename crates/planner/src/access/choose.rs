@@ -1,13 +1,13 @@
 //! The cheapest way to read a table.
 
-use catalog::model::{Handle, SchemaState, Table};
 use functions::Expr;
+use schema::model::{Handle, SchemaState, Table};
 use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
 use super::{Chosen, Request, order, sarg, tuple};
-use crate::ast::{IndexHint, IndexHintKind};
+use syntax::ast::{IndexHint, IndexHintKind};
 
 /// Chooses how a table is read. Fails with 1176 on a hint that names no index.
 pub fn choose(request: &Request<'_>) -> Result<Chosen> {
@@ -137,7 +137,7 @@ fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> boo
             }
         });
     }
-    catalog::layout::index_covers(candidate.table, index, &columns)
+    schema::layout::index_covers(candidate.table, index, &columns)
 }
 
 /// Which indexes USE, FORCE and IGNORE INDEX leave.

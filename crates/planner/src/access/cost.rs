@@ -1,7 +1,7 @@
 //! What a way to read a table costs, in rows of a full scan. There are no histograms: shares of a table are rules of thumb, the
 //! order of preference they give is point, unique, equality, range, full.
 
-use catalog::model::Table;
+use schema::model::Table;
 
 use super::RowLimit;
 use super::paths::{Bounded, Path};

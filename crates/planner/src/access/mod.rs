@@ -15,11 +15,11 @@ mod paths;
 mod sarg;
 mod tuple;
 
-use catalog::model::Table;
 use functions::Expr;
+use schema::model::Table;
 
-use crate::ast::IndexHint;
 use crate::plan::Access;
+use syntax::ast::IndexHint;
 
 pub use choose::{choose, full};
 pub use cost::rows_of_access;

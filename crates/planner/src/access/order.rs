@@ -1,6 +1,6 @@
 //! Which orders an index gives: its parts in turn, then the primary key, which entries of equal parts are ordered by.
 
-use catalog::model::{Handle, Table};
+use schema::model::{Handle, Table};
 
 use super::paths::{Candidate, Path};
 

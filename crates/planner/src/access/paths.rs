@@ -1,7 +1,7 @@
 //! Conditions put together to ranges of one index: leading parts that are fixed, then one part that is bounded.
 
-use catalog::model::{IndexPart, Table};
 use functions::Expr;
+use schema::model::{IndexPart, Table};
 
 use super::sarg::{Interval, Sarg, merge_ends};
 use super::tuple::Tuples;

@@ -1,7 +1,7 @@
 //! Conditions on several columns at once: `(a, b) IN ((1, 2), (3, 4))`, which has become `a = 1 AND b = 2 OR a = 3 AND b = 4`.
 
-use catalog::model::{IndexPart, Table};
 use functions::Expr;
+use schema::model::{IndexPart, Table};
 
 use super::conjuncts;
 use super::sarg::{self, Interval};

@@ -1,14 +1,14 @@
 //! Default values: of `DEFAULT(column)`, and of a column's definition.
 
-use catalog::model::Default;
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
+use schema::model::Default;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
 use super::expr::Context;
 use super::scope::{NoNames, TableBinding};
-use crate::ast::{DefaultClause, Expr as AstExpr};
+use syntax::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 
@@ -35,7 +35,7 @@ impl Binder<'_> {
                     // Its value is in this session's zone.
                     self.not_cacheable();
                 }
-                let value = catalog::layout::default_value(column, text, self.env.time_zone)?;
+                let value = schema::layout::default_value(column, text, self.env.time_zone)?;
                 Ok(Expr::literal(value, column.ty))
             }
         }
@@ -101,7 +101,7 @@ impl Binder<'_> {
         };
         // A default is checked strictly whatever the mode, but for what the modes about zero dates allow.
         let context = EvalContext {
-            sql_mode: functions::SqlMode {
+            sql_mode: types::SqlMode {
                 strict: true,
                 ..self.env.sql_mode
             },

@@ -1,15 +1,15 @@
 //! CREATE TABLE and the other definitions. Names, counts and sizes of the whole are the catalog's to check.
 
-use catalog::definition::{Ddl, TableDefinition, TableName};
-use catalog::model::{Handle, Index, IndexPart, SchemaState};
+use schema::definition::{Ddl, TableDefinition, TableName};
+use schema::model::{Handle, Index, IndexPart, SchemaState};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
-use crate::ast::{
+use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
+use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
     TableOptions,
 };
-use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
 const OTHER_ENGINES: &[&str] = &[
@@ -62,7 +62,7 @@ impl Binder<'_> {
                 source: self.table_name(source)?,
                 if_not_exists: *if_not_exists,
             },
-            Statement::AlterTable { name, items, way } => self.alter_table(name, items, *way)?,
+            Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
             Statement::DropTable { names, if_exists } => Ddl::DropTable {
                 names: self.table_names(names)?,
                 if_exists: *if_exists,
@@ -182,7 +182,7 @@ fn split(elements: &[TableElement]) -> (Vec<&ColumnDefinition>, Vec<&IndexDefini
 }
 
 struct TableBuilder {
-    columns: Vec<catalog::model::Column>,
+    columns: Vec<schema::model::Column>,
     indexes: Vec<Index>,
 }
 
@@ -241,7 +241,7 @@ impl TableBuilder {
         };
         for part in &self.indexes[position].parts {
             let column = &mut self.columns[part.column];
-            if column.default == catalog::model::Default::Null {
+            if column.default == schema::model::Default::Null {
                 return Err(Error::new(
                     errno::ER_INVALID_DEFAULT,
                     format!("Invalid default value for '{}'", column.name),
@@ -269,7 +269,7 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
     let index = |kind| IndexDefinition {
         kind,
         name: None,
-        parts: vec![crate::ast::IndexPart {
+        parts: vec![syntax::ast::IndexPart {
             column: column.name.clone(),
             prefix: None,
             descending: false,

@@ -5,8 +5,8 @@ use types::{Result, SqlType, Value};
 
 use super::output::Item;
 use super::{Binder, BoundLimit, result_column, unsigned};
-use crate::ast::Select;
 use crate::plan::{QueryPlan, Rel};
+use syntax::ast::Select;
 
 impl Binder<'_> {
     /// The plan of `SELECT EXISTS (inner)`; its column is called `name`.

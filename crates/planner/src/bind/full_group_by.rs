@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use catalog::model::{IndexPart, SchemaState, Table};
 use functions::Expr;
+use schema::model::{IndexPart, SchemaState, Table};
 use types::{Error, Result, errno};
 
 use super::Binder;
@@ -182,7 +182,7 @@ fn determined(select: &BoundSelect<'_>, table: &Table) -> HashSet<usize> {
 }
 
 fn column_of(expr: &Expr) -> Option<usize> {
-    match expr {
+    match expr.without_padding() {
         Expr::Column { index, .. } => Some(*index),
         _ => None,
     }

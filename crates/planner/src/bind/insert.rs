@@ -9,9 +9,9 @@ use super::scope::{
     FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
 };
 use super::write::assigned_column;
-use crate::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource, Kept};
+use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
     pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {
@@ -21,6 +21,7 @@ impl Binder<'_> {
             table,
             as_of: None,
             rows: None,
+            pads: self.env.sql_mode.pad_char_to_full_length,
         };
         self.refuse_virtual(&table)?;
         self.accesses
@@ -194,12 +195,12 @@ impl DuplicateNames<'_, '_> {
 
     /// The new row's value of a column.
     fn new_value(&self, offset: usize) -> Expr {
-        let mut column = self.table.column(offset);
+        let mut column = self.table.stored(offset);
         if let Expr::Column { index, nullable, .. } = &mut column {
             *index += self.table.table.columns.len();
             *nullable = true;
         }
-        column
+        self.table.shown(column)
     }
 
     /// A column of the table that is read: its value is at hand where it was selected for a column of the same type.

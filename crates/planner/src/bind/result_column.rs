@@ -1,7 +1,7 @@
 //! What a client is told of a result's column.
 
-use catalog::model::{Index, IndexPart, SchemaState, Table};
 use functions::Expr;
+use schema::model::{Index, IndexPart, SchemaState, Table};
 
 use super::output::Item;
 use super::scope::TableBinding;

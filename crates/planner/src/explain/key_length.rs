@@ -1,6 +1,6 @@
 //! `key_len`: how many bytes of an index's key a way to read uses, by MySQL's count of its own keys.
 
-use catalog::model::{IndexPart, Table};
+use schema::model::{IndexPart, Table};
 use types::TypeKind;
 
 /// Bytes of these key parts.

@@ -1,6 +1,6 @@
 //! The table that `EXPLAIN` alone gives: one row, as there is one table.
 
-use catalog::model::{IndexPart, Table};
+use schema::model::{IndexPart, Table};
 use types::{SqlType, Value};
 
 use super::{key_length, text_type};

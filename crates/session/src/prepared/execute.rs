@@ -9,6 +9,7 @@ use memory::Account;
 use planner::command::Command;
 use planner::plan::Plan;
 use runner::{Collected, Evaluation};
+use syntax::ast::TransactionStatement;
 use types::{Error, Result, SqlType, Value};
 use wire::capability;
 use wire::command::{ParameterContext, StmtExecute};
@@ -302,7 +303,12 @@ fn is_reusable(compiled: &Compiled) -> bool {
         Compiled::Plan(plan) => plan.cacheable,
         // They name nothing that could have changed by then.
         Compiled::Command(command) => {
-            matches!(**command, Command::Commit { .. } | Command::Rollback { .. })
+            matches!(
+                **command,
+                Command::Transaction(
+                    TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. }
+                )
+            )
         }
         Compiled::Ddl(_) => false,
     }

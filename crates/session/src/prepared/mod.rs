@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memory::Broker;
-use planner::Parsed;
+use syntax::Parsed;
 use types::{Error, Result, SqlType, errno};
 use wire::command::BoundType;
 

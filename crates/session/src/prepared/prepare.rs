@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use functions::Strictness;
-use planner::Parsed;
 use planner::command::Command;
 use planner::plan::ResultColumn;
+use syntax::Parsed;
+use syntax::ast::TransactionStatement;
 use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
 
@@ -139,9 +140,9 @@ impl Session {
     }
 
     fn parse_single(&self, text: &str) -> Result<(Arc<str>, Parsed)> {
-        let mut parsed = planner::parse(text, &self.settings.sql_mode)?;
+        let mut parsed = syntax::parse(text, &self.settings.sql_mode)?;
         if parsed.len() > 1 {
-            return Err(planner::syntax_error(text, parsed[1].text.start));
+            return Err(syntax::syntax_error(text, parsed[1].text.start));
         }
         let parsed = parsed
             .pop()
@@ -177,10 +178,8 @@ const UNTYPED_CHARS: u32 = 16_383;
 fn refuse_unpreparable(command: &Command) -> Result<()> {
     use planner::command::Command::*;
     match command {
-        Begin { .. }
-        | Savepoint { .. }
-        | RollbackTo { .. }
-        | ReleaseSavepoint { .. }
+        Transaction(TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. }) => Ok(()),
+        Transaction(_)
         | Use { .. }
         | Prepare { .. }
         | Execute { .. }

@@ -3,11 +3,11 @@
 //! The model is coarse: an account has all privileges on everything, or on named databases, or none.
 //! `catalog::accounts` stores it.
 
-use catalog::accounts::change::AccountChange;
+use catalog::accounts::change::{AccountChange, GrantScope};
 use catalog::accounts::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD};
-use catalog::definition::UserSpec;
-use planner::command::Command;
-use types::{Error, Result, errno};
+use planner::command::{self, Command};
+use syntax::ast::{UserSpec, UserStatement};
+use types::{Error, Result, Warning, errno};
 
 use crate::client::Client;
 use crate::session::Session;
@@ -16,47 +16,67 @@ const ER_ROLE_NOT_GRANTED: u16 = 3530;
 
 /// Runs a statement about accounts.
 pub fn run(session: &mut Session, command: &Command) -> Result<()> {
-    let now_us = session.view().now_us();
-    let catalog = session.shared.engine.catalog.clone();
-    if !matches!(command, Command::SetPassword { .. }) && !session.client.account.may_manage_accounts() {
-        return Err(Error::new(
-            errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
-            "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
-        ));
+    match command {
+        Command::User(UserStatement::SetPassword { .. } | UserStatement::SetRole { .. }) => {}
+        _ if !session.client.account.may_manage_accounts() => {
+            return Err(Error::new(
+                errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+                "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
+            ));
+        }
+        _ => {}
     }
+    let catalog = &session.shared.engine.catalog;
     let warnings = match command {
-        Command::CreateUser { users, if_not_exists } => {
-            let changes = users
-                .iter()
-                .map(|u| change(u, true))
-                .collect::<Result<Vec<_>>>()?;
-            catalog.create_users(&changes, *if_not_exists, now_us)?
-        }
-        Command::AlterUser { users, if_exists } => {
-            let changes = users
-                .iter()
-                .map(|u| change(&named_spec(&session.client, u), false))
-                .collect::<Result<Vec<_>>>()?;
-            catalog.alter_users(&changes, *if_exists, now_us)?
-        }
-        Command::DropUser { users, if_exists } => catalog.drop_users(users, *if_exists)?,
-        Command::RenameUser { renames } => {
-            catalog.rename_users(renames)?;
-            Vec::new()
-        }
+        Command::User(statement) => user_statement(session, statement)?,
         Command::Grant { scope, users } => {
-            catalog.grant_all(scope, users)?;
+            catalog.grant_all(&granted(scope), users)?;
             Vec::new()
         }
         Command::Revoke { scope, users } => {
-            catalog.revoke_all(scope.as_ref(), users)?;
+            catalog.revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
             Vec::new()
         }
-        Command::SetPassword { user, password } => set_password(session, user.as_ref(), password, now_us)?,
         other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
     };
     session.diagnostics.add_all(warnings);
     Ok(())
+}
+
+fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Warning>> {
+    let now_us = session.view().now_us();
+    let catalog = &session.shared.engine.catalog;
+    match statement {
+        UserStatement::Create { users, if_not_exists } => {
+            let changes = users
+                .iter()
+                .map(|u| change(u, true))
+                .collect::<Result<Vec<_>>>()?;
+            catalog.create_users(&changes, *if_not_exists, now_us)
+        }
+        UserStatement::Alter { users, if_exists } => {
+            let changes = users
+                .iter()
+                .map(|u| change(&named_spec(&session.client, u), false))
+                .collect::<Result<Vec<_>>>()?;
+            catalog.alter_users(&changes, *if_exists, now_us)
+        }
+        UserStatement::Drop { users, if_exists } => catalog.drop_users(users, *if_exists),
+        UserStatement::Rename(renames) => catalog.rename_users(renames).map(|()| Vec::new()),
+        UserStatement::SetPassword { user, password } => {
+            set_password(session, user.as_ref(), password, now_us)
+        }
+        UserStatement::SetRole { role, user } => Err(no_role(&session.client, role, user.as_ref())),
+    }
+}
+
+fn granted(scope: &command::GrantScope) -> GrantScope {
+    match scope {
+        command::GrantScope::Everything { grant_option } => GrantScope::Everything {
+            grant_option: *grant_option,
+        },
+        command::GrantScope::Database(name) => GrantScope::Database(name.clone()),
+    }
 }
 
 /// ALTER USER CURRENT_USER() with the account's name in it.
@@ -70,7 +90,7 @@ fn named_spec(client: &Client, spec: &UserSpec) -> UserSpec {
 }
 
 /// SET ROLE and SET DEFAULT ROLE of a role with a name: no account has one.
-pub fn no_role(client: &Client, role: &(String, String), user: Option<&(String, String)>) -> Error {
+fn no_role(client: &Client, role: &(String, String), user: Option<&(String, String)>) -> Error {
     let (name, host) = client.named_or_own(user);
     Error::new(
         ER_ROLE_NOT_GRANTED,
@@ -83,7 +103,7 @@ fn set_password(
     user: Option<&(String, String)>,
     password: &str,
     now_us: i64,
-) -> Result<Vec<types::Warning>> {
+) -> Result<Vec<Warning>> {
     let own = &session.client.account;
     let (name, host) = session.client.named_or_own(user);
     let is_own = session.client.is_own(&name, &host);

@@ -2,7 +2,7 @@
 
 use catalog::DdlContext;
 use catalog::accounts::Account;
-use catalog::definition::{AlterChange, Ddl};
+use schema::definition::{AlterChange, Ddl};
 use types::Result;
 
 use super::lock_tables;

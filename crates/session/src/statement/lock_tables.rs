@@ -4,10 +4,10 @@
 //! replies; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for the transactions
 //! that have written, and new tables can be created under it.
 
-use catalog::definition::TableName;
 use catalog::metadata_lock::{SessionLocks, Use, WaitLimit};
-use catalog::model::INFORMATION_SCHEMA;
 use planner::command::TableToLock;
+use schema::definition::TableName;
+use schema::model::INFORMATION_SCHEMA;
 use types::Result;
 
 use crate::errors;

@@ -1,7 +1,7 @@
 //! CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE, and ADMIN CHECK TABLE.
 
-use catalog::definition::TableName;
 use catalog::metadata_lock::Use;
+use schema::definition::TableName;
 use types::{Error, Result, Value};
 
 use super::lock_tables;
@@ -103,7 +103,7 @@ const NOT_ANALYZED: [(&str, &str); 2] = [
 const OPTIMIZED: [(&str, &str); 2] = [
     (
         "note",
-        "Table does not support optimize, doing recreate + analyze instead",
+        "Nothing to do: the store compacts itself in the background, and statistics are not collected",
     ),
     OK,
 ];

@@ -20,7 +20,7 @@ use std::io;
 
 use functions::Strictness;
 use planner::command::{Command, Show};
-use runner::{BeginOptions, Characteristics};
+use syntax::ast::{ServerShow, TransactionStatement};
 use types::Result;
 use wire::connection::PacketSink;
 use wire::row::Format;
@@ -40,14 +40,6 @@ enum Answer {
 impl Answer {
     fn ok(result: Result<()>) -> Self {
         Self::Outcome(result.map(|()| Outcome::Ok(Done::default())))
-    }
-
-    /// Of COMMIT and ROLLBACK. `release`: the connection is to be closed.
-    fn end(result: Result<()>, release: bool) -> Self {
-        Self::Outcome(result.map(|()| match release {
-            true => Outcome::Close(Done::default()),
-            false => Outcome::Ok(Done::default()),
-        }))
     }
 }
 
@@ -106,12 +98,17 @@ fn send(
     format: Format,
     out: &mut dyn PacketSink,
 ) -> io::Result<Result<Outcome>> {
-    if !matches!(command, Command::Show(Show::Warnings { .. })) {
+    if !matches!(
+        command,
+        Command::Show(Show::OfServer(ServerShow::Warnings { .. }))
+    ) {
         session.last.found_rows = listing.rows.len() as u64;
     }
     session.hide_warning_count = matches!(
         command,
-        Command::Show(Show::Warnings { .. } | Show::CountWarnings { .. })
+        Command::Show(Show::OfServer(
+            ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
+        ))
     );
     let sent = session.send_listing(listing, format, out);
     session.hide_warning_count = false;
@@ -121,17 +118,7 @@ fn send(
 /// Statements that answer with OK, and more than that.
 fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn PacketSink) -> Answer {
     match command {
-        Command::Commit {
-            chain: false,
-            release: false,
-        } => {
-            session.transaction.next = Characteristics::default();
-            Answer::ok(session.commit_replying(kind, out))
-        }
-        Command::Commit { chain, release } => Answer::end(transaction::end(session, true, *chain), *release),
-        Command::Rollback { chain, release } => {
-            Answer::end(transaction::end(session, false, *chain), *release)
-        }
+        Command::Transaction(statement) => transaction::run(session, statement, kind, out),
         Command::Prepare { name, source } => {
             let done = Done {
                 info: "Statement prepared".into(),
@@ -146,25 +133,6 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
 /// Statements whose whole answer is OK.
 fn plain(session: &mut Session, command: &Command) -> Result<()> {
     match command {
-        Command::Begin {
-            read_only,
-            consistent_snapshot,
-            optimistic,
-        } => {
-            let options = BeginOptions {
-                read_only: *read_only,
-                consistent_snapshot: *consistent_snapshot,
-                optimistic: *optimistic,
-            };
-            transaction::begin(session, options)
-        }
-        Command::Savepoint { name } => {
-            let autocommit = session.settings.run.autocommit;
-            session.transaction.savepoint(name, autocommit);
-            Ok(())
-        }
-        Command::RollbackTo { name } => session.transaction.rollback_to(name),
-        Command::ReleaseSavepoint { name } => session.transaction.release(name),
         Command::Use { database } => session.use_database(database),
         Command::Set(items) => set::set(session, items),
         Command::Kill {
@@ -191,19 +159,29 @@ fn plain(session: &mut Session, command: &Command) -> Result<()> {
             names,
             if_exists,
         } => drop_absent::run(session, *kind, names, *if_exists),
-        Command::LockTables { tables } => lock_tables::lock(session, tables),
+        Command::LockTables { tables } => {
+            lock_tables::lock(session, tables)?;
+            session.join_transaction(false)
+        }
         Command::UnlockTables => lock_tables::unlock(session),
-        Command::SetRole { role, user } => Err(account::no_role(&session.client, role, user.as_ref())),
         other => account::run(session, other),
+    }
+}
+
+impl Session {
+    /// See [`runner::TransactionContext::join`].
+    fn join_transaction(&mut self, fixes_snapshot: bool) -> Result<()> {
+        let runner = self.runner();
+        runner.transaction.join(runner.env, fixes_snapshot)
     }
 }
 
 impl Kind {
     fn of_command(command: &Command) -> Self {
         match command {
-            Command::Begin { .. } => Kind::Begin,
-            Command::Commit { .. } => Kind::Commit,
-            Command::Rollback { .. } => Kind::Rollback,
+            Command::Transaction(TransactionStatement::Begin { .. }) => Kind::Begin,
+            Command::Transaction(TransactionStatement::Commit { .. }) => Kind::Commit,
+            Command::Transaction(TransactionStatement::Rollback { .. }) => Kind::Rollback,
             Command::Set(_) => Kind::Set,
             Command::Show(_) => Kind::Show,
             Command::Prepare { .. } => Kind::Prepare,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use planner::command::PrepareSource;
+use syntax::ast::PrepareSource;
 use types::{Error, Result, SqlType, Value, errno};
 use wire::connection::PacketSink;
 use wire::row::Format;

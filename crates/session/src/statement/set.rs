@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use functions::{EvalContext, Expr};
-use planner::command::{SetItem, VariableScope};
-use types::{Collation, Error, Result, SqlType, Value, Warning, errno};
+use planner::command::SetItem;
+use syntax::ast::VariableScope;
+use types::{Error, Result, SqlType, Value, Warning, errno};
 
 use crate::errors;
 use crate::session::Session;
+use crate::variables::charset::{collation_of, numbered, paired};
 use crate::variables::definitions::Kind;
 use crate::variables::settings::isolation_named;
-use crate::variables::values::paired;
 use crate::variables::{Definition, lookup};
 
 /// Variables that a session takes over from the global ones when it begins, and cannot set.
@@ -19,10 +20,9 @@ const ER_VARIABLE_IS_READONLY: u16 = 1621;
 
 /// The warning of a value that names utf8mb3 or a collation of it.
 fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
-    let Value::String(name) = value else { return None };
-    match definition.kind {
-        Kind::Charset | Kind::CharsetOrNull => planner::deprecated_charset(name),
-        Kind::Collation => planner::deprecated_collation(Collation::from_name(name)?),
+    match (definition.kind, value) {
+        (Kind::Charset | Kind::CharsetOrNull, Value::String(name)) => planner::deprecated_charset(name),
+        (Kind::Collation, value) => planner::deprecated_collation(collation_of(definition.name, value).ok()?),
         _ => None,
     }
 }
@@ -142,13 +142,14 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
         return Ok(());
     }
     let deprecated = value.as_ref().and_then(|value| deprecated(definition, value));
+    let numbered = value.as_ref().and_then(numbered);
     let warning = session
         .variables
         .set(definition, value, &session.shared.variables)?;
     adjusted(session, warning);
     session.diagnostics.add_all(deprecated);
     let text = session.variables.text(definition).unwrap_or_default();
-    if let Some((name, text)) = paired(name, &text) {
+    if let Some((name, text)) = paired(name, &text, numbered) {
         session.variables.put(&name, text);
     }
     session.settings_changed();

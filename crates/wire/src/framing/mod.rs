@@ -11,7 +11,7 @@
 mod decoder;
 mod encoder;
 
-pub use decoder::FrameDecoder;
+pub use decoder::{FrameDecoder, KEPT_BYTES};
 pub use encoder::FrameEncoder;
 
 /// Length and sequence number.

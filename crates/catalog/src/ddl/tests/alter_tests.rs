@@ -1,8 +1,9 @@
 //! ALTER TABLE on tables with rows.
 
+use schema::definition::{AlterChange, Position};
+use schema::model::{Default, SchemaState};
+
 use super::*;
-use crate::definition::{AlterChange, Position};
-use crate::model::{Default, SchemaState};
 
 fn with_rows(catalog: &Catalog) -> std::sync::Arc<Table> {
     let columns = vec![auto("id", int()), column("a", int()), column("b", varchar(20))];

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use kv::Interrupt;
+use schema::model::SchemaState;
 
 use super::*;
 use crate::ddl::alter::with_new_indexes;
 use crate::ddl::alter_plan;
 use crate::ddl::job::Job;
-use crate::model::SchemaState;
 
 fn filled(catalog: &Catalog, rows: i64) -> Arc<Table> {
     let columns = vec![not_null("id", int()), column("a", int()), column("b", int())];
@@ -105,7 +105,7 @@ fn a_killed_alter_is_undone() {
 }
 
 /// Stores the first step of an ALTER TABLE as [`Catalog::execute`] would, and stops there.
-fn begin(catalog: &Catalog, changes: &[crate::definition::AlterChange], online: bool) -> Job {
+fn begin(catalog: &Catalog, changes: &[schema::definition::AlterChange], online: bool) -> Job {
     let base = table(catalog, "t");
     let altered = alter_plan::alter(&base, changes, &context()).unwrap();
     let state = online.then_some(SchemaState::WriteOnly);
@@ -138,7 +138,7 @@ fn an_online_change_goes_on_after_a_crash() {
     filled(&catalog, 2_000);
     let changes = [
         add_index("u", &["b"], true),
-        add_column(column("c", int()), crate::definition::Position::First),
+        add_column(column("c", int()), schema::definition::Position::First),
     ];
     begin(&catalog, &changes, true);
     // Writers know the index already; readers do not.
@@ -195,7 +195,7 @@ fn a_change_that_had_the_table_to_itself_is_undone_after_a_crash() {
     let catalog = catalog();
     let before = filled(&catalog, 10);
     let changes = [
-        add_column(column("c", int()), crate::definition::Position::Last),
+        add_column(column("c", int()), schema::definition::Position::Last),
         add_index("u", &["c", "id"], true),
     ];
     let job = begin(&catalog, &changes, false);

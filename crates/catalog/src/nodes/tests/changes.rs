@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
+use schema::definition::{AlterChange, Position};
+use schema::model::SchemaState;
+
 use super::*;
-use crate::definition::{AlterChange, Position};
-use crate::model::SchemaState;
 
 #[test]
 fn definitions_reach_the_others_before_they_are_acknowledged() {

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::AtomicU32;
 
+use schema::definition::Position;
+use schema::model::SchemaState;
+
 use super::*;
 use crate::ddl::shared::tests_support as jobs;
-use crate::definition::Position;
 use crate::meta::{Meta, keys};
-use crate::model::SchemaState;
 
 #[test]
 fn nodes_come_and_go() {
@@ -56,12 +57,12 @@ fn a_node_that_does_not_renew_cannot_commit() {
     let mut locks = user_of(&two);
     let old = table(&two, "t");
     let mut txn = cluster.store.begin(TxnOptions::default()).unwrap();
-    let encoder = crate::layout::RowEncoder::new(&old).unwrap();
-    let handle = crate::layout::RowHandle::Int(77);
+    let encoder = schema::layout::RowEncoder::new(&old).unwrap();
+    let handle = schema::layout::RowHandle::Int(77);
     let row = encoder
         .row_value(&row_of(&old, 77), functions::TimeZone::UTC)
         .unwrap();
-    txn.put(crate::layout::row_key(&old, &handle), row).unwrap();
+    txn.put(schema::layout::row_key(&old, &handle), row).unwrap();
     // The other waits for it, and no longer than its lease.
     assert_eq!(
         code(alter_with(

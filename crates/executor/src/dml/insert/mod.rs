@@ -11,12 +11,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use catalog::layout::RowHandle;
-use catalog::model::{Handle, Table};
 use functions::Expr;
 use kv::Transaction;
 use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
-use types::{Result, Value};
+use schema::layout::RowHandle;
+use schema::model::{Handle, Table};
+use types::{Error, Result, Value};
 
 use self::on_duplicate::OnDuplicate;
 use self::rows::{NewRow, NewRows, RowMaker, Template};
@@ -228,6 +228,10 @@ impl Insert<'_> {
             .collect()
     }
 
+    fn duplicate(&self, key: UniqueKey, row: &NewRow) -> Error {
+        duplicate::error(self.table, key, &row.values, &self.ctx.eval.sql_mode)
+    }
+
     fn write_one(&mut self, mut row: NewRow, mut image: Image, writer: &mut Writer<'_, '_>) -> Result<()> {
         while let Some(conflict) = writer.conflict(&image, None)? {
             match (&self.plan.mode, &self.on_duplicate) {
@@ -235,7 +239,7 @@ impl Insert<'_> {
                     image = self.give_another_id(&mut row, &image, writer)?;
                 }
                 _ if conflict.is_building => {
-                    return Err(duplicate::error(self.table, conflict.key, &row.values));
+                    return Err(self.duplicate(conflict.key, &row));
                 }
                 (InsertMode::Replace, _) => {
                     if self.replace(&row, &image, conflict, writer)? {
@@ -258,7 +262,7 @@ impl Insert<'_> {
                     return Ok(());
                 }
                 _ => {
-                    let error = duplicate::error(self.table, conflict.key, &row.values);
+                    let error = self.duplicate(conflict.key, &row);
                     if !self.plan.ignore {
                         return Err(error);
                     }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use arrow::record_batch::RecordBatch;
-use catalog::model::{Column, IndexPart, Table};
 use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
 use planner::plan::{InsertPlan, QueryPlan};
+use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
 

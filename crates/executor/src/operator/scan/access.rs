@@ -4,11 +4,11 @@
 
 use std::vec::IntoIter;
 
-use catalog::layout::{IndexLayout, KeyParts, index_covers, table_range};
-use catalog::model::Table;
 use functions::{EvalContext, Expr, eval_value};
 use kv::{KeyRange, Reader};
 use planner::plan;
+use schema::layout::{IndexLayout, KeyParts, index_covers, table_range};
+use schema::model::Table;
 use types::{Error, Result, Value};
 
 use super::locked_keys::Keys;
@@ -57,7 +57,7 @@ pub(super) fn open(scan: &plan::TableScan, never_covering: bool, eval: &EvalCont
     let table = &scan.table;
     match &scan.access {
         plan::Access::Full { reverse } => Ok(Opened::rows(Path::Pages(Pages::new(
-            vec![table_range(table)],
+            vec![table_range(table).into()],
             *reverse,
         )))),
         plan::Access::PrimaryPoints { keys } => {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow::array::{BinaryBuilder, BooleanArray};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use catalog::layout::{Decoder, RowEncoder, TableLayout};
 use functions::{EvalContext, Expr, TimeZone, eval_predicate};
 use kv::KeyRange;
 use planner::plan::TableScan;
+use schema::layout::{Decoder, RowEncoder, TableLayout};
 use types::Result;
 
 use crate::batch::{arrow_schema, batch_of};

@@ -1,7 +1,7 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE.
 
-use catalog::definition::TableName;
-use catalog::show_create::{self, Style};
+use schema::definition::TableName;
+use schema::show_create::{self, Style};
 use types::{Result, Value};
 
 use crate::errors;

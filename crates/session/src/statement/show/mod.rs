@@ -1,8 +1,8 @@
 //! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all alike.
 
 mod definitions;
-mod schema;
 mod server;
+mod tables;
 
 pub use server::process_list;
 
@@ -10,9 +10,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray};
-use catalog::model::INFORMATION_SCHEMA;
 use functions::EvalContext;
-use planner::command::{Show, ShowFilter};
+use planner::command::Show;
+use schema::model::INFORMATION_SCHEMA;
+use syntax::ast::{ServerShow, ShowFilter};
 use types::{Result, Value};
 
 use super::split_table::show_regions;
@@ -21,57 +22,97 @@ use crate::session::Session;
 
 /// Answers a SHOW statement.
 pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+    let listing = listing(session, show, eval)?;
+    match reads(show) {
+        Reads::Dictionary => session.join_transaction(true)?,
+        Reads::Accounts => session.join_transaction(false)?,
+        Reads::Nothing => {}
+    }
+    Ok(listing)
+}
+
+fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+    let filtered = |listing, filter: &ShowFilter| filtered(session, listing, filter, eval);
     match show {
-        Show::Databases(filter) => filtered(session, schema::databases(session, filter), filter, eval),
+        Show::OfServer(show) => of_server(session, show, eval),
         Show::Tables {
             database,
             full,
             filter,
         } => {
             let filter = &of_table_names(database, filter);
-            filtered(
-                session,
-                schema::tables(session, database, *full, filter)?,
-                filter,
-                eval,
-            )
+            filtered(tables::tables(session, database, *full, filter)?, filter)
         }
         Show::TableStatus { database, filter } => {
             let filter = &of_table_names(database, filter);
-            filtered(session, schema::table_status(session, database)?, filter, eval)
+            filtered(tables::table_status(session, database)?, filter)
         }
-        Show::Columns { table, full, filter } => {
-            filtered(session, schema::columns(session, table, *full)?, filter, eval)
+        Show::Columns { table, full, filter } => filtered(tables::columns(session, table, *full)?, filter),
+        Show::Index { table, filter } => filtered(tables::index(session, table)?, filter),
+        Show::Regions { table, index, filter } => {
+            filtered(show_regions(session, table, index.as_deref())?, filter)
         }
-        Show::Index { table, filter } => filtered(session, schema::index(session, table)?, filter, eval),
-        Show::Regions { table, index, filter } => filtered(
-            session,
-            show_regions(session, table, index.as_deref())?,
-            filter,
-            eval,
-        ),
         Show::CreateTable(table) => definitions::create_table(session, table),
-        Show::CreateDatabase { name, if_not_exists } => {
+        Show::Empty { what, filter } => filtered(server::empty(what), filter),
+    }
+}
+
+fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> Result<Listing> {
+    let filtered = |listing, filter: &ShowFilter| filtered(session, listing, filter, eval);
+    match show {
+        ServerShow::Databases(filter) => filtered(tables::databases(session, filter), filter),
+        ServerShow::CreateDatabase { name, if_not_exists } => {
             definitions::create_database(session, name, *if_not_exists)
         }
-        Show::Variables { global, filter } => {
-            filtered(session, server::variables(session, *global), filter, eval)
-        }
-        Show::Status { global: _, filter } => filtered(session, server::status(session), filter, eval),
-        Show::ProcessList { full } => Ok(server::process_list(session, *full)),
-        Show::Warnings {
+        ServerShow::Variables { global, filter } => filtered(server::variables(session, *global), filter),
+        ServerShow::Status { global: _, filter } => filtered(server::status(session), filter),
+        ServerShow::ProcessList { full } => Ok(server::process_list(session, *full)),
+        ServerShow::Warnings {
             errors_only,
             offset,
             count,
         } => Ok(server::warnings(session, *errors_only, *offset, *count)),
-        Show::CountWarnings { errors_only } => Ok(server::count_warnings(session, *errors_only)),
-        Show::Engines => Ok(server::engines(session.shared.engine.store.engine_name())),
-        Show::Collation(filter) => filtered(session, server::collations(), filter, eval),
-        Show::Charset(filter) => filtered(session, server::charsets(), filter, eval),
-        Show::Plugins(filter) => filtered(session, server::plugins(), filter, eval),
-        Show::Grants { user } => server::grants(session, user.as_ref()),
-        Show::CreateUser { user } => server::create_user(session, user),
-        Show::Empty { what, filter } => filtered(session, server::empty(what), filter, eval),
+        ServerShow::CountWarnings { errors_only } => Ok(server::count_warnings(session, *errors_only)),
+        ServerShow::Engines => Ok(server::engines(session.shared.engine.store.engine_name())),
+        ServerShow::Collation(filter) => filtered(server::collations(), filter),
+        ServerShow::Charset(filter) => filtered(server::charsets(), filter),
+        ServerShow::Plugins(filter) => filtered(server::plugins(), filter),
+        ServerShow::Grants { user } => server::grants(session, user.as_ref()),
+        ServerShow::CreateUser(user) => server::create_user(session, user),
+        ServerShow::List { words, filter } => filtered(server::empty(words), filter),
+    }
+}
+
+/// What MySQL reads of its tables for a SHOW statement: with autocommit off that is part of a transaction.
+enum Reads {
+    Nothing,
+    /// As a query of `information_schema` does.
+    Dictionary,
+    /// Without a snapshot that lasts.
+    Accounts,
+}
+
+/// Source: MySQL 8.0.33's answers.
+fn reads(show: &Show) -> Reads {
+    match show {
+        Show::Tables { .. } | Show::TableStatus { .. } | Show::Columns { .. } | Show::Index { .. } => {
+            Reads::Dictionary
+        }
+        Show::Empty { what, .. } => reads_of_list(what),
+        Show::OfServer(show) => match show {
+            ServerShow::Databases(_) | ServerShow::Collation(_) | ServerShow::Charset(_) => Reads::Dictionary,
+            ServerShow::List { words, .. } => reads_of_list(words),
+            ServerShow::CreateUser(_) => Reads::Accounts,
+            _ => Reads::Nothing,
+        },
+        Show::CreateTable(_) | Show::Regions { .. } => Reads::Nothing,
+    }
+}
+
+fn reads_of_list(words: &str) -> Reads {
+    match words {
+        "TRIGGERS" | "EVENTS" | "PROCEDURE STATUS" | "FUNCTION STATUS" => Reads::Dictionary,
+        _ => Reads::Nothing,
     }
 }
 

@@ -1,0 +1,161 @@
+//! Definitions: what a data definition statement asks for. Made by `planner`, carried out by `ddl`.
+
+use serde::{Deserialize, Serialize};
+use types::Collation;
+
+use crate::model::{Column, Default, Handle, Index};
+
+/// A qualified table name, the database filled in from the session's where the text gives none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TableName {
+    pub database: String,
+    pub name: String,
+}
+
+/// Data definition. Carried out by the crate `ddl`.
+#[derive(Debug, Clone)]
+pub enum Ddl {
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+        collation: Option<Collation>,
+    },
+    AlterDatabase {
+        name: String,
+        collation: Collation,
+    },
+    DropDatabase {
+        name: String,
+        if_exists: bool,
+    },
+    CreateTable {
+        name: TableName,
+        definition: TableDefinition,
+        if_not_exists: bool,
+    },
+    CreateTableLike {
+        name: TableName,
+        source: TableName,
+        if_not_exists: bool,
+    },
+    DropTable {
+        names: Vec<TableName>,
+        if_exists: bool,
+    },
+    TruncateTable {
+        name: TableName,
+    },
+    RenameTable {
+        renames: Vec<(TableName, TableName)>,
+    },
+    AlterTable {
+        name: TableName,
+        changes: Vec<AlterChange>,
+        way: AlterWay,
+    },
+}
+
+/// `ALGORITHM = ...` and `LOCK = ...` of ALTER TABLE, CREATE INDEX and DROP INDEX (manual 13.1.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default)]
+pub struct AlterWay {
+    pub algorithm: AlterAlgorithm,
+    pub lock: AlterLock,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default)]
+pub enum AlterAlgorithm {
+    #[default]
+    Default,
+    Instant,
+    Inplace,
+    Copy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, std::default::Default)]
+pub enum AlterLock {
+    #[default]
+    Default,
+    None,
+    Shared,
+    Exclusive,
+}
+
+/// A definition whose columns and indexes have no ids yet (0) and state Public. [`crate::new_table()`] checks it as a whole
+/// (names, key lengths, row size ...), gives an index with an empty name the name MySQL would, makes the primary key's
+/// columns NOT NULL, and puts indexes into MySQL's order.
+#[derive(Debug, Clone)]
+pub struct TableDefinition {
+    pub columns: Vec<Column>,
+    pub indexes: Vec<Index>,
+    pub handle: Handle,
+    pub collation: Collation,
+    pub comment: String,
+    /// Where AUTO_INCREMENT or AUTO_RANDOM begins.
+    pub auto_increment_start: u64,
+    /// As written: [`crate::new_table()`] reduces them to their maximum.
+    pub shard_row_id_bits: u64,
+    pub pre_split_regions: u64,
+}
+
+#[derive(Debug, Clone)]
+pub enum AlterChange {
+    AddColumn {
+        column: Column,
+        position: Position,
+    },
+    DropColumn {
+        name: String,
+    },
+    /// Columns by name: offsets are not known before the earlier changes are made.
+    AddIndex {
+        name: Option<String>,
+        columns: Vec<IndexColumn>,
+        unique: bool,
+        comment: String,
+    },
+    DropIndex {
+        name: String,
+    },
+    RenameIndex {
+        from: String,
+        to: String,
+    },
+    /// MODIFY and CHANGE COLUMN: `column` is the whole new definition, its name included. Carried out where no stored
+    /// value changes; otherwise refused with 1235.
+    ModifyColumn {
+        name: String,
+        column: Column,
+        position: Option<Position>,
+    },
+    RenameColumn {
+        from: String,
+        to: String,
+    },
+    RenameTable {
+        to: TableName,
+    },
+    SetDefault {
+        column: String,
+        default: Option<Default>,
+    },
+    AutoIncrement(u64),
+    AutoRandomBase(u64),
+    ShardRowIdBits(u64),
+    Comment(String),
+    DefaultCollation(Collation),
+}
+
+#[derive(Debug, Clone)]
+pub enum Position {
+    Last,
+    First,
+    After(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct IndexColumn {
+    pub name: String,
+    pub prefix: Option<u32>,
+    /// See [`crate::model::IndexPart::descending`].
+    pub descending: bool,
+}

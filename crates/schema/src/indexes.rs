@@ -1,0 +1,95 @@
+//! Names and order of a table's indexes, as MySQL gives them.
+
+use types::{Error, Result};
+
+use crate::model::{Column, Handle, Index, Table};
+
+/// Drops prefixes that are the whole column, names the nameless, makes the primary key's columns NOT NULL, and sorts.
+pub fn normalize(table: &mut Table) -> Result<()> {
+    find_primary(table)?;
+    drop_whole_prefixes(table);
+    for at in 0..table.indexes.len() {
+        if table.indexes[at].name.is_empty() {
+            table.indexes[at].name = make_name(table, at)?;
+        }
+    }
+    for part in table.primary_parts() {
+        if let Some(column) = table.columns.get_mut(part.column) {
+            column.nullable = false;
+        }
+    }
+    sort(table);
+    find_primary(table)
+}
+
+/// `KEY (a(10))` of a VARCHAR(10) is `KEY (a)`.
+fn drop_whole_prefixes(table: &mut Table) {
+    let columns = &table.columns;
+    for part in table.indexes.iter_mut().flat_map(|i| &mut i.parts) {
+        let whole =
+            |c: &Column| c.ty.is_string() && !c.ty.is_blob_or_text() && part.prefix == Some(c.ty.length);
+        if columns.get(part.column).is_some_and(whole) {
+            part.prefix = None;
+        }
+    }
+}
+
+/// The first column's name; where an index has it already, with `_2`, `_3` ... behind it.
+fn make_name(table: &Table, at: usize) -> Result<String> {
+    let index = &table.indexes[at];
+    if index.primary {
+        return Ok("PRIMARY".to_owned());
+    }
+    let column = index
+        .parts
+        .first()
+        .and_then(|p| table.columns.get(p.column))
+        .ok_or_else(|| Error::internal("an index without columns"))?;
+    // Only those before it count: a later one of the same name is an error of its own.
+    let taken = |name: &str| {
+        table.indexes[..at]
+            .iter()
+            .any(|i| i.name.eq_ignore_ascii_case(name))
+    };
+    if !taken(&column.name) && !column.name.eq_ignore_ascii_case("PRIMARY") {
+        return Ok(column.name.clone());
+    }
+    (2..)
+        .map(|n| format!("{}_{n}", column.name))
+        .find(|name| !taken(name))
+        .ok_or_else(|| Error::internal("no free index name"))
+}
+
+/// The primary key, unique indexes that cannot be NULL, other unique ones, the rest; those with prefixes after those
+/// without among unique ones; else as they came.
+fn sort(table: &mut Table) {
+    let columns = &table.columns;
+    let rank = |index: &Index| {
+        let has_null = index
+            .parts
+            .iter()
+            .any(|p| columns.get(p.column).is_some_and(|c| c.nullable));
+        let has_prefix = index.parts.iter().any(|p| p.prefix.is_some());
+        (
+            !index.primary,
+            !index.unique,
+            index.unique && has_null,
+            index.unique && has_prefix,
+        )
+    };
+    let mut order: Vec<usize> = (0..table.indexes.len()).collect();
+    order.sort_by_key(|&at| rank(&table.indexes[at]));
+    table.indexes = order.iter().map(|&at| table.indexes[at].clone()).collect();
+}
+
+/// Sets the handle to where the primary key's index is.
+fn find_primary(table: &mut Table) -> Result<()> {
+    match (table.indexes.iter().position(|i| i.primary), table.handle) {
+        (Some(index), _) => table.handle = Handle::Clustered { index },
+        (None, Handle::Clustered { .. }) => {
+            return Err(Error::internal("a clustered table without its primary key"));
+        }
+        (None, Handle::Integer { .. } | Handle::Hidden) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! The parts of a key, one by one, and ranges of keys.
+
+use std::ops::Range;
+
+use codec::key;
+use functions::TimeZone;
+use types::{Error, Result, SqlType, Value, collation};
+
+use super::prefix_range;
+use super::stored::{clustered_parts, column, index_at, is_cut};
+use super::zone::to_stored;
+use crate::model::{Handle, IndexPart, Table};
+
+/// How much of a value goes into a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// As much as the index holds: `col(n)` cuts.
+    Stored,
+    /// All of it. No key in the store looks like that where a part cuts; for comparisons.
+    Whole,
+}
+
+/// The parts of the primary key or of an index.
+#[derive(Debug, Clone)]
+pub struct KeyParts {
+    start: Vec<u8>,
+    /// One part, its value without a flag.
+    integer: bool,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    column: usize,
+    ty: SqlType,
+    nullable: bool,
+    /// Characters, or bytes for binary columns.
+    cut: Option<u32>,
+}
+
+/// A range over leading parts fixed and the next one bounded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ValueRange {
+    /// Of the parts' types. NULL means IS NULL.
+    pub prefix: Vec<Value>,
+    /// With no lower bound but an upper one, NULLs are left out.
+    pub lower: Option<ValueBound>,
+    pub upper: Option<ValueBound>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValueBound {
+    pub value: Value,
+    pub inclusive: bool,
+}
+
+impl KeyParts {
+    /// The primary key; no parts for a hidden handle.
+    pub fn primary(table: &Table) -> Result<Self> {
+        let start = key::row_prefix(table.id);
+        match table.handle {
+            Handle::Integer { column } => Self::new(table, start, true, &[IndexPart::whole(column)]),
+            Handle::Clustered { .. } => Self::new(table, start, false, clustered_parts(table)),
+            Handle::Hidden => Self::new(table, start, true, &[]),
+        }
+    }
+
+    /// An index, by its position in [`Table::indexes`]; the clustered one is the primary key.
+    pub fn index(table: &Table, position: usize) -> Result<Self> {
+        if matches!(table.handle, Handle::Clustered { index } if index == position) {
+            return Self::primary(table);
+        }
+        let index = index_at(table, position)?;
+        Self::new(table, key::index_prefix(table.id, index.id), false, &index.parts)
+    }
+
+    fn new(table: &Table, start: Vec<u8>, integer: bool, parts: &[IndexPart]) -> Result<Self> {
+        let part = |part: &IndexPart| {
+            let column = column(table, part.column)?;
+            Ok(Part {
+                column: part.column,
+                ty: column.ty,
+                nullable: column.nullable,
+                cut: part.prefix.filter(|_| is_cut(table, part)),
+            })
+        };
+        let parts = parts.iter().map(part).collect::<Result<_>>()?;
+        Ok(Self {
+            start,
+            integer,
+            parts,
+        })
+    }
+
+    /// What every key begins with.
+    pub fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// How many parts.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The column's offset.
+    pub fn column(&self, part: usize) -> Option<usize> {
+        self.parts.get(part).map(|p| p.column)
+    }
+
+    pub fn ty(&self, part: usize) -> Option<&SqlType> {
+        self.parts.get(part).map(|p| &p.ty)
+    }
+
+    /// Whether the part holds only the beginning of its column's values.
+    pub fn is_prefix_part(&self, part: usize) -> bool {
+        self.parts.get(part).is_some_and(|p| p.cut.is_some())
+    }
+
+    pub fn has_prefix_parts(&self) -> bool {
+        self.parts.iter().any(|p| p.cut.is_some())
+    }
+
+    /// Whether NULL can be in the part.
+    pub fn is_nullable(&self, part: usize) -> bool {
+        self.parts.get(part).is_some_and(|p| p.nullable)
+    }
+
+    /// Appends one part of a key. The value is of the part's type, or NULL.
+    ///
+    /// # Errors
+    /// 1105 for NULL in an integer handle, which has no place for it, and for a value of another type.
+    pub fn append(
+        &self,
+        part: usize,
+        value: &Value,
+        width: Width,
+        zone: TimeZone,
+        key: &mut Vec<u8>,
+    ) -> Result<()> {
+        let Some(part) = self.parts.get(part) else {
+            return Err(Error::internal("a key has fewer parts than its range"));
+        };
+        if self.integer {
+            codec::memcomparable::encode_i64(integer_handle(value)?, key);
+            return Ok(());
+        }
+        let cut = part.cut.filter(|_| width == Width::Stored);
+        append_part(value, &part.ty, cut, zone, key)
+    }
+
+    /// What all keys begin with, with room for so many numbers; texts are longer.
+    fn begin(&self, values: usize) -> Vec<u8> {
+        let mut key = Vec::with_capacity(self.start.len() + values * (1 + size_of::<i64>()));
+        key.extend_from_slice(&self.start);
+        key
+    }
+
+    /// A key with all parts, or as many as there are values.
+    pub fn key(&self, values: &[Value], zone: TimeZone) -> Result<Vec<u8>> {
+        let mut key = self.begin(values.len());
+        for (part, value) in values.iter().enumerate() {
+            self.append(part, value, Width::Stored, zone, &mut key)?;
+        }
+        Ok(key)
+    }
+
+    /// The key that at most one row or entry has: all parts given, none NULL. `None` if one is.
+    pub fn point(&self, values: &[Value], zone: TimeZone) -> Result<Option<Vec<u8>>> {
+        if values.iter().any(Value::is_null) {
+            return Ok(None);
+        }
+        self.key(values, zone).map(Some)
+    }
+
+    /// The keys of a range. Where a part cuts, they may be more than the range's own: rows have to be looked at again.
+    pub fn range(&self, range: &ValueRange, zone: TimeZone) -> Result<Range<Vec<u8>>> {
+        let mut prefix = self.begin(range.prefix.len() + 1);
+        for (part, value) in range.prefix.iter().enumerate() {
+            if self.integer && value.is_null() {
+                return Ok(nothing());
+            }
+            self.append(part, value, Width::Stored, zone, &mut prefix)?;
+        }
+        let bounded = range.prefix.len();
+        let cuts = self.is_prefix_part(bounded);
+        let whole = prefix_range(prefix.clone());
+        let null_lower = ValueBound {
+            value: Value::Null,
+            inclusive: false,
+        };
+        let lower = match &range.lower {
+            None if range.upper.is_some() => Some(&null_lower),
+            lower => lower.as_ref(),
+        };
+        // A column that is never NULL has no NULLs to start behind; an integer handle has no place for them.
+        let lower = lower.filter(|b| !b.value.is_null() || (self.is_nullable(bounded) && !self.integer));
+        let start = match lower {
+            None => whole.start,
+            Some(bound) => {
+                let mut start = Vec::with_capacity(prefix.capacity());
+                start.extend_from_slice(&prefix);
+                self.append(bounded, &bound.value, Width::Stored, zone, &mut start)?;
+                let inclusive = bound.inclusive || (cuts && !bound.value.is_null());
+                if inclusive {
+                    start
+                } else {
+                    codec::prefix_next(&start)
+                }
+            }
+        };
+        let end = match &range.upper {
+            None => whole.end,
+            Some(bound) if bound.value.is_null() && self.integer => return Ok(nothing()),
+            Some(bound) => {
+                let mut end = prefix;
+                self.append(bounded, &bound.value, Width::Stored, zone, &mut end)?;
+                let inclusive = bound.inclusive || cuts;
+                if inclusive { codec::prefix_next(&end) } else { end }
+            }
+        };
+        Ok(start..end)
+    }
+}
+
+/// A range without keys.
+fn nothing() -> Range<Vec<u8>> {
+    vec![0]..vec![0]
+}
+
+/// The integer that is a row's handle.
+///
+/// # Errors
+/// 1105 for anything else. BIGINT UNSIGNED does not fit, so a primary key of that type is never an integer handle.
+pub(super) fn integer_handle(value: &Value) -> Result<i64> {
+    value
+        .as_i64()
+        .ok_or_else(|| Error::internal(format!("{value:?} as an integer handle")))
+}
+
+/// Appends the encoding of one part of a key.
+pub(super) fn append_part(
+    value: &Value,
+    ty: &SqlType,
+    cut: Option<u32>,
+    zone: TimeZone,
+    key: &mut Vec<u8>,
+) -> Result<()> {
+    let mut slot = Value::Null;
+    let stored = to_stored(value, ty, zone, &mut slot)?;
+    match cut {
+        Some(cut) => codec::datum::encode(&cut_value(stored, cut), ty, key)?,
+        None => codec::datum::encode(stored, ty, key)?,
+    }
+    Ok(())
+}
+
+/// The first characters of text, the first bytes of binary data; every other value whole.
+pub(super) fn cut_value(value: &Value, length: u32) -> Value {
+    let length = length as usize;
+    match value {
+        Value::String(text) => Value::from(collation::first_characters(text, length)),
+        Value::Bytes(bytes) => Value::Bytes(bytes.get(..length).unwrap_or(bytes).to_vec()),
+        value => value.clone(),
+    }
+}

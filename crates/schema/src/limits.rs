@@ -1,0 +1,313 @@
+//! MySQL's limits on names, columns, keys and rows, checked on a whole definition.
+//!
+//! Not here: what a single column may say (lengths, defaults), which the planner has checked when it made the column.
+
+use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
+
+use crate::model::{Column, Handle, Index, IndexPart, Table};
+use crate::sharded_id;
+
+const NAME_CHARS_MAX: usize = 64;
+/// InnoDB's.
+const COLUMNS_MAX: usize = 1017;
+const INDEXES_MAX: usize = 64;
+const PARTS_MAX: usize = 16;
+const KEY_BYTES_MAX: u64 = 3072;
+const ROW_BYTES_MAX: u64 = 65_535;
+const TABLE_COMMENT_CHARS_MAX: usize = 2048;
+const COMMENT_CHARS_MAX: usize = 1024;
+
+const ER_TOO_MANY_FIELDS: u16 = 1117;
+const ER_TOO_LONG_TABLE_COMMENT: u16 = 1628;
+const ER_TOO_LONG_FIELD_COMMENT: u16 = 1629;
+const ER_DUP_INDEX: u16 = 1831;
+
+pub fn check_database_name(name: &str) -> Result<()> {
+    check_name(name, errno::ER_WRONG_DB_NAME, "database")
+}
+
+pub fn check_table_name(name: &str) -> Result<()> {
+    check_name(name, errno::ER_WRONG_TABLE_NAME, "table")
+}
+
+/// Names have 1 to 64 characters and no space at the end.
+fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
+    if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
+        return Err(Error::new(code, format!("Incorrect {what} name '{name}'")));
+    }
+    if name.chars().count() > NAME_CHARS_MAX {
+        return Err(Error::new(
+            errno::ER_TOO_LONG_IDENT,
+            format!("Identifier name '{name}' is too long"),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks a definition whose indexes have their names and order.
+pub fn check_table(table: &Table) -> Result<Vec<Warning>> {
+    check_table_name(&table.name)?;
+    check_columns(table)?;
+    check_comment(
+        &table.comment,
+        TABLE_COMMENT_CHARS_MAX,
+        ER_TOO_LONG_TABLE_COMMENT,
+        || format!("Comment for table '{}'", table.name),
+    )?;
+    check_auto_increment(table)?;
+    check_auto_random(table)?;
+    check_sharding(table)?;
+    let warnings = check_indexes(table)?;
+    check_row_size(table)?;
+    Ok(warnings)
+}
+
+fn check_columns(table: &Table) -> Result<()> {
+    if table.columns.is_empty() {
+        return Err(Error::new(
+            errno::ER_TABLE_MUST_HAVE_COLUMNS,
+            "A table must have at least 1 column",
+        ));
+    }
+    if table.columns.len() > COLUMNS_MAX {
+        return Err(Error::new(ER_TOO_MANY_FIELDS, "Too many columns"));
+    }
+    for (at, column) in table.columns.iter().enumerate() {
+        check_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column")?;
+        let same = |c: &Column| c.name.to_lowercase() == column.name.to_lowercase();
+        if table.columns[..at].iter().any(same) {
+            return Err(duplicate_column(&column.name));
+        }
+        check_comment(
+            &column.comment,
+            COMMENT_CHARS_MAX,
+            ER_TOO_LONG_FIELD_COMMENT,
+            || format!("Comment for field '{}'", column.name),
+        )?;
+    }
+    Ok(())
+}
+
+fn duplicate_column(name: &str) -> Error {
+    Error::new(errno::ER_DUP_FIELDNAME, format!("Duplicate column name '{name}'"))
+}
+
+fn check_comment(comment: &str, longest: usize, code: u16, what: impl Fn() -> String) -> Result<()> {
+    if comment.chars().count() <= longest {
+        return Ok(());
+    }
+    Err(Error::new(
+        code,
+        format!("{} is too long (max = {longest})", what()),
+    ))
+}
+
+/// One AUTO_INCREMENT column at most, which a key begins with.
+fn check_auto_increment(table: &Table) -> Result<()> {
+    let mut columns = (0..table.columns.len()).filter(|&at| table.columns[at].auto_increment);
+    let Some(column) = columns.next() else {
+        return Ok(());
+    };
+    let first_of = |parts: &[IndexPart]| parts.first().is_some_and(|p| p.column == column);
+    let is_key = first_of(&table.primary_parts()) || table.indexes.iter().any(|i| first_of(&i.parts));
+    if columns.next().is_some() || !is_key {
+        return Err(Error::new(
+            errno::ER_WRONG_AUTO_KEY,
+            "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+        ));
+    }
+    Ok(())
+}
+
+/// An AUTO_RANDOM column is the one that the rows' keys begin with, and makes the table's only ids.
+fn check_auto_random(table: &Table) -> Result<()> {
+    let first = table.primary_parts().first().map(|part| part.column);
+    for (at, column) in table.columns.iter().enumerate() {
+        if column.auto_random.is_none() {
+            continue;
+        }
+        if first != Some(at) {
+            return Err(sharded_id::invalid(format!(
+                "column '{}' must be the first column in primary key",
+                column.name
+            )));
+        }
+        if table.auto_increment_column().is_some() {
+            return Err(Error::not_supported(
+                "AUTO_RANDOM and AUTO_INCREMENT in one table",
+                "use one of them",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Only hidden row ids can be spread by SHARD_ROW_ID_BITS. TiDB's error.
+fn check_sharding(table: &Table) -> Result<()> {
+    const ER_UNSUPPORTED_DDL_OPERATION: u16 = 8200;
+    if table.shard_row_id_bits == 0 || table.handle == Handle::Hidden {
+        return Ok(());
+    }
+    Err(Error::new(
+        ER_UNSUPPORTED_DDL_OPERATION,
+        "Unsupported shard_row_id_bits for table with primary key as row id",
+    ))
+}
+
+fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
+    let primary_handle = matches!(table.handle, Handle::Integer { .. });
+    if table.indexes.len() + usize::from(primary_handle) > INDEXES_MAX {
+        return Err(Error::new(
+            errno::ER_TOO_MANY_KEYS,
+            format!("Too many keys specified; max {INDEXES_MAX} keys allowed"),
+        ));
+    }
+    let mut primaries = usize::from(primary_handle);
+    let mut warnings = Vec::new();
+    for (at, index) in table.indexes.iter().enumerate() {
+        primaries += usize::from(index.primary);
+        if primaries > 1 {
+            return Err(Error::new(
+                errno::ER_MULTIPLE_PRI_KEY,
+                "Multiple primary key defined",
+            ));
+        }
+        check_index(table, index)?;
+        let earlier = &table.indexes[..at];
+        if earlier.iter().any(|i| i.name.eq_ignore_ascii_case(&index.name)) {
+            return Err(Error::new(
+                errno::ER_DUP_KEYNAME,
+                format!("Duplicate key name '{}'", index.name),
+            ));
+        }
+        let same = |i: &Index| i.parts == index.parts && i.unique == index.unique && !i.primary;
+        if earlier.iter().any(same) {
+            warnings.push(duplicate_index(table, index));
+        }
+    }
+    Ok(warnings)
+}
+
+fn duplicate_index(table: &Table, index: &Index) -> Warning {
+    Warning {
+        level: WarningLevel::Warning,
+        code: ER_DUP_INDEX,
+        message: format!(
+            "Duplicate index '{}' defined on the table '{}.{}'. This is deprecated and will be disallowed in a future \
+             release.",
+            index.name, table.database, table.name
+        ),
+    }
+}
+
+fn check_index(table: &Table, index: &Index) -> Result<()> {
+    let wrong_name = index.primary != index.name.eq_ignore_ascii_case("PRIMARY");
+    if wrong_name || index.name.is_empty() || index.name.ends_with(' ') {
+        return Err(Error::new(
+            errno::ER_WRONG_NAME_FOR_INDEX,
+            format!("Incorrect index name '{}'", index.name),
+        ));
+    }
+    check_name(&index.name, errno::ER_WRONG_NAME_FOR_INDEX, "index")?;
+    check_comment(
+        &index.comment,
+        COMMENT_CHARS_MAX,
+        errno::ER_TOO_LONG_INDEX_COMMENT,
+        || format!("Comment for index '{}'", index.name),
+    )?;
+    if index.parts.len() > PARTS_MAX {
+        return Err(Error::new(
+            errno::ER_TOO_MANY_KEY_PARTS,
+            format!("Too many key parts specified; max {PARTS_MAX} parts allowed"),
+        ));
+    }
+    let mut bytes = 0;
+    for (at, part) in index.parts.iter().enumerate() {
+        let Some(column) = table.columns.get(part.column) else {
+            return Err(Error::internal(format!("key part {} is no column", part.column)));
+        };
+        if index.parts[..at].iter().any(|p| p.column == part.column) {
+            return Err(duplicate_column(&column.name));
+        }
+        bytes += part_bytes(column, part)?;
+        if bytes > KEY_BYTES_MAX {
+            return Err(Error::new(
+                errno::ER_TOO_LONG_KEY,
+                format!("Specified key was too long; max key length is {KEY_BYTES_MAX} bytes"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes a key part takes by MySQL's count, once it is known to be a possible one.
+fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
+    let ty = &column.ty;
+    if ty.kind == TypeKind::Json {
+        return Err(Error::new(
+            errno::ER_JSON_USED_AS_KEY,
+            format!(
+                "JSON column '{}' supports indexing only via generated columns on a specified JSON path.",
+                column.name
+            ),
+        ));
+    }
+    let Some(prefix) = part.prefix else {
+        if ty.is_blob_or_text() {
+            return Err(Error::new(
+                errno::ER_BLOB_KEY_WITHOUT_LENGTH,
+                format!(
+                    "BLOB/TEXT column '{}' used in key specification without a key length",
+                    column.name
+                ),
+            ));
+        }
+        return Ok(if ty.is_string() {
+            ty.max_bytes()
+        } else {
+            ty.fixed_bytes()
+        });
+    };
+    if prefix == 0 {
+        return Err(Error::new(
+            errno::ER_KEY_PART_0,
+            format!("Key part '{}' length cannot be 0", column.name),
+        ));
+    }
+    let bytes = u64::from(prefix) * u64::from(ty.collation.charset().max_bytes_per_char());
+    if !ty.is_string() || (!ty.is_blob_or_text() && prefix > ty.length) {
+        return Err(Error::new(
+            errno::ER_WRONG_SUB_KEY,
+            "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or \
+             the storage engine doesn't support unique prefix keys",
+        ));
+    }
+    Ok(bytes)
+}
+
+/// A row without its BLOBs has at most 65,535 bytes, as MySQL's own row format counts them.
+fn check_row_size(table: &Table) -> Result<()> {
+    let mut bytes = 0;
+    let mut nullable = 0u64;
+    for column in &table.columns {
+        nullable += u64::from(column.nullable);
+        let most = column.ty.max_bytes();
+        bytes += match column.ty.kind {
+            TypeKind::VarChar => most + if most > 255 { 2 } else { 1 },
+            TypeKind::Char => most,
+            TypeKind::TinyText => 9,
+            TypeKind::Text => 10,
+            TypeKind::MediumText => 11,
+            TypeKind::LongText | TypeKind::Json => 12,
+            _ => column.ty.fixed_bytes(),
+        };
+    }
+    if bytes + nullable.div_ceil(8) <= ROW_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::new(
+        errno::ER_TOO_BIG_ROWSIZE,
+        "Row size too large. The maximum row size for the used table type, not counting BLOBs, is 65535. This includes \
+         storage overhead, check the manual. You have to change some columns to TEXT or BLOBs",
+    ))
+}

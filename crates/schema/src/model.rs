@@ -1,0 +1,402 @@
+//! What the catalog knows about databases, tables, columns and indexes. Immutable once published: readers hold an
+//! [`std::sync::Arc`] of a [`Schema`] and never see it change.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use types::{Collation, Error, Result, SqlType, errno};
+
+use crate::sharded_id::{AutoRandom, IdLayout};
+
+/// Every database at one schema version.
+#[derive(Debug, Clone, Default)]
+pub struct Schema {
+    pub version: u64,
+    /// By name; names of databases and tables are case-sensitive, as MySQL has them on Linux.
+    pub databases: BTreeMap<String, Arc<Database>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub id: i64,
+    pub name: String,
+    pub collation: Collation,
+    pub tables: HashMap<String, Arc<Table>>,
+}
+
+/// The states of an online schema change (F1, "Online, Asynchronous Schema Change in F1", VLDB 2013).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SchemaState {
+    /// Deletes remove it; nothing else touches it.
+    DeleteOnly,
+    /// Writes keep it; reads do not see it.
+    WriteOnly,
+    Public,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    pub id: i64,
+    pub name: String,
+    pub database: String,
+    /// In the order of `CREATE TABLE`. A position in this list is a *column offset*.
+    pub columns: Vec<Column>,
+    /// The primary key, where it is not an integer handle, is one of them (`primary == true`).
+    pub indexes: Vec<Index>,
+    pub handle: Handle,
+    pub collation: Collation,
+    pub comment: String,
+    /// Largest id ever given to a column or an index: ids are never used twice.
+    pub max_column_id: i64,
+    pub max_index_id: i64,
+    /// `AUTO_INCREMENT = n` (`AUTO_RANDOM_BASE = n`) of CREATE or ALTER TABLE, else 1.
+    pub auto_increment_start: u64,
+    /// `SHARD_ROW_ID_BITS = n`: hidden row ids are spread over 2^n places.
+    #[serde(default)]
+    pub shard_row_id_bits: u8,
+    /// `PRE_SPLIT_REGIONS = n`: the table, where its ids are spread, is made as 2^n regions.
+    #[serde(default)]
+    pub pre_split_regions: u8,
+    /// Microseconds since 1970, for information_schema.tables.create_time.
+    pub created_us: i64,
+    /// Changes with every schema change of this table.
+    pub revision: u64,
+    /// Snapshots older than this timestamp cannot be read through this definition: the table or one of its indexes did
+    /// not exist yet, or held other data. See [`Table::check_readable_at`].
+    #[serde(default)]
+    pub readable_from_ts: u64,
+}
+
+impl Table {
+    /// Columns under a name. With a negative id nothing is stored under it ([`Table::is_virtual`]).
+    pub fn of_columns(id: i64, database: &str, name: &str, columns: Vec<Column>) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            database: database.to_owned(),
+            columns,
+            indexes: Vec::new(),
+            handle: Handle::Hidden,
+            collation: Collation::DEFAULT,
+            comment: String::new(),
+            max_column_id: 0,
+            max_index_id: 0,
+            auto_increment_start: 1,
+            shard_row_id_bits: 0,
+            pre_split_regions: 0,
+            created_us: 0,
+            revision: 0,
+            readable_from_ts: 0,
+        }
+    }
+}
+
+/// What makes a row's key (`t{table}_r{handle}`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Handle {
+    /// A single-column integer primary key: the column's offset. Its value lives in the key only.
+    Integer { column: usize },
+    /// Any other primary key: the position of the primary index in [`Table::indexes`].
+    Clustered { index: usize },
+    /// No primary key: a hidden integer, given in sequence.
+    Hidden,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    pub id: i64,
+    pub name: String,
+    pub ty: SqlType,
+    pub nullable: bool,
+    /// The statement named the column's character set or collation; SHOW CREATE TABLE then repeats both.
+    #[serde(default)]
+    pub explicit_collation: bool,
+    pub default: Default,
+    /// `ON UPDATE CURRENT_TIMESTAMP`.
+    pub on_update_now: bool,
+    pub auto_increment: bool,
+    #[serde(default)]
+    pub auto_random: Option<AutoRandom>,
+    pub comment: String,
+    pub state: SchemaState,
+    /// The value of rows that were written before ALTER TABLE ADD COLUMN (text in the form of [`Default::Literal`]).
+    pub original_default: Option<String>,
+}
+
+impl Column {
+    /// A column with a name and a type, and nothing else said of it. Its id is yet to be given.
+    pub fn plain(name: impl Into<String>, ty: SqlType, nullable: bool) -> Self {
+        Self {
+            id: 0,
+            name: name.into(),
+            ty,
+            nullable,
+            explicit_collation: false,
+            default: Default::None,
+            on_update_now: false,
+            auto_increment: false,
+            auto_random: None,
+            comment: String::new(),
+            state: SchemaState::Public,
+            original_default: None,
+        }
+    }
+
+    /// The default as it is stored: `DEFAULT NULL` of a nullable column means the same as no clause.
+    pub fn effective_default(&self) -> Default {
+        match &self.default {
+            Default::Null if self.nullable => Default::None,
+            other => other.clone(),
+        }
+    }
+
+    /// Whether a row that gives no value gets the next id.
+    pub fn makes_ids(&self) -> bool {
+        self.auto_increment || self.auto_random.is_some()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Default {
+    /// No DEFAULT clause: NULL where the column is nullable, else the column must be given.
+    None,
+    Null,
+    /// As text, to be cast to the column's type (binary data as `0x` and hexadecimal digits; a FLOAT with all digits, where
+    /// clients are shown six).
+    Literal(String),
+    /// `CURRENT_TIMESTAMP(fsp)` and its synonyms; the precision is the column's.
+    Now,
+    /// The same as an expression, `(now(fsp))`, with a precision of its own that is not above the column's. The only
+    /// expression a default can be.
+    NowExpression(u8),
+    /// `ALTER TABLE ... DROP DEFAULT` of a nullable column: it must be given from then on.
+    Dropped,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Index {
+    pub id: i64,
+    pub name: String,
+    pub parts: Vec<IndexPart>,
+    pub unique: bool,
+    pub primary: bool,
+    pub comment: String,
+    pub state: SchemaState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexPart {
+    /// Offset in [`Table::columns`].
+    pub column: usize,
+    /// `col(n)`: only the first `n` characters (bytes for binary columns) are in the index.
+    pub prefix: Option<u32>,
+    /// `DESC`. Shown, and nothing else: entries are stored ascending, and read in both directions.
+    #[serde(default)]
+    pub descending: bool,
+}
+
+impl IndexPart {
+    /// A whole column, ascending.
+    pub fn whole(column: usize) -> Self {
+        Self {
+            column,
+            prefix: None,
+            descending: false,
+        }
+    }
+}
+
+/// The database whose name, and whose tables' names, are not case-sensitive.
+pub const INFORMATION_SCHEMA: &str = "information_schema";
+
+impl Schema {
+    /// A database by name.
+    pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
+        self.databases.get(name).or_else(|| {
+            let known = name.eq_ignore_ascii_case(INFORMATION_SCHEMA);
+            self.databases.get(INFORMATION_SCHEMA).filter(|_| known)
+        })
+    }
+
+    /// A table by name, the virtual ones included.
+    pub fn table(&self, database: &str, name: &str) -> Option<&Arc<Table>> {
+        self.database(database)?.table(name)
+    }
+
+    /// [`Schema::database`], or 1049.
+    pub fn require_database(&self, name: &str) -> Result<&Arc<Database>> {
+        self.database(name)
+            .ok_or_else(|| Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'")))
+    }
+
+    /// [`Schema::table`], or 1049 or 1146.
+    pub fn require_table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
+        let found = self.require_database(database)?;
+        found.table(name).ok_or_else(|| {
+            if found.name == INFORMATION_SCHEMA {
+                return Error::new(
+                    errno::ER_UNKNOWN_TABLE,
+                    format!("Unknown table '{}' in {INFORMATION_SCHEMA}", name.to_uppercase()),
+                );
+            }
+            Error::new(
+                errno::ER_NO_SUCH_TABLE,
+                format!("Table '{database}.{name}' doesn't exist"),
+            )
+        })
+    }
+
+    /// All stored tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.databases
+            .values()
+            .filter(|d| !d.is_system())
+            .flat_map(|d| d.tables.values())
+    }
+
+    /// A table by its id: all tables are looked through.
+    pub fn table_by_id(&self, id: i64) -> Option<&Arc<Table>> {
+        self.databases
+            .values()
+            .flat_map(|d| d.tables.values())
+            .find(|t| t.id == id)
+    }
+}
+
+impl Database {
+    /// A table by name.
+    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        self.tables.get(name).or_else(|| {
+            if self.name != INFORMATION_SCHEMA {
+                return None;
+            }
+            self.tables.get(&name.to_ascii_uppercase())
+        })
+    }
+
+    /// Made by the server: `information_schema` and its like. Nothing of it is stored, nothing in it can be changed.
+    pub fn is_system(&self) -> bool {
+        self.id < 0
+    }
+}
+
+impl Table {
+    /// Whether the server makes up the table's rows (`information_schema`, `performance_schema`, `mysql`, `sys`).
+    pub fn is_virtual(&self) -> bool {
+        self.id < 0
+    }
+
+    /// Whether MySQL has the table as a view, whose columns keep the view's names in results. The other tables of
+    /// `information_schema` are filled when they are read, and their columns called as the query calls them.
+    pub fn is_view(&self) -> bool {
+        const NO_VIEWS: [&str; 10] = [
+            "CLUSTER_PROCESSLIST",
+            "COLUMN_PRIVILEGES",
+            "ENGINES",
+            "OPTIMIZER_TRACE",
+            "PLUGINS",
+            "PROCESSLIST",
+            "PROFILING",
+            "SCHEMA_PRIVILEGES",
+            "TABLE_PRIVILEGES",
+            "USER_PRIVILEGES",
+        ];
+        self.is_virtual() && self.database == INFORMATION_SCHEMA && !NO_VIEWS.contains(&self.name.as_str())
+    }
+
+    /// Fails with 1412 when a snapshot at `ts` is older than what this definition can read.
+    pub fn check_readable_at(&self, ts: u64) -> Result<()> {
+        if ts >= self.readable_from_ts {
+            return Ok(());
+        }
+        Err(Error::new(
+            1412,
+            "Table definition has changed, please retry transaction",
+        ))
+    }
+
+    /// Offset of a column by name; column names are case-insensitive.
+    pub fn column_offset(&self, name: &str) -> Option<usize> {
+        self.columns
+            .iter()
+            .position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Offsets of the columns a `SELECT *` sees.
+    pub fn public_columns(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.columns.len()).filter(|&i| self.columns[i].state == SchemaState::Public)
+    }
+
+    /// The primary key's parts; none for a hidden handle.
+    pub fn primary_parts(&self) -> Vec<IndexPart> {
+        match self.handle {
+            Handle::Integer { column } => vec![IndexPart::whole(column)],
+            Handle::Clustered { index } => self.indexes[index].parts.clone(),
+            Handle::Hidden => Vec::new(),
+        }
+    }
+
+    /// The AUTO_INCREMENT column's offset.
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.columns.iter().position(|c| c.auto_increment)
+    }
+
+    /// The column whose values are made by a counter: AUTO_INCREMENT's or AUTO_RANDOM's.
+    pub fn id_column(&self) -> Option<usize> {
+        self.columns.iter().position(Column::makes_ids)
+    }
+
+    /// How the ids of the AUTO_RANDOM column are put together.
+    pub fn auto_random_layout(&self) -> Option<IdLayout> {
+        self.columns
+            .iter()
+            .find_map(|c| Some(c.auto_random?.layout(c.ty.unsigned)))
+    }
+
+    /// How hidden row ids are put together.
+    pub fn row_id_layout(&self) -> IdLayout {
+        IdLayout::of_row_ids(self.shard_row_id_bits)
+    }
+
+    /// Indexes that queries may read.
+    pub fn public_indexes(&self) -> impl Iterator<Item = &Index> {
+        self.indexes.iter().filter(|i| i.state == SchemaState::Public)
+    }
+
+    /// Whether positions and ids within the definition make sense, so that nobody who uses it can index out of bounds.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        if self.columns.is_empty() {
+            return Err("it has no columns".to_owned());
+        }
+        let columns = self.columns.len();
+        for (at, column) in self.columns.iter().enumerate() {
+            if column.id <= 0 || column.id > self.max_column_id {
+                return Err(format!("column {} has id {}", column.name, column.id));
+            }
+            if self.columns[..at].iter().any(|c| c.id == column.id) {
+                return Err(format!("two columns have id {}", column.id));
+            }
+        }
+        for (at, index) in self.indexes.iter().enumerate() {
+            if index.parts.is_empty() || index.parts.iter().any(|p| p.column >= columns) {
+                return Err(format!("index {} has parts that are no columns", index.name));
+            }
+            if index.id <= 0 || index.id > self.max_index_id {
+                return Err(format!("index {} has id {}", index.name, index.id));
+            }
+            if self.indexes[..at].iter().any(|i| i.id == index.id) {
+                return Err(format!("two indexes have id {}", index.id));
+            }
+        }
+        match self.handle {
+            Handle::Integer { column } if self.columns.get(column).is_none_or(|c| !c.ty.is_integer()) => {
+                Err("its handle is no integer column".to_owned())
+            }
+            Handle::Clustered { index } if self.indexes.get(index).is_none_or(|i| !i.primary) => {
+                Err("its handle is no primary index".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A table as CREATE TABLE defines it: ids for its columns and indexes, names for indexes without one, MySQL's limits.
+
+use types::{Result, Warning, errno};
+
+use crate::definition::{TableDefinition, TableName};
+use crate::limits::check_table;
+use crate::model::{Column, Handle, Index, SchemaState, Table};
+use crate::{indexes, sharded_id};
+
+/// The table that `definition` describes, complete except for its own id (0). `created_us`: microseconds since 1970.
+///
+/// # Errors
+/// MySQL's for a name, a key or a row that is too long, and the like: see [`check_table`].
+pub fn new_table(
+    name: &TableName,
+    definition: &TableDefinition,
+    created_us: i64,
+) -> Result<(Table, Vec<Warning>)> {
+    let columns: Vec<Column> = (1..)
+        .zip(&definition.columns)
+        .map(|(id, column)| Column {
+            id,
+            state: SchemaState::Public,
+            original_default: None,
+            default: column.effective_default(),
+            ..column.clone()
+        })
+        .collect();
+    let mut table = Table {
+        id: 0,
+        name: name.name.clone(),
+        database: name.database.clone(),
+        max_column_id: columns.len() as i64,
+        columns,
+        indexes: definition.indexes.clone(),
+        handle: definition.handle,
+        collation: definition.collation,
+        comment: definition.comment.clone(),
+        max_index_id: definition.indexes.len() as i64,
+        auto_increment_start: definition.auto_increment_start.max(1),
+        shard_row_id_bits: sharded_id::limited_shard_bits(definition.shard_row_id_bits),
+        pre_split_regions: 0,
+        created_us,
+        revision: 0,
+        readable_from_ts: 0,
+    };
+    if matches!(table.handle, Handle::Integer { .. }) {
+        // The rows' keys are the primary key; it has no index of its own.
+        table.indexes.retain(|i| !i.primary);
+    }
+    indexes::normalize(&mut table)?;
+    for (id, index) in (1..).zip(&mut table.indexes) {
+        index.id = id;
+        index.state = SchemaState::Public;
+    }
+    table.pre_split_regions = pre_split_bits(&table, definition.pre_split_regions);
+    let mut warnings = check_table(&table)?;
+    if let Some(layout) = table.auto_random_layout() {
+        let times = format!("Available implicit allocation times: {}", layout.last());
+        warnings.push(Warning::note(errno::ER_UNKNOWN_ERROR, times));
+    }
+    Ok((table, warnings))
+}
+
+/// CREATE TABLE ... LIKE: a copy of the definition, whose ids start from 1. Indexes that are still being built are left out.
+pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
+    let mut table = Table {
+        name: name.name.clone(),
+        database: name.database.clone(),
+        created_us,
+        auto_increment_start: 1,
+        ..Table::clone(source)
+    };
+    table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
+    for column in &mut table.columns {
+        column.original_default = None;
+    }
+    if let Some(primary) = table.indexes.iter().position(|i| i.primary) {
+        table.handle = Handle::Clustered { index: primary };
+    }
+    table
+}
+
+/// `PRE_SPLIT_REGIONS = n`: at most as many as there are shards; 0 in a table whose ids are not sharded.
+fn pre_split_bits(table: &Table, written: u64) -> u8 {
+    let shards = table
+        .auto_random_layout()
+        .map_or(table.shard_row_id_bits, |layout| layout.shard_bits);
+    u8::try_from(written).unwrap_or(u8::MAX).min(shards)
+}

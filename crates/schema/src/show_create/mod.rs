@@ -1,0 +1,274 @@
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, letter for letter MySQL 8.0's.
+
+use functions::TimeZone;
+use types::{Collation, TypeKind, Value};
+
+use crate::model::{Column, Database, Default, Handle, Index, IndexPart, SchemaState, Table};
+use crate::sharded_id::AutoRandom;
+
+/// How a session has definitions shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Around names: a backtick, or under ANSI_QUOTES a double quote.
+    pub quote: char,
+    /// In which defaults of TIMESTAMP columns are.
+    pub time_zone: TimeZone,
+}
+
+impl Style {
+    /// With names in backticks, and times in UTC.
+    pub const PLAIN: Self = Self {
+        quote: '`',
+        time_zone: TimeZone::UTC,
+    };
+
+    fn identifier(&self, name: &str) -> String {
+        let quote = self.quote;
+        let doubled = name.replace(quote, &format!("{quote}{quote}"));
+        format!("{quote}{doubled}{quote}")
+    }
+}
+
+/// The statement that makes the table, what only TiDB has in its comments. `next_auto_increment` is the id the next row
+/// would get, or its sequence number where the table has AUTO_RANDOM.
+pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> String {
+    let mut lines: Vec<String> = table
+        .public_columns()
+        .map(|at| format!("  {}", column(table, &table.columns[at], style)))
+        .collect();
+    if let Handle::Integer { column } = table.handle {
+        let parts = [IndexPart::whole(column)];
+        lines.push(format!("  PRIMARY KEY ({})", key_parts(table, &parts, style)));
+    }
+    lines.extend(
+        table
+            .indexes
+            .iter()
+            .filter(|i| i.state == SchemaState::Public)
+            .map(|i| format!("  {}", index(table, i, style))),
+    );
+    let mut text = format!(
+        "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
+        style.identifier(&table.name),
+        lines.join(",\n")
+    );
+    let next = next_auto_increment.filter(|&n| n > 1);
+    let is_random = table.auto_random_layout().is_some();
+    if let Some(next) = next.filter(|_| !is_random) {
+        text.push_str(&format!(" AUTO_INCREMENT={next}"));
+    }
+    text.push_str(&format!(" DEFAULT CHARSET={}", table.collation.charset().name()));
+    if shows_collation(table.collation) {
+        text.push_str(&format!(" COLLATE={}", table.collation.name()));
+    }
+    if let Some(next) = next.filter(|_| is_random) {
+        text.push_str(&format!(" /*T![auto_rand_base] AUTO_RANDOM_BASE={next} */"));
+    }
+    text.push_str(&sharding(table));
+    if !table.comment.is_empty() {
+        text.push_str(&format!(" COMMENT={}", quoted(&table.comment)));
+    }
+    text
+}
+
+/// `/*T! SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=2 */`, as far as the table has them.
+fn sharding(table: &Table) -> String {
+    let options = [
+        ("SHARD_ROW_ID_BITS", table.shard_row_id_bits),
+        ("PRE_SPLIT_REGIONS", table.pre_split_regions),
+    ];
+    let shown: String = options
+        .iter()
+        .filter(|(_, bits)| *bits > 0)
+        .map(|(name, bits)| format!("{name}={bits} "))
+        .collect();
+    if shown.is_empty() {
+        return shown;
+    }
+    format!(" /*T! {shown}*/")
+}
+
+/// The statement that makes the database, with the comments that MySQL wraps its options in.
+pub fn database(database: &Database, if_not_exists: bool, style: &Style) -> String {
+    let options = if shows_collation(database.collation) {
+        format!(
+            "{} COLLATE {}",
+            database.collation.charset().name(),
+            database.collation.name()
+        )
+    } else {
+        database.collation.charset().name().to_owned()
+    };
+    let condition = if if_not_exists {
+        "/*!32312 IF NOT EXISTS*/ "
+    } else {
+        ""
+    };
+    format!(
+        "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {options} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        style.identifier(&database.name)
+    )
+}
+
+/// MySQL leaves out the collation that a character set implies, except for utf8mb4's, which older servers do not imply.
+fn shows_collation(collation: Collation) -> bool {
+    collation != collation.charset().default_collation() || collation == Collation::Utf8mb40900AiCi
+}
+
+fn column(table: &Table, column: &Column, style: &Style) -> String {
+    let mut text = format!("{} {}", style.identifier(&column.name), column.ty.column_type());
+    if column.ty.is_string() && !column.ty.is_binary() {
+        text.push_str(&collation_clauses(table, column));
+    }
+    if !column.nullable {
+        text.push_str(" NOT NULL");
+    } else if column.ty.kind == TypeKind::Timestamp {
+        text.push_str(" NULL");
+    }
+    if let Some(default) = default_clause(column, &style.time_zone) {
+        text.push_str(&format!(" DEFAULT {default}"));
+    }
+    if column.on_update_now {
+        text.push_str(&format!(" ON UPDATE {}", now(column)));
+    }
+    if column.auto_increment {
+        text.push_str(" AUTO_INCREMENT");
+    }
+    if let Some(random) = column.auto_random {
+        let range = match u64::from(random.range_bits) {
+            AutoRandom::RANGE_BITS_DEFAULT => String::new(),
+            bits => format!(", {bits}"),
+        };
+        let shards = random.shard_bits;
+        text.push_str(&format!(" /*T![auto_rand] AUTO_RANDOM({shards}{range}) */"));
+    }
+    if !column.comment.is_empty() {
+        text.push_str(&format!(" COMMENT {}", quoted(&column.comment)));
+    }
+    text
+}
+
+fn collation_clauses(table: &Table, column: &Column) -> String {
+    let collation = column.ty.collation;
+    let own = column.explicit_collation || collation != table.collation;
+    let mut text = String::new();
+    if own {
+        text.push_str(&format!(" CHARACTER SET {}", collation.charset().name()));
+    }
+    if own || collation != collation.charset().default_collation() {
+        text.push_str(&format!(" COLLATE {}", collation.name()));
+    }
+    text
+}
+
+fn now(column: &Column) -> String {
+    match column.ty.decimals {
+        0 => "CURRENT_TIMESTAMP".to_owned(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+/// What follows DEFAULT; `None` where there is no clause.
+fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
+    match &column.default {
+        Default::Now => Some(now(column)),
+        Default::NowExpression(fsp) => Some(format!("({})", crate::default_value::now_call(*fsp))),
+        Default::Literal(text) => Some(literal(column, text, time_zone)),
+        Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
+            Some("NULL".to_owned())
+        }
+        Default::Null | Default::None | Default::Dropped => None,
+    }
+}
+
+fn literal(column: &Column, text: &str, time_zone: &TimeZone) -> String {
+    if !column.ty.is_binary() {
+        return quoted(&default_text(column, text, time_zone));
+    }
+    match hex_bytes(text).map(String::from_utf8) {
+        Some(Ok(printable)) => quoted(&printable),
+        // Not text: a hexadecimal literal, in capitals.
+        Some(Err(_)) | None if text.starts_with("0x") => format!("0x{}", text[2..].to_ascii_uppercase()),
+        _ => quoted(text),
+    }
+}
+
+/// A literal default as a client sees it: a TIMESTAMP's in its time zone, a FLOAT's with the digits that are shown of one.
+pub fn default_text(column: &Column, text: &str, time_zone: &TimeZone) -> String {
+    match column.ty.kind {
+        TypeKind::Timestamp => crate::default_value::timestamp_in_zone(text, column.ty.decimals, time_zone),
+        TypeKind::Float => match text.parse() {
+            Ok(number) => Value::Double(number).display_text(&column.ty),
+            Err(_) => text.to_owned(),
+        },
+        _ => text.to_owned(),
+    }
+}
+
+/// The bytes of a `0x...` literal.
+pub fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x")?.as_bytes();
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    digits
+        .chunks(2)
+        .map(|pair| {
+            let digit = |b: u8| (b as char).to_digit(16);
+            Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)
+        })
+        .collect()
+}
+
+fn index(table: &Table, index: &Index, style: &Style) -> String {
+    let mut text = if index.primary {
+        "PRIMARY KEY".to_owned()
+    } else {
+        let kind = if index.unique { "UNIQUE KEY" } else { "KEY" };
+        format!("{kind} {}", style.identifier(&index.name))
+    };
+    text.push_str(&format!(" ({})", key_parts(table, &index.parts, style)));
+    if !index.comment.is_empty() {
+        text.push_str(&format!(" COMMENT {}", quoted(&index.comment)));
+    }
+    text
+}
+
+fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|part| {
+            let name = table
+                .columns
+                .get(part.column)
+                .map_or_else(String::new, |c| style.identifier(&c.name));
+            let prefix = part
+                .prefix
+                .map_or_else(String::new, |length| format!("({length})"));
+            let order = if part.descending { " DESC" } else { "" };
+            format!("{name}{prefix}{order}")
+        })
+        .collect();
+    parts.join(",")
+}
+
+/// A string literal, escaped as MySQL escapes in SHOW CREATE TABLE.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("''"),
+            other => out.push(other),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+#[cfg(test)]
+mod tests;
