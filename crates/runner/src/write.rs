@@ -8,6 +8,17 @@ use crate::execution::{Evaluation, Execution, Outcome};
 use crate::runner::Runner;
 
 impl Runner<'_> {
+    /// Runs any plan as one statement.
+    ///
+    /// # Errors
+    /// Those of [`Runner::query`], [`Runner::write`] and [`Runner::statement`].
+    pub fn run(&mut self, plan: &Plan, with: Evaluation<'_>, sink: &mut dyn RowSink) -> Result<Outcome> {
+        self.statement(|runner| match plan {
+            Plan::Query(query) => runner.query(query, with, sink).map(Outcome::Rows),
+            write => runner.write(write, with).map(Outcome::Changed),
+        })
+    }
+
     /// Runs a write in the transaction that is open, or opens one.
     ///
     /// # Errors
