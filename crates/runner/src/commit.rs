@@ -29,7 +29,7 @@ impl Runner<'_> {
     /// Commits what is open, and waits for it; nothing open is no error.
     ///
     /// # Errors
-    /// 8027 where the node's lease is over; failures of the store, of which 8028 says that the outcome is not known.
+    /// 8027 where the node's lease is over; failures of the store, among them the one that leaves the outcome undetermined (8501).
     pub fn commit(&mut self) -> Result<()> {
         self.commit_or_hand_over(|| None::<fn(CommitEnd)>).map(drop)
     }

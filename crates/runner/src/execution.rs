@@ -80,8 +80,8 @@ impl Execution<'_> {
         Ok(result)
     }
 
-    /// Runs a statement inside another one that has the transaction in use. What it writes is kept if it succeeds and
-    /// undone if it fails.
+    /// Runs a statement inside another one that has the transaction in use. What it writes stays if it succeeds and
+    /// is undone if it fails.
     pub fn nested(
         &self,
         plan: &Plan,

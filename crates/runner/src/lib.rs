@@ -4,7 +4,7 @@
 //! parameters, a [`TransactionContext`] and a sink for rows. A [`Runner`] brings them together:
 //!
 //! 1. [`Runner::lock_tables`] takes the metadata locks, and says whether the plan still fits the schema ([`lock`]).
-//! 2. [`Runner::statement`] opens a statement: what it writes is kept as a whole or undone as a whole ([`runner`]).
+//! 2. [`Runner::statement`] opens a statement: what it writes stays as a whole or is undone as a whole ([`runner`]).
 //! 3. Within it, [`Runner::query`] and [`Runner::read_row`] ([`read`]) or [`Runner::write`] ([`write`]) open or join the
 //!    transaction ([`transaction`]), or take a snapshot and no more, and choose the executor ([`execution`]).
 //! 4. The end of the statement commits it, where no transaction outlives it ([`commit`]).

@@ -1,4 +1,4 @@
-//! What the runner has to know of a query's operators.
+//! Properties of a query's operators that decide how it is run.
 
 use planner::plan::{Access, QueryPlan, Rel};
 use schema::model::{INFORMATION_SCHEMA, Table};

@@ -26,7 +26,7 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs `body` as one statement: what it writes is kept if it succeeds and undone if it fails. Where no transaction
+    /// Runs `body` as one statement: what it writes stays if it succeeds and is undone if it fails. Where no transaction
     /// outlives the statement, it is committed.
     ///
     /// # Errors

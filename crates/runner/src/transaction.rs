@@ -303,7 +303,7 @@ impl TransactionContext {
             .map(|o| o.transaction.savepoint())
     }
 
-    /// Ends a statement: keeps its writes, or undoes them. Without a savepoint it is the statement that has opened the
+    /// Ends a statement: its writes stay, or are undone. Without a savepoint it is the statement that has opened the
     /// transaction (autocommit is off), which stays open.
     pub(crate) fn end_statement(&mut self, savepoint: Option<Savepoint>, keep: bool) {
         let Some(open) = &mut self.open else { return };

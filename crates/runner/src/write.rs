@@ -32,8 +32,8 @@ impl Runner<'_> {
         execution.write(plan, self.transaction.opened()?, insert_select)
     }
 
-    /// Runs a statement inside the one that runs, in its transaction, which has to be open. What it writes is kept if it
-    /// succeeds and undone if it fails; the outer statement decides about both.
+    /// Runs a statement inside the one that runs, in its transaction, which has to be open. What it writes stays if it
+    /// succeeds and is undone if it fails; the outer statement decides about both.
     ///
     /// # Errors
     /// Those of the statement.

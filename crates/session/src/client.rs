@@ -116,7 +116,7 @@ impl Client {
         self.account.may_administer() || user == self.info.user
     }
 
-    /// The client, as other nodes are told of it with a request.
+    /// The client, as a request to other nodes names it.
     pub fn requester(&self) -> Asker {
         Asker {
             user: self.info.user.clone(),

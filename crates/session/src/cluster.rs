@@ -148,7 +148,7 @@ impl Shared {
         rows
     }
 
-    /// The address that clients reach this server at, as far as it knows.
+    /// The address that clients reach this server at, by its configuration.
     fn address(&self) -> String {
         let text = |name: &str| {
             let value = crate::variables::lookup(name).and_then(|d| self.variables.get(d));
@@ -227,7 +227,7 @@ impl Shared {
                     rows.extend(found.into_iter().map(|row| (address.clone(), row)));
                     continue;
                 }
-                Some(_) => format!("Node {address} has more connections than it can tell of at once"),
+                Some(_) => format!("Node {address} has more connections than fit one message"),
                 None => no_reply(&address),
             };
             let warning = Warning::warning(errno::ER_UNKNOWN_ERROR, message);

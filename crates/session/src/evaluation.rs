@@ -1,4 +1,4 @@
-//! What the expressions of a statement know of it and of its session, and what they leave behind.
+//! Evaluation contexts: what the expressions of a statement read of it and of its session, and what they leave behind.
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ use crate::statement;
 use crate::statistics::Kind;
 use crate::virtual_tables::ServerTables;
 
-/// How often a statement is planned again when the schema keeps moving under it.
+/// How often a statement is planned again while the schema changes.
 const REPLANS_MAX: usize = 10;
 
 /// What a statement's run left to send.
@@ -49,7 +49,7 @@ impl Session {
         self.client.refresh(&self.shared.engine.catalog);
     }
 
-    /// Runs a compiled statement. `replan` compiles it again, in its place, for when the schema moves between plan and metadata lock.
+    /// Runs a compiled statement. `replan` compiles it again, in its place, if the schema changes between plan and metadata lock.
     ///
     /// # Errors
     /// The client is gone.
@@ -106,8 +106,8 @@ impl Session {
         }
     }
 
-    /// Takes the metadata locks of a plan the account may run, planning it again while the schema moves between plan
-    /// and lock. On an error, locks that no transaction keeps are released at the end of the statement.
+    /// Takes the metadata locks of a plan the account may run, planning it again while the schema changes between
+    /// plan and lock. On an error, locks that no transaction holds are released at the end of the statement.
     pub(crate) fn lock_current(
         &mut self,
         compiled: &mut Compiled,
@@ -130,7 +130,7 @@ impl Session {
             self.transaction.release_statement_locks();
             *compiled = replan(self)?;
         }
-        Err(schema_moves())
+        Err(schema_has_changed())
     }
 
     /// Fails where LOCK TABLES is in force and the plan uses other tables. `true`: it has locked those of the plan.
@@ -365,7 +365,7 @@ impl Kind {
     }
 }
 
-pub fn schema_moves() -> Error {
+pub fn schema_has_changed() -> Error {
     Error::new(
         errno::ER_SCHEMA_CHANGED,
         "Information schema is changed during the execution of the statement; try again",

@@ -217,13 +217,13 @@ impl Session {
         out.send_with(&mut |packet| wire::err::encode(error, capabilities, results, packet))
     }
 
-    /// Sends an error and keeps it for SHOW WARNINGS.
+    /// Sends an error and adds it to the diagnostics area.
     pub(crate) fn fail(&mut self, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
         self.note_failure(error);
         self.send_error(error, out)
     }
 
-    /// Keeps an error for SHOW WARNINGS.
+    /// Adds an error to the diagnostics area.
     pub(crate) fn note_failure(&mut self, error: &Error) {
         // The warnings of planning came before it.
         self.diagnostics.collect_planning(self.settings.warnings);

@@ -14,7 +14,7 @@ use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
 use crate::compile::{Compiled, Parameters};
-use crate::execute::{Outcome, schema_moves};
+use crate::execute::{Outcome, schema_has_changed};
 use crate::recent_texts::{PlanScope, RecentText};
 use crate::session::Session;
 use crate::statement;
@@ -39,7 +39,7 @@ impl Session {
                 let template = &recent.template;
                 let replan = |session: &mut Self| {
                     let found = session.find_normalized(template)?;
-                    found.map(Compiled::Plan).ok_or_else(schema_moves)
+                    found.map(Compiled::Plan).ok_or_else(schema_has_changed)
                 };
                 let result = self.run_compiled(&mut compiled, params, Format::Text, &replan, out)?;
                 if let Compiled::Plan(plan) = compiled {

@@ -16,7 +16,7 @@ pub struct SessionTracker {
     reported: ReportedTransaction,
 }
 
-/// What the client knows of the transaction.
+/// The transaction, as it was reported last.
 #[derive(Debug, PartialEq, Eq)]
 struct ReportedTransaction {
     state: [u8; 8],

@@ -143,7 +143,7 @@ impl SessionView<'_> {
             .collect()
     }
 
-    /// The value of `@@name` as the planner asks for it.
+    /// The value of `@@name`, for the planner.
     pub fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
         let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
         let wrong = |kind: &str| {

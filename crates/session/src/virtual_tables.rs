@@ -1,5 +1,5 @@
-//! Rows of the tables the server makes up: `information_schema` from the catalog, and what only the server knows:
-//! processes, variables, status.
+//! Rows of the virtual tables: `information_schema` from the catalog, and the server's own state: processes, variables,
+//! status.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl VirtualTables for ServerTables<'_> {
     }
 }
 
-/// What a statement of one session sees around it.
+/// What a statement of one session sees of its surroundings.
 struct Around<'a> {
     view: SessionView<'a>,
     eval: &'a EvalContext,

@@ -97,7 +97,7 @@ fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// What the process may have, what has a fixed size, and what statements and transactions hold of the rest.
+/// The limit of the process, the parts of a fixed size, and what statements and transactions hold of the rest.
 fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
     let figures = shared.engine.memory.figures();
     writeln!(

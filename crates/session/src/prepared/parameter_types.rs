@@ -12,7 +12,7 @@ enum Converted {
 }
 
 /// Converts values and their types to those of their parameters; `None` where a parameter has no type. Where one value is of
-/// another kind than its parameter, all values but texts keep their own types, as in MySQL. A NULL has the parameter's type.
+/// another kind than its parameter, all values but texts stay of their own types, as in MySQL. A NULL has the parameter's type.
 pub fn convert(
     expected: &[Option<SqlType>],
     values: &mut [Value],

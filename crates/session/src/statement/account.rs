@@ -138,7 +138,7 @@ fn set_password(
         .alter_users(&[change(&spec, false)?], false, now_us)
 }
 
-/// What a clause of CREATE or ALTER USER asks for, with the password hashed.
+/// The change that a clause of CREATE or ALTER USER makes, with the password hashed.
 fn change(spec: &UserSpec, new: bool) -> Result<AccountChange> {
     let plugin = spec.plugin.as_deref().unwrap_or(CACHING_SHA2_PASSWORD);
     if plugin != CACHING_SHA2_PASSWORD && plugin != MYSQL_NATIVE_PASSWORD {

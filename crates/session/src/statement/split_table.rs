@@ -14,7 +14,7 @@ use types::{Result, SqlType, Value, Warning, errno};
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 
-/// SPLIT TABLE: how many regions came to be, and which part of them found their place.
+/// SPLIT TABLE. The row says how many regions were made, and which part of them has reached its store.
 pub fn split(
     session: &mut Session,
     name: &TableName,

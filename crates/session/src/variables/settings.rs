@@ -152,7 +152,7 @@ impl Settings {
     }
 }
 
-/// Every mode MySQL 8.0 knows, in the order it prints them, each with the bit that it is in a number.
+/// Every mode of MySQL 8.0, in the order in which it prints them, each with its bit in a number.
 const MODES: &[(&str, u32)] = &[
     ("REAL_AS_FLOAT", 0),
     ("PIPES_AS_CONCAT", 1),
