@@ -106,7 +106,7 @@ impl Collected {
         Self {
             batches: Vec::new(),
             rows: 0,
-            memory: Account::new(broker, Holder::Kept, bytes),
+            memory: Account::new(broker, Holder::Session, bytes),
         }
     }
 }

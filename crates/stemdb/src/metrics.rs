@@ -119,7 +119,7 @@ fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
     writeln!(out, "# TYPE stemdb_memory_used_bytes gauge")?;
     for (share, bytes) in [
         ("small", figures.small),
-        ("kept", figures.kept),
+        ("kept", figures.session),
         ("large", figures.large),
     ] {
         writeln!(out, "stemdb_memory_used_bytes{{share=\"{share}\"}} {bytes}")?;

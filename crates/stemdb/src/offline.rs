@@ -66,11 +66,11 @@ pub fn repair(arguments: &RepairArguments) -> ExitCode {
             );
             ExitCode::from(DAMAGED)
         }
-        Ok(Repaired::Done { loss, kept }) => {
+        Ok(Repaired::Done { loss, copies }) => {
             println!("{loss}");
             println!(
                 "The log was cut off there. Its copy is {}; the store can be opened",
-                kept.display()
+                copies.display()
             );
             ExitCode::SUCCESS
         }

@@ -53,7 +53,7 @@ impl SentAhead {
         }
         let account = self
             .memory
-            .get_or_insert_with(|| Account::new(memory, Holder::Kept, usize::MAX));
+            .get_or_insert_with(|| Account::new(memory, Holder::Session, usize::MAX));
         // A vector that grows is copied to one twice as large.
         if account.grow(data.len().saturating_mul(2), None).is_err() {
             return Err(Error::new(

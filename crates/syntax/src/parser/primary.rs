@@ -9,6 +9,7 @@ use crate::ast::{
     BinaryOp, ColumnName, Expr, Introducer, NumberText, Select, SelectItem, TemporalKind, UnaryOp,
     VariableScope,
 };
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::raw_bytes::bytes_of;
 use crate::lexer::token::Kind;
 
@@ -21,7 +22,7 @@ impl Parser<'_> {
         }
         match self.kind() {
             Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text => self.primary().map(Some),
-            Kind::Word if self.is("NULL") => {
+            Kind::Word if self.is(Kw::NULL) => {
                 self.advance();
                 Ok(Some(Expr::Null))
             }
@@ -39,8 +40,8 @@ impl Parser<'_> {
                 self.advance();
                 return self.nested(Self::simple);
             }
-            Kind::Word if self.is("NOT") && self.mode.high_not_precedence => Some(UnaryOp::Not),
-            Kind::Word if self.is("BINARY") => {
+            Kind::Word if self.is(Kw::NOT) && self.mode.high_not_precedence => Some(UnaryOp::Not),
+            Kind::Word if self.is(Kw::BINARY) => {
                 self.advance();
                 let operand = self.nested(Self::simple)?;
                 self.grow()?;
@@ -54,8 +55,8 @@ impl Parser<'_> {
             return self.unary(operator, operand);
         }
         let mut operand = self.primary()?;
-        while self.eat("COLLATE") {
-            let collation = if self.eat("BINARY") {
+        while self.eat(Kw::COLLATE) {
+            let collation = if self.eat(Kw::BINARY) {
                 "binary".into()
             } else {
                 self.name_or_text()?

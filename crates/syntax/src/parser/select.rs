@@ -8,27 +8,28 @@ use crate::ast::{
     Expr, IndexHint, IndexHintKind, Limit, LockWait, LockingClause, NamedExpr, NumberText, ObjectName,
     OrderItem, Select, SelectItem, TableRef,
 };
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
     /// A SELECT, in parentheses or not; whatever would combine it with another query is refused.
     pub fn select(&mut self) -> Result<Select> {
-        if self.is("WITH") {
+        if self.is(Kw::WITH) {
             return Err(Error::not_supported(
                 "WITH (common table expressions)",
                 "run the inner query first",
             ));
         }
-        if self.is("VALUES") {
+        if self.is(Kw::VALUES) {
             return self.values_statement();
         }
-        if self.is("TABLE") {
+        if self.is(Kw::TABLE) {
             return self.table_statement();
         }
         if self.kind() == Kind::LeftParen {
             return self.nested(Self::parenthesised_select);
         }
-        self.expect("SELECT")?;
+        self.expect(Kw::SELECT)?;
         let max_execution_ms = max_execution_time(self.source(self.previous_end(), self.start()));
         let (distinct, counts_all_rows) = self.select_options()?;
         let items = self.select_items()?;
@@ -80,7 +81,7 @@ impl Parser<'_> {
     }
 
     fn refuse_combination(&self) -> Result<()> {
-        if self.is_any(&["UNION", "EXCEPT", "INTERSECT"]) {
+        if self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT]) {
             return Err(Error::not_supported(
                 self.word().to_uppercase(),
                 "run the queries one by one",
@@ -90,7 +91,7 @@ impl Parser<'_> {
     }
 
     fn refuse_into(&self) -> Result<()> {
-        if self.is("INTO") {
+        if self.is(Kw::INTO) {
             return Err(Error::not_supported(
                 "SELECT ... INTO",
                 "read the result with the client",
@@ -107,21 +108,21 @@ impl Parser<'_> {
         loop {
             let start = self.start();
             match self.eat_any(&[
-                "ALL",
-                "DISTINCT",
-                "DISTINCTROW",
-                "HIGH_PRIORITY",
-                "STRAIGHT_JOIN",
-                "SQL_SMALL_RESULT",
-                "SQL_BIG_RESULT",
-                "SQL_BUFFER_RESULT",
-                "SQL_NO_CACHE",
-                "SQL_CALC_FOUND_ROWS",
+                Kw::ALL,
+                Kw::DISTINCT,
+                Kw::DISTINCTROW,
+                Kw::HIGH_PRIORITY,
+                Kw::STRAIGHT_JOIN,
+                Kw::SQL_SMALL_RESULT,
+                Kw::SQL_BIG_RESULT,
+                Kw::SQL_BUFFER_RESULT,
+                Kw::SQL_NO_CACHE,
+                Kw::SQL_CALC_FOUND_ROWS,
             ]) {
                 None => return Ok((distinct.unwrap_or(false), counts_all_rows)),
-                Some("SQL_CALC_FOUND_ROWS") => counts_all_rows = true,
-                Some(word @ ("ALL" | "DISTINCT" | "DISTINCTROW")) => {
-                    let wanted = word != "ALL";
+                Some(Kw::SQL_CALC_FOUND_ROWS) => counts_all_rows = true,
+                Some(word @ (Kw::ALL | Kw::DISTINCT | Kw::DISTINCTROW)) => {
+                    let wanted = word != Kw::ALL;
                     if distinct.is_some_and(|d| d != wanted) {
                         return Err(self.error_at(start));
                     }
@@ -152,7 +153,7 @@ impl Parser<'_> {
             return Ok(all);
         }
         let start = self.start();
-        let is_query = self.kind() == Kind::LeftParen && self.peek_is("SELECT");
+        let is_query = self.kind() == Kind::LeftParen && self.peek_is(Kw::SELECT);
         let expr = self.expression()?;
         let end = self.previous_end();
         let alias = self.item_alias()?;
@@ -206,45 +207,43 @@ impl Parser<'_> {
     }
 
     fn item_alias(&mut self) -> Result<Option<String>> {
-        let has_as = self.eat("AS");
+        let has_as = self.eat(Kw::AS);
         match self.kind() {
             Kind::Text => Ok(Some(self.text_literal()?)),
             Kind::QuotedWord => Ok(Some(self.alias_name()?)),
-            Kind::Word if has_as || !crate::lexer::keywords::is_reserved(self.word()) => {
-                Ok(Some(self.alias_name()?))
-            }
+            Kind::Word if has_as || !self.is_reserved() => Ok(Some(self.alias_name()?)),
             _ if has_as => self.fail(),
             _ => Ok(None),
         }
     }
 
     fn clauses_of_table(&mut self, select: &mut Select) -> Result<()> {
-        if self.eat("FROM") {
-            if !self.eat("DUAL") {
+        if self.eat(Kw::FROM) {
+            if !self.eat(Kw::DUAL) {
                 select.from = Some(self.table_ref()?);
             }
             self.refuse_joins()?;
         }
-        if self.eat("WHERE") {
+        if self.eat(Kw::WHERE) {
             select.filter = Some(self.expression()?);
         }
-        if self.are(&["GROUP", "BY"]) {
+        if self.are(&[Kw::GROUP, Kw::BY]) {
             self.advance();
             self.advance();
             select.group_by = self.comma_separated(Self::named_expression)?;
-            if self.are(&["WITH", "ROLLUP"]) {
+            if self.are(&[Kw::WITH, Kw::ROLLUP]) {
                 self.advance();
                 self.advance();
                 select.rollup = true;
             }
         }
-        if self.eat("HAVING") {
+        if self.eat(Kw::HAVING) {
             select.having = Some(self.expression()?);
         }
-        if self.is("WINDOW") {
+        if self.is(Kw::WINDOW) {
             return Err(Error::not_supported("window functions", "use GROUP BY"));
         }
-        if self.is("PROCEDURE") {
+        if self.is(Kw::PROCEDURE) {
             return self.fail();
         }
         Ok(())
@@ -287,7 +286,7 @@ impl Parser<'_> {
     pub fn table_ref(&mut self) -> Result<TableRef> {
         if self.kind() == Kind::LeftParen {
             self.advance();
-            if self.is("SELECT") {
+            if self.is(Kw::SELECT) {
                 return self.derived_table();
             }
             if self.at_query() || self.kind() == Kind::LeftParen {
@@ -298,14 +297,14 @@ impl Parser<'_> {
             self.expect_kind(Kind::RightParen)?;
             return Ok(table);
         }
-        if self.is("LATERAL") {
+        if self.is(Kw::LATERAL) {
             return Err(subqueries_in_from());
         }
-        if self.is("JSON_TABLE") {
+        if self.is(Kw::JSON_TABLE) {
             return Err(Error::not_supported("JSON_TABLE()", ""));
         }
         let name = self.object_name()?;
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
         let mut as_of = self.as_of()?;
@@ -314,7 +313,7 @@ impl Parser<'_> {
             as_of = self.as_of()?;
         }
         let hints = self.index_hints()?;
-        if self.is("TABLESAMPLE") {
+        if self.is(Kw::TABLESAMPLE) {
             return Err(Error::not_supported("TABLESAMPLE", ""));
         }
         Ok(TableRef {
@@ -327,19 +326,17 @@ impl Parser<'_> {
     }
 
     fn as_of(&mut self) -> Result<Option<Expr>> {
-        if !self.eat_all(&["AS", "OF", "TIMESTAMP"]) {
+        if !self.eat_all(&[Kw::AS, Kw::OF, Kw::TIMESTAMP]) {
             return Ok(None);
         }
         self.arithmetic(0).map(Some)
     }
 
     pub fn table_alias(&mut self) -> Result<Option<String>> {
-        let has_as = self.eat("AS");
+        let has_as = self.eat(Kw::AS);
         match self.kind() {
             Kind::QuotedWord => Ok(Some(self.alias_name()?)),
-            Kind::Word if has_as || !crate::lexer::keywords::is_reserved(self.word()) => {
-                Ok(Some(self.name()?))
-            }
+            Kind::Word if has_as || !self.is_reserved() => Ok(Some(self.name()?)),
             _ if has_as => self.fail(),
             _ => Ok(None),
         }
@@ -348,21 +345,21 @@ impl Parser<'_> {
     fn index_hints(&mut self) -> Result<Vec<IndexHint>> {
         let mut hints = Vec::new();
         loop {
-            let kind = match self.eat_any(&["USE", "IGNORE", "FORCE"]) {
-                Some("USE") => IndexHintKind::Use,
-                Some("IGNORE") => IndexHintKind::Ignore,
+            let kind = match self.eat_any(&[Kw::USE, Kw::IGNORE, Kw::FORCE]) {
+                Some(Kw::USE) => IndexHintKind::Use,
+                Some(Kw::IGNORE) => IndexHintKind::Ignore,
                 Some(_) => IndexHintKind::Force,
                 None => return Ok(hints),
             };
-            if self.eat_any(&["INDEX", "KEY"]).is_none() {
+            if self.eat_any(&[Kw::INDEX, Kw::KEY]).is_none() {
                 return self.fail();
             }
             let mut for_rows = true;
-            if self.eat("FOR") {
-                for_rows = match self.eat_any(&["JOIN", "ORDER", "GROUP"]) {
-                    Some("JOIN") => true,
+            if self.eat(Kw::FOR) {
+                for_rows = match self.eat_any(&[Kw::JOIN, Kw::ORDER, Kw::GROUP]) {
+                    Some(Kw::JOIN) => true,
                     Some(_) => {
-                        self.expect("BY")?;
+                        self.expect(Kw::BY)?;
                         false
                     }
                     None => return self.fail(),
@@ -372,7 +369,7 @@ impl Parser<'_> {
             let mut indexes = Vec::new();
             if self.kind() != Kind::RightParen {
                 indexes = self.comma_separated(|p| {
-                    if p.eat("PRIMARY") {
+                    if p.eat(Kw::PRIMARY) {
                         Ok("PRIMARY".into())
                     } else {
                         p.name()
@@ -394,13 +391,13 @@ impl Parser<'_> {
     /// More than one table.
     pub fn refuse_joins(&self) -> Result<()> {
         let joins = [
-            "JOIN",
-            "INNER",
-            "CROSS",
-            "LEFT",
-            "RIGHT",
-            "NATURAL",
-            "STRAIGHT_JOIN",
+            Kw::JOIN,
+            Kw::INNER,
+            Kw::CROSS,
+            Kw::LEFT,
+            Kw::RIGHT,
+            Kw::NATURAL,
+            Kw::STRAIGHT_JOIN,
         ];
         if self.kind() == Kind::Comma || self.is_any(&joins) {
             return Err(Error::not_supported("joins", "read the tables one by one"));
@@ -409,20 +406,20 @@ impl Parser<'_> {
     }
 
     pub fn order_by(&mut self) -> Result<Vec<OrderItem>> {
-        if !self.eat("ORDER") {
+        if !self.eat(Kw::ORDER) {
             return Ok(Vec::new());
         }
-        self.expect("BY")?;
+        self.expect(Kw::BY)?;
         self.comma_separated(|parser| {
             let expr = parser.expression()?;
-            let descending = parser.eat_any(&["ASC", "DESC"]) == Some("DESC");
+            let descending = parser.eat_any(&[Kw::ASC, Kw::DESC]) == Some(Kw::DESC);
             Ok(OrderItem { expr, descending })
         })
     }
 
     /// `LIMIT n`, `LIMIT offset, n`, `LIMIT n OFFSET offset`.
     pub fn limit(&mut self) -> Result<Option<Limit>> {
-        if !self.eat("LIMIT") {
+        if !self.eat(Kw::LIMIT) {
             return Ok(None);
         }
         let first = self.limit_number()?;
@@ -433,7 +430,7 @@ impl Parser<'_> {
                 count,
             }));
         }
-        let offset = if self.eat("OFFSET") {
+        let offset = if self.eat(Kw::OFFSET) {
             Some(self.limit_number()?)
         } else {
             None
@@ -443,7 +440,7 @@ impl Parser<'_> {
 
     /// `LIMIT n` of UPDATE and DELETE.
     pub fn row_limit(&mut self) -> Result<Option<Limit>> {
-        if !self.eat("LIMIT") {
+        if !self.eat(Kw::LIMIT) {
             return Ok(None);
         }
         let count = self.limit_number()?;
@@ -468,38 +465,38 @@ impl Parser<'_> {
     }
 
     fn locking(&mut self) -> Result<Option<LockingClause>> {
-        if self.is("LOCK") {
+        if self.is(Kw::LOCK) {
             self.advance();
-            self.expect("IN")?;
-            self.expect("SHARE")?;
-            self.expect("MODE")?;
+            self.expect(Kw::IN)?;
+            self.expect(Kw::SHARE)?;
+            self.expect(Kw::MODE)?;
             return Ok(Some(LockingClause {
                 exclusive: false,
                 wait: LockWait::Wait,
                 of: Vec::new(),
             }));
         }
-        if !self.eat("FOR") {
+        if !self.eat(Kw::FOR) {
             return Ok(None);
         }
-        let exclusive = match self.eat_any(&["UPDATE", "SHARE"]) {
-            Some(word) => word == "UPDATE",
+        let exclusive = match self.eat_any(&[Kw::UPDATE, Kw::SHARE]) {
+            Some(word) => word == Kw::UPDATE,
             None => return self.fail(),
         };
-        let of = if self.eat("OF") {
+        let of = if self.eat(Kw::OF) {
             self.comma_separated(|p| Ok(p.object_name()?.name))?
         } else {
             Vec::new()
         };
-        let wait = if self.eat("NOWAIT") {
+        let wait = if self.eat(Kw::NOWAIT) {
             LockWait::NoWait
-        } else if self.eat("SKIP") {
-            self.expect("LOCKED")?;
+        } else if self.eat(Kw::SKIP) {
+            self.expect(Kw::LOCKED)?;
             LockWait::SkipLocked
         } else {
             LockWait::Wait
         };
-        if self.is("FOR") {
+        if self.is(Kw::FOR) {
             return Err(Error::not_supported("several locking clauses", "use one"));
         }
         Ok(Some(LockingClause { exclusive, wait, of }))

@@ -4,6 +4,7 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{Select, SelectItem, TableRef};
+use crate::lexer::keywords::Keyword as Kw;
 
 impl Parser<'_> {
     /// `TABLE t [ORDER BY ...] [LIMIT ...]`: `SELECT * FROM t`.
@@ -28,7 +29,7 @@ impl Parser<'_> {
     /// `VALUES ROW(1, 2), ROW(3, 4) [ORDER BY ...] [LIMIT ...]`
     pub fn values_statement(&mut self) -> Result<Select> {
         self.advance();
-        if !self.is("ROW") {
+        if !self.is(Kw::ROW) {
             return self.fail();
         }
         let mut select = Select {

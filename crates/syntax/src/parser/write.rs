@@ -6,22 +6,22 @@ use super::Parser;
 use crate::ast::{
     Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Select, Update,
 };
-use crate::lexer::keywords::is_reserved;
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
     /// INSERT and REPLACE, the cursor at the verb.
     pub fn insert(&mut self) -> Result<Insert> {
-        let replace = self.is("REPLACE");
+        let replace = self.is(Kw::REPLACE);
         self.advance();
         // Priorities mean nothing here, as with InnoDB.
-        if self.eat_any(&["LOW_PRIORITY", "DELAYED"]).is_none() && !replace {
-            self.eat("HIGH_PRIORITY");
+        if self.eat_any(&[Kw::LOW_PRIORITY, Kw::DELAYED]).is_none() && !replace {
+            self.eat(Kw::HIGH_PRIORITY);
         }
-        let ignore = !replace && self.eat("IGNORE");
-        self.eat("INTO");
+        let ignore = !replace && self.eat(Kw::IGNORE);
+        self.eat(Kw::INTO);
         let table = self.object_name()?;
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
         let mut insert = Insert {
@@ -35,20 +35,20 @@ impl Parser<'_> {
             on_duplicate: Vec::new(),
         };
         self.insert_rows(&mut insert)?;
-        if !replace && !matches!(insert.rows, InsertRows::Query(_)) && self.eat("AS") {
+        if !replace && !matches!(insert.rows, InsertRows::Query(_)) && self.eat(Kw::AS) {
             insert.alias = Some(self.row_alias()?);
         }
-        if !replace && self.eat("ON") {
-            self.expect("DUPLICATE")?;
-            self.expect("KEY")?;
-            self.expect("UPDATE")?;
+        if !replace && self.eat(Kw::ON) {
+            self.expect(Kw::DUPLICATE)?;
+            self.expect(Kw::KEY)?;
+            self.expect(Kw::UPDATE)?;
             insert.on_duplicate = self.comma_separated(Self::assignment)?;
         }
         Ok(insert)
     }
 
     fn insert_rows(&mut self, insert: &mut Insert) -> Result<()> {
-        if self.eat("SET") {
+        if self.eat(Kw::SET) {
             let assignments = self.comma_separated(Self::assignment)?;
             let (columns, values) = assignments.into_iter().map(|a| (a.column, a.value)).unzip();
             insert.columns = columns;
@@ -64,11 +64,11 @@ impl Parser<'_> {
             }
             self.expect_kind(Kind::RightParen)?;
         }
-        if self.eat_any(&["VALUES", "VALUE"]).is_some() {
+        if self.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
             insert.rows = InsertRows::Values(self.rows_of_values()?);
             return Ok(());
         }
-        if self.is_any(&["SELECT", "WITH", "TABLE"]) || self.kind() == Kind::LeftParen {
+        if self.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || self.kind() == Kind::LeftParen {
             let mut select = self.select()?;
             insert.rows = match select.values.take() {
                 // As without the parentheses: with DEFAULT, for one.
@@ -82,19 +82,15 @@ impl Parser<'_> {
 
     fn is_query_in_parentheses(&self) -> bool {
         let (next, after) = self.peek_two();
-        let text = self.text_of(next);
         (next.kind == Kind::LeftParen && after.kind != Kind::RightParen)
-            || (next.kind == Kind::Word
-                && ["select", "with", "table", "values"]
-                    .iter()
-                    .any(|w| text.eq_ignore_ascii_case(w)))
+            || matches!(next.keyword, Some(Kw::SELECT | Kw::WITH | Kw::TABLE | Kw::VALUES))
     }
 
     pub fn rows_of_values(&mut self) -> Result<Vec<Vec<Option<Expr>>>> {
-        let named = self.eat("ROW");
+        let named = self.eat(Kw::ROW);
         let mut rows = vec![self.row_of_values(0)?];
         while self.eat_kind(Kind::Comma) {
-            if self.eat("ROW") != named {
+            if self.eat(Kw::ROW) != named {
                 return self.fail();
             }
             let width = rows.last().map_or(0, Vec::len);
@@ -120,7 +116,7 @@ impl Parser<'_> {
 
     /// `DEFAULT` by itself, as `None`, or an expression.
     fn value_or_default(&mut self) -> Result<Option<Expr>> {
-        if self.is("DEFAULT") && self.peek().kind != Kind::LeftParen {
+        if self.is(Kw::DEFAULT) && self.peek().kind != Kind::LeftParen {
             self.advance();
             return Ok(None);
         }
@@ -148,8 +144,8 @@ impl Parser<'_> {
 
     pub fn update(&mut self) -> Result<Update> {
         self.advance();
-        self.eat("LOW_PRIORITY");
-        let ignore = self.eat("IGNORE");
+        self.eat(Kw::LOW_PRIORITY);
+        let ignore = self.eat(Kw::IGNORE);
         let table = self.table_ref()?;
         if self.refuse_joins().is_err() {
             return Err(Error::not_supported(
@@ -157,9 +153,9 @@ impl Parser<'_> {
                 "update the tables one by one",
             ));
         }
-        self.expect("SET")?;
+        self.expect(Kw::SET)?;
         let assignments = self.comma_separated(Self::assignment)?;
-        let filter = if self.eat("WHERE") {
+        let filter = if self.eat(Kw::WHERE) {
             Some(self.expression()?)
         } else {
             None
@@ -178,27 +174,27 @@ impl Parser<'_> {
         self.advance();
         let mut ignore = false;
         // Each of them is a name too: `DELETE quick FROM ...` is about a table only with a comma or a star.
-        while let Some(word) = self.eat_any(&["LOW_PRIORITY", "QUICK", "IGNORE"]) {
-            ignore |= word == "IGNORE";
+        while let Some(word) = self.eat_any(&[Kw::LOW_PRIORITY, Kw::QUICK, Kw::IGNORE]) {
+            ignore |= word == Kw::IGNORE;
         }
         // The form for several tables, `DELETE t FROM ...` or `DELETE FROM t USING ...`: with one table it is the plain
         // one, but for ORDER BY and LIMIT.
         let mut target = None;
-        if !self.eat("FROM") {
-            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || is_reserved(self.word()) {
+        if !self.eat(Kw::FROM) {
+            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || self.is_reserved() {
                 return self.fail();
             }
             target = Some(self.delete_target()?);
-            self.expect("FROM")?;
+            self.expect(Kw::FROM)?;
         } else if self.is_target_of_using() {
             target = Some(self.delete_target()?);
-            self.expect("USING")?;
+            self.expect(Kw::USING)?;
         }
         let table = self.table_ref()?;
-        if self.refuse_joins().is_err() || self.is("USING") || self.kind() == Kind::Dot {
+        if self.refuse_joins().is_err() || self.is(Kw::USING) || self.kind() == Kind::Dot {
             return Err(Self::no_multi_table_delete());
         }
-        let filter = if self.eat("WHERE") {
+        let filter = if self.eat(Kw::WHERE) {
             Some(self.expression()?)
         } else {
             None
@@ -238,7 +234,7 @@ impl Parser<'_> {
     /// Whether what follows is the `t USING` of `DELETE FROM t USING ...`.
     fn is_target_of_using(&self) -> bool {
         let mut ahead = self.fork();
-        ahead.delete_target().is_err() && ahead.kind() == Kind::Comma || ahead.is("USING")
+        ahead.delete_target().is_err() && ahead.kind() == Kind::Comma || ahead.is(Kw::USING)
     }
 
     fn no_multi_table_delete() -> Error {

@@ -1,32 +1,55 @@
-//! Reading single keys, at any timestamp.
+//! All versions of all keys: what a reader of any timestamp sees.
 //!
-//! `latest` is looked at first, in memory ([`crate::latest::cache`]) or in RocksDB, and superseded versions only if what lies there
-//! is too new. That two looks are not one moment does no harm: a commit adds the old version to those ([`crate::history`])
-//! before it puts the new one into `latest`, so whoever saw the new one finds the old one; and none is taken away that a
+//! A read looks at `latest` first, in the row cache or in RocksDB, and at superseded versions only if the newest one is too
+//! new. The two looks need not happen at one moment: a commit adds the old version to the history before it puts the
+//! new one into `latest`, so a reader that saw the new one finds the old one. Collection takes nothing away that a
 //! pinned timestamp sees.
+//!
+//! Single keys are read here. Ranges: [`scan`]. What a commit replaces: [`prepare`]. Whether the row cache agrees with RocksDB: [`compare`].
+
+mod compare;
+mod prepare;
+mod scan;
+
+pub(crate) use compare::Comparison;
+pub(crate) use prepare::Preparation;
+pub(crate) use scan::Scan;
 
 use crate::latest::cache::{Lookup, Page, Reads};
+use crate::latest::{Latest, load_page_around};
 use crate::layout::Version;
-use crate::storage::RocksStorage;
+use crate::superseded::Superseded;
 use kv::{LATEST, Result, Seen, Timestamp, VisitVersions};
 use std::sync::Arc;
+
+/// The newest versions, and those that they have superseded.
+pub(crate) struct Versions {
+    pub latest: Latest,
+    pub superseded: Superseded,
+    /// Whether each read that the row cache answers is compared with RocksDB, for tests.
+    pub compares: bool,
+}
 
 const NOTHING: Seen = Seen {
     found: false,
     commit_ts: 0,
 };
 
-impl RocksStorage {
-    pub(crate) fn read_one(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
+impl Versions {
+    /// Lends the version of `key` that a reader of `ts` sees.
+    pub fn get(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
         self.with_newest(key, ts, ts != LATEST, |newest| match newest {
             None => Ok(NOTHING),
-            Some(version) if version.ts > ts => self.read_superseded(key, ts, found),
+            Some(version) if version.ts > ts => {
+                let seen = self.superseded.read(key, ts, |version| lend(version, found))?;
+                Ok(seen.unwrap_or(NOTHING))
+            }
             Some(version) => Ok(lend(version, found)),
         })
     }
 
-    /// `None`: there is a version newer than `ts`.
-    pub(crate) fn read_settled(
+    /// Lends the newest version of `key` if it was committed at or before `ts`, which need not be pinned. `None`: it is newer.
+    pub fn get_if_settled(
         &self,
         key: &[u8],
         ts: Timestamp,
@@ -41,7 +64,7 @@ impl RocksStorage {
         })
     }
 
-    /// The newest version of a key; of deletions, those that matter to readers of `ts`.
+    /// Calls `then` with the newest version of a key. A deletion at or before `ts` may be left out.
     fn with_newest<T>(
         &self,
         key: &[u8],
@@ -52,7 +75,7 @@ impl RocksStorage {
         if let Some(page) = self.page(key, ts)? {
             let newest = page.get(key).map(Version::parse).transpose()?;
             if self.compares {
-                self.compare_read(key, ts, is_pinned, newest)?;
+                Comparison::new(self, ts).of_read(key, is_pinned, newest)?;
             }
             return then(newest);
         }
@@ -60,31 +83,26 @@ impl RocksStorage {
         then(stored.as_deref().map(Version::parse).transpose()?)
     }
 
-    /// The page of a key, if it is there or worth loading.
-    pub(crate) fn page(&self, key: &[u8], ts: Timestamp) -> Result<Option<Arc<Page>>> {
+    /// The page of a key, if it is in the row cache or worth loading.
+    fn page(&self, key: &[u8], ts: Timestamp) -> Result<Option<Arc<Page>>> {
         Ok(match self.latest.cache().page(key, ts) {
             Lookup::Found(page) => Some(page),
             Lookup::Missing if self.latest.cache().admits(Reads::OneKey) => {
-                self.load_around(key, ts)?.map(|part| part.page)
+                load_page_around(&self.latest, key, ts)?.map(|loaded| loaded.page)
             }
             Lookup::Missing | Lookup::TooOld => None,
         })
     }
 
-    /// When the newest version of a key was committed, be it a deletion; 0: there is none.
-    pub(crate) fn read_commit_ts(&self, key: &[u8]) -> Result<Timestamp> {
+    /// When the newest version of a key was committed, which may be a deletion; 0: there is none.
+    pub fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp> {
         let stored = self.latest.get(key)?;
         let newest = stored.as_deref().map(Version::parse).transpose()?;
         Ok(newest.map_or(0, |version| version.ts))
     }
 
-    /// What no page has is read by one call into RocksDB.
-    pub(crate) fn read_batch(
-        &self,
-        keys: &[Vec<u8>],
-        ts: Timestamp,
-        visit: &mut VisitVersions,
-    ) -> Result<()> {
+    /// Lends the version of each key that a reader of `ts` sees. Reads the keys that are in no page by one call into RocksDB.
+    pub fn batch_get(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         let mut missing = Vec::new();
         for (index, key) in keys.iter().enumerate() {
             let Some(page) = self.page(key, ts)? else {
@@ -93,7 +111,7 @@ impl RocksStorage {
             };
             let newest = page.get(key).map(Version::parse).transpose()?;
             if self.compares {
-                self.compare_read(key, ts, ts != LATEST, newest)?;
+                Comparison::new(self, ts).of_read(key, ts != LATEST, newest)?;
             }
             self.visit_version(index, key, newest, ts, visit)?;
         }
@@ -122,40 +140,15 @@ impl RocksStorage {
             None => visit(index, 0, None),
             Some(version) if version.ts <= ts => visit(index, version.ts, version.value),
             Some(_) => {
-                let mut found = None;
-                let seen = self.read_superseded(key, ts, &mut |value| found = Some(value.to_vec()))?;
-                visit(index, seen.commit_ts, found.as_deref());
+                let superseded = self
+                    .superseded
+                    .read(key, ts, |version| visit(index, version.ts, version.value))?;
+                if superseded.is_none() {
+                    visit(index, 0, None);
+                }
             }
         }
         Ok(())
-    }
-
-    /// Lends the version of `key` that was there at `ts`, which is before its newest one.
-    pub(crate) fn read_superseded(
-        &self,
-        key: &[u8],
-        ts: Timestamp,
-        found: &mut dyn FnMut(&[u8]),
-    ) -> Result<Seen> {
-        // Copied, since values are lent without a lock.
-        let in_memory = self.history.with(key, ts, |entry| {
-            let value = entry.value.map(Vec::from);
-            (entry.commit_ts, value)
-        });
-        if let Some((commit_ts, value)) = in_memory {
-            let value = value.as_deref();
-            return Ok(lend(Version { ts: commit_ts, value }, found));
-        }
-        // Looked at after memory, from where versions go there.
-        if self.history.spilled_ts() <= ts {
-            return Ok(NOTHING);
-        }
-        let on_disk = self.spill.with(key, ts, |commit_ts, version| {
-            let value = version.value;
-            // Superseded at or before `ts` by a deletion that has been collected since: nothing was there.
-            (version.ts > ts).then(|| lend(Version { ts: commit_ts, value }, found))
-        })?;
-        Ok(on_disk.flatten().unwrap_or(NOTHING))
     }
 }
 

@@ -2,7 +2,11 @@ use super::generation::Generation;
 use super::*;
 
 fn history(budget_bytes: u64) -> History {
-    History::new(budget_bytes, 0)
+    History::new(budget_bytes)
+}
+
+fn collect(history: &History, safe_point: Timestamp) -> u64 {
+    history.collect(safe_point, &ExpiredDeletions::new(0))
 }
 
 /// The version of `key` committed at `commit_ts` ends at `superseded_ts`.
@@ -17,22 +21,22 @@ fn supersede(
         ts: commit_ts,
         value: value.map(str::as_bytes),
     };
-    history.push(&mut entries, key.as_bytes(), before, false);
+    history.encode(&mut entries, key.as_bytes(), before, false);
     history.add([entries.as_slice()].into_iter(), superseded_ts);
 }
 
-/// Until when what is found was there, and its value.
+/// When the version that is found was superseded, and its value.
 fn find(history: &History, key: &str, ts: Timestamp) -> Option<(Timestamp, Option<String>)> {
-    history.with(key.as_bytes(), ts, |entry| {
-        let value = entry
+    history.with(key.as_bytes(), ts, |version| {
+        let value = version
             .value
             .map(|value| String::from_utf8(value.to_vec()).unwrap());
-        (entry.superseded_ts, value)
+        (version.superseded_ts, value)
     })
 }
 
 #[test]
-fn each_moment_finds_its_version() {
+fn each_timestamp_finds_its_version() {
     let history = history(1 << 20);
     for ts in (10..100).step_by(10) {
         let value = ts.to_string();
@@ -45,28 +49,28 @@ fn each_moment_finds_its_version() {
     assert_eq!(find(&history, "a", 55), Some((60, None)));
     assert_eq!(find(&history, "a", 99), Some((100, Some("90".into()))));
     assert_eq!(find(&history, "c", 1_000), None);
-    // They go together, and what comes later does not hold them back.
-    assert_eq!(history.collect(50), 0);
+    // Versions are dropped together, and later ones do not hold them back.
+    assert_eq!(collect(&history, 50), 0);
     assert_eq!(find(&history, "a", 99), Some((100, Some("90".into()))));
     supersede(&history, "a", (100, Some("100")), 110);
     assert_eq!(find(&history, "a", 55), Some((60, None)));
     assert_eq!(find(&history, "a", 105), Some((110, Some("100".into()))));
-    assert_eq!(history.collect(99), 0);
-    assert_eq!(history.collect(100), 18);
+    assert_eq!(collect(&history, 99), 0);
+    assert_eq!(collect(&history, 100), 18);
     assert_eq!(find(&history, "a", 55), None);
     assert_eq!(find(&history, "a", 105), Some((110, Some("100".into()))));
-    assert_eq!(history.collect(Timestamp::MAX), 1);
+    assert_eq!(collect(&history, Timestamp::MAX), 1);
     assert_eq!(find(&history, "a", 105), None);
     assert_eq!(history.size(), (0, 0, 0));
 }
 
-/// Who has not met the deletion at 20 takes what it deletes at 30 for nothing.
+/// A commit that did not see the deletion at 20 records at 30 that there was nothing.
 #[test]
 fn a_deletion_of_nothing_hides_nothing_older() {
     let history = history(1 << 20);
     supersede(&history, "a", (10, Some("10")), 20);
     let mut entries = Vec::new();
-    history.push(&mut entries, b"a", Version { ts: 0, value: None }, true);
+    history.encode(&mut entries, b"a", Version { ts: 0, value: None }, true);
     history.add([entries.as_slice()].into_iter(), 30);
     assert_eq!(find(&history, "a", 15), Some((20, Some("10".into()))));
     assert_eq!(find(&history, "a", 25), None);
@@ -87,7 +91,7 @@ fn entries_are_visited_in_their_order_batch_by_batch() {
         loop {
             let from = next;
             let before = visited.len();
-            next = history.visit_oldest(from, (count, bytes), |entry| visited.push(entry.commit_ts));
+            next = history.visit_oldest(from, (count, bytes), |version| visited.push(version.commit_ts));
             assert!(visited.len() - before <= shown_max);
             if next == from {
                 break;
@@ -104,11 +108,11 @@ fn keys_of_one_hash_are_told_apart() {
         for key in [b"a", b"b"] {
             let mut bytes = Vec::new();
             let value = Some(&key[..]);
-            entry::push(&mut bytes, 7, key, Version { ts, value }, false);
+            encoding::push(&mut bytes, 7, key, Version { ts, value }, false);
             generation.add(&bytes, ts + 1);
         }
     }
-    let commit_ts = |key: &[u8], ts| generation.find(7, key, ts).map(|entry| entry.commit_ts);
+    let commit_ts = |key: &[u8], ts| generation.find(7, key, ts).map(|version| version.commit_ts);
     assert_eq!(commit_ts(b"a", 2), Some(2));
     assert_eq!(commit_ts(b"b", 3), Some(3));
     assert_eq!(commit_ts(b"c", 9), None);
@@ -137,9 +141,9 @@ fn memory_is_given_back_whatever_the_sizes() {
             find(&history, "1000", round * 3_000 + 1_000),
             Some((round * 3_000 + 1_001, Some(large.clone())))
         );
-        let removed = history.collect(last - 1);
+        let removed = collect(&history, last - 1);
         assert!((1..3_000).contains(&removed), "{removed}");
-        assert_eq!(history.collect(last), 3_000 - removed);
+        assert_eq!(collect(&history, last), 3_000 - removed);
         assert_eq!(history.size(), (0, 0, 0));
     }
 }
@@ -156,29 +160,25 @@ fn what_is_over_the_budget_is_wanted_away() {
     }
     let wanted = history.wanted_safe_point();
     assert!(wanted > 0 && wanted < ts, "{wanted} of {ts}");
-    history.collect(wanted);
+    collect(&history, wanted);
     assert!(!history.exceeds_budget(1));
     assert!(history.size().0 > 2 << 20, "no more than needed");
     assert_eq!(find(&history, "key", ts).unwrap().0, ts + 1);
 }
 
 #[test]
-fn deletions_are_listed_once_collected() {
-    let history = History::new(1 << 20, 3);
-    assert!(history.is_unlisted(3) && !history.is_unlisted(4));
+fn deletions_are_queued_once_collected() {
+    let history = history(1 << 20);
     for (ts, key) in [(5, b"a"), (6, b"b"), (7, b"c")] {
-        let mut entries = Vec::new();
+        let mut encoded = Vec::new();
         let before = Version { ts: 4, value: None };
-        history.push(&mut entries, key, before, true);
-        history.add([entries.as_slice()].into_iter(), ts);
+        history.encode(&mut encoded, key, before, true);
+        history.add([encoded.as_slice()].into_iter(), ts);
     }
     assert_eq!(history.size().2, 3);
-    history.collect(7);
-    assert_eq!(history.size(), (0, 0, 3));
-    let expired: [Expired; 2] = [(5, Box::from(*b"a")), (6, Box::from(*b"b"))];
-    assert_eq!(history.take_expired(2), expired);
-    assert_eq!(history.take_expired(2), [(7, Box::from(*b"c"))]);
-    assert_eq!(history.size(), (0, 0, 0));
+    let expired = ExpiredDeletions::new(0);
+    history.collect(7, &expired);
+    assert_eq!((history.size(), expired.len()), ((0, 0, 0), 3));
 }
 
 #[test]
@@ -191,5 +191,5 @@ fn what_is_in_a_destroyed_range_was_never_there() {
     assert_eq!(find(&history, "a", 15), Some((20, Some("1".into()))));
     assert_eq!(find(&history, "b1", 15), None);
     assert_eq!(find(&history, "c", 15).unwrap().0, 20);
-    assert_eq!(history.collect(20), 4);
+    assert_eq!(collect(&history, 20), 4);
 }

@@ -1,107 +1,100 @@
 //! Whether the row cache agrees with RocksDB.
 //!
-//! Both change while they are compared, RocksDB first. What they have to agree on is what a reader of one timestamp sees. So a
-//! page is looked at before RocksDB. A version that RocksDB has then and that is newer than the timestamp was committed in between, or
-//! is not published yet; the page must have what the history says was there before.
+//! Both change while they are compared, RocksDB first. They have to agree on what a reader of one timestamp sees. So a page is read
+//! before RocksDB. If RocksDB then has a version that is newer than the timestamp, that was committed in between or is not published
+//! yet, and the page must have the version that the history says was there before.
 //!
-//! Of all pages in a range: [`RocksStorage::verify_pages`], for ADMIN CHECK TABLE. Of each read that a page answers: the
-//! others, if [`crate::RocksOptions::compare_cached_reads`] says so, as it does in tests.
+//! ADMIN CHECK TABLE compares all pages of a range. With [`crate::RocksOptions::compare_cached_reads`], which tests set, each read
+//! that a page answers is compared.
 
+use super::Versions;
 use crate::failure::from_rocksdb;
-use crate::latest::cache::{Lookup, Part};
+use crate::latest::cache::{Lookup, PageRange};
 use crate::layout::Version;
-use crate::storage::RocksStorage;
 use kv::{Damage, Interrupt, KeyRange, Result, Timestamp};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a commit may take from RocksDB to the cache: as long as one does on a machine that has other things to do.
+/// How long a commit may take from RocksDB to the cache, on a machine that is busy with other work.
 const COMMIT_MAX: Duration = Duration::from_secs(20);
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const RETRY_AFTER: Duration = Duration::from_millis(1);
 
-impl RocksStorage {
-    /// Compares the pages of a range with RocksDB, for readers of `ts`, which is pinned and no older than anything acknowledged. Pages with a difference
-    /// are dropped.
+/// Compares what readers of one timestamp see.
+pub(crate) struct Comparison<'a> {
+    versions: &'a Versions,
+    ts: Timestamp,
+}
+
+impl<'a> Comparison<'a> {
+    pub fn new(versions: &'a Versions, ts: Timestamp) -> Self {
+        Self { versions, ts }
+    }
+
+    /// Compares all pages of a range. The timestamp is pinned, and at or above everything acknowledged. Pages with a difference are
+    /// dropped.
     ///
     /// # Errors
-    /// Those of RocksDB, [`kv::Error::Interrupted`].
-    pub(crate) fn verify_pages(
-        &self,
-        range: &KeyRange,
-        ts: Timestamp,
-        interrupt: Option<&Interrupt>,
-    ) -> Result<Vec<Damage>> {
-        let cache = self.latest.cache();
+    /// RocksDB's errors, [`kv::Error::Interrupted`].
+    pub fn of_range(&self, range: &KeyRange, interrupt: Option<&Interrupt>) -> Result<Vec<Damage>> {
+        let cache = self.versions.latest.cache();
         let mut found = Vec::new();
         let mut rest = range.clone();
-        while let Some(part) = cache.next_part(&rest) {
+        while let Some(next) = cache.next_page(&rest) {
             interrupt.map_or(Ok(()), Interrupt::check)?;
             let before = found.len();
-            self.compare_part(&part, &rest, ts, &mut found)?;
+            self.compare_page(&next, &rest, &mut found)?;
             if found.len() > before {
-                cache.forget(&KeyRange::new(part.start, part.end.as_slice()));
+                cache.forget(&KeyRange::new(next.start, next.end.as_slice()));
             }
-            if part.end.is_empty() || found.len() >= Damage::REPORTED_MAX {
+            if next.end.is_empty() || found.len() >= Damage::REPORTED_MAX {
                 break;
             }
-            rest.start = part.end;
+            rest.start = next.end;
         }
         found.truncate(Damage::REPORTED_MAX);
         Ok(found)
     }
 
-    /// For a read at `ts` that a page answers with `cached`. A timestamp that is not pinned may have lost its history; then, as
-    /// for [`kv::LATEST`], all that can be said is that the page has to come to what RocksDB has, once commits in flight are over.
+    /// Compares a read that a page answers with `cached`. The history of a timestamp that is not pinned may be gone. Then, as for
+    /// [`kv::LATEST`], the page only has to agree with RocksDB once the commits in flight have ended.
     ///
     /// # Panics
-    /// If they differ: in a test nothing after that is worth anything.
+    /// If they differ: a test cannot go on after that.
     #[cold]
-    pub(crate) fn compare_read(
-        &self,
-        key: &[u8],
-        ts: Timestamp,
-        is_pinned: bool,
-        cached: Option<Version>,
-    ) -> Result<()> {
+    pub fn of_read(&self, key: &[u8], is_pinned: bool, cached: Option<Version>) -> Result<()> {
         let damage = if is_pinned {
-            let stored = self.latest.get(key)?;
+            let stored = self.versions.latest.get(key)?;
             let stored = stored.as_deref().map(Version::parse).transpose()?;
-            self.damage(key, cached, stored, ts)?
+            self.damage(key, cached, stored)?
         } else {
-            self.lasting_damage(key, cached, ts)?
+            self.lasting_damage(key, cached)?
         };
         insist_on_none(damage);
         Ok(())
     }
 
-    /// For a scan at `ts`, which is pinned, of what a page has of a range.
+    /// Compares what a scan reads of a page. The timestamp is pinned.
     ///
     /// # Panics
     /// If they differ.
     #[cold]
-    pub(crate) fn compare_scan(&self, part: &Part, range: &KeyRange, ts: Timestamp) -> Result<()> {
+    pub fn of_scan(&self, page: &PageRange, range: &KeyRange) -> Result<()> {
         let mut found = Vec::new();
-        self.compare_part(part, range, ts, &mut found)?;
+        self.compare_page(page, range, &mut found)?;
         insist_on_none(found.pop());
         Ok(())
     }
 
-    fn compare_part(
-        &self,
-        part: &Part,
-        range: &KeyRange,
-        ts: Timestamp,
-        found: &mut Vec<Damage>,
-    ) -> Result<()> {
-        if !part.page.is_complete_at(ts) {
+    fn compare_page(&self, page: &PageRange, range: &KeyRange, found: &mut Vec<Damage>) -> Result<()> {
+        if !page.page.is_complete_at(self.ts) {
             return Ok(());
         }
-        let start = part.start.as_slice().max(&range.start);
-        let ends = [part.end.as_slice(), &range.end].into_iter();
+        let start = page.start.as_slice().max(&range.start);
+        let ends = [page.end.as_slice(), &range.end].into_iter();
         let end = ends.filter(|end| !end.is_empty()).min().unwrap_or_default();
-        let positions = part.page.positions(start, end);
-        let mut cached = positions.filter_map(|at| part.page.entry(at)).peekable();
-        let mut stored = self.latest.iterate(&KeyRange::new(start, end))?;
+        let positions = page.page.positions(start, end);
+        let mut cached = positions.filter_map(|at| page.page.entry(at)).peekable();
+        let mut stored = self.versions.latest.iterate(&KeyRange::new(start, end))?;
         stored.seek_to_first();
         loop {
             let keys = (cached.peek().map(|entry| entry.0), stored.key());
@@ -114,7 +107,7 @@ impl RocksStorage {
             let in_page = in_page.map(|(_, bytes)| Version::parse(bytes)).transpose()?;
             let in_store = stored.item().filter(|entry| entry.0 == key);
             let in_store = in_store.map(|(_, bytes)| Version::parse(bytes)).transpose()?;
-            found.extend(self.damage(key, in_page, in_store, ts)?);
+            found.extend(self.damage(key, in_page, in_store)?);
             if in_store.is_some() {
                 stored.next();
             }
@@ -122,15 +115,9 @@ impl RocksStorage {
         stored.status().map_err(|error| from_rocksdb(&error))
     }
 
-    /// What is wrong with what a page has under a key for readers of `ts`, which is pinned. RocksDB has been looked at since.
-    fn damage(
-        &self,
-        key: &[u8],
-        cached: Option<Version>,
-        stored: Option<Version>,
-        ts: Timestamp,
-    ) -> Result<Option<Damage>> {
-        let is_newer = |version: Option<Version>| version.is_some_and(|version| version.ts > ts);
+    /// The difference, if there is one, for readers of a pinned timestamp. RocksDB was read after the page.
+    fn damage(&self, key: &[u8], cached: Option<Version>, stored: Option<Version>) -> Result<Option<Damage>> {
+        let is_newer = |version: Option<Version>| version.is_some_and(|version| version.ts > self.ts);
         if !is_newer(stored) || is_newer(cached) {
             // Where both are newer, both lead to the history; but a page is never ahead of RocksDB.
             let is_right = match (cached, stored) {
@@ -139,31 +126,32 @@ impl RocksStorage {
             };
             return Ok((!is_right).then(|| damage_of(key, cached, stored)));
         }
-        let mut before = None;
-        let seen = self.read_superseded(key, ts, &mut |value| before = Some(value.to_vec()))?;
-        let before = Some(Version {
-            ts: seen.commit_ts,
-            value: before.as_deref(),
-        });
+        let before = self.versions.superseded.read(key, self.ts, |version| {
+            (version.ts, version.value.map(<[u8]>::to_vec))
+        })?;
+        let (ts, value) = before.unwrap_or_default();
+        let value = value.as_deref();
+        let before = Some(Version { ts, value });
         Ok((visible(cached) != visible(before)).then(|| damage_of(key, cached, before)))
     }
 
-    /// The same for a timestamp whose history may be gone, and what is still wrong when no commit can be the reason any more.
-    fn lasting_damage(&self, key: &[u8], cached: Option<Version>, ts: Timestamp) -> Result<Option<Damage>> {
+    /// The difference that remains when no commit can be the reason any more, for a timestamp whose history may be gone.
+    fn lasting_damage(&self, key: &[u8], cached: Option<Version>) -> Result<Option<Damage>> {
+        let latest = &self.versions.latest;
         let mut page;
         let mut cached = cached;
         let start = Instant::now();
         loop {
-            let stored = self.latest.get(key)?;
+            let stored = latest.get(key)?;
             let stored = stored.as_deref().map(Version::parse).transpose()?;
-            if visible(cached) == visible(stored) || stored.is_some_and(|stored| stored.ts > ts) {
+            if visible(cached) == visible(stored) || stored.is_some_and(|stored| stored.ts > self.ts) {
                 return Ok(None);
             }
             if start.elapsed() > COMMIT_MAX {
                 return Ok(Some(damage_of(key, cached, stored)));
             }
-            thread::sleep(LOOK_AGAIN);
-            let Lookup::Found(found) = self.latest.cache().page(key, ts) else {
+            thread::sleep(RETRY_AFTER);
+            let Lookup::Found(found) = latest.cache().page(key, self.ts) else {
                 return Ok(None);
             };
             page = found;
@@ -172,7 +160,7 @@ impl RocksStorage {
     }
 }
 
-/// Deletions and nothing are the same for a reader.
+/// What a reader sees: a deletion and an absent key are the same.
 fn visible(version: Option<Version<'_>>) -> Option<(Timestamp, &[u8])> {
     version.and_then(|version| Some((version.ts, version.value?)))
 }
@@ -204,9 +192,10 @@ fn insist_on_none(damage: Option<Damage>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RocksOptions;
+    use crate::latest::load_page;
     use crate::layout::push_version;
-    use kv::{ApplyHow, Error, KnownVersions, LATEST, ScanRequest, Storage, Write, WriteBuffer};
+    use crate::{RocksOptions, RocksStorage};
+    use kv::{ApplyHow, Error, LATEST, LockedVersions, ScanRequest, Storage, Write, WriteBuffer};
     use std::ops::ControlFlow;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use tempfile::TempDir;
@@ -221,7 +210,7 @@ mod tests {
                 None => buffer.delete(key.as_bytes().to_vec()),
             }
         }
-        let prepared = storage.prepare(&buffer, &KnownVersions::default()).unwrap();
+        let prepared = storage.prepare(&buffer, &LockedVersions::default()).unwrap();
         storage.apply(vec![prepared], ts, ApplyHow::default()).unwrap();
     }
 
@@ -242,19 +231,30 @@ mod tests {
         found
     }
 
+    fn verify(
+        storage: &RocksStorage,
+        range: &KeyRange,
+        ts: Timestamp,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Vec<Damage>> {
+        storage.verify_cached(range, ts, interrupt)
+    }
+
     /// Rows a to e in one page, some of them changed and deleted behind a snapshot of 15.
     fn cached(dir: &TempDir) -> RocksStorage {
         let storage =
             RocksStorage::open(dir.path(), &RocksOptions::small(), &std::sync::Arc::default()).unwrap();
         let first = ["a", "b", "c", "d", "e"].map(|key| (key, Some("1")));
         commit(&storage, 10, &first);
-        storage.load(b"", b"", 10).unwrap().unwrap();
+        load_page(&storage.versions.latest, b"", b"", 10)
+            .unwrap()
+            .unwrap();
         commit(&storage, 20, &[("b", Some("2")), ("c", None), ("f", Some("2"))]);
         storage
     }
 
     fn behind(storage: &RocksStorage, key: &str, version: Option<(Timestamp, Option<&str>)>) {
-        let (db, latest) = storage.latest.behind_its_back();
+        let (db, latest) = storage.versions.latest.raw();
         let Some((ts, value)) = version else {
             return db.delete_cf(latest, key).unwrap();
         };
@@ -278,21 +278,11 @@ mod tests {
             storage.get_with(key.as_bytes(), LATEST, nothing).unwrap();
             storage.get_settled_with(key.as_bytes(), TS, nothing).unwrap();
         }
-        assert!(
-            storage
-                .verify_pages(&KeyRange::all(), TS, None)
-                .unwrap()
-                .is_empty()
-        );
-        assert!(
-            storage
-                .verify_pages(&KeyRange::all(), 15, None)
-                .unwrap()
-                .is_empty()
-        );
+        assert!(verify(&storage, &KeyRange::all(), TS, None).unwrap().is_empty());
+        assert!(verify(&storage, &KeyRange::all(), 15, None).unwrap().is_empty());
         let killed = Interrupt::new();
         killed.raise();
-        let ended = storage.verify_pages(&KeyRange::all(), TS, Some(&killed));
+        let ended = verify(&storage, &KeyRange::all(), TS, Some(&killed));
         assert_eq!(ended, Err(Error::Interrupted));
     }
 
@@ -316,7 +306,7 @@ mod tests {
             behind(&storage, key, version);
             let one_key = KeyRange::new(key, [key.as_bytes(), b"\0"].concat());
             let elsewhere = KeyRange::new("g", "");
-            assert!(storage.verify_pages(&elsewhere, TS, None).unwrap().is_empty());
+            assert!(verify(&storage, &elsewhere, TS, None).unwrap().is_empty());
             let loud = catch_unwind(AssertUnwindSafe(|| scan(&storage, TS, false)));
             assert!(loud.is_err(), "{key} {version:?}");
             let read = || storage.get_with(key.as_bytes(), TS, &mut |_| {});
@@ -324,16 +314,11 @@ mod tests {
             let keys = [key.as_bytes().to_vec()];
             let read = || storage.batch_get_with(&keys, TS, &mut |_, _, _| {});
             assert!(catch_unwind(AssertUnwindSafe(read)).is_err(), "{key} {version:?}");
-            let found = storage.verify_pages(&one_key, TS, None).unwrap();
+            let found = verify(&storage, &one_key, TS, None).unwrap();
             assert_eq!(found.len(), 1, "{key} {version:?}");
             assert_eq!(found[0].key, key.as_bytes());
             // The page is gone, and reads are right.
-            assert!(
-                storage
-                    .verify_pages(&KeyRange::all(), TS, None)
-                    .unwrap()
-                    .is_empty()
-            );
+            assert!(verify(&storage, &KeyRange::all(), TS, None).unwrap().is_empty());
             scan(&storage, TS, false);
         }
     }
@@ -344,7 +329,7 @@ mod tests {
         let storage = cached(&dir);
         // Committed behind the snapshot, but the history knows of no such thing.
         behind(&storage, "a", Some((20, Some("2"))));
-        let found = storage.verify_pages(&KeyRange::all(), 15, None).unwrap();
+        let found = verify(&storage, &KeyRange::all(), 15, None).unwrap();
         assert_eq!(
             found.iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["key 0x61: the row cache has 1 bytes of 10 (0x31), the store nothing"]
@@ -355,15 +340,15 @@ mod tests {
     fn a_commit_on_its_way_is_no_difference() {
         let dir = tempfile::tempdir().unwrap();
         let storage = cached(&dir);
-        let page = storage.page(b"a", LATEST).unwrap().unwrap();
+        let page = storage.versions.page(b"a", LATEST).unwrap().unwrap();
         behind(&storage, "a", Some((30, Some("new"))));
         let old = page.get(b"a").map(Version::parse).transpose().unwrap();
         thread::scope(|scope| {
-            let read = scope.spawn(|| storage.compare_read(b"a", LATEST, false, old));
-            thread::sleep(LOOK_AGAIN * 3);
+            let read = scope.spawn(|| Comparison::new(&storage.versions, LATEST).of_read(b"a", false, old));
+            thread::sleep(RETRY_AFTER * 3);
             let mut writes = WriteBuffer::new();
             writes.write(b"a".to_vec(), Write::put(b"new".to_vec()).fresh());
-            let prepared = storage.prepare(&writes, &KnownVersions::default()).unwrap();
+            let prepared = storage.prepare(&writes, &LockedVersions::default()).unwrap();
             storage.apply(vec![prepared], 30, ApplyHow::default()).unwrap();
             read.join().unwrap().unwrap();
         });

@@ -1,12 +1,11 @@
-//! Superseded versions that memory has not room enough for ([`crate::history`]): moving them to disk, reading them, and
-//! dropping them.
+//! Superseded versions on disk: what live snapshots need and the history has no memory for.
 //!
-//! They lie in a RocksDB of their own, without a log: after a restart nobody needs them. It is there only while there are
-//! any. (RocksDB that uses its old log files again writes nothing without a log, so it cannot be the one of `latest`.)
+//! They are stored in a RocksDB of their own, without a log, because no snapshot survives a restart. It exists only while there are such
+//! versions. It cannot be the RocksDB of `latest`: a RocksDB that recycles its log files refuses writes without a log.
 
+use super::SupersededVersion;
 use crate::failure::{from_open, from_rocksdb};
 use crate::layout::{TS_BYTES, Version, damaged, leading_ts, push_escaped, push_history_key, push_version};
-use crate::storage::RocksStorage;
 use kv::{KeyRange, Result, Timestamp};
 use parking_lot::RwLock;
 use rocksdb::compaction_filter::Decision;
@@ -19,29 +18,54 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where they are, in the store's directory.
+/// In the store's directory.
 const DIRECTORY: &str = "history";
 
 const WRITE_BUFFER_BYTES: usize = 16 << 20;
 
-/// Entries, and bytes of them but for the last one, written at a time: commits wait while they are gathered.
-const BATCH_ENTRIES: usize = 256;
-const BATCH_BYTES: usize = 128 << 10;
-
-/// Where spilled versions lie, if there are any.
+/// Spilled versions, if there are any.
 pub(crate) struct Spill {
     dir: PathBuf,
     files: RwLock<Option<Arc<Files>>>,
-    /// Directories made so far: an old one goes only when its last reader is done.
-    made: AtomicU64,
+    /// Directories made so far. An old directory is removed only when its last reader is done.
+    directories: AtomicU64,
     safe_point: Arc<AtomicU64>,
 }
 
-/// A RocksDB, and its directory, which goes with it.
+/// Versions to be written together.
+#[derive(Default)]
+pub(super) struct Batch {
+    batch: WriteBatch,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Batch {
+    /// Versions, and bytes of them without the last one, in a batch: commits wait while they are gathered.
+    pub const LIMITS: (usize, usize) = (256, 128 << 10);
+
+    pub fn add(&mut self, version: &SupersededVersion<'_>) {
+        self.key.clear();
+        push_history_key(&mut self.key, version.key, version.commit_ts);
+        self.value.clear();
+        let stored = Version {
+            ts: version.superseded_ts,
+            value: version.value,
+        };
+        push_version(&mut self.value, stored);
+        self.batch.put(&self.key, &self.value);
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.batch.size_in_bytes()
+    }
+}
+
+/// A RocksDB in a directory that is removed when this is dropped.
 struct Files {
     db: Option<DB>,
     dir: PathBuf,
-    /// Versions dropped while compacting.
+    /// Versions that compactions have dropped.
     dropped: Arc<AtomicU64>,
 }
 
@@ -56,21 +80,21 @@ fn remove(dir: &Path) {
     if let Err(error) = std::fs::remove_dir_all(dir)
         && error.kind() != std::io::ErrorKind::NotFound
     {
-        tracing::warn!(dir = %dir.display(), %error, "what is of no use any more takes space");
+        tracing::warn!(dir = %dir.display(), %error, "a directory of superseded versions that are no longer needed cannot be removed");
     }
 }
 
 impl Files {
     fn open(dir: PathBuf, safe_point: &Arc<AtomicU64>) -> Result<Self> {
-        // What is still in memory is not worth a file when it is closed. First, since what it makes is another one's copy.
+        // The versions still in memory need no file when it is closed. This comes first, because the call returns a copy of the options.
         let mut options = Options::default()
             .get_options_from_string("avoid_flush_during_shutdown=true")
             .map_err(|error| from_rocksdb(&error))?;
         options.create_if_missing(true);
         options.set_write_buffer_size(WRITE_BUFFER_BYTES);
         options.set_compression_type(DBCompressionType::Lz4);
-        // Written once, hardly ever read, and dropped as a whole when it is old enough: what counts is how often it is
-        // written again until then.
+        // Versions are written once, hardly ever read, and dropped all together. So compactions should rewrite them as rarely as
+        // possible.
         options.set_compaction_style(DBCompactionStyle::Universal);
         options.set_level_zero_file_num_compaction_trigger(8);
         options.set_log_level(LogLevel::Warn);
@@ -99,7 +123,7 @@ impl Files {
         Ok(())
     }
 
-    /// Passes all of it by the filter.
+    /// Applies the compaction filter to all versions, and returns how many it dropped.
     fn compact(&self) -> Result<u64> {
         let Some(db) = &self.db else { return Ok(0) };
         let before = self.dropped.load(Ordering::Relaxed);
@@ -119,14 +143,14 @@ impl Files {
 }
 
 impl Spill {
-    /// For a store in `dir`, where it removes what an earlier process has left.
+    /// For the store in `dir`. Removes what an earlier process has left there.
     pub fn new(dir: &Path, safe_point: &Arc<AtomicU64>) -> Self {
         let dir = dir.join(DIRECTORY);
         remove(&dir);
         Self {
             dir,
             files: RwLock::default(),
-            made: AtomicU64::new(0),
+            directories: AtomicU64::new(0),
             safe_point: Arc::clone(safe_point),
         }
     }
@@ -141,23 +165,38 @@ impl Spill {
         }
         let dir = self
             .dir
-            .join(self.made.fetch_add(1, Ordering::Relaxed).to_string());
+            .join(self.directories.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::create_dir_all(&dir)
             .map_err(|error| kv::Error::Io(format!("cannot create {}: {error}", dir.display())))?;
-        // Tried again soon, in another directory.
+        // After an error, the next collection tries again, in another directory.
         let files = Files::open(dir.clone(), &self.safe_point).inspect_err(|_| remove(&dir))?;
         let files = Arc::new(files);
         *self.files.write() = Some(Arc::clone(&files));
         Ok(files)
     }
 
-    /// Lends the newest version of `key` committed at or before `ts`: when it was committed, and when it was superseded as
-    /// the version's timestamp.
+    pub(super) fn write(&self, batch: Batch) -> Result<()> {
+        self.files_or_new()?.write(batch.batch)
+    }
+
+    /// Removes all versions once their last reader is done, and returns about how many there were.
+    pub fn remove_all(&self) -> u64 {
+        let files = self.files.write().take();
+        files.map_or(0, |files| files.property(ESTIMATE_NUM_KEYS))
+    }
+
+    /// Drops what no reader at or above the safe point sees, and returns how many versions that were.
+    pub fn compact(&self) -> Result<u64> {
+        self.files().map_or(Ok(0), |files| files.compact())
+    }
+
+    /// Calls `found` with the newest version of `key` committed at or before `ts`: the commit's timestamp, and the version, whose own
+    /// timestamp says when it was superseded.
     pub fn with<T>(
         &self,
         key: &[u8],
         ts: Timestamp,
-        then: impl FnOnce(Timestamp, Version) -> T,
+        found: impl FnOnce(Timestamp, Version) -> T,
     ) -> Result<Option<T>> {
         let files = self.files();
         let Some(db) = files.as_ref().and_then(|files| files.db.as_ref()) else {
@@ -178,10 +217,10 @@ impl Spill {
             return Ok(None);
         }
         let commit_ts = !Timestamp::from_be_bytes(*complement);
-        Ok(Some(then(commit_ts, Version::parse(stored)?)))
+        Ok(Some(found(commit_ts, Version::parse(stored)?)))
     }
 
-    /// Forgets a range, which has an end and is gone from `latest`.
+    /// Removes all versions of a range, which has an end.
     pub fn destroy(&self, range: &KeyRange) -> Result<()> {
         let Some(files) = self.files() else {
             return Ok(());
@@ -196,7 +235,7 @@ impl Spill {
         files.write(batch)
     }
 
-    /// About how many versions, and bytes of files.
+    /// About how many versions there are, and bytes of files.
     pub fn size(&self) -> (u64, u64) {
         self.files().map_or((0, 0), |files| {
             (
@@ -204,57 +243,5 @@ impl Spill {
                 files.property(TOTAL_SST_FILES_SIZE),
             )
         })
-    }
-}
-
-impl RocksStorage {
-    /// Moves the oldest versions out of memory until the rest is within its budget.
-    pub(crate) fn spill(&self) -> Result<()> {
-        while self.history.exceeds_budget(1) {
-            let Some(newest_ts) = self.history.seal_oldest() else {
-                break;
-            };
-            let (mut key, mut value) = (Vec::new(), Vec::new());
-            let mut next = 0;
-            loop {
-                let mut batch = WriteBatch::default();
-                let from = next;
-                next = self
-                    .history
-                    .visit_oldest(from, (BATCH_ENTRIES, BATCH_BYTES), |entry| {
-                        key.clear();
-                        push_history_key(&mut key, entry.key, entry.commit_ts);
-                        value.clear();
-                        let version = Version {
-                            ts: entry.superseded_ts,
-                            value: entry.value,
-                        };
-                        push_version(&mut value, version);
-                        batch.put(&key, &value);
-                    });
-                if next == from {
-                    break;
-                }
-                self.space.check_now(batch.size_in_bytes())?;
-                self.spill.files_or_new()?.write(batch)?;
-            }
-            self.history.spilled(newest_ts);
-        }
-        Ok(())
-    }
-
-    /// Drops what nobody at or above the safe point needs: all of it if nobody needs any, else, if it is to be
-    /// `thorough`, what can be told by looking at each.
-    pub(crate) fn collect_spilled(&self, safe_point: Timestamp, thorough: bool) -> Result<u64> {
-        let Some(files) = self.spill.files() else {
-            return Ok(0);
-        };
-        if self.history.spilled_ts() <= safe_point {
-            let count = files.property(ESTIMATE_NUM_KEYS);
-            *self.spill.files.write() = None;
-            self.history.unspilled();
-            return Ok(count);
-        }
-        if thorough { files.compact() } else { Ok(0) }
     }
 }

@@ -1,13 +1,13 @@
-//! Bytes: how one superseded version lies in memory.
+//! The bytes of one superseded version in memory.
 //!
 //! | bytes | |
 //! |---|---|
 //! | 8 | hash of the key |
-//! | 8 | place of the next older entry with this hash, `u64::MAX` if there is none |
-//! | 8 | when the version was committed, 0 if it is that there was nothing |
+//! | 8 | position of the next older version whose key has this hash, `u64::MAX` if there is none |
+//! | 8 | when the version was committed; 0 if there was no version before the one that superseded it |
 //! | 8 | when it was superseded |
-//! | 4 | length of the key; the highest bit is set if what superseded it was a deletion |
-//! | 4 | length of the value, `u32::MAX` if the version is a deletion or nothing |
+//! | 4 | length of the key; the highest bit is set if a deletion superseded it |
+//! | 4 | length of the value; `u32::MAX` if the version is a deletion, or there was none |
 //! | | key, value |
 
 use crate::layout::Version;
@@ -22,11 +22,11 @@ const HEADER_BYTES: usize = 40;
 
 const BY_DELETION: u32 = 1 << 31;
 const NO_VALUE: u32 = u32::MAX;
-const NOWHERE: u64 = u64::MAX;
+const NONE_OLDER: u64 = u64::MAX;
 
-/// A superseded version.
+/// One superseded version, decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct SupersededVersion<'a> {
     pub hash: u64,
     pub older: Option<u64>,
     pub commit_ts: Timestamp,
@@ -40,13 +40,13 @@ fn word<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-impl<'a> Entry<'a> {
-    /// How many bytes an entry of these has.
+impl<'a> SupersededVersion<'a> {
+    /// The encoded length of such a version.
     pub fn bytes_of(key: &[u8], value: Option<&[u8]>) -> usize {
         HEADER_BYTES + key.len() + value.map_or(0, <[u8]>::len)
     }
 
-    /// The entry that `bytes` begin with.
+    /// Decodes the version at the start of `bytes`.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         let key_bytes = u32::from_le_bytes(word(bytes, KEY_BYTES_AT)?);
@@ -60,7 +60,7 @@ impl<'a> Entry<'a> {
         };
         Some(Self {
             hash: u64::from_le_bytes(word(bytes, 0)?),
-            older: Some(u64::from_le_bytes(word(bytes, OLDER_AT)?)).filter(|older| *older != NOWHERE),
+            older: Some(u64::from_le_bytes(word(bytes, OLDER_AT)?)).filter(|older| *older != NONE_OLDER),
             commit_ts: u64::from_le_bytes(word(bytes, COMMITTED_AT)?),
             superseded_ts: u64::from_le_bytes(word(bytes, SUPERSEDED_AT)?),
             by_deletion: key_bytes & BY_DELETION != 0,
@@ -69,14 +69,14 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// How many bytes it has.
+    /// The encoded length.
     pub fn bytes(&self) -> usize {
         Self::bytes_of(self.key, self.value)
     }
 }
 
-/// Appends the version of `key` that a commit will supersede, whose timestamp, like the entry's place among others, is
-/// not known yet ([`link`]).
+/// Appends the version of `key` that a commit is going to supersede. The commit's timestamp and the next older version are filled
+/// in later ([`link`]).
 pub(crate) fn push(out: &mut Vec<u8>, hash: u64, key: &[u8], before: Version, by_deletion: bool) {
     let key_bytes = key.len() as u32 | if by_deletion { BY_DELETION } else { 0 };
     let value_bytes = before.value.map_or(NO_VALUE, |value| value.len() as u32);
@@ -90,20 +90,20 @@ pub(crate) fn push(out: &mut Vec<u8>, hash: u64, key: &[u8], before: Version, by
     out.extend_from_slice(before.value.unwrap_or_default());
 }
 
-/// Fills in what [`push`] left open, in the bytes that begin with the entry.
+/// Fills in what [`push`] left open, in the version at the start of `bytes`.
 pub(crate) fn link(bytes: &mut [u8], older: Option<u64>, superseded_ts: Timestamp) {
-    put(bytes, OLDER_AT, older.unwrap_or(NOWHERE));
+    put(bytes, OLDER_AT, older.unwrap_or(NONE_OLDER));
     put(bytes, SUPERSEDED_AT, superseded_ts);
 }
 
-/// Makes the entry say that nothing was there any more.
+/// Makes the version invisible at every timestamp.
 pub(crate) fn void(bytes: &mut [u8]) {
     put(bytes, SUPERSEDED_AT, 0);
 }
 
 fn put(bytes: &mut [u8], at: usize, number: u64) {
-    if let Some(slot) = bytes.get_mut(at..at + size_of::<u64>()) {
-        slot.copy_from_slice(&number.to_le_bytes());
+    if let Some(field) = bytes.get_mut(at..at + size_of::<u64>()) {
+        field.copy_from_slice(&number.to_le_bytes());
     }
 }
 
@@ -112,17 +112,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_round_trip() {
+    fn versions_round_trip() {
         for value in [None, Some(&b""[..]), Some(b"value")] {
             for by_deletion in [false, true] {
                 let before = Version { ts: 7, value };
                 let mut bytes = Vec::new();
                 push(&mut bytes, 99, b"key", before, by_deletion);
-                assert_eq!(bytes.len(), Entry::bytes_of(b"key", value));
+                assert_eq!(bytes.len(), SupersededVersion::bytes_of(b"key", value));
                 let older = by_deletion.then_some(5);
                 link(&mut bytes, older, 8);
                 bytes.extend_from_slice(b"what follows");
-                let entry = Entry {
+                let version = SupersededVersion {
                     hash: 99,
                     older,
                     commit_ts: 7,
@@ -131,11 +131,11 @@ mod tests {
                     key: b"key",
                     value,
                 };
-                assert_eq!(Entry::parse(&bytes), Some(entry));
+                assert_eq!(SupersededVersion::parse(&bytes), Some(version));
                 void(&mut bytes);
-                assert_eq!(Entry::parse(&bytes).unwrap().superseded_ts, 0);
+                assert_eq!(SupersededVersion::parse(&bytes).unwrap().superseded_ts, 0);
             }
         }
-        assert_eq!(Entry::parse(b"too short"), None);
+        assert_eq!(SupersededVersion::parse(b"too short"), None);
     }
 }
