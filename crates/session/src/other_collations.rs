@@ -1,8 +1,8 @@
-//! Collations that MySQL has and StemDB has not, by the numbers that clients ask for them with when they connect.
+//! Collations that MySQL has and StemDB has not, by the numbers that clients name them by when they connect.
 
 use types::{Error, errno};
 
-/// The error for a collation that is MySQL's and not here; `None` for numbers that MySQL does not know either.
+/// The error for a collation that is MySQL's and not here; `None` for numbers that MySQL has not either.
 pub fn refused(id: u16) -> Option<Error> {
     let name = name(id)?;
     let charset = charset_name(name);
@@ -31,7 +31,9 @@ pub fn charset_name(collation: &str) -> &str {
 
 /// Whether MySQL has the character set, but no client may use it.
 pub fn is_not_for_clients(charset: &str) -> bool {
-    NOT_FOR_CLIENTS.iter().any(|name| name.eq_ignore_ascii_case(charset))
+    NOT_FOR_CLIENTS
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(charset))
 }
 
 /// Character sets in which MySQL reads no statements either.
