@@ -7,6 +7,7 @@ use super::block::only_table;
 use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
 use crate::errno::ER_NON_UPDATABLE_TABLE;
+use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Assignment, DeletePlan, Kept, SortKey, Target, UpdatePlan};
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
@@ -16,6 +17,7 @@ impl Binder<'_> {
             Error::not_supported("UPDATE of several tables", "update the tables one by one")
         })?;
         let table = self.written_table(written, "UPDATE")?;
+        self.writes(&table, PrivilegeSet::UPDATE);
         let fields = TableNames {
             table: Some(&table),
             clause: FIELD_LIST,
@@ -48,6 +50,7 @@ impl Binder<'_> {
                 Error::not_supported("DELETE from several tables", "delete from the tables one by one")
             })?;
         let table = self.written_table(written, "DELETE")?;
+        self.writes(&table, PrivilegeSet::DELETE);
         if let Some(target) = delete.targets.first() {
             check_target(target, written, &table)?;
         }
@@ -82,8 +85,15 @@ impl Binder<'_> {
                 ),
             ));
         }
-        refuse_virtual(&table)?;
+        self.refuse_virtual(&table)?;
         Ok(table)
+    }
+
+    /// The statement finds rows of the table, and changes them.
+    fn writes(&self, table: &TableBinding, privilege: PrivilegeSet) {
+        let privileges = PrivilegeSet::SELECT | privilege;
+        self.accesses
+            .add(&table.table, &table.alias, privileges, LockMode::Write);
     }
 
     fn written_rows(
@@ -113,6 +123,14 @@ impl Binder<'_> {
             _ => &[],
         };
         self.target(table, filter.as_ref(), keys, limit, hints)
+    }
+
+    /// Fails with 1044 for a table whose rows the server makes.
+    pub fn refuse_virtual(&self, table: &TableBinding) -> Result<()> {
+        match table.table.is_virtual() {
+            true => Err((self.env.denied)(&table.table.database)),
+            false => Ok(()),
+        }
     }
 
     /// The value of an assignment; a parameter of unknown type has the column's.
@@ -156,18 +174,4 @@ fn check_target(target: &ObjectName, written: &TableRef, table: &TableBinding) -
 /// The column on the left of `=`.
 pub fn assigned_column(table: &TableBinding, name: &ast::ColumnName) -> Result<usize> {
     table.find(name).ok_or_else(|| unknown_column(name, FIELD_LIST))
-}
-
-/// Tables of the server's cannot be written.
-pub fn refuse_virtual(table: &TableBinding) -> Result<()> {
-    if table.table.is_virtual() {
-        return Err(Error::new(
-            errno::ER_DBACCESS_DENIED_ERROR,
-            format!(
-                "Access denied to database '{}': its tables are made by the server",
-                table.table.database
-            ),
-        ));
-    }
-    Ok(())
 }
