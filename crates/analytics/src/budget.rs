@@ -3,7 +3,7 @@
 //! It begins with a part of what is free, for which it waits if need be, and grows when an operator needs
 //! more. It shrinks only when the query ends: memory that operators have been granted stays theirs.
 
-use ::memory::{Ask, Grant, Refused, Share};
+use ::memory::{Grant, MemoryRequest, Refused, Share};
 use kv::Interrupt;
 
 use crate::limits::{Limits, SHARES, partitions};
@@ -38,7 +38,7 @@ impl Budget {
     pub fn admit(limits: &Limits, interrupt: &Interrupt) -> Result<Self, Refused> {
         let mut grant = limits.memory.grant();
         let most = limits.memory_bytes;
-        let ask = Ask {
+        let ask = MemoryRequest {
             least: with_batches(most.min(LEAST_BYTES)),
             most: with_batches(most.min(FIRST_BYTES)),
             // Left free for a statement of the transactional executor, which cannot spill.

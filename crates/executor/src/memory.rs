@@ -43,7 +43,7 @@ impl<'e> Memory<'e> {
     /// Adds `bytes`. A large statement waits here for its turn. Fails with 8175 if the limit is passed or no
     /// memory is left, and with 1317 once interrupted.
     pub fn grow(&self, bytes: usize) -> Result<()> {
-        let patience = self.waits.then_some(self.interrupt as &dyn ::memory::Patience);
+        let patience = self.waits.then_some(self.interrupt as &dyn ::memory::WaitControl);
         let mut account = self.account.borrow_mut();
         account.grow(bytes, patience).map_err(refused)
     }

@@ -10,6 +10,7 @@ pub mod token;
 
 use types::SqlMode;
 
+use keywords::Keyword;
 use token::{Kind, Token};
 
 /// The version that `/*!NNNNN ... */` comments are compared with: their content is read when it is not newer.
@@ -77,7 +78,7 @@ impl<'a> Lexer<'a> {
         self.at = end;
         self.after_qualifier = false;
         self.last_was_name = kind == Kind::Word && self.byte(end) == b'.';
-        Token { kind, start, end }
+        self.token(kind, start, end)
     }
 
     #[inline(never)]
@@ -109,7 +110,21 @@ impl<'a> Lexer<'a> {
         // Only a point directly behind the name makes the next word a name in any case.
         self.last_was_name = matches!(kind, Kind::Word | Kind::QuotedWord) && self.byte(end) == b'.';
         self.at = end;
-        Token { kind, start, end }
+        self.token(kind, start, end)
+    }
+
+    #[inline]
+    fn token(&self, kind: Kind, start: usize, end: usize) -> Token {
+        let keyword = match kind {
+            Kind::Word => Keyword::of(&self.text.as_bytes()[start..end]),
+            _ => None,
+        };
+        Token {
+            kind,
+            keyword,
+            start,
+            end,
+        }
     }
 
     /// Skips white space and comments. Fails with the position of a comment that never ends.

@@ -1,6 +1,8 @@
 //! Tokens: the words and signs of a statement, as byte ranges of its text.
 
-/// What a token is. Keywords are [`Kind::Word`]: whether a word is a keyword depends on where it stands.
+use super::keywords::Keyword;
+
+/// What a token is. Keywords are [`Kind::Word`]: whether a word is a keyword or a name depends on where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An unquoted identifier or a keyword.
@@ -70,6 +72,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
     pub kind: Kind,
+    /// What a [`Kind::Word`] is if it is no name.
+    pub keyword: Option<Keyword>,
     pub start: usize,
     pub end: usize,
 }

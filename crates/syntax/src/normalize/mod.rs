@@ -9,6 +9,7 @@ pub mod template;
 use types::{Collation, Decimal, SqlMode, SqlType, Value};
 
 use crate::lexer::Lexer;
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::raw_bytes::{bytes_of, has_carried};
 use crate::lexer::token::{Kind, Token};
 use crate::parser::literal::unquote;
@@ -106,9 +107,9 @@ impl<'a> Walk<'a> {
     fn new(text: &'a str, mode: &SqlMode, collation: Collation) -> Option<Self> {
         let mut lexer = Lexer::new(text, 0, mode);
         let first = lexer.next_token();
-        let part = match &text[first.start..first.end] {
-            word if word.eq_ignore_ascii_case("select") => Part::Kept,
-            word if is_write(word) => Part::Open,
+        let part = match first.keyword? {
+            Kw::SELECT => Part::Kept,
+            Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE => Part::Open,
             _ => return None,
         };
         Some(Self {
@@ -140,7 +141,7 @@ impl<'a> Walk<'a> {
         match token.kind {
             Kind::Word => {
                 let word = &self.text[token.start..token.end];
-                self.word(word);
+                self.word(word, token.keyword);
                 if word.eq_ignore_ascii_case("_binary") && self.query.part == Part::Open {
                     self.binary_from = Some(token.start);
                 }
@@ -192,16 +193,15 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    fn word(&mut self, word: &str) {
-        let meaning = meaning(word);
+    fn word(&mut self, word: &str, keyword: Option<Kw>) {
+        let meaning = meaning(word, keyword);
         self.last = match meaning {
             Meaning::Keeps => Last::Keep,
             // `DATE '2024-01-01'`, but also `DATE(column)` and `CAST(x AS DATE)`.
             Meaning::TypeName => Last::TypeName,
             _ => Last::Anything,
         };
-        if meaning == Meaning::Closes && self.depth > self.query.depth && word.eq_ignore_ascii_case("select")
-        {
+        if meaning == Meaning::Closes && self.depth > self.query.depth && keyword == Some(Kw::SELECT) {
             self.outer.push(self.query);
             self.query.depth = self.depth;
         }
@@ -211,7 +211,7 @@ impl<'a> Walk<'a> {
                 // All of a query within a select list is part of a column's name.
                 Meaning::Opens if self.outer.iter().all(|outer| outer.part == Part::Open) => {
                     self.query.part = Part::Open;
-                    self.query.in_limit = word.eq_ignore_ascii_case("limit");
+                    self.query.in_limit = keyword == Some(Kw::LIMIT);
                 }
                 _ => {}
             }
@@ -319,12 +319,6 @@ pub(crate) fn literal(
     })
 }
 
-fn is_write(word: &str) -> bool {
-    ["insert", "replace", "update", "delete"]
-        .iter()
-        .any(|w| word.eq_ignore_ascii_case(w))
-}
-
 /// Integers up to 64 bits; larger ones are DECIMAL and stay, as does what `-` would have to fold with.
 fn integer(source: &str) -> Option<(Value, SqlType)> {
     if let Ok(value) = source.parse::<i64>() {
@@ -350,30 +344,62 @@ enum Meaning {
     Nothing,
 }
 
-/// The longest of the words below.
-const LONGEST: usize = 16;
-
-fn meaning(word: &str) -> Meaning {
-    let mut lower = [0_u8; LONGEST];
-    let Some(place) = lower.get_mut(..word.len()) else {
-        return Meaning::Nothing;
+fn meaning(word: &str, keyword: Option<Kw>) -> Meaning {
+    let Some(keyword) = keyword else {
+        return match word.as_bytes() {
+            [b'_', ..] | [b'n' | b'N' | b'x' | b'X' | b'b' | b'B'] => Meaning::Keeps,
+            _ => Meaning::Nothing,
+        };
     };
-    place.copy_from_slice(word.as_bytes());
-    lower.make_ascii_lowercase();
-    match &lower[..word.len()] {
-        b"from" | b"having" | b"limit" | b"set" | b"values" | b"value" | b"where" | b"on" | b"into" => {
-            Meaning::Opens
-        }
-        b"select" | b"group" | b"order" => Meaning::Closes,
-        b"as" | b"at" | b"character" | b"charset" | b"collate" | b"escape" | b"interval" | b"like"
-        | b"match" | b"n" | b"names" | b"regexp" | b"rlike" | b"separator" | b"using" | b"x" | b"b" => {
-            Meaning::Keeps
-        }
-        b"binary" | b"cast" | b"char" | b"convert" | b"date" | b"datetime" | b"dec" | b"decimal"
-        | b"double" | b"fixed" | b"float" | b"nchar" | b"numeric" | b"time" | b"timestamp" | b"varbinary"
-        | b"varchar" | b"year" | b"extract" | b"date_format" | b"str_to_date" | b"json_extract"
-        | b"json_value" | b"weight_string" => Meaning::TypeName,
-        [b'_', ..] => Meaning::Keeps,
+    match keyword {
+        Kw::FROM
+        | Kw::HAVING
+        | Kw::LIMIT
+        | Kw::SET
+        | Kw::VALUES
+        | Kw::VALUE
+        | Kw::WHERE
+        | Kw::ON
+        | Kw::INTO => Meaning::Opens,
+        Kw::SELECT | Kw::GROUP | Kw::ORDER => Meaning::Closes,
+        Kw::AS
+        | Kw::AT
+        | Kw::CHARACTER
+        | Kw::CHARSET
+        | Kw::COLLATE
+        | Kw::ESCAPE
+        | Kw::INTERVAL
+        | Kw::LIKE
+        | Kw::MATCH
+        | Kw::NAMES
+        | Kw::REGEXP
+        | Kw::RLIKE
+        | Kw::SEPARATOR
+        | Kw::USING => Meaning::Keeps,
+        Kw::BINARY
+        | Kw::CAST
+        | Kw::CHAR
+        | Kw::CONVERT
+        | Kw::DATE
+        | Kw::DATETIME
+        | Kw::DEC
+        | Kw::DECIMAL
+        | Kw::DOUBLE
+        | Kw::FIXED
+        | Kw::FLOAT
+        | Kw::NCHAR
+        | Kw::NUMERIC
+        | Kw::TIME
+        | Kw::TIMESTAMP
+        | Kw::VARBINARY
+        | Kw::VARCHAR
+        | Kw::YEAR
+        | Kw::EXTRACT
+        | Kw::DATE_FORMAT
+        | Kw::STR_TO_DATE
+        | Kw::JSON_EXTRACT
+        | Kw::JSON_VALUE
+        | Kw::WEIGHT_STRING => Meaning::TypeName,
         _ => Meaning::Nothing,
     }
 }

@@ -5,6 +5,7 @@ use types::{Error, Result};
 use super::Parser;
 use super::literal::unquote_name;
 use crate::ast::{GrantTarget, Statement, UserSpec, UserStatement};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 /// Without a host, an account is for all of them.
@@ -33,10 +34,10 @@ impl Parser<'_> {
 
     /// RENAME has been taken.
     pub fn rename_user(&mut self) -> Result<Statement> {
-        self.expect("USER")?;
+        self.expect(Kw::USER)?;
         let renames = self.comma_separated(|parser| {
             let from = parser.account_name()?;
-            parser.expect("TO")?;
+            parser.expect(Kw::TO)?;
             Ok((from, parser.account_name()?))
         })?;
         Ok(Statement::User(UserStatement::Rename(renames)))
@@ -45,19 +46,19 @@ impl Parser<'_> {
     /// `GRANT ALL [PRIVILEGES] ON ... TO user, ... [WITH GRANT OPTION]`
     pub fn grant(&mut self) -> Result<Statement> {
         self.advance();
-        let is_usage = self.eat("USAGE");
-        if !is_usage && !self.eat("ALL") {
+        let is_usage = self.eat(Kw::USAGE);
+        if !is_usage && !self.eat(Kw::ALL) {
             return Err(no_single_privileges());
         }
-        self.eat("PRIVILEGES");
-        if self.kind() != Kind::Word || !self.is("ON") {
+        self.eat(Kw::PRIVILEGES);
+        if self.kind() != Kind::Word || !self.is(Kw::ON) {
             return Err(no_single_privileges());
         }
         self.advance();
         let mut scope = self.grant_target()?;
-        self.expect("TO")?;
+        self.expect(Kw::TO)?;
         let users = self.comma_separated(Self::account_name)?;
-        let with_grant_option = self.eat_all(&["WITH", "GRANT", "OPTION"]);
+        let with_grant_option = self.eat_all(&[Kw::WITH, Kw::GRANT, Kw::OPTION]);
         if let GrantTarget::Everything { grant_option } = &mut scope {
             *grant_option = with_grant_option;
         }
@@ -71,29 +72,29 @@ impl Parser<'_> {
     pub fn revoke(&mut self) -> Result<Statement> {
         self.advance();
         self.if_exists()?;
-        if !self.eat("ALL") {
+        if !self.eat(Kw::ALL) {
             return Err(no_single_privileges());
         }
-        self.eat("PRIVILEGES");
+        self.eat(Kw::PRIVILEGES);
         let scope = if self.eat_kind(Kind::Comma) {
-            self.expect("GRANT")?;
-            self.expect("OPTION")?;
+            self.expect(Kw::GRANT)?;
+            self.expect(Kw::OPTION)?;
             None
         } else {
-            self.expect("ON")?;
+            self.expect(Kw::ON)?;
             Some(self.grant_target()?)
         };
-        self.expect("FROM")?;
+        self.expect(Kw::FROM)?;
         let users = self.comma_separated(Self::account_name)?;
-        self.eat_all(&["IGNORE", "UNKNOWN", "USER"]);
+        self.eat_all(&[Kw::IGNORE, Kw::UNKNOWN, Kw::USER]);
         Ok(Statement::Revoke { scope, users })
     }
 
     fn grant_target(&mut self) -> Result<GrantTarget> {
-        if self.is_any(&["FUNCTION", "PROCEDURE"]) {
+        if self.is_any(&[Kw::FUNCTION, Kw::PROCEDURE]) {
             return Err(no_single_privileges());
         }
-        self.eat("TABLE");
+        self.eat(Kw::TABLE);
         if self.eat_kind(Kind::Star) {
             if !self.eat_kind(Kind::Dot) {
                 return Ok(GrantTarget::Database(None));
@@ -116,8 +117,8 @@ impl Parser<'_> {
 
     /// `user[@host]`, `CURRENT_USER()` as two empty names.
     pub fn account_name(&mut self) -> Result<(String, String)> {
-        if self.eat("CURRENT_USER")
-            || (self.is("USER") && self.peek().kind == Kind::LeftParen && self.eat("USER"))
+        if self.eat(Kw::CURRENT_USER)
+            || (self.is(Kw::USER) && self.peek().kind == Kind::LeftParen && self.eat(Kw::USER))
         {
             if self.eat_kind(Kind::LeftParen) {
                 self.expect_kind(Kind::RightParen)?;
@@ -161,33 +162,33 @@ impl Parser<'_> {
             host,
             ..UserSpec::default()
         };
-        if !self.eat("IDENTIFIED") {
+        if !self.eat(Kw::IDENTIFIED) {
             return Ok(spec);
         }
-        if self.eat("WITH") {
+        if self.eat(Kw::WITH) {
             spec.plugin = Some(self.name_or_text()?);
-            if self.eat("AS") {
+            if self.eat(Kw::AS) {
                 spec.hash = Some(self.hash()?);
                 return Ok(spec);
             }
-            if !self.eat("BY") {
+            if !self.eat(Kw::BY) {
                 return Ok(spec);
             }
         } else {
-            self.expect("BY")?;
+            self.expect(Kw::BY)?;
         }
-        if self.eat("PASSWORD") {
+        if self.eat(Kw::PASSWORD) {
             spec.hash = Some(self.hash()?);
             return Ok(spec);
         }
-        if self.is("RANDOM") {
+        if self.is(Kw::RANDOM) {
             return Err(Error::not_supported(
                 "IDENTIFIED BY RANDOM PASSWORD",
                 "choose a password",
             ));
         }
         spec.password = Some(self.text_literal()?);
-        if self.is_any(&["REPLACE", "RETAIN"]) {
+        if self.is_any(&[Kw::REPLACE, Kw::RETAIN]) {
             return Err(Error::not_supported(
                 "REPLACE and RETAIN CURRENT PASSWORD",
                 "leave them out",
@@ -210,33 +211,33 @@ impl Parser<'_> {
     /// What may follow the accounts. Options that say what is so anyway are read; others are refused.
     fn user_options(&mut self, users: &mut [UserSpec]) -> Result<()> {
         while !self.at_statement_end() {
-            if self.eat_all(&["ACCOUNT", "LOCK"]) {
+            if self.eat_all(&[Kw::ACCOUNT, Kw::LOCK]) {
                 users.iter_mut().for_each(|user| user.locked = Some(true));
                 continue;
             }
-            if self.eat_all(&["ACCOUNT", "UNLOCK"]) {
+            if self.eat_all(&[Kw::ACCOUNT, Kw::UNLOCK]) {
                 users.iter_mut().for_each(|user| user.locked = Some(false));
                 continue;
             }
-            if self.eat_all(&["REQUIRE", "NONE"])
-                || self.eat_all(&["PASSWORD", "EXPIRE", "DEFAULT"])
-                || self.eat_all(&["PASSWORD", "EXPIRE", "NEVER"])
-                || self.eat_all(&["PASSWORD", "HISTORY", "DEFAULT"])
-                || self.eat_all(&["PASSWORD", "REUSE", "INTERVAL", "DEFAULT"])
-                || self.eat_all(&["PASSWORD", "REQUIRE", "CURRENT", "DEFAULT"])
+            if self.eat_all(&[Kw::REQUIRE, Kw::NONE])
+                || self.eat_all(&[Kw::PASSWORD, Kw::EXPIRE, Kw::DEFAULT])
+                || self.eat_all(&[Kw::PASSWORD, Kw::EXPIRE, Kw::NEVER])
+                || self.eat_all(&[Kw::PASSWORD, Kw::HISTORY, Kw::DEFAULT])
+                || self.eat_all(&[Kw::PASSWORD, Kw::REUSE, Kw::INTERVAL, Kw::DEFAULT])
+                || self.eat_all(&[Kw::PASSWORD, Kw::REQUIRE, Kw::CURRENT, Kw::DEFAULT])
             {
                 continue;
             }
             if self.is_any(&[
-                "REQUIRE",
-                "WITH",
-                "PASSWORD",
-                "ACCOUNT",
-                "DEFAULT",
-                "COMMENT",
-                "ATTRIBUTE",
-                "FAILED_LOGIN_ATTEMPTS",
-                "PASSWORD_LOCK_TIME",
+                Kw::REQUIRE,
+                Kw::WITH,
+                Kw::PASSWORD,
+                Kw::ACCOUNT,
+                Kw::DEFAULT,
+                Kw::COMMENT,
+                Kw::ATTRIBUTE,
+                Kw::FAILED_LOGIN_ATTEMPTS,
+                Kw::PASSWORD_LOCK_TIME,
             ]) {
                 return Err(Error::not_supported(
                     format!("the account option {}", self.word().to_uppercase()),

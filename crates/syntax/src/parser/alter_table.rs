@@ -4,6 +4,7 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, Statement, TableOptions};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
@@ -20,46 +21,46 @@ impl Parser<'_> {
                 }
             }
         }
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
         Ok(Statement::AlterTable { name, items, options })
     }
 
     fn alter_item(&mut self, items: &mut Vec<AlterItem>, options: &mut AlterOptions) -> Result<()> {
-        if self.eat("ADD") {
+        if self.eat(Kw::ADD) {
             return self.add(items);
         }
-        if self.eat("DROP") {
+        if self.eat(Kw::DROP) {
             items.push(self.drop_item()?);
-        } else if self.eat("MODIFY") {
-            self.eat("COLUMN");
+        } else if self.eat(Kw::MODIFY) {
+            self.eat(Kw::COLUMN);
             let name = self.name()?;
             items.push(self.modify(name.clone(), name)?);
-        } else if self.eat("CHANGE") {
-            self.eat("COLUMN");
+        } else if self.eat(Kw::CHANGE) {
+            self.eat(Kw::COLUMN);
             let from = self.name()?;
             let to = self.name()?;
             items.push(self.modify(from, to)?);
-        } else if self.eat("ALTER") {
+        } else if self.eat(Kw::ALTER) {
             items.push(self.alter_column()?);
-        } else if self.eat("RENAME") {
+        } else if self.eat(Kw::RENAME) {
             items.push(self.rename_item()?);
-        } else if self.eat("CONVERT") {
-            self.expect("TO")?;
+        } else if self.eat(Kw::CONVERT) {
+            self.expect(Kw::TO)?;
             let mut options = DatabaseOptions::default();
             while self.charset_or_collation(&mut options.charset, &mut options.collation)? {}
             items.push(AlterItem::ConvertTo(options));
-        } else if self.eat("ALGORITHM") {
+        } else if self.eat(Kw::ALGORITHM) {
             options.algorithm = self.alter_algorithm()?;
-        } else if self.eat("LOCK") {
+        } else if self.eat(Kw::LOCK) {
             options.lock = self.alter_lock()?;
-        } else if self.eat("FORCE") || self.validation() {
+        } else if self.eat(Kw::FORCE) || self.validation() {
             // Nothing is left to be rebuilt or validated.
-        } else if self.is_any(&["DISABLE", "ENABLE"]) {
+        } else if self.is_any(&[Kw::DISABLE, Kw::ENABLE]) {
             self.advance();
-            self.expect("KEYS")?;
-        } else if self.is("ORDER") {
+            self.expect(Kw::KEYS)?;
+        } else if self.is(Kw::ORDER) {
             return Err(Error::not_supported(
                 "ALTER TABLE ... ORDER BY",
                 "rows are ordered by the primary key",
@@ -71,7 +72,7 @@ impl Parser<'_> {
     }
 
     fn validation(&mut self) -> bool {
-        self.eat_all(&["WITHOUT", "VALIDATION"]) || self.eat_all(&["WITH", "VALIDATION"])
+        self.eat_all(&[Kw::WITHOUT, Kw::VALIDATION]) || self.eat_all(&[Kw::WITH, Kw::VALIDATION])
     }
 
     /// Options follow each other with blanks between them; a comma begins the next item.
@@ -79,21 +80,21 @@ impl Parser<'_> {
         let mut options = TableOptions::default();
         if !self.table_option(&mut options)? {
             if self.is_any(&[
-                "PARTITION",
-                "COALESCE",
-                "REORGANIZE",
-                "EXCHANGE",
-                "REMOVE",
-                "ANALYZE",
-                "CHECK",
-                "OPTIMIZE",
-                "REBUILD",
-                "REPAIR",
-                "TRUNCATE",
+                Kw::PARTITION,
+                Kw::COALESCE,
+                Kw::REORGANIZE,
+                Kw::EXCHANGE,
+                Kw::REMOVE,
+                Kw::ANALYZE,
+                Kw::CHECK,
+                Kw::OPTIMIZE,
+                Kw::REBUILD,
+                Kw::REPAIR,
+                Kw::TRUNCATE,
             ]) {
                 return Err(Error::not_supported("partitions", ""));
             }
-            if self.is_any(&["DISCARD", "IMPORT", "SECONDARY_LOAD", "SECONDARY_UNLOAD"]) {
+            if self.is_any(&[Kw::DISCARD, Kw::IMPORT, Kw::SECONDARY_LOAD, Kw::SECONDARY_UNLOAD]) {
                 return Err(Error::not_supported(self.word().to_uppercase(), ""));
             }
             return self.fail();
@@ -103,14 +104,14 @@ impl Parser<'_> {
     }
 
     fn add(&mut self, items: &mut Vec<AlterItem>) -> Result<()> {
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
         if let Some(index) = self.index_definition()? {
             items.push(AlterItem::AddIndex(index));
             return Ok(());
         }
-        self.eat("COLUMN");
+        self.eat(Kw::COLUMN);
         if self.eat_kind(Kind::LeftParen) {
             let columns = self.comma_separated(|parser| {
                 if let Some(index) = parser.index_definition()? {
@@ -134,10 +135,10 @@ impl Parser<'_> {
     }
 
     fn position(&mut self) -> Result<Option<ColumnPosition>> {
-        if self.eat("FIRST") {
+        if self.eat(Kw::FIRST) {
             return Ok(Some(ColumnPosition::First));
         }
-        if self.eat("AFTER") {
+        if self.eat(Kw::AFTER) {
             return Ok(Some(ColumnPosition::After(self.name()?)));
         }
         Ok(None)
@@ -154,8 +155,8 @@ impl Parser<'_> {
     }
 
     fn drop_item(&mut self) -> Result<AlterItem> {
-        if self.eat_any(&["INDEX", "KEY"]).is_some() {
-            let name = if self.eat("PRIMARY") {
+        if self.eat_any(&[Kw::INDEX, Kw::KEY]).is_some() {
+            let name = if self.eat(Kw::PRIMARY) {
                 "PRIMARY".to_string()
             } else {
                 self.name()?
@@ -166,58 +167,58 @@ impl Parser<'_> {
                 AlterItem::DropIndex(name)
             });
         }
-        if self.eat("PRIMARY") {
-            self.expect("KEY")?;
+        if self.eat(Kw::PRIMARY) {
+            self.expect(Kw::KEY)?;
             return Ok(AlterItem::DropPrimaryKey);
         }
-        if self.is("FOREIGN") {
+        if self.is(Kw::FOREIGN) {
             return Err(Error::not_supported("foreign keys", ""));
         }
-        if self.is_any(&["CHECK", "CONSTRAINT"]) {
+        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
             return Err(Error::not_supported("DROP CONSTRAINT", "use DROP INDEX"));
         }
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
-        self.eat("COLUMN");
+        self.eat(Kw::COLUMN);
         let name = self.name()?;
-        self.eat_any(&["RESTRICT", "CASCADE"]);
+        self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
         Ok(AlterItem::DropColumn(name))
     }
 
     fn alter_column(&mut self) -> Result<AlterItem> {
-        if self.is("INDEX") {
+        if self.is(Kw::INDEX) {
             return Err(Error::not_supported("invisible indexes", "drop the index"));
         }
-        if self.is_any(&["CHECK", "CONSTRAINT"]) {
+        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
             return Err(Error::not_supported("CHECK constraints", ""));
         }
-        self.eat("COLUMN");
+        self.eat(Kw::COLUMN);
         let name = self.name()?;
-        if self.eat_all(&["DROP", "DEFAULT"]) {
+        if self.eat_all(&[Kw::DROP, Kw::DEFAULT]) {
             return Ok(AlterItem::SetDefault(name, None));
         }
-        self.expect("SET")?;
-        if self.is_any(&["VISIBLE", "INVISIBLE"]) {
+        self.expect(Kw::SET)?;
+        if self.is_any(&[Kw::VISIBLE, Kw::INVISIBLE]) {
             return Err(Error::not_supported("invisible columns", ""));
         }
-        self.expect("DEFAULT")?;
+        self.expect(Kw::DEFAULT)?;
         let default = self.default_clause()?;
         Ok(AlterItem::SetDefault(name, Some(default)))
     }
 
     fn rename_item(&mut self) -> Result<AlterItem> {
-        if self.eat("COLUMN") {
+        if self.eat(Kw::COLUMN) {
             let from = self.name()?;
-            self.expect("TO")?;
+            self.expect(Kw::TO)?;
             return Ok(AlterItem::RenameColumn(from, self.name()?));
         }
-        if self.eat_any(&["INDEX", "KEY"]).is_some() {
+        if self.eat_any(&[Kw::INDEX, Kw::KEY]).is_some() {
             let from = self.name()?;
-            self.expect("TO")?;
+            self.expect(Kw::TO)?;
             return Ok(AlterItem::RenameIndex(from, self.index_name()?));
         }
-        self.eat_any(&["TO", "AS"]);
+        self.eat_any(&[Kw::TO, Kw::AS]);
         self.eat_kind(Kind::Equal);
         Ok(AlterItem::RenameTable(self.object_name()?))
     }

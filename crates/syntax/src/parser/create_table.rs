@@ -7,6 +7,7 @@ use crate::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, ColumnDefinition, CreateTable,
     DefaultClause, Expr, IndexDefinition, IndexKind, IndexPart, Statement, TableElement, TypeName, UnaryOp,
 };
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
@@ -15,7 +16,7 @@ impl Parser<'_> {
         self.advance();
         let if_not_exists = self.if_not_exists()?;
         let name = self.object_name()?;
-        if self.eat("LIKE") {
+        if self.eat(Kw::LIKE) {
             let source = self.object_name()?;
             return Ok(Statement::CreateTableLike {
                 name,
@@ -24,7 +25,7 @@ impl Parser<'_> {
             });
         }
         let mut elements = Vec::new();
-        if self.kind() == Kind::LeftParen && self.peek_is("LIKE") {
+        if self.kind() == Kind::LeftParen && self.peek_is(Kw::LIKE) {
             self.advance();
             self.advance();
             let source = self.object_name()?;
@@ -35,14 +36,21 @@ impl Parser<'_> {
                 if_not_exists,
             });
         }
-        if self.kind() == Kind::LeftParen && !self.peek_is("SELECT") {
+        if self.kind() == Kind::LeftParen && !self.peek_is(Kw::SELECT) {
             self.advance();
             elements = self.comma_separated(Self::table_element)?;
             self.expect_kind(Kind::RightParen)?;
         }
         let options = self.table_options()?;
-        if self.is_any(&["SELECT", "AS", "IGNORE", "REPLACE", "WITH", "TABLE", "VALUES"])
-            || self.kind() == Kind::LeftParen
+        if self.is_any(&[
+            Kw::SELECT,
+            Kw::AS,
+            Kw::IGNORE,
+            Kw::REPLACE,
+            Kw::WITH,
+            Kw::TABLE,
+            Kw::VALUES,
+        ]) || self.kind() == Kind::LeftParen
         {
             return Err(Error::not_supported(
                 "CREATE TABLE ... SELECT",
@@ -77,25 +85,25 @@ impl Parser<'_> {
     /// An index or constraint, where one begins.
     pub fn index_definition(&mut self) -> Result<Option<IndexDefinition>> {
         let mut constraint_name = None;
-        if self.eat("CONSTRAINT") && !self.is_any(&["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
+        if self.eat(Kw::CONSTRAINT) && !self.is_any(&[Kw::PRIMARY, Kw::UNIQUE, Kw::FOREIGN, Kw::CHECK]) {
             constraint_name = Some(self.index_name()?);
-            if !self.is_any(&["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
+            if !self.is_any(&[Kw::PRIMARY, Kw::UNIQUE, Kw::FOREIGN, Kw::CHECK]) {
                 return self.fail();
             }
         }
         self.refuse_constraint()?;
-        let kind = if self.eat("PRIMARY") {
-            self.expect("KEY")?;
+        let kind = if self.eat(Kw::PRIMARY) {
+            self.expect(Kw::KEY)?;
             IndexKind::Primary
-        } else if self.eat("UNIQUE") {
-            self.eat_any(&["INDEX", "KEY"]);
+        } else if self.eat(Kw::UNIQUE) {
+            self.eat_any(&[Kw::INDEX, Kw::KEY]);
             IndexKind::Unique
-        } else if self.eat_any(&["INDEX", "KEY"]).is_some() {
+        } else if self.eat_any(&[Kw::INDEX, Kw::KEY]).is_some() {
             IndexKind::Plain
         } else {
             return Ok(None);
         };
-        let name = if self.kind() != Kind::LeftParen && !self.is_any(&["USING", "TYPE"]) {
+        let name = if self.kind() != Kind::LeftParen && !self.is_any(&[Kw::USING, Kw::TYPE]) {
             Some(self.index_name()?)
         } else {
             None
@@ -120,22 +128,22 @@ impl Parser<'_> {
     }
 
     fn refuse_constraint(&self) -> Result<()> {
-        if self.is("FOREIGN") {
+        if self.is(Kw::FOREIGN) {
             return Err(Error::not_supported(
                 "foreign keys",
                 "check references in the application",
             ));
         }
-        if self.is("CHECK") && self.peek().kind == Kind::LeftParen {
+        if self.is(Kw::CHECK) && self.peek().kind == Kind::LeftParen {
             return Err(Error::not_supported(
                 "CHECK constraints",
                 "check values in the application",
             ));
         }
-        if self.is("FULLTEXT") {
+        if self.is(Kw::FULLTEXT) {
             return Err(Error::not_supported("full-text indexes", "use LIKE"));
         }
-        if self.is("SPATIAL") {
+        if self.is(Kw::SPATIAL) {
             return Err(Error::not_supported("spatial indexes", ""));
         }
         Ok(())
@@ -143,12 +151,12 @@ impl Parser<'_> {
 
     /// `USING BTREE | HASH`: whether it is HASH.
     fn index_type(&mut self) -> Result<bool> {
-        if self.eat_any(&["USING", "TYPE"]).is_none() {
+        if self.eat_any(&[Kw::USING, Kw::TYPE]).is_none() {
             return Ok(false);
         }
-        match self.eat_any(&["BTREE", "HASH", "RTREE"]) {
-            Some("RTREE") => Err(Error::not_supported("spatial indexes", "")),
-            Some(kind) => Ok(kind == "HASH"),
+        match self.eat_any(&[Kw::BTREE, Kw::HASH, Kw::RTREE]) {
+            Some(Kw::RTREE) => Err(Error::not_supported("spatial indexes", "")),
+            Some(kind) => Ok(kind == Kw::HASH),
             None => self.fail(),
         }
     }
@@ -170,20 +178,20 @@ impl Parser<'_> {
 
     fn index_options(&mut self, index: &mut IndexDefinition) -> Result<()> {
         loop {
-            if self.eat("COMMENT") {
+            if self.eat(Kw::COMMENT) {
                 index.comment = self.text_literal()?;
-            } else if self.eat("KEY_BLOCK_SIZE") {
+            } else if self.eat(Kw::KEY_BLOCK_SIZE) {
                 self.eat_kind(Kind::Equal);
                 self.unsigned()?;
-            } else if self.is_any(&["USING", "TYPE"]) {
+            } else if self.is_any(&[Kw::USING, Kw::TYPE]) {
                 index.hash = self.index_type()?;
-            } else if self.eat("INVISIBLE") {
+            } else if self.eat(Kw::INVISIBLE) {
                 return Err(Error::not_supported("invisible indexes", "drop the index"));
-            } else if self.is_any(&["ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE"]) {
+            } else if self.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE]) {
                 return Err(Error::not_supported("engine attributes", "leave them out"));
-            } else if self.eat_all(&["WITH", "PARSER"]) {
+            } else if self.eat_all(&[Kw::WITH, Kw::PARSER]) {
                 return Err(Error::not_supported("full-text indexes", "use LIKE"));
-            } else if !self.eat("VISIBLE") {
+            } else if !self.eat(Kw::VISIBLE) {
                 return Ok(());
             }
         }
@@ -206,11 +214,11 @@ impl Parser<'_> {
             prefix = Some(length);
             self.expect_kind(Kind::RightParen)?;
         }
-        let order = self.eat_any(&["ASC", "DESC"]);
+        let order = self.eat_any(&[Kw::ASC, Kw::DESC]);
         Ok(IndexPart {
             column,
             prefix,
-            descending: order == Some("DESC"),
+            descending: order == Some(Kw::DESC),
             ordered: order.is_some(),
         })
     }
@@ -237,48 +245,48 @@ impl Parser<'_> {
 
     /// One attribute, in any order; false where none follows.
     fn column_attribute(&mut self, column: &mut ColumnDefinition) -> Result<bool> {
-        if self.eat("NULL") {
+        if self.eat(Kw::NULL) {
             column.nullable = Some(true);
-        } else if self.eat_all(&["NOT", "NULL"]) {
+        } else if self.eat_all(&[Kw::NOT, Kw::NULL]) {
             column.nullable = Some(false);
-        } else if self.eat("DEFAULT") {
+        } else if self.eat(Kw::DEFAULT) {
             column.default = Some(self.default_clause()?);
-        } else if self.eat_all(&["ON", "UPDATE"]) {
+        } else if self.eat_all(&[Kw::ON, Kw::UPDATE]) {
             column.on_update = match self.now()? {
                 Some(precision) => Some(precision),
                 None => return self.fail(),
             };
-        } else if self.eat("AUTO_INCREMENT") {
+        } else if self.eat(Kw::AUTO_INCREMENT) {
             column.auto_increment = true;
-        } else if self.eat("AUTO_RANDOM") {
+        } else if self.eat(Kw::AUTO_RANDOM) {
             column.auto_random = Some(self.auto_random_bits()?);
-        } else if self.eat_all(&["SERIAL", "DEFAULT", "VALUE"]) {
+        } else if self.eat_all(&[Kw::SERIAL, Kw::DEFAULT, Kw::VALUE]) {
             column.auto_increment = true;
             column.unique = true;
             column.nullable = Some(false);
-        } else if self.eat_all(&["PRIMARY", "KEY"]) || self.eat("KEY") {
+        } else if self.eat_all(&[Kw::PRIMARY, Kw::KEY]) || self.eat(Kw::KEY) {
             column.primary = true;
             self.clustered()?;
-        } else if self.eat("UNIQUE") {
-            self.eat("KEY");
+        } else if self.eat(Kw::UNIQUE) {
+            self.eat(Kw::KEY);
             column.unique = true;
-        } else if self.eat("COMMENT") {
+        } else if self.eat(Kw::COMMENT) {
             column.comment = Some(self.text_literal()?);
-        } else if self.eat("COLLATE") {
-            column.ty.collation = Some(if self.eat("BINARY") {
+        } else if self.eat(Kw::COLLATE) {
+            column.ty.collation = Some(if self.eat(Kw::BINARY) {
                 "binary".into()
             } else {
                 self.name_or_text()?
             });
-        } else if self.eat("COLUMN_FORMAT") {
-            if self.eat_any(&["FIXED", "DYNAMIC", "DEFAULT"]).is_none() {
+        } else if self.eat(Kw::COLUMN_FORMAT) {
+            if self.eat_any(&[Kw::FIXED, Kw::DYNAMIC, Kw::DEFAULT]).is_none() {
                 return self.fail();
             }
-        } else if self.eat("STORAGE") {
-            if self.eat_any(&["DISK", "MEMORY", "DEFAULT"]).is_none() {
+        } else if self.eat(Kw::STORAGE) {
+            if self.eat_any(&[Kw::DISK, Kw::MEMORY, Kw::DEFAULT]).is_none() {
                 return self.fail();
             }
-        } else if !self.eat("VISIBLE") {
+        } else if !self.eat(Kw::VISIBLE) {
             return self.refuse_column_attribute();
         }
         Ok(true)
@@ -299,42 +307,42 @@ impl Parser<'_> {
 
     /// TiDB's `CLUSTERED` behind a primary key, which says what is so anyway.
     fn clustered(&mut self) -> Result<()> {
-        if self.is("NONCLUSTERED") {
+        if self.is(Kw::NONCLUSTERED) {
             return Err(Error::not_supported(
                 "NONCLUSTERED primary keys",
                 "rows are stored by their primary key: make it a UNIQUE KEY of NOT NULL columns, and leave PRIMARY KEY out",
             ));
         }
-        self.eat("CLUSTERED");
+        self.eat(Kw::CLUSTERED);
         Ok(())
     }
 
     fn refuse_column_attribute(&self) -> Result<bool> {
-        if self.is("GENERATED") || (self.is("AS") && self.peek().kind == Kind::LeftParen) {
+        if self.is(Kw::GENERATED) || (self.is(Kw::AS) && self.peek().kind == Kind::LeftParen) {
             return Err(Error::not_supported(
                 "generated columns",
                 "compute the value when writing or reading",
             ));
         }
-        if self.is("REFERENCES") {
+        if self.is(Kw::REFERENCES) {
             return Err(Error::not_supported(
                 "foreign keys (REFERENCES)",
                 "check references in the application",
             ));
         }
-        if self.is_any(&["CHECK", "CONSTRAINT"]) {
+        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
             return Err(Error::not_supported(
                 "CHECK constraints",
                 "check values in the application",
             ));
         }
-        if self.is("INVISIBLE") {
+        if self.is(Kw::INVISIBLE) {
             return Err(Error::not_supported(
                 "invisible columns",
                 "leave the column out of the SELECT list",
             ));
         }
-        if self.is_any(&["ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE", "SRID"]) {
+        if self.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE, Kw::SRID]) {
             return Err(Error::not_supported(self.word().to_uppercase(), "leave it out"));
         }
         Ok(false)
@@ -381,8 +389,8 @@ impl Parser<'_> {
                 | Kind::NationalText
                 | Kind::Hex
                 | Kind::Bits
-        ) || self.is_any(&["NULL", "TRUE", "FALSE"])
-            || (self.is_any(&["DATE", "TIME", "TIMESTAMP"]) && self.peek().kind == Kind::Text)
+        ) || self.is_any(&[Kw::NULL, Kw::TRUE, Kw::FALSE])
+            || (self.is_any(&[Kw::DATE, Kw::TIME, Kw::TIMESTAMP]) && self.peek().kind == Kind::Text)
             || (self.kind() == Kind::Word && self.word().starts_with('_'));
         if !is_literal {
             return self.fail();
@@ -401,8 +409,8 @@ impl Parser<'_> {
     /// `CURRENT_TIMESTAMP[(n)]` and its synonyms: the precision, where one of them is there.
     fn now(&mut self) -> Result<Option<u8>> {
         let is_call = self.peek().kind == Kind::LeftParen;
-        let is_word = self.is_any(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"]);
-        let is_now = is_word || (self.is("NOW") && is_call);
+        let is_word = self.is_any(&[Kw::CURRENT_TIMESTAMP, Kw::LOCALTIME, Kw::LOCALTIMESTAMP]);
+        let is_now = is_word || (self.is(Kw::NOW) && is_call);
         if !is_now {
             return Ok(None);
         }
@@ -419,15 +427,15 @@ impl Parser<'_> {
 
     /// `CREATE [UNIQUE] INDEX name ON table (...)`
     pub fn create_index(&mut self) -> Result<Statement> {
-        let kind = if self.eat("UNIQUE") {
+        let kind = if self.eat(Kw::UNIQUE) {
             IndexKind::Unique
         } else {
             IndexKind::Plain
         };
-        self.expect("INDEX")?;
+        self.expect(Kw::INDEX)?;
         let name = self.index_name()?;
         let hash = self.index_type()?;
-        self.expect("ON")?;
+        self.expect(Kw::ON)?;
         let table = self.object_name()?;
         let mut index = IndexDefinition {
             kind,
@@ -446,12 +454,12 @@ impl Parser<'_> {
 
     /// `DROP INDEX name ON table`, INDEX taken.
     pub fn drop_index(&mut self) -> Result<Statement> {
-        let index = if self.eat("PRIMARY") {
+        let index = if self.eat(Kw::PRIMARY) {
             "PRIMARY".to_string()
         } else {
             self.name()?
         };
-        self.expect("ON")?;
+        self.expect(Kw::ON)?;
         let table = self.object_name()?;
         let options = self.algorithm_and_lock()?;
         let item = if index.eq_ignore_ascii_case("PRIMARY") {
@@ -470,9 +478,9 @@ impl Parser<'_> {
     fn algorithm_and_lock(&mut self) -> Result<AlterOptions> {
         let (mut algorithm, mut lock) = (None, None);
         loop {
-            if algorithm.is_none() && self.eat("ALGORITHM") {
+            if algorithm.is_none() && self.eat(Kw::ALGORITHM) {
                 algorithm = Some(self.alter_algorithm()?);
-            } else if lock.is_none() && self.eat("LOCK") {
+            } else if lock.is_none() && self.eat(Kw::LOCK) {
                 lock = Some(self.alter_lock()?);
             } else {
                 return Ok(AlterOptions {
@@ -516,7 +524,7 @@ impl Parser<'_> {
     }
 
     fn way_name(&mut self) -> Result<String> {
-        match self.eat("DEFAULT") {
+        match self.eat(Kw::DEFAULT) {
             true => Ok("DEFAULT".to_owned()),
             false => self.name(),
         }

@@ -4,6 +4,7 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{DataType, TypeName};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl DataType {
@@ -24,62 +25,69 @@ impl DataType {
 impl Parser<'_> {
     /// A column's type, with its numeric and character attributes.
     pub fn data_type(&mut self) -> Result<DataType> {
-        if !matches!(self.kind(), Kind::Word) {
-            return self.fail();
-        }
-        let word = self.word().to_ascii_lowercase();
         use TypeName::*;
         let simple = |name| DataType::new(name);
-        match word.as_str() {
-            "tinyint" | "int1" => self.integer(TinyInt),
-            "smallint" | "int2" => self.integer(SmallInt),
-            "mediumint" | "middleint" | "int3" => self.integer(MediumInt),
-            "int" | "integer" | "int4" => self.integer(Int),
-            "bigint" | "int8" => self.integer(BigInt),
-            "bool" | "boolean" => self.word_type(simple(Bool)),
-            "serial" => self.word_type(simple(Serial)),
-            "decimal" | "dec" | "numeric" | "fixed" => self.fixed_point(),
-            "float" | "float4" => self.floating(Float),
-            "real" if self.mode.real_as_float => self.floating(Float),
-            "double" | "float8" | "real" => self.floating(Double),
-            "char" | "character" | "varchar" | "varcharacter" => self.character(),
-            "nchar" | "nvarchar" | "national" => self.national(),
-            "binary" => self.bytes(Binary, false),
-            "varbinary" => self.bytes(VarBinary, true),
-            "tinytext" => self.text_type(TinyText, false),
-            "text" => self.text_type(Text, true),
-            "mediumtext" => self.text_type(MediumText, false),
-            "longtext" => self.text_type(LongText, false),
-            "long" => self.long(),
-            "tinyblob" => self.word_type(simple(TinyBlob)),
-            "blob" => {
+        match self.keyword() {
+            Some(Kw::TINYINT | Kw::INT1) => self.integer(TinyInt),
+            Some(Kw::SMALLINT | Kw::INT2) => self.integer(SmallInt),
+            Some(Kw::MEDIUMINT | Kw::MIDDLEINT | Kw::INT3) => self.integer(MediumInt),
+            Some(Kw::INT | Kw::INTEGER | Kw::INT4) => self.integer(Int),
+            Some(Kw::BIGINT | Kw::INT8) => self.integer(BigInt),
+            Some(Kw::BOOL | Kw::BOOLEAN) => self.word_type(simple(Bool)),
+            Some(Kw::SERIAL) => self.word_type(simple(Serial)),
+            Some(Kw::DECIMAL | Kw::DEC | Kw::NUMERIC | Kw::FIXED) => self.fixed_point(),
+            Some(Kw::FLOAT | Kw::FLOAT4) => self.floating(Float),
+            Some(Kw::REAL) if self.mode.real_as_float => self.floating(Float),
+            Some(Kw::DOUBLE | Kw::FLOAT8 | Kw::REAL) => self.floating(Double),
+            Some(Kw::CHAR | Kw::CHARACTER | Kw::VARCHAR | Kw::VARCHARACTER) => self.character(),
+            Some(Kw::NCHAR | Kw::NVARCHAR | Kw::NATIONAL) => self.national(),
+            Some(Kw::BINARY) => self.bytes(Binary, false),
+            Some(Kw::VARBINARY) => self.bytes(VarBinary, true),
+            Some(Kw::TINYTEXT) => self.text_type(TinyText, false),
+            Some(Kw::TEXT) => self.text_type(Text, true),
+            Some(Kw::MEDIUMTEXT) => self.text_type(MediumText, false),
+            Some(Kw::LONGTEXT) => self.text_type(LongText, false),
+            Some(Kw::LONG) => self.long(),
+            Some(Kw::TINYBLOB) => self.word_type(simple(TinyBlob)),
+            Some(Kw::BLOB) => {
                 self.advance();
                 let mut ty = simple(Blob);
                 ty.length = self.type_length()?;
                 Ok(ty)
             }
-            "mediumblob" => self.word_type(simple(MediumBlob)),
-            "longblob" => self.word_type(simple(LongBlob)),
-            "date" => self.word_type(simple(Date)),
-            "time" => self.fractional(Time),
-            "datetime" => self.fractional(DateTime),
-            "timestamp" => self.fractional(Timestamp),
-            "year" => {
+            Some(Kw::MEDIUMBLOB) => self.word_type(simple(MediumBlob)),
+            Some(Kw::LONGBLOB) => self.word_type(simple(LongBlob)),
+            Some(Kw::DATE) => self.word_type(simple(Date)),
+            Some(Kw::TIME) => self.fractional(Time),
+            Some(Kw::DATETIME) => self.fractional(DateTime),
+            Some(Kw::TIMESTAMP) => self.fractional(Timestamp),
+            Some(Kw::YEAR) => {
                 self.advance();
                 let mut ty = simple(Year);
                 ty.length = self.type_length()?;
-                while self.eat_any(&["UNSIGNED", "SIGNED"]).is_some() {}
+                while self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED]).is_some() {}
                 self.refuse_zerofill()?;
                 Ok(ty)
             }
-            "json" => self.word_type(simple(Json)),
-            "enum" | "set" | "bit" | "geometry" | "point" | "linestring" | "polygon" | "multipoint"
-            | "multilinestring" | "multipolygon" | "geometrycollection" | "geomcollection" | "vector" => {
-                Err(Error::not_supported(
-                    format!("columns of type {}", word.to_uppercase()),
-                    "use another type",
-                ))
-            }
+            Some(Kw::JSON) => self.word_type(simple(Json)),
+            Some(
+                Kw::ENUM
+                | Kw::SET
+                | Kw::BIT
+                | Kw::GEOMETRY
+                | Kw::POINT
+                | Kw::LINESTRING
+                | Kw::POLYGON
+                | Kw::MULTIPOINT
+                | Kw::MULTILINESTRING
+                | Kw::MULTIPOLYGON
+                | Kw::GEOMETRYCOLLECTION
+                | Kw::GEOMCOLLECTION
+                | Kw::VECTOR,
+            ) => Err(Error::not_supported(
+                format!("columns of type {}", self.word().to_uppercase()),
+                "use another type",
+            )),
             _ => self.fail(),
         }
     }
@@ -108,14 +116,14 @@ impl Parser<'_> {
     }
 
     fn numeric_attributes(&mut self, ty: &mut DataType) -> Result<()> {
-        while let Some(word) = self.eat_any(&["UNSIGNED", "SIGNED"]) {
-            ty.unsigned |= word == "UNSIGNED";
+        while let Some(word) = self.eat_any(&[Kw::UNSIGNED, Kw::SIGNED]) {
+            ty.unsigned |= word == Kw::UNSIGNED;
         }
         self.refuse_zerofill()
     }
 
     fn refuse_zerofill(&self) -> Result<()> {
-        if self.is("ZEROFILL") {
+        if self.is(Kw::ZEROFILL) {
             return Err(Error::not_supported("ZEROFILL", "use LPAD() when reading"));
         }
         Ok(())
@@ -143,10 +151,10 @@ impl Parser<'_> {
     }
 
     fn floating(&mut self, name: TypeName) -> Result<DataType> {
-        let is_double = self.is("DOUBLE");
+        let is_double = self.is(Kw::DOUBLE);
         self.advance();
         if is_double {
-            self.eat("PRECISION");
+            self.eat(Kw::PRECISION);
         }
         let mut ty = DataType::new(name);
         self.digits_and_decimals(&mut ty, name == TypeName::Double)?;
@@ -155,10 +163,10 @@ impl Parser<'_> {
 
     /// `CHAR`, `VARCHAR`, `CHARACTER VARYING`.
     fn character(&mut self) -> Result<DataType> {
-        let mut varying = self.is_any(&["VARCHAR", "VARCHARACTER"]);
+        let mut varying = self.is_any(&[Kw::VARCHAR, Kw::VARCHARACTER]);
         self.advance();
         if !varying {
-            varying = self.eat("VARYING");
+            varying = self.eat(Kw::VARYING);
         }
         self.characters(varying)
     }
@@ -179,17 +187,17 @@ impl Parser<'_> {
 
     /// `NCHAR`, `NATIONAL CHAR VARYING` and the like: utf8mb3.
     fn national(&mut self) -> Result<DataType> {
-        let mut varying = self.is("NVARCHAR");
-        let is_national = self.is("NATIONAL");
+        let mut varying = self.is(Kw::NVARCHAR);
+        let is_national = self.is(Kw::NATIONAL);
         self.advance();
         if is_national {
-            match self.eat_any(&["VARCHAR", "VARCHARACTER", "CHAR", "CHARACTER"]) {
-                Some("VARCHAR" | "VARCHARACTER") => varying = true,
-                Some(_) => varying = self.eat("VARYING"),
+            match self.eat_any(&[Kw::VARCHAR, Kw::VARCHARACTER, Kw::CHAR, Kw::CHARACTER]) {
+                Some(Kw::VARCHAR | Kw::VARCHARACTER) => varying = true,
+                Some(_) => varying = self.eat(Kw::VARYING),
                 None => return self.fail(),
             }
         } else if !varying {
-            varying = self.eat_any(&["VARYING", "VARCHAR"]).is_some();
+            varying = self.eat_any(&[Kw::VARYING, Kw::VARCHAR]).is_some();
         }
         let mut ty = DataType::new(if varying {
             TypeName::VarChar
@@ -202,7 +210,7 @@ impl Parser<'_> {
         }
         ty.charset = Some(types::Charset::Utf8mb3.name().into());
         ty.national = true;
-        ty.binary = self.eat("BINARY");
+        ty.binary = self.eat(Kw::BINARY);
         Ok(ty)
     }
 
@@ -229,13 +237,13 @@ impl Parser<'_> {
     /// `LONG [VARCHAR]` is MEDIUMTEXT, `LONG VARBINARY` MEDIUMBLOB.
     fn long(&mut self) -> Result<DataType> {
         self.advance();
-        if self.eat("VARBINARY") {
+        if self.eat(Kw::VARBINARY) {
             return Ok(DataType::new(TypeName::MediumBlob));
         }
-        if self.eat_any(&["VARCHAR", "VARCHARACTER"]).is_none()
-            && self.eat_any(&["CHAR", "CHARACTER"]).is_some()
+        if self.eat_any(&[Kw::VARCHAR, Kw::VARCHARACTER]).is_none()
+            && self.eat_any(&[Kw::CHAR, Kw::CHARACTER]).is_some()
         {
-            self.expect("VARYING")?;
+            self.expect(Kw::VARYING)?;
         }
         let mut ty = DataType::new(TypeName::MediumText);
         self.character_attributes(&mut ty)?;
@@ -252,20 +260,20 @@ impl Parser<'_> {
     /// Character set, `BINARY`, `ASCII`, `BYTE`; COLLATE is a column attribute as well and read there.
     fn character_attributes(&mut self, ty: &mut DataType) -> Result<()> {
         loop {
-            if self.is("COLLATE") {
+            if self.is(Kw::COLLATE) {
                 return Ok(());
             }
             let mut collation = None;
             if self.charset_or_collation(&mut ty.charset, &mut collation)? {
                 continue;
             }
-            if self.eat("BINARY") {
+            if self.eat(Kw::BINARY) {
                 ty.binary = true;
-            } else if self.eat("ASCII") {
+            } else if self.eat(Kw::ASCII) {
                 ty.charset = Some("latin1".into());
-            } else if self.eat("BYTE") {
+            } else if self.eat(Kw::BYTE) {
                 ty.charset = Some("binary".into());
-            } else if self.is("UNICODE") {
+            } else if self.is(Kw::UNICODE) {
                 return Err(Error::not_supported("the character set ucs2", "use utf8mb4"));
             } else {
                 return Ok(());

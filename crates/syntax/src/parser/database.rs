@@ -4,6 +4,7 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{DatabaseOptions, Statement};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
@@ -20,13 +21,13 @@ impl Parser<'_> {
 
     pub fn alter_database(&mut self) -> Result<Statement> {
         let has_name = !self.is_any(&[
-            "DEFAULT",
-            "CHARACTER",
-            "CHARSET",
-            "CHAR",
-            "COLLATE",
-            "ENCRYPTION",
-            "READ",
+            Kw::DEFAULT,
+            Kw::CHARACTER,
+            Kw::CHARSET,
+            Kw::CHAR,
+            Kw::COLLATE,
+            Kw::ENCRYPTION,
+            Kw::READ,
         ]);
         let name = if has_name {
             Some(self.database_name()?)
@@ -44,11 +45,11 @@ impl Parser<'_> {
     fn database_options(&mut self) -> Result<DatabaseOptions> {
         let mut options = DatabaseOptions::default();
         while !self.at_statement_end() {
-            if self.is("READ") {
+            if self.is(Kw::READ) {
                 return Err(Error::not_supported("READ ONLY databases", ""));
             }
-            self.eat("DEFAULT");
-            if self.eat("ENCRYPTION") {
+            self.eat(Kw::DEFAULT);
+            if self.eat(Kw::ENCRYPTION) {
                 self.eat_kind(Kind::Equal);
                 if self.text_literal()?.eq_ignore_ascii_case("y") {
                     return Err(Error::not_supported("ENCRYPTION", "encrypt the file system"));
@@ -66,19 +67,21 @@ impl Parser<'_> {
         charset: &mut Option<String>,
         collation: &mut Option<String>,
     ) -> Result<bool> {
-        let target =
-            if self.eat_all(&["CHARACTER", "SET"]) || self.eat_all(&["CHAR", "SET"]) || self.eat("CHARSET") {
-                charset
-            } else if self.eat("COLLATE") {
-                collation
-            } else {
-                return Ok(false);
-            };
+        let target = if self.eat_all(&[Kw::CHARACTER, Kw::SET])
+            || self.eat_all(&[Kw::CHAR, Kw::SET])
+            || self.eat(Kw::CHARSET)
+        {
+            charset
+        } else if self.eat(Kw::COLLATE) {
+            collation
+        } else {
+            return Ok(false);
+        };
         self.eat_kind(Kind::Equal);
-        if self.eat("DEFAULT") {
+        if self.eat(Kw::DEFAULT) {
             return Ok(true);
         }
-        *target = Some(if self.eat("BINARY") {
+        *target = Some(if self.eat(Kw::BINARY) {
             "binary".into()
         } else {
             self.name_or_text()?

@@ -4,144 +4,163 @@ use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{CastType, Expr, TemporalKind};
-use crate::lexer::keywords::is_reserved;
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 /// Functions whose name is a reserved word.
-const RESERVED_FUNCTIONS: &[&str] = &[
-    "if", "left", "right", "replace", "insert", "repeat", "mod", "database", "schema", "char", "grouping",
+const RESERVED_FUNCTIONS: &[Kw] = &[
+    Kw::IF,
+    Kw::LEFT,
+    Kw::RIGHT,
+    Kw::REPLACE,
+    Kw::INSERT,
+    Kw::REPEAT,
+    Kw::MOD,
+    Kw::DATABASE,
+    Kw::SCHEMA,
+    Kw::CHAR,
+    Kw::GROUPING,
 ];
 
 /// Functions whose number of arguments is part of the grammar: another number is error 1064, not 1582.
-const ARITY: &[(&str, usize, usize)] = &[
-    ("ascii", 1, 1),
-    ("charset", 1, 1),
-    ("coalesce", 1, usize::MAX),
-    ("collation", 1, 1),
-    ("database", 0, 0),
-    ("date", 1, 1),
-    ("day", 1, 1),
-    ("format", 2, 3),
-    ("hour", 1, 1),
-    ("if", 3, 3),
-    ("insert", 4, 4),
-    ("left", 2, 2),
-    ("microsecond", 1, 1),
-    ("minute", 1, 1),
-    ("mod", 2, 2),
-    ("month", 1, 1),
-    ("quarter", 1, 1),
-    ("repeat", 2, 2),
-    ("replace", 3, 3),
-    ("reverse", 1, 1),
-    ("right", 2, 2),
-    ("row_count", 0, 0),
-    ("schema", 0, 0),
-    ("second", 1, 1),
-    ("time", 1, 1),
-    ("timestamp", 1, 2),
-    ("truncate", 2, 2),
-    ("user", 0, 0),
-    ("week", 1, 2),
-    ("year", 1, 1),
+const ARITY: &[(Kw, usize, usize)] = &[
+    (Kw::ASCII, 1, 1),
+    (Kw::CHARSET, 1, 1),
+    (Kw::COALESCE, 1, usize::MAX),
+    (Kw::COLLATION, 1, 1),
+    (Kw::DATABASE, 0, 0),
+    (Kw::DATE, 1, 1),
+    (Kw::DAY, 1, 1),
+    (Kw::FORMAT, 2, 3),
+    (Kw::HOUR, 1, 1),
+    (Kw::IF, 3, 3),
+    (Kw::INSERT, 4, 4),
+    (Kw::LEFT, 2, 2),
+    (Kw::MICROSECOND, 1, 1),
+    (Kw::MINUTE, 1, 1),
+    (Kw::MOD, 2, 2),
+    (Kw::MONTH, 1, 1),
+    (Kw::QUARTER, 1, 1),
+    (Kw::REPEAT, 2, 2),
+    (Kw::REPLACE, 3, 3),
+    (Kw::REVERSE, 1, 1),
+    (Kw::RIGHT, 2, 2),
+    (Kw::ROW_COUNT, 0, 0),
+    (Kw::SCHEMA, 0, 0),
+    (Kw::SECOND, 1, 1),
+    (Kw::TIME, 1, 1),
+    (Kw::TIMESTAMP, 1, 2),
+    (Kw::TRUNCATE, 2, 2),
+    (Kw::USER, 0, 0),
+    (Kw::WEEK, 1, 2),
+    (Kw::YEAR, 1, 1),
 ];
 
 /// Names that are functions only when the parenthesis follows at once, but with IGNORE_SPACE. Source: manual 9.2.5
 /// "Function Name Parsing and Resolution".
-const GLUED: &[&str] = &[
-    "adddate",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "cast",
-    "count",
-    "curdate",
-    "curtime",
-    "date_add",
-    "date_sub",
-    "extract",
-    "group_concat",
-    "max",
-    "mid",
-    "min",
-    "now",
-    "position",
-    "session_user",
-    "std",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "subdate",
-    "substr",
-    "substring",
-    "sum",
-    "sysdate",
-    "system_user",
-    "trim",
-    "variance",
-    "var_pop",
-    "var_samp",
+const GLUED: &[Kw] = &[
+    Kw::ADDDATE,
+    Kw::BIT_AND,
+    Kw::BIT_OR,
+    Kw::BIT_XOR,
+    Kw::CAST,
+    Kw::COUNT,
+    Kw::CURDATE,
+    Kw::CURTIME,
+    Kw::DATE_ADD,
+    Kw::DATE_SUB,
+    Kw::EXTRACT,
+    Kw::GROUP_CONCAT,
+    Kw::MAX,
+    Kw::MID,
+    Kw::MIN,
+    Kw::NOW,
+    Kw::POSITION,
+    Kw::SESSION_USER,
+    Kw::STD,
+    Kw::STDDEV,
+    Kw::STDDEV_POP,
+    Kw::STDDEV_SAMP,
+    Kw::SUBDATE,
+    Kw::SUBSTR,
+    Kw::SUBSTRING,
+    Kw::SUM,
+    Kw::SYSDATE,
+    Kw::SYSTEM_USER,
+    Kw::TRIM,
+    Kw::VARIANCE,
+    Kw::VAR_POP,
+    Kw::VAR_SAMP,
 ];
 
 /// Aggregates by name, and how many arguments they have. GROUP_CONCAT has a syntax of its own.
-const AGGREGATES: &[(&str, usize)] = &[
-    ("avg", 1),
-    ("bit_and", 1),
-    ("bit_or", 1),
-    ("bit_xor", 1),
-    ("count", 1),
-    ("json_arrayagg", 1),
-    ("json_objectagg", 2),
-    ("max", 1),
-    ("min", 1),
-    ("std", 1),
-    ("stddev", 1),
-    ("stddev_pop", 1),
-    ("stddev_samp", 1),
-    ("sum", 1),
-    ("var_pop", 1),
-    ("var_samp", 1),
-    ("variance", 1),
+const AGGREGATES: &[(Kw, &str, usize)] = &[
+    (Kw::AVG, "avg", 1),
+    (Kw::BIT_AND, "bit_and", 1),
+    (Kw::BIT_OR, "bit_or", 1),
+    (Kw::BIT_XOR, "bit_xor", 1),
+    (Kw::COUNT, "count", 1),
+    (Kw::JSON_ARRAYAGG, "json_arrayagg", 1),
+    (Kw::JSON_OBJECTAGG, "json_objectagg", 2),
+    (Kw::MAX, "max", 1),
+    (Kw::MIN, "min", 1),
+    (Kw::STD, "std", 1),
+    (Kw::STDDEV, "stddev", 1),
+    (Kw::STDDEV_POP, "stddev_pop", 1),
+    (Kw::STDDEV_SAMP, "stddev_samp", 1),
+    (Kw::SUM, "sum", 1),
+    (Kw::VAR_POP, "var_pop", 1),
+    (Kw::VAR_SAMP, "var_samp", 1),
+    (Kw::VARIANCE, "variance", 1),
 ];
 
 /// Aggregates that may be of DISTINCT values.
-const DISTINCT_AGGREGATES: &[&str] = &["avg", "count", "max", "min", "sum"];
+const DISTINCT_AGGREGATES: &[Kw] = &[Kw::AVG, Kw::COUNT, Kw::MAX, Kw::MIN, Kw::SUM];
 
-const WINDOW_FUNCTIONS: &[&str] = &[
-    "cume_dist",
-    "dense_rank",
-    "first_value",
-    "lag",
-    "last_value",
-    "lead",
-    "nth_value",
-    "ntile",
-    "percent_rank",
-    "rank",
-    "row_number",
+const WINDOW_FUNCTIONS: &[Kw] = &[
+    Kw::CUME_DIST,
+    Kw::DENSE_RANK,
+    Kw::FIRST_VALUE,
+    Kw::LAG,
+    Kw::LAST_VALUE,
+    Kw::LEAD,
+    Kw::NTH_VALUE,
+    Kw::NTILE,
+    Kw::PERCENT_RANK,
+    Kw::RANK,
+    Kw::ROW_NUMBER,
 ];
 
-const UNITS: &[&str] = &[
-    "microsecond",
-    "second",
-    "minute",
-    "hour",
-    "day",
-    "week",
-    "month",
-    "quarter",
-    "year",
-    "second_microsecond",
-    "minute_microsecond",
-    "minute_second",
-    "hour_microsecond",
-    "hour_second",
-    "hour_minute",
-    "day_microsecond",
-    "day_second",
-    "day_minute",
-    "day_hour",
-    "year_month",
+/// Units of time, by the names that functions have for them.
+const UNITS: &[(Kw, &str)] = &[
+    (Kw::MICROSECOND, "microsecond"),
+    (Kw::SECOND, "second"),
+    (Kw::MINUTE, "minute"),
+    (Kw::HOUR, "hour"),
+    (Kw::DAY, "day"),
+    (Kw::WEEK, "week"),
+    (Kw::MONTH, "month"),
+    (Kw::QUARTER, "quarter"),
+    (Kw::YEAR, "year"),
+    (Kw::SECOND_MICROSECOND, "second_microsecond"),
+    (Kw::MINUTE_MICROSECOND, "minute_microsecond"),
+    (Kw::MINUTE_SECOND, "minute_second"),
+    (Kw::HOUR_MICROSECOND, "hour_microsecond"),
+    (Kw::HOUR_SECOND, "hour_second"),
+    (Kw::HOUR_MINUTE, "hour_minute"),
+    (Kw::DAY_MICROSECOND, "day_microsecond"),
+    (Kw::DAY_SECOND, "day_second"),
+    (Kw::DAY_MINUTE, "day_minute"),
+    (Kw::DAY_HOUR, "day_hour"),
+    (Kw::YEAR_MONTH, "year_month"),
+    (Kw::SQL_TSI_SECOND, "second"),
+    (Kw::SQL_TSI_MINUTE, "minute"),
+    (Kw::SQL_TSI_HOUR, "hour"),
+    (Kw::SQL_TSI_DAY, "day"),
+    (Kw::SQL_TSI_WEEK, "week"),
+    (Kw::SQL_TSI_MONTH, "month"),
+    (Kw::SQL_TSI_QUARTER, "quarter"),
+    (Kw::SQL_TSI_YEAR, "year"),
 ];
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
@@ -154,25 +173,26 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
 impl Parser<'_> {
     /// An operand whose first token is an unquoted word.
     pub fn word_operand(&mut self) -> Result<Expr> {
-        let word = self.word().to_ascii_lowercase();
-        let next = self.peek();
-        let is_call = next.kind == Kind::LeftParen;
-        if let Some(expr) = self.special_form(&word, is_call)? {
+        let next = self.peek().kind;
+        let is_call = next == Kind::LeftParen;
+        if let Some(keyword) = self.keyword()
+            && let Some(expr) = self.special_form(keyword, is_call)?
+        {
             return Ok(expr);
         }
-        if is_call && !self.is_glued(&word) {
-            return self.not_glued(&word);
+        if is_call && !self.is_glued() {
+            return self.not_glued();
         }
         if is_call {
-            return self.call(&word);
+            return self.call();
         }
-        match (word.as_str(), next.kind) {
-            ("date", Kind::Text) => return self.temporal(TemporalKind::Date),
-            ("time", Kind::Text) => return self.temporal(TemporalKind::Time),
-            ("timestamp", Kind::Text) => return self.temporal(TemporalKind::Timestamp),
+        match (self.keyword(), next) {
+            (Some(Kw::DATE), Kind::Text) => return self.temporal(TemporalKind::Date),
+            (Some(Kw::TIME), Kind::Text) => return self.temporal(TemporalKind::Time),
+            (Some(Kw::TIMESTAMP), Kind::Text) => return self.temporal(TemporalKind::Timestamp),
             _ => {}
         }
-        if word.starts_with('_')
+        if self.word().starts_with('_')
             && let Some(literal) = self.introduced()?
         {
             return Ok(literal);
@@ -195,12 +215,13 @@ impl Parser<'_> {
     }
 
     /// Whether the parenthesis behind a function's name stands where it must.
-    fn is_glued(&self, word: &str) -> bool {
-        self.mode.ignore_space || !GLUED.contains(&word) || self.peek().start == self.start() + word.len()
+    fn is_glued(&self) -> bool {
+        self.mode.ignore_space || !self.is_any(GLUED) || self.peek().start == self.start() + self.word().len()
     }
 
     /// `COUNT (*)`: with a blank, the name is not the built-in function.
-    fn not_glued(&mut self, word: &str) -> Result<Expr> {
+    fn not_glued(&mut self) -> Result<Expr> {
+        let word = self.word().to_ascii_lowercase();
         self.advance();
         self.advance();
         if self.kind() == Kind::Star {
@@ -222,31 +243,31 @@ impl Parser<'_> {
     }
 
     /// Words that are not names of ordinary functions or columns.
-    fn special_form(&mut self, word: &str, is_call: bool) -> Result<Option<Expr>> {
-        let expr = match word {
-            "null" => self.word_literal(Expr::Null),
-            "true" => self.word_literal(Expr::Bool(true)),
-            "false" => self.word_literal(Expr::Bool(false)),
-            "case" => self.case()?,
-            "current_timestamp" | "localtime" | "localtimestamp" => self.clock("now", true)?,
-            "current_date" => self.clock("curdate", false)?,
-            "current_time" => self.clock("curtime", true)?,
-            "utc_date" => self.clock("utc_date", false)?,
-            "utc_time" => self.clock("utc_time", true)?,
-            "utc_timestamp" => self.clock("utc_timestamp", true)?,
-            "current_user" => self.clock("current_user", false)?,
-            "interval" => self.interval_operand()?,
-            "exists" if is_call => {
+    fn special_form(&mut self, keyword: Kw, is_call: bool) -> Result<Option<Expr>> {
+        let expr = match keyword {
+            Kw::NULL => self.word_literal(Expr::Null),
+            Kw::TRUE => self.word_literal(Expr::Bool(true)),
+            Kw::FALSE => self.word_literal(Expr::Bool(false)),
+            Kw::CASE => self.case()?,
+            Kw::CURRENT_TIMESTAMP | Kw::LOCALTIME | Kw::LOCALTIMESTAMP => self.clock("now", true)?,
+            Kw::CURRENT_DATE => self.clock("curdate", false)?,
+            Kw::CURRENT_TIME => self.clock("curtime", true)?,
+            Kw::UTC_DATE => self.clock("utc_date", false)?,
+            Kw::UTC_TIME => self.clock("utc_time", true)?,
+            Kw::UTC_TIMESTAMP => self.clock("utc_timestamp", true)?,
+            Kw::CURRENT_USER => self.clock("current_user", false)?,
+            Kw::INTERVAL => self.interval_operand()?,
+            Kw::EXISTS if is_call => {
                 self.advance();
                 self.exists()?
             }
-            "match" => {
+            Kw::MATCH => {
                 return Err(Error::not_supported("full-text search (MATCH)", "use LIKE"));
             }
             _ if !is_call => return Ok(None),
-            "cast" => self.cast()?,
-            "convert" => self.convert()?,
-            "row" => {
+            Kw::CAST => self.cast()?,
+            Kw::CONVERT => self.convert()?,
+            Kw::ROW => {
                 self.advance();
                 let args = self.arguments()?;
                 if args.len() < 2 {
@@ -255,74 +276,76 @@ impl Parser<'_> {
                 self.grow()?;
                 Expr::Row(args)
             }
-            "default" => {
+            Kw::DEFAULT => {
                 self.advance();
                 self.expect_kind(Kind::LeftParen)?;
                 let name = self.column_name()?;
                 self.expect_kind(Kind::RightParen)?;
                 Expr::Default(Some(name))
             }
-            "values" => {
+            Kw::VALUES => {
                 self.advance();
                 self.expect_kind(Kind::LeftParen)?;
                 let name = self.column_name()?;
                 self.expect_kind(Kind::RightParen)?;
                 Expr::Values(name)
             }
-            "extract" => {
-                self.open(word)?;
+            Kw::EXTRACT => {
+                self.open()?;
                 let unit = self.unit()?;
-                self.expect("FROM")?;
+                self.expect(Kw::FROM)?;
                 let date = self.expression()?;
                 self.close(call("extract", vec![unit, date]))?
             }
-            "timestampadd" | "timestampdiff" => {
-                self.open(word)?;
+            Kw::TIMESTAMPADD | Kw::TIMESTAMPDIFF => {
+                self.open()?;
                 let unit = self.unit()?;
                 self.expect_kind(Kind::Comma)?;
                 let mut args = vec![unit];
                 args.extend(self.comma_separated(Self::expression)?);
-                self.close(call(word, args))?
+                let name = if keyword == Kw::TIMESTAMPADD {
+                    "timestampadd"
+                } else {
+                    "timestampdiff"
+                };
+                self.close(call(name, args))?
             }
-            "get_format" => {
-                self.open(word)?;
-                let Some(kind) = self.eat_any(&["DATE", "TIME", "DATETIME", "TIMESTAMP"]) else {
+            Kw::GET_FORMAT => {
+                self.open()?;
+                let Some(kind) = self.eat_any(&[Kw::DATE, Kw::TIME, Kw::DATETIME, Kw::TIMESTAMP]) else {
                     return self.fail();
                 };
                 self.expect_kind(Kind::Comma)?;
                 let region = self.expression()?;
-                self.close(call(word, vec![Expr::Text(kind.to_ascii_lowercase()), region]))?
+                let kind = Expr::Text(kind.text().to_ascii_lowercase());
+                self.close(call("get_format", vec![kind, region]))?
             }
-            "date_add" | "adddate" => self.date_arithmetic(word, "date_add", "adddate")?,
-            "date_sub" | "subdate" => self.date_arithmetic(word, "date_sub", "subdate")?,
-            "trim" => self.trim()?,
-            "position" => {
-                self.open(word)?;
+            Kw::DATE_ADD | Kw::ADDDATE => self.date_arithmetic("date_add", keyword == Kw::ADDDATE)?,
+            Kw::DATE_SUB | Kw::SUBDATE => self.date_arithmetic("date_sub", keyword == Kw::SUBDATE)?,
+            Kw::TRIM => self.trim()?,
+            Kw::POSITION => {
+                self.open()?;
                 let needle = self.arithmetic(0)?;
-                self.expect("IN")?;
+                self.expect(Kw::IN)?;
                 let text = self.expression()?;
                 self.close(call("locate", vec![needle, text]))?
             }
-            "substring" | "substr" | "mid" => self.substring(word)?,
-            "char" => self.char_function()?,
-            "weight_string" => return Err(Error::not_supported("WEIGHT_STRING()", "")),
-            "json_table" => return Err(Error::not_supported("JSON_TABLE()", "")),
-            "group_concat" => self.group_concat()?,
-            "st_collect" => return Err(Error::not_supported("ST_COLLECT()", "")),
-            _ if WINDOW_FUNCTIONS.contains(&word) => return Err(Self::no_windows()),
-            _ => match AGGREGATES.iter().find(|(name, _)| *name == word) {
-                Some((name, arguments)) => self.aggregate(name, *arguments)?,
+            Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => self.substring()?,
+            Kw::CHAR => self.char_function()?,
+            Kw::WEIGHT_STRING => return Err(Error::not_supported("WEIGHT_STRING()", "")),
+            Kw::JSON_TABLE => return Err(Error::not_supported("JSON_TABLE()", "")),
+            Kw::GROUP_CONCAT => self.group_concat()?,
+            Kw::ST_COLLECT => return Err(Error::not_supported("ST_COLLECT()", "")),
+            _ if WINDOW_FUNCTIONS.contains(&keyword) => self.window_function()?,
+            _ => match AGGREGATES.iter().find(|(word, ..)| *word == keyword) {
+                Some((_, name, arguments)) => self.aggregate(name, *arguments)?,
                 None => return Ok(None),
             },
         };
-        if is_call && self.is("OVER") {
-            return Err(Self::no_windows());
+        if is_call && self.is(Kw::OVER) {
+            return self.over(expr).map(Some);
         }
         Ok(Some(expr))
-    }
-
-    fn no_windows() -> Error {
-        Error::not_supported("window functions", "use GROUP BY")
     }
 
     fn word_literal(&mut self, literal: Expr) -> Expr {
@@ -331,9 +354,10 @@ impl Parser<'_> {
     }
 
     /// Takes the name and the parenthesis behind it, which must follow at once.
-    fn open(&mut self, word: &str) -> Result<()> {
+    fn open(&mut self) -> Result<()> {
+        let is_glued = self.is_glued();
         self.advance();
-        if !self.mode.ignore_space && GLUED.contains(&word) && self.start() != self.previous_end() {
+        if !is_glued {
             return self.fail();
         }
         self.expect_kind(Kind::LeftParen)
@@ -346,13 +370,10 @@ impl Parser<'_> {
     }
 
     /// `(a, b, ...)`, also `()`.
-    fn arguments(&mut self) -> Result<Vec<Expr>> {
+    pub fn arguments(&mut self) -> Result<Vec<Expr>> {
         self.expect_kind(Kind::LeftParen)?;
         if self.eat_kind(Kind::RightParen) {
             return Ok(Vec::new());
-        }
-        if self.at_query() {
-            return Err(Self::no_subqueries());
         }
         let args = self.comma_separated(Self::expression)?;
         self.expect_kind(Kind::RightParen)?;
@@ -377,26 +398,26 @@ impl Parser<'_> {
     }
 
     /// An ordinary call.
-    fn call(&mut self, word: &str) -> Result<Expr> {
-        if is_reserved(word) && !RESERVED_FUNCTIONS.contains(&word) {
+    fn call(&mut self) -> Result<Expr> {
+        if self.is_reserved() && !self.is_any(RESERVED_FUNCTIONS) {
             return self.fail();
         }
-        let spelling = self.word();
+        let (spelling, keyword) = (self.word(), self.keyword());
         self.advance();
-        let args = match ARITY.iter().find(|(name, ..)| *name == word) {
+        let args = match ARITY.iter().find(|(word, ..)| Some(*word) == keyword) {
             Some((_, fewest, most)) => self.counted_arguments(*fewest, *most)?,
             None => self.arguments()?,
         };
-        if self.is("OVER") {
-            return Err(Self::no_windows());
-        }
         self.grow()?;
-        let name = match word {
-            "session_user" | "system_user" => "user",
-            "schema" => "database",
+        let name = match keyword {
+            Some(Kw::SESSION_USER | Kw::SYSTEM_USER) => "user",
+            Some(Kw::SCHEMA) => "database",
             _ => spelling,
         };
-        Ok(call(name, args))
+        match self.is(Kw::OVER) {
+            true => self.over(call(name, args)),
+            false => Ok(call(name, args)),
+        }
     }
 
     /// `NOW`-like words that need no parentheses.
@@ -414,15 +435,16 @@ impl Parser<'_> {
     }
 
     fn aggregate(&mut self, name: &'static str, arguments: usize) -> Result<Expr> {
-        if !self.is_glued(name) {
-            return self.not_glued(name);
+        let may_be_distinct = self.is_any(DISTINCT_AGGREGATES);
+        if !self.is_glued() {
+            return self.not_glued();
         }
         self.advance();
         self.expect_kind(Kind::LeftParen)?;
         let mut args = Vec::new();
-        let distinct = DISTINCT_AGGREGATES.contains(&name) && self.eat("DISTINCT");
+        let distinct = may_be_distinct && self.eat(Kw::DISTINCT);
         if !distinct && name != "json_objectagg" {
-            self.eat("ALL");
+            self.eat(Kw::ALL);
         }
         if name == "count" && !distinct && self.eat_kind(Kind::Star) {
             return self.close(Expr::Aggregate { name, distinct, args });
@@ -439,15 +461,15 @@ impl Parser<'_> {
 
     /// `GROUP_CONCAT([DISTINCT] a, b ORDER BY c DESC SEPARATOR ', ')`
     fn group_concat(&mut self) -> Result<Expr> {
-        if !self.is_glued("group_concat") {
-            return self.not_glued("group_concat");
+        if !self.is_glued() {
+            return self.not_glued();
         }
         self.advance();
         self.expect_kind(Kind::LeftParen)?;
-        let distinct = self.eat("DISTINCT");
+        let distinct = self.eat(Kw::DISTINCT);
         let args = self.comma_separated(Self::expression)?;
         let order_by = self.order_by()?;
-        let separator = if self.eat("SEPARATOR") {
+        let separator = if self.eat(Kw::SEPARATOR) {
             self.text_literal()?
         } else {
             ",".to_owned()
@@ -462,26 +484,26 @@ impl Parser<'_> {
 
     fn case(&mut self) -> Result<Expr> {
         self.advance();
-        let operand = if self.is("WHEN") {
+        let operand = if self.is(Kw::WHEN) {
             None
         } else {
             Some(Box::new(self.expression()?))
         };
         let mut branches = Vec::new();
-        while self.eat("WHEN") {
+        while self.eat(Kw::WHEN) {
             let when = self.expression()?;
-            self.expect("THEN")?;
+            self.expect(Kw::THEN)?;
             branches.push((when, self.expression()?));
         }
         if branches.is_empty() {
             return self.fail();
         }
-        let otherwise = if self.eat("ELSE") {
+        let otherwise = if self.eat(Kw::ELSE) {
             Some(Box::new(self.expression()?))
         } else {
             None
         };
-        self.expect("END")?;
+        self.expect(Kw::END)?;
         self.grow()?;
         Ok(Expr::Case {
             operand,
@@ -491,12 +513,12 @@ impl Parser<'_> {
     }
 
     fn cast(&mut self) -> Result<Expr> {
-        self.open("cast")?;
+        self.open()?;
         let operand = self.expression()?;
-        if self.is("AT") {
+        if self.is(Kw::AT) {
             return Err(Error::not_supported("CAST ... AT TIME ZONE", "use CONVERT_TZ()"));
         }
-        self.expect("AS")?;
+        self.expect(Kw::AS)?;
         let ty = self.cast_type()?;
         self.close(Expr::Cast {
             operand: Box::new(operand),
@@ -505,10 +527,10 @@ impl Parser<'_> {
     }
 
     fn convert(&mut self) -> Result<Expr> {
-        self.open("convert")?;
+        self.open()?;
         let operand = Box::new(self.expression()?);
-        let expr = if self.eat("USING") {
-            let charset = if self.eat("BINARY") {
+        let expr = if self.eat(Kw::USING) {
+            let charset = if self.eat(Kw::BINARY) {
                 "binary".into()
             } else {
                 self.name_or_text()?
@@ -523,11 +545,11 @@ impl Parser<'_> {
     }
 
     fn cast_type(&mut self) -> Result<CastType> {
-        let word = self.word().to_ascii_lowercase();
+        let (start, keyword) = (self.start(), self.keyword());
         self.advance();
-        let ty = match word.as_str() {
-            "binary" => CastType::Binary(self.optional_length()?),
-            "char" | "character" => {
+        let ty = match keyword {
+            Some(Kw::BINARY) => CastType::Binary(self.optional_length()?),
+            Some(Kw::CHAR | Kw::CHARACTER) => {
                 let length = self.optional_length()?;
                 let (charset, binary) = self.cast_charset()?;
                 CastType::Char {
@@ -536,24 +558,24 @@ impl Parser<'_> {
                     binary,
                 }
             }
-            "nchar" => CastType::NChar(self.optional_length()?),
-            "signed" | "unsigned" => {
-                self.eat_any(&["INTEGER", "INT"]);
-                if word == "signed" {
+            Some(Kw::NCHAR) => CastType::NChar(self.optional_length()?),
+            Some(Kw::SIGNED | Kw::UNSIGNED) => {
+                self.eat_any(&[Kw::INTEGER, Kw::INT]);
+                if keyword == Some(Kw::SIGNED) {
                     CastType::Signed
                 } else {
                     CastType::Unsigned
                 }
             }
-            "date" => CastType::Date,
-            "time" => CastType::Time(self.fractional_digits()?),
-            "datetime" => CastType::DateTime(self.fractional_digits()?),
-            "year" => CastType::Year,
-            "decimal" | "dec" => {
+            Some(Kw::DATE) => CastType::Date,
+            Some(Kw::TIME) => CastType::Time(self.fractional_digits()?),
+            Some(Kw::DATETIME) => CastType::DateTime(self.fractional_digits()?),
+            Some(Kw::YEAR) => CastType::Year,
+            Some(Kw::DECIMAL | Kw::DEC) => {
                 let (precision, scale) = self.precision_and_scale()?;
                 CastType::Decimal { precision, scale }
             }
-            "float" => match self.optional_length()? {
+            Some(Kw::FLOAT) => match self.optional_length()? {
                 None | Some(0..=24) => CastType::Float,
                 Some(25..=53) => CastType::Double,
                 Some(_) => {
@@ -563,17 +585,15 @@ impl Parser<'_> {
                     ));
                 }
             },
-            "double" => {
-                self.eat("PRECISION");
+            Some(Kw::DOUBLE) => {
+                self.eat(Kw::PRECISION);
                 CastType::Double
             }
-            "real" => CastType::Double,
-            "json" => CastType::Json,
-            _ => {
-                return Err(self.error_at(self.previous_end() - word.len().min(self.previous_end())));
-            }
+            Some(Kw::REAL) => CastType::Double,
+            Some(Kw::JSON) => CastType::Json,
+            _ => return Err(self.error_at(start)),
         };
-        if self.is("ARRAY") {
+        if self.is(Kw::ARRAY) {
             return Err(Error::not_supported("CAST ... AS ... ARRAY", ""));
         }
         Ok(ty)
@@ -618,18 +638,18 @@ impl Parser<'_> {
         let mut charset = None;
         let mut binary = false;
         loop {
-            if self.eat("BINARY") {
+            if self.eat(Kw::BINARY) {
                 binary = true;
-            } else if self.eat("CHARSET")
-                || self.eat_all(&["CHARACTER", "SET"])
-                || self.eat_all(&["CHAR", "SET"])
+            } else if self.eat(Kw::CHARSET)
+                || self.eat_all(&[Kw::CHARACTER, Kw::SET])
+                || self.eat_all(&[Kw::CHAR, Kw::SET])
             {
-                charset = Some(if self.eat("BINARY") {
+                charset = Some(if self.eat(Kw::BINARY) {
                     "binary".into()
                 } else {
                     self.name_or_text()?
                 });
-            } else if self.eat("ASCII") {
+            } else if self.eat(Kw::ASCII) {
                 charset = Some("ascii".into());
             } else {
                 return Ok((charset, binary));
@@ -639,12 +659,12 @@ impl Parser<'_> {
 
     /// At `INTERVAL` that begins an interval, not the function of that name.
     pub fn at_interval(&self) -> bool {
-        self.is("INTERVAL")
+        self.is(Kw::INTERVAL)
     }
 
     /// `INTERVAL amount unit`: the amount, and the unit as a string literal.
     pub fn interval(&mut self) -> Result<(Expr, Expr)> {
-        self.expect("INTERVAL")?;
+        self.expect(Kw::INTERVAL)?;
         let amount = self.expression()?;
         Ok((amount, self.unit()?))
     }
@@ -665,40 +685,38 @@ impl Parser<'_> {
 
     /// A unit of time, as a string literal in lower case.
     fn unit(&mut self) -> Result<Expr> {
-        let word = self.word().to_ascii_lowercase();
-        let unit = word.strip_prefix("sql_tsi_").unwrap_or(&word);
-        if self.kind() != Kind::Word || !UNITS.contains(&unit) {
+        let Some((_, unit)) = UNITS.iter().find(|(word, _)| self.is(*word)) else {
             return self.fail();
-        }
+        };
         self.advance();
-        Ok(Expr::Text(unit.to_string()))
+        Ok(Expr::Text((*unit).to_owned()))
     }
 
-    /// `DATE_ADD(d, INTERVAL n unit)`, `ADDDATE(d, n)`.
-    fn date_arithmetic(&mut self, word: &str, interval_name: &str, days_name: &str) -> Result<Expr> {
-        self.open(word)?;
+    /// `DATE_ADD(d, INTERVAL n unit)`; `ADDDATE(d, n)` takes days too.
+    fn date_arithmetic(&mut self, function: &str, takes_days: bool) -> Result<Expr> {
+        self.open()?;
         let date = self.expression()?;
         self.expect_kind(Kind::Comma)?;
         if self.at_interval() {
             let (amount, unit) = self.interval()?;
-            return self.close(call(interval_name, vec![date, amount, unit]));
+            return self.close(call(function, vec![date, amount, unit]));
         }
-        if word != days_name {
+        if !takes_days {
             return self.fail();
         }
         let days = self.expression()?;
-        self.close(call(interval_name, vec![date, days, Expr::Text("day".into())]))
+        self.close(call(function, vec![date, days, Expr::Text("day".into())]))
     }
 
     fn trim(&mut self) -> Result<Expr> {
-        self.open("trim")?;
-        let side = self.eat_any(&["LEADING", "TRAILING", "BOTH"]);
-        if side.is_some() && self.eat("FROM") {
+        self.open()?;
+        let side = self.eat_any(&[Kw::LEADING, Kw::TRAILING, Kw::BOTH]);
+        if side.is_some() && self.eat(Kw::FROM) {
             let text = self.expression()?;
             return self.close(trim_call(side, text, Some(Expr::Text(" ".into()))));
         }
         let first = self.expression()?;
-        if self.eat("FROM") {
+        if self.eat(Kw::FROM) {
             let text = self.expression()?;
             return self.close(trim_call(side, text, Some(first)));
         }
@@ -708,12 +726,12 @@ impl Parser<'_> {
         self.close(trim_call(None, first, None))
     }
 
-    fn substring(&mut self, word: &str) -> Result<Expr> {
-        self.open(word)?;
+    fn substring(&mut self) -> Result<Expr> {
+        self.open()?;
         let mut args = vec![self.expression()?];
-        if self.eat("FROM") {
+        if self.eat(Kw::FROM) {
             args.push(self.expression()?);
-            if self.eat("FOR") {
+            if self.eat(Kw::FOR) {
                 args.push(self.expression()?);
             }
         } else {
@@ -729,10 +747,10 @@ impl Parser<'_> {
 
     /// `CHAR(n, ... [USING charset])`
     fn char_function(&mut self) -> Result<Expr> {
-        self.open("char")?;
+        self.open()?;
         let mut args = self.comma_separated(Self::expression)?;
         // The character set is always said: a last argument that is a string could be taken for one.
-        let charset = if self.eat("USING") && !self.eat("BINARY") {
+        let charset = if self.eat(Kw::USING) && !self.eat(Kw::BINARY) {
             self.name_or_text()?
         } else {
             "binary".into()
@@ -742,11 +760,11 @@ impl Parser<'_> {
     }
 }
 
-fn trim_call(side: Option<&str>, text: Expr, what: Option<Expr>) -> Expr {
+fn trim_call(side: Option<Kw>, text: Expr, what: Option<Expr>) -> Expr {
     match (side, what) {
         (_, None) => call("trim", vec![text]),
-        (Some("LEADING"), Some(what)) => call("trim leading", vec![text, what]),
-        (Some("TRAILING"), Some(what)) => call("trim trailing", vec![text, what]),
+        (Some(Kw::LEADING), Some(what)) => call("trim leading", vec![text, what]),
+        (Some(Kw::TRAILING), Some(what)) => call("trim trailing", vec![text, what]),
         (_, Some(what)) => call("trim both", vec![text, what]),
     }
 }

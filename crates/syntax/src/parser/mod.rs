@@ -10,22 +10,24 @@ mod expr;
 mod function;
 pub(crate) mod literal;
 mod primary;
+mod query;
 mod select;
 mod set;
-mod short_query;
 mod show;
 mod split_table;
 mod statement;
 mod table_options;
+mod table_ref;
 pub(crate) mod transaction;
 mod unsupported;
+mod window;
 mod write;
 
 use types::{Error, Result, SqlMode, errno};
 
 use crate::ast::ObjectName;
 use crate::lexer::Lexer;
-use crate::lexer::keywords::is_reserved;
+use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
 use crate::lexer::raw_bytes::has_carried;
 use crate::lexer::token::{Kind, Token};
 use crate::syntax_message;
@@ -49,6 +51,8 @@ pub struct Parser<'a> {
     pub mode: SqlMode,
     /// The token that has not been taken yet.
     token: Token,
+    /// The one behind it.
+    next: Token,
     /// Where the token before it ends.
     previous_end: usize,
     pub parameters: usize,
@@ -65,10 +69,12 @@ impl<'a> Parser<'a> {
     pub fn new(text: &'a str, at: usize, mode: SqlMode) -> Self {
         let mut lexer = Lexer::new(text, at, &mode);
         let token = lexer.next_token();
+        let next = lexer.next_token();
         Self {
             lexer,
             mode,
             token,
+            next,
             previous_end: at,
             parameters: 0,
             row_counts: Vec::new(),
@@ -101,10 +107,6 @@ impl<'a> Parser<'a> {
         self.source(self.token.start, self.token.end)
     }
 
-    pub fn text_of(&self, token: Token) -> &'a str {
-        self.source(token.start, token.end)
-    }
-
     /// A copy, to look further ahead than [`Self::peek`] does.
     pub fn fork(&self) -> Self {
         Self {
@@ -119,7 +121,8 @@ impl<'a> Parser<'a> {
 
     pub fn advance(&mut self) {
         self.previous_end = self.token.end;
-        self.token = self.lexer.next_token();
+        self.token = self.next;
+        self.next = self.lexer.next_token();
     }
 
     /// Whether a comma or a closing parenthesis follows the current token directly.
@@ -135,49 +138,54 @@ impl<'a> Parser<'a> {
 
     /// The token behind the current one.
     pub fn peek(&self) -> Token {
-        let mut lexer = self.lexer;
-        lexer.next_token()
+        self.next
     }
 
     /// The two tokens behind the current one.
     pub fn peek_two(&self) -> (Token, Token) {
         let mut lexer = self.lexer;
-        (lexer.next_token(), lexer.next_token())
+        (self.next, lexer.next_token())
     }
 
-    pub fn is_word(token: Token, text: &str, keyword: &str) -> bool {
-        token.kind == Kind::Word
-            && text
-                .get(token.start..token.end)
-                .is_some_and(|word| word.eq_ignore_ascii_case(keyword))
+    /// The keyword at the cursor; `None` at anything else, a quoted word too.
+    pub fn keyword(&self) -> Option<Keyword> {
+        self.token.keyword
     }
 
-    pub fn peek_is(&self, keyword: &str) -> bool {
-        Self::is_word(self.peek(), self.lexer.text(), keyword)
+    /// Whether the word at the cursor can only be a name in quotes.
+    pub fn is_reserved(&self) -> bool {
+        self.token.keyword.is_some_and(Keyword::is_reserved)
+    }
+
+    pub fn peek_is(&self, keyword: Keyword) -> bool {
+        self.next.keyword == Some(keyword)
+    }
+
+    pub fn peek_is_any(&self, keywords: &[Keyword]) -> bool {
+        self.next.keyword.is_some_and(|next| keywords.contains(&next))
     }
 
     /// Whether the current token and those behind it are these words.
-    pub fn are(&self, keywords: &[&str]) -> bool {
+    pub fn are(&self, keywords: &[Keyword]) -> bool {
         let mut lexer = self.lexer;
-        let mut token = self.token;
-        for keyword in keywords {
-            if !Self::is_word(token, self.lexer.text(), keyword) {
-                return false;
-            }
-            token = lexer.next_token();
-        }
-        true
+        let mut tokens = [self.token, self.next].into_iter();
+        keywords.iter().all(|keyword| {
+            let token = tokens.next().unwrap_or_else(|| lexer.next_token());
+            token.keyword == Some(*keyword)
+        })
     }
 
-    pub fn is(&self, keyword: &str) -> bool {
-        Self::is_word(self.token, self.lexer.text(), keyword)
+    pub fn is(&self, keyword: Keyword) -> bool {
+        self.token.keyword == Some(keyword)
     }
 
-    pub fn is_any(&self, keywords: &[&str]) -> bool {
-        keywords.iter().any(|keyword| self.is(keyword))
+    pub fn is_any(&self, keywords: &[Keyword]) -> bool {
+        self.token
+            .keyword
+            .is_some_and(|keyword| keywords.contains(&keyword))
     }
 
-    pub fn eat(&mut self, keyword: &str) -> bool {
+    pub fn eat(&mut self, keyword: Keyword) -> bool {
         let found = self.is(keyword);
         if found {
             self.advance();
@@ -185,15 +193,15 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes the first of the words that is there, and says which.
-    pub fn eat_any(&mut self, keywords: &[&'static str]) -> Option<&'static str> {
-        let found = keywords.iter().copied().find(|keyword| self.is(keyword))?;
+    /// Takes a word that is one of these, and says which.
+    pub fn eat_any(&mut self, keywords: &[Keyword]) -> Option<Keyword> {
+        let found = self.token.keyword.filter(|keyword| keywords.contains(keyword))?;
         self.advance();
         Some(found)
     }
 
     /// Takes all the words or none.
-    pub fn eat_all(&mut self, keywords: &[&str]) -> bool {
+    pub fn eat_all(&mut self, keywords: &[Keyword]) -> bool {
         let found = self.are(keywords);
         if found {
             keywords.iter().for_each(|_| self.advance());
@@ -201,7 +209,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub fn expect(&mut self, keyword: &str) -> Result<()> {
+    pub fn expect(&mut self, keyword: Keyword) -> Result<()> {
         if self.eat(keyword) { Ok(()) } else { self.fail() }
     }
 
@@ -261,7 +269,7 @@ impl<'a> Parser<'a> {
     /// there is no such thing.
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !is_reserved(self.word()) && !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
@@ -271,7 +279,7 @@ impl<'a> Parser<'a> {
     /// An alias: a name that may be as long as 256 characters, since columns are named by expressions too.
     pub fn alias_name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !is_reserved(self.word()) && !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
@@ -378,19 +386,19 @@ impl<'a> Parser<'a> {
     }
 
     pub fn if_exists(&mut self) -> Result<bool> {
-        if !self.eat("IF") {
+        if !self.eat(IF) {
             return Ok(false);
         }
-        self.expect("EXISTS")?;
+        self.expect(EXISTS)?;
         Ok(true)
     }
 
     pub fn if_not_exists(&mut self) -> Result<bool> {
-        if !self.eat("IF") {
+        if !self.eat(IF) {
             return Ok(false);
         }
-        self.expect("NOT")?;
-        self.expect("EXISTS")?;
+        self.expect(NOT)?;
+        self.expect(EXISTS)?;
         Ok(true)
     }
 

@@ -6,9 +6,9 @@ use types::{Charset, Error, Result, errno};
 use super::Parser;
 use super::literal::{bit_bytes, hex_bytes, text_or_bytes, unquote, unquote_name};
 use crate::ast::{
-    BinaryOp, ColumnName, Expr, Introducer, NumberText, Select, SelectItem, TemporalKind, UnaryOp,
-    VariableScope,
+    BinaryOp, ColumnName, Expr, Introducer, NumberText, QueryBody, TemporalKind, UnaryOp, VariableScope,
 };
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::raw_bytes::bytes_of;
 use crate::lexer::token::Kind;
 
@@ -21,7 +21,7 @@ impl Parser<'_> {
         }
         match self.kind() {
             Kind::Integer | Kind::Decimal | Kind::Float | Kind::Text => self.primary().map(Some),
-            Kind::Word if self.is("NULL") => {
+            Kind::Word if self.is(Kw::NULL) => {
                 self.advance();
                 Ok(Some(Expr::Null))
             }
@@ -39,8 +39,8 @@ impl Parser<'_> {
                 self.advance();
                 return self.nested(Self::simple);
             }
-            Kind::Word if self.is("NOT") && self.mode.high_not_precedence => Some(UnaryOp::Not),
-            Kind::Word if self.is("BINARY") => {
+            Kind::Word if self.is(Kw::NOT) && self.mode.high_not_precedence => Some(UnaryOp::Not),
+            Kind::Word if self.is(Kw::BINARY) => {
                 self.advance();
                 let operand = self.nested(Self::simple)?;
                 self.grow()?;
@@ -54,8 +54,8 @@ impl Parser<'_> {
             return self.unary(operator, operand);
         }
         let mut operand = self.primary()?;
-        while self.eat("COLLATE") {
-            let collation = if self.eat("BINARY") {
+        while self.eat(Kw::COLLATE) {
+            let collation = if self.eat(Kw::BINARY) {
                 "binary".into()
             } else {
                 self.name_or_text()?
@@ -240,11 +240,18 @@ impl Parser<'_> {
     fn parenthesised(&mut self) -> Result<Expr> {
         self.advance();
         if self.at_query() {
-            let value = self.nested(Self::query_of_value)?;
+            let query = Box::new(self.nested(Self::query)?);
             self.expect_kind(Kind::RightParen)?;
-            return Ok(value);
+            self.grow()?;
+            return Ok(Expr::Subquery(query));
         }
-        let first = self.expression()?;
+        let first = match self.expression()? {
+            // `((SELECT 1) UNION (SELECT 2))`
+            Expr::Subquery(query) if self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT]) => {
+                Expr::Subquery(Box::new(self.query_behind(QueryBody::Nested(query))?))
+            }
+            first => first,
+        };
         if self.kind() != Kind::Comma {
             self.expect_kind(Kind::RightParen)?;
             return Ok(first);
@@ -258,38 +265,11 @@ impl Parser<'_> {
         Ok(Expr::Row(list))
     }
 
-    /// `SELECT x` in parentheses, without a table: x.
-    fn query_of_value(&mut self) -> Result<Expr> {
-        match self.select()? {
-            Select {
-                distinct: _,
-                max_execution_ms: _,
-                counts_all_rows: false,
-                mut items,
-                values: None,
-                from: None,
-                filter: None,
-                group_by,
-                rollup: false,
-                having: None,
-                order_by,
-                limit: None,
-                locking: None,
-            } if items.len() == 1 && group_by.is_empty() && order_by.is_empty() => match items.pop() {
-                Some(SelectItem::Expr { expr, .. }) if !expr.has_aggregate() => Ok(expr),
-                _ => Err(Self::no_subqueries()),
-            },
-            _ => Err(Self::no_subqueries()),
-        }
-    }
-
     /// `EXISTS (SELECT ...)`, the cursor at the parenthesis.
     pub fn exists(&mut self) -> Result<Expr> {
-        self.expect_kind(Kind::LeftParen)?;
-        let select = self.nested(Self::select)?;
-        self.expect_kind(Kind::RightParen)?;
+        let query = self.query_in_parentheses()?;
         self.grow()?;
-        Ok(Expr::Exists(Box::new(select)))
+        Ok(Expr::Exists(query))
     }
 
     /// `{d '2024-01-01'}`, ODBC's way to write temporal literals; any other word is ignored.

@@ -4,21 +4,22 @@ use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{Expr, SetClause, Statement, UserStatement, VariableScope};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
     pub fn set(&mut self) -> Result<Statement> {
         self.advance();
-        if self.is("PASSWORD") && self.peek().kind != Kind::Dot {
+        if self.is(Kw::PASSWORD) && self.peek().kind != Kind::Dot {
             return self.set_password();
         }
-        if self.eat_all(&["DEFAULT", "ROLE"]) {
+        if self.eat_all(&[Kw::DEFAULT, Kw::ROLE]) {
             return self.set_default_role();
         }
-        if self.is("ROLE") && !matches!(self.peek().kind, Kind::Equal | Kind::Assign) {
+        if self.is(Kw::ROLE) && !matches!(self.peek().kind, Kind::Equal | Kind::Assign) {
             return self.set_role();
         }
-        if self.are(&["RESOURCE", "GROUP"]) {
+        if self.are(&[Kw::RESOURCE, Kw::GROUP]) {
             return Err(Error::not_supported("resource groups", ""));
         }
         let scope = self.transaction_scope();
@@ -32,11 +33,11 @@ impl Parser<'_> {
     /// make a difference.
     fn set_role(&mut self) -> Result<Statement> {
         self.advance();
-        if self.eat_any(&["DEFAULT", "NONE"]).is_some() {
+        if self.eat_any(&[Kw::DEFAULT, Kw::NONE]).is_some() {
             return Ok(Statement::Empty);
         }
-        if self.eat("ALL") {
-            if self.eat("EXCEPT") {
+        if self.eat(Kw::ALL) {
+            if self.eat(Kw::EXCEPT) {
                 self.comma_separated(Self::account_name)?;
             }
             return Ok(Statement::Empty);
@@ -50,12 +51,12 @@ impl Parser<'_> {
 
     /// `SET DEFAULT ROLE NONE | ALL | role, ... TO user, ...`, the first words taken.
     fn set_default_role(&mut self) -> Result<Statement> {
-        let role = if self.eat_any(&["NONE", "ALL"]).is_some() {
+        let role = if self.eat_any(&[Kw::NONE, Kw::ALL]).is_some() {
             None
         } else {
             self.comma_separated(Self::account_name)?.into_iter().next()
         };
-        self.expect("TO")?;
+        self.expect(Kw::TO)?;
         let user = self.comma_separated(Self::account_name)?.into_iter().next();
         Ok(match role {
             None => Statement::Empty,
@@ -65,16 +66,16 @@ impl Parser<'_> {
 
     /// `SET [SESSION | GLOBAL] TRANSACTION`: takes these words.
     fn transaction_scope(&mut self) -> Option<VariableScope> {
-        if self.is("TRANSACTION") && !matches!(self.peek().kind, Kind::Equal | Kind::Assign) {
+        if self.is(Kw::TRANSACTION) && !matches!(self.peek().kind, Kind::Equal | Kind::Assign) {
             self.advance();
             return Some(VariableScope::NextTransaction);
         }
         for (word, scope) in [
-            ("SESSION", VariableScope::Session),
-            ("LOCAL", VariableScope::Session),
-            ("GLOBAL", VariableScope::Global),
+            (Kw::SESSION, VariableScope::Session),
+            (Kw::LOCAL, VariableScope::Session),
+            (Kw::GLOBAL, VariableScope::Global),
         ] {
-            if self.eat_all(&[word, "TRANSACTION"]) {
+            if self.eat_all(&[word, Kw::TRANSACTION]) {
                 return Some(scope);
             }
         }
@@ -85,11 +86,11 @@ impl Parser<'_> {
         let mut isolation = None;
         let mut read_only = None;
         loop {
-            if isolation.is_none() && self.eat_all(&["ISOLATION", "LEVEL"]) {
+            if isolation.is_none() && self.eat_all(&[Kw::ISOLATION, Kw::LEVEL]) {
                 isolation = Some(self.isolation_level()?);
-            } else if read_only.is_none() && self.eat("READ") {
-                read_only = match self.eat_any(&["ONLY", "WRITE"]) {
-                    Some(word) => Some(word == "ONLY"),
+            } else if read_only.is_none() && self.eat(Kw::READ) {
+                read_only = match self.eat_any(&[Kw::ONLY, Kw::WRITE]) {
+                    Some(word) => Some(word == Kw::ONLY),
                     None => return self.fail(),
                 };
             } else {
@@ -108,10 +109,10 @@ impl Parser<'_> {
     /// The level's name in the form of `@@transaction_isolation`.
     fn isolation_level(&mut self) -> Result<&'static str> {
         for (words, name) in [
-            (&["REPEATABLE", "READ"][..], "REPEATABLE-READ"),
-            (&["READ", "COMMITTED"], "READ-COMMITTED"),
-            (&["READ", "UNCOMMITTED"], "READ-UNCOMMITTED"),
-            (&["SERIALIZABLE"], "SERIALIZABLE"),
+            (&[Kw::REPEATABLE, Kw::READ][..], "REPEATABLE-READ"),
+            (&[Kw::READ, Kw::COMMITTED], "READ-COMMITTED"),
+            (&[Kw::READ, Kw::UNCOMMITTED], "READ-UNCOMMITTED"),
+            (&[Kw::SERIALIZABLE], "SERIALIZABLE"),
         ] {
             if self.eat_all(words) {
                 return Ok(name);
@@ -138,15 +139,18 @@ impl Parser<'_> {
             self.assignment_sign()?;
             return self.variable(scope.unwrap_or(VariableScope::Session), name);
         }
-        if self.is("NAMES") && !matches!(self.peek().kind, Kind::Equal | Kind::Assign) {
+        if self.is(Kw::NAMES) && !matches!(self.peek().kind, Kind::Equal | Kind::Assign) {
             return self.set_names();
         }
-        if self.eat_all(&["CHARACTER", "SET"]) || self.eat_all(&["CHAR", "SET"]) || self.eat("CHARSET") {
+        if self.eat_all(&[Kw::CHARACTER, Kw::SET])
+            || self.eat_all(&[Kw::CHAR, Kw::SET])
+            || self.eat(Kw::CHARSET)
+        {
             return Ok(SetClause::CharacterSet(self.charset_or_default()?));
         }
-        let scope = match self.eat_any(&["SESSION", "LOCAL", "GLOBAL", "PERSIST", "PERSIST_ONLY"]) {
-            None | Some("SESSION" | "LOCAL") => VariableScope::Session,
-            Some("GLOBAL") => VariableScope::Global,
+        let scope = match self.eat_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL, Kw::PERSIST, Kw::PERSIST_ONLY]) {
+            None | Some(Kw::SESSION | Kw::LOCAL) => VariableScope::Session,
+            Some(Kw::GLOBAL) => VariableScope::Global,
             Some(_) => {
                 return Err(Error::not_supported(
                     "SET PERSIST",
@@ -178,21 +182,21 @@ impl Parser<'_> {
 
     /// `ON`, `ALL`, `BINARY`, `ROW`, `SYSTEM` are words of the language that stand for themselves here, as is any bare name.
     fn variable_value(&mut self) -> Result<Option<Expr>> {
-        if self.eat("DEFAULT") {
+        if self.eat(Kw::DEFAULT) {
             return Ok(None);
         }
         let next = self.peek().kind;
         let alone = matches!(next, Kind::Comma | Kind::Semicolon | Kind::End);
         if alone
             && matches!(self.kind(), Kind::Word | Kind::QuotedWord)
-            && !self.is_any(&["NULL", "TRUE", "FALSE"])
+            && !self.is_any(&[Kw::NULL, Kw::TRUE, Kw::FALSE])
         {
-            let is_word = self.is_any(&["ON", "ALL", "BINARY", "ROW", "SYSTEM"]);
+            let is_word = self.is_any(&[Kw::ON, Kw::ALL, Kw::BINARY, Kw::ROW, Kw::SYSTEM]);
             let is_function = self.is_any(&[
-                "CURRENT_TIMESTAMP",
-                "CURRENT_DATE",
-                "CURRENT_TIME",
-                "CURRENT_USER",
+                Kw::CURRENT_TIMESTAMP,
+                Kw::CURRENT_DATE,
+                Kw::CURRENT_TIME,
+                Kw::CURRENT_USER,
             ]);
             if is_word {
                 let word = self.word().to_string();
@@ -209,8 +213,8 @@ impl Parser<'_> {
     fn set_names(&mut self) -> Result<SetClause> {
         self.advance();
         let charset = self.charset_or_default()?;
-        let collation = if charset.is_some() && self.eat("COLLATE") {
-            Some(if self.eat("BINARY") {
+        let collation = if charset.is_some() && self.eat(Kw::COLLATE) {
+            Some(if self.eat(Kw::BINARY) {
                 "binary".into()
             } else {
                 self.name_or_text()?
@@ -222,10 +226,10 @@ impl Parser<'_> {
     }
 
     fn charset_or_default(&mut self) -> Result<Option<String>> {
-        if self.eat("DEFAULT") {
+        if self.eat(Kw::DEFAULT) {
             return Ok(None);
         }
-        if self.eat("BINARY") {
+        if self.eat(Kw::BINARY) {
             return Ok(Some("binary".into()));
         }
         self.name_or_text().map(Some)
@@ -234,7 +238,7 @@ impl Parser<'_> {
     /// `SET PASSWORD [FOR user] = 'text'`
     fn set_password(&mut self) -> Result<Statement> {
         self.advance();
-        let user = if self.eat("FOR") {
+        let user = if self.eat(Kw::FOR) {
             Some(self.account_name()?)
         } else {
             None

@@ -4,21 +4,22 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{ServerShow, ShowFilter, ShowStatement, Statement, Target};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 /// SHOW statements whose answer is always the same or empty here, by their words.
-const EMPTY: &[&[&str]] = &[
-    &["PROCEDURE", "STATUS"],
-    &["FUNCTION", "STATUS"],
-    &["MASTER", "STATUS"],
-    &["BINARY", "LOG", "STATUS"],
-    &["BINARY", "LOGS"],
-    &["MASTER", "LOGS"],
-    &["SLAVE", "STATUS"],
-    &["REPLICA", "STATUS"],
-    &["SLAVE", "HOSTS"],
-    &["REPLICAS"],
-    &["PROFILES"],
+const EMPTY: &[&[Kw]] = &[
+    &[Kw::PROCEDURE, Kw::STATUS],
+    &[Kw::FUNCTION, Kw::STATUS],
+    &[Kw::MASTER, Kw::STATUS],
+    &[Kw::BINARY, Kw::LOG, Kw::STATUS],
+    &[Kw::BINARY, Kw::LOGS],
+    &[Kw::MASTER, Kw::LOGS],
+    &[Kw::SLAVE, Kw::STATUS],
+    &[Kw::REPLICA, Kw::STATUS],
+    &[Kw::SLAVE, Kw::HOSTS],
+    &[Kw::REPLICAS],
+    &[Kw::PROFILES],
 ];
 
 impl Parser<'_> {
@@ -48,45 +49,48 @@ impl Parser<'_> {
         if let Some(statement) = self.show_of_object()? {
             return Ok(statement);
         }
-        if self.eat_any(&["DATABASES", "SCHEMAS"]).is_some() {
+        if self.eat_any(&[Kw::DATABASES, Kw::SCHEMAS]).is_some() {
             return of_server(ServerShow::Databases(self.show_filter()?));
         }
-        if self.eat("CREATE") {
+        if self.eat(Kw::CREATE) {
             return self.show_create();
         }
-        if self.eat("TABLE") {
+        if self.eat(Kw::TABLE) {
             return self.show_regions();
         }
         if let Some(statement) = self.show_variables()? {
             return Ok(statement);
         }
-        if self.eat_all(&["FULL", "PROCESSLIST"]) {
+        if self.eat_all(&[Kw::FULL, Kw::PROCESSLIST]) {
             return of_server(ServerShow::ProcessList { full: true });
         }
-        if self.eat("PROCESSLIST") {
+        if self.eat(Kw::PROCESSLIST) {
             return of_server(ServerShow::ProcessList { full: false });
         }
-        if let Some(word) = self.eat_any(&["WARNINGS", "ERRORS"]) {
-            return self.show_warnings(word == "ERRORS");
+        if let Some(word) = self.eat_any(&[Kw::WARNINGS, Kw::ERRORS]) {
+            return self.show_warnings(word == Kw::ERRORS);
         }
-        if self.is("COUNT") {
+        if self.is(Kw::COUNT) {
             return self.show_count();
         }
-        self.eat("STORAGE");
-        if self.eat("ENGINES") {
+        self.eat(Kw::STORAGE);
+        if self.eat(Kw::ENGINES) {
             return of_server(ServerShow::Engines);
         }
-        if self.eat("COLLATION") {
+        if self.eat(Kw::COLLATION) {
             return of_server(ServerShow::Collation(self.show_filter()?));
         }
-        if self.eat_all(&["CHARACTER", "SET"]) || self.eat_all(&["CHAR", "SET"]) || self.eat("CHARSET") {
+        if self.eat_all(&[Kw::CHARACTER, Kw::SET])
+            || self.eat_all(&[Kw::CHAR, Kw::SET])
+            || self.eat(Kw::CHARSET)
+        {
             return of_server(ServerShow::Charset(self.show_filter()?));
         }
-        if self.eat("PLUGINS") {
+        if self.eat(Kw::PLUGINS) {
             return of_server(ServerShow::Plugins(self.show_filter()?));
         }
-        if self.eat("GRANTS") {
-            let user = if self.eat("FOR") {
+        if self.eat(Kw::GRANTS) {
+            let user = if self.eat(Kw::FOR) {
                 Some(self.account_name()?)
             } else {
                 None
@@ -97,12 +101,19 @@ impl Parser<'_> {
             if self.eat_all(words) {
                 let filter = self.show_filter()?;
                 return of_server(ServerShow::List {
-                    words: words.join(" "),
+                    words: words.iter().map(|word| word.text()).collect::<Vec<_>>().join(" "),
                     filter,
                 });
             }
         }
-        if self.is_any(&["ENGINE", "PROFILE", "BINLOG", "RELAYLOG", "OPEN", "PRIVILEGES"]) {
+        if self.is_any(&[
+            Kw::ENGINE,
+            Kw::PROFILE,
+            Kw::BINLOG,
+            Kw::RELAYLOG,
+            Kw::OPEN,
+            Kw::PRIVILEGES,
+        ]) {
             return Err(Error::not_supported(
                 format!("SHOW {}", self.word().to_uppercase()),
                 "",
@@ -113,24 +124,22 @@ impl Parser<'_> {
 
     /// Lists of a database's or a table's things.
     fn show_of_object(&mut self) -> Result<Option<ShowStatement>> {
-        let full = (self.is("FULL") || self.is("EXTENDED"))
-            && ["TABLES", "COLUMNS", "FIELDS", "FULL"]
-                .iter()
-                .any(|word| self.peek_is(word));
+        let full = (self.is(Kw::FULL) || self.is(Kw::EXTENDED))
+            && self.peek_is_any(&[Kw::TABLES, Kw::COLUMNS, Kw::FIELDS, Kw::FULL]);
         let mut show_full = false;
         if full {
-            self.eat("EXTENDED");
-            show_full = self.eat("FULL");
+            self.eat(Kw::EXTENDED);
+            show_full = self.eat(Kw::FULL);
         }
         for (words, target) in [
-            (&["TABLES"][..], Target::Tables),
-            (&["TABLE", "STATUS"], Target::TableStatus),
-            (&["OPEN", "TABLES"], Target::OpenTables),
-            (&["TRIGGERS"], Target::Triggers),
-            (&["EVENTS"], Target::Events),
+            (&[Kw::TABLES][..], Target::Tables),
+            (&[Kw::TABLE, Kw::STATUS], Target::TableStatus),
+            (&[Kw::OPEN, Kw::TABLES], Target::OpenTables),
+            (&[Kw::TRIGGERS], Target::Triggers),
+            (&[Kw::EVENTS], Target::Events),
         ] {
             if self.eat_all(words) {
-                let database = if self.eat_any(&["FROM", "IN"]).is_some() {
+                let database = if self.eat_any(&[Kw::FROM, Kw::IN]).is_some() {
                     Some(self.database_name()?)
                 } else {
                     None
@@ -143,17 +152,17 @@ impl Parser<'_> {
                 }));
             }
         }
-        let target = match self.eat_any(&["COLUMNS", "FIELDS", "INDEX", "INDEXES", "KEYS"]) {
-            Some("COLUMNS" | "FIELDS") => Target::Columns,
+        let target = match self.eat_any(&[Kw::COLUMNS, Kw::FIELDS, Kw::INDEX, Kw::INDEXES, Kw::KEYS]) {
+            Some(Kw::COLUMNS | Kw::FIELDS) => Target::Columns,
             Some(_) => Target::Index,
             None if full => return self.fail(),
             None => return Ok(None),
         };
-        if self.eat_any(&["FROM", "IN"]).is_none() {
+        if self.eat_any(&[Kw::FROM, Kw::IN]).is_none() {
             return self.fail();
         }
         let mut table = self.object_name()?;
-        if self.eat_any(&["FROM", "IN"]).is_some() {
+        if self.eat_any(&[Kw::FROM, Kw::IN]).is_some() {
             table.database = Some(self.database_name()?);
         }
         Ok(Some(ShowStatement::OfTable {
@@ -165,7 +174,7 @@ impl Parser<'_> {
     }
 
     fn show_create(&mut self) -> Result<ShowStatement> {
-        if self.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
+        if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
             let if_not_exists = self.if_not_exists()?;
             let name = self.database_name()?;
             return Ok(ShowStatement::OfServer(ServerShow::CreateDatabase {
@@ -173,7 +182,7 @@ impl Parser<'_> {
                 if_not_exists,
             }));
         }
-        if self.eat("TABLE") {
+        if self.eat(Kw::TABLE) {
             return Ok(ShowStatement::OfTable {
                 target: Target::CreateTable,
                 table: self.object_name()?,
@@ -181,11 +190,11 @@ impl Parser<'_> {
                 filter: ShowFilter::None,
             });
         }
-        if self.eat("USER") {
+        if self.eat(Kw::USER) {
             let user = self.account_name()?;
             return Ok(ShowStatement::OfServer(ServerShow::CreateUser(user)));
         }
-        if self.is_any(&["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"]) {
+        if self.is_any(&[Kw::VIEW, Kw::TRIGGER, Kw::PROCEDURE, Kw::FUNCTION, Kw::EVENT]) {
             return Err(Error::not_supported(
                 format!("SHOW CREATE {}", self.word().to_uppercase()),
                 "",
@@ -198,7 +207,7 @@ impl Parser<'_> {
     fn show_regions(&mut self) -> Result<ShowStatement> {
         let table = self.object_name()?;
         let index = self.index_to_split()?;
-        self.expect("REGIONS")?;
+        self.expect(Kw::REGIONS)?;
         Ok(ShowStatement::Regions {
             table,
             index,
@@ -207,19 +216,19 @@ impl Parser<'_> {
     }
 
     fn show_variables(&mut self) -> Result<Option<ShowStatement>> {
-        let scoped = self.is_any(&["GLOBAL", "SESSION", "LOCAL"]);
-        let global = self.is("GLOBAL");
+        let scoped = self.is_any(&[Kw::GLOBAL, Kw::SESSION, Kw::LOCAL]);
+        let global = self.is(Kw::GLOBAL);
         if scoped {
             self.advance();
         }
-        if self.eat("VARIABLES") {
+        if self.eat(Kw::VARIABLES) {
             let filter = self.show_filter()?;
             return Ok(Some(ShowStatement::OfServer(ServerShow::Variables {
                 global,
                 filter,
             })));
         }
-        if self.eat("STATUS") {
+        if self.eat(Kw::STATUS) {
             let filter = self.show_filter()?;
             return Ok(Some(ShowStatement::OfServer(ServerShow::Status {
                 global,
@@ -233,14 +242,14 @@ impl Parser<'_> {
     fn show_warnings(&mut self, errors_only: bool) -> Result<ShowStatement> {
         let mut offset = 0;
         let mut count = None;
-        if self.eat("LIMIT") {
+        if self.eat(Kw::LIMIT) {
             let first = self.unsigned()?;
             if self.eat_kind(Kind::Comma) {
                 offset = first;
                 count = Some(self.unsigned()?);
             } else {
                 count = Some(first);
-                if self.eat("OFFSET") {
+                if self.eat(Kw::OFFSET) {
                     offset = self.unsigned()?;
                 }
             }
@@ -258,19 +267,19 @@ impl Parser<'_> {
         self.expect_kind(Kind::LeftParen)?;
         self.expect_kind(Kind::Star)?;
         self.expect_kind(Kind::RightParen)?;
-        match self.eat_any(&["WARNINGS", "ERRORS"]) {
+        match self.eat_any(&[Kw::WARNINGS, Kw::ERRORS]) {
             Some(word) => Ok(ShowStatement::OfServer(ServerShow::CountWarnings {
-                errors_only: word == "ERRORS",
+                errors_only: word == Kw::ERRORS,
             })),
             None => self.fail(),
         }
     }
 
     fn show_filter(&mut self) -> Result<ShowFilter> {
-        if self.eat("LIKE") {
+        if self.eat(Kw::LIKE) {
             return Ok(ShowFilter::Like(self.text_literal()?));
         }
-        if self.eat("WHERE") {
+        if self.eat(Kw::WHERE) {
             return Ok(ShowFilter::Where(Box::new(self.expression()?)));
         }
         Ok(ShowFilter::None)

@@ -4,29 +4,30 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{Expr, SplitPoints, Statement};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
     /// `SPLIT TABLE t [INDEX i] BETWEEN (...) AND (...) REGIONS n`, or `BY (...), ...`
     pub fn split_table(&mut self) -> Result<Statement> {
         self.advance();
-        if self.is_any(&["PARTITION", "REGION"]) {
+        if self.is_any(&[Kw::PARTITION, Kw::REGION]) {
             return Err(Error::not_supported(
                 "partitions",
                 "SPLIT TABLE splits a whole table",
             ));
         }
-        self.expect("TABLE")?;
+        self.expect(Kw::TABLE)?;
         let table = self.object_name()?;
         let index = self.index_to_split()?;
-        let points = if self.eat("BY") {
+        let points = if self.eat(Kw::BY) {
             SplitPoints::By(self.comma_separated(Self::key_values)?)
         } else {
-            self.expect("BETWEEN")?;
+            self.expect(Kw::BETWEEN)?;
             let lower = self.key_values()?;
-            self.expect("AND")?;
+            self.expect(Kw::AND)?;
             let upper = self.key_values()?;
-            self.expect("REGIONS")?;
+            self.expect(Kw::REGIONS)?;
             SplitPoints::Between {
                 lower,
                 upper,
@@ -38,10 +39,10 @@ impl Parser<'_> {
 
     /// `[INDEX i]`
     pub fn index_to_split(&mut self) -> Result<Option<String>> {
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", "leave PARTITION out"));
         }
-        if !self.eat("INDEX") {
+        if !self.eat(Kw::INDEX) {
             return Ok(None);
         }
         self.name().map(Some)

@@ -5,6 +5,7 @@ use types::{Error, Result, errno};
 use super::Parser;
 use crate::Parsed;
 use crate::ast::{ExplainFormat, Maintenance, PrepareSource, Statement};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
@@ -50,33 +51,32 @@ impl Parser<'_> {
 
     fn statement(&mut self) -> Result<Statement> {
         if self.kind() == Kind::LeftParen {
-            return Ok(Statement::Select(Box::new(self.select()?)));
+            return Ok(Statement::Query(Box::new(self.query()?)));
         }
-        if self.kind() != Kind::Word {
-            return self.fail();
-        }
-        match self.word().to_ascii_lowercase().as_str() {
-            "select" | "with" | "values" | "table" => Ok(Statement::Select(Box::new(self.select()?))),
-            "insert" | "replace" => Ok(Statement::Insert(Box::new(self.insert()?))),
-            "update" => Ok(Statement::Update(Box::new(self.update()?))),
-            "delete" => Ok(Statement::Delete(Box::new(self.delete()?))),
-            "explain" | "describe" | "desc" => self.explain(),
-            "create" => self.create(),
-            "alter" => self.alter(),
-            "drop" => self.drop(),
-            "truncate" => {
+        match self.keyword() {
+            Some(Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE) => {
+                Ok(Statement::Query(Box::new(self.query()?)))
+            }
+            Some(Kw::INSERT | Kw::REPLACE) => Ok(Statement::Insert(Box::new(self.insert()?))),
+            Some(Kw::UPDATE) => Ok(Statement::Update(Box::new(self.update()?))),
+            Some(Kw::DELETE) => Ok(Statement::Delete(Box::new(self.delete()?))),
+            Some(Kw::EXPLAIN | Kw::DESCRIBE | Kw::DESC) => self.explain(),
+            Some(Kw::CREATE) => self.create(),
+            Some(Kw::ALTER) => self.alter(),
+            Some(Kw::DROP) => self.drop(),
+            Some(Kw::TRUNCATE) => {
                 self.advance();
-                self.eat("TABLE");
+                self.eat(Kw::TABLE);
                 Ok(Statement::TruncateTable(self.object_name()?))
             }
-            "rename" => self.rename(),
-            "grant" => self.grant(),
-            "revoke" => self.revoke(),
-            "begin" => self.begin().map(Statement::Transaction),
-            "start" => self.start_transaction().map(Statement::Transaction),
-            "commit" | "rollback" => self.end_transaction().map(Statement::Transaction),
-            "savepoint" | "release" => self.savepoint().map(Statement::Transaction),
-            "use" => {
+            Some(Kw::RENAME) => self.rename(),
+            Some(Kw::GRANT) => self.grant(),
+            Some(Kw::REVOKE) => self.revoke(),
+            Some(Kw::BEGIN) => self.begin().map(Statement::Transaction),
+            Some(Kw::START) => self.start_transaction().map(Statement::Transaction),
+            Some(Kw::COMMIT | Kw::ROLLBACK) => self.end_transaction().map(Statement::Transaction),
+            Some(Kw::SAVEPOINT | Kw::RELEASE) => self.savepoint().map(Statement::Transaction),
+            Some(Kw::USE) => {
                 self.advance();
                 let database = self.name()?;
                 if database.is_empty() {
@@ -84,27 +84,27 @@ impl Parser<'_> {
                 }
                 Ok(Statement::Use(database))
             }
-            "set" => self.set(),
-            "show" => self.show(),
-            "kill" => self.kill(),
-            "admin" => self.admin(),
-            "check" => self.table_maintenance(Maintenance::Check),
-            "analyze" => self.table_maintenance(Maintenance::Analyze),
-            "optimize" => self.table_maintenance(Maintenance::Optimize),
-            "repair" => self.table_maintenance(Maintenance::Repair),
-            "flush" => self.flush(),
-            "split" => self.split_table(),
-            "lock" => self.lock_tables(),
-            "unlock" => self.unlock_tables(),
-            "prepare" => self.prepare(),
-            "execute" => self.execute(),
-            "deallocate" => {
+            Some(Kw::SET) => self.set(),
+            Some(Kw::SHOW) => self.show(),
+            Some(Kw::KILL) => self.kill(),
+            Some(Kw::ADMIN) => self.admin(),
+            Some(Kw::CHECK) => self.table_maintenance(Maintenance::Check),
+            Some(Kw::ANALYZE) => self.table_maintenance(Maintenance::Analyze),
+            Some(Kw::OPTIMIZE) => self.table_maintenance(Maintenance::Optimize),
+            Some(Kw::REPAIR) => self.table_maintenance(Maintenance::Repair),
+            Some(Kw::FLUSH) => self.flush(),
+            Some(Kw::SPLIT) => self.split_table(),
+            Some(Kw::LOCK) => self.lock_tables(),
+            Some(Kw::UNLOCK) => self.unlock_tables(),
+            Some(Kw::PREPARE) => self.prepare(),
+            Some(Kw::EXECUTE) => self.execute(),
+            Some(Kw::DEALLOCATE) => {
                 self.advance();
-                self.expect("PREPARE")?;
+                self.expect(Kw::PREPARE)?;
                 let name = self.name()?;
                 Ok(Statement::Deallocate { name })
             }
-            "do" => {
+            Some(Kw::DO) => {
                 self.advance();
                 Ok(Statement::Do(self.comma_separated(Self::expression)?))
             }
@@ -114,16 +114,16 @@ impl Parser<'_> {
 
     fn create(&mut self) -> Result<Statement> {
         self.advance();
-        if self.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
+        if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
             return self.create_database();
         }
-        if self.is("TABLE") {
+        if self.is(Kw::TABLE) {
             return self.create_table();
         }
-        if self.is_any(&["UNIQUE", "INDEX"]) {
+        if self.is_any(&[Kw::UNIQUE, Kw::INDEX]) {
             return self.create_index();
         }
-        if self.eat("USER") {
+        if self.eat(Kw::USER) {
             return self.create_user();
         }
         self.refuse_object("CREATE")
@@ -131,13 +131,13 @@ impl Parser<'_> {
 
     fn alter(&mut self) -> Result<Statement> {
         self.advance();
-        if self.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
+        if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
             return self.alter_database();
         }
-        if self.eat("TABLE") {
+        if self.eat(Kw::TABLE) {
             return self.alter_table();
         }
-        if self.eat("USER") {
+        if self.eat(Kw::USER) {
             return self.alter_user();
         }
         self.refuse_object("ALTER")
@@ -145,24 +145,24 @@ impl Parser<'_> {
 
     fn drop(&mut self) -> Result<Statement> {
         self.advance();
-        if self.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
+        if self.eat_any(&[Kw::DATABASE, Kw::SCHEMA]).is_some() {
             let if_exists = self.if_exists()?;
             let name = self.database_name()?;
             return Ok(Statement::DropDatabase { name, if_exists });
         }
-        if self.eat_any(&["TABLE", "TABLES"]).is_some() {
+        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_some() {
             let if_exists = self.if_exists()?;
             let names = self.comma_separated(Self::object_name)?;
-            self.eat_any(&["RESTRICT", "CASCADE"]);
+            self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
             return Ok(Statement::DropTable { names, if_exists });
         }
-        if self.eat("INDEX") {
+        if self.eat(Kw::INDEX) {
             return self.drop_index();
         }
-        if self.eat("USER") {
+        if self.eat(Kw::USER) {
             return self.drop_user();
         }
-        if self.eat("PREPARE") {
+        if self.eat(Kw::PREPARE) {
             let name = self.name()?;
             return Ok(Statement::Deallocate { name });
         }
@@ -174,15 +174,15 @@ impl Parser<'_> {
 
     fn rename(&mut self) -> Result<Statement> {
         self.advance();
-        if self.is("USER") {
+        if self.is(Kw::USER) {
             return self.rename_user();
         }
-        if self.eat_any(&["TABLE", "TABLES"]).is_none() {
+        if self.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
             return self.fail();
         }
         let renames = self.comma_separated(|parser| {
             let from = parser.object_name()?;
-            parser.expect("TO")?;
+            parser.expect(Kw::TO)?;
             Ok((from, parser.object_name()?))
         })?;
         Ok(Statement::RenameTable(renames))
@@ -191,13 +191,13 @@ impl Parser<'_> {
     /// EXPLAIN and its synonyms: of a statement, or of a table's columns.
     fn explain(&mut self) -> Result<Statement> {
         self.advance();
-        let analyze = self.eat("ANALYZE");
+        let analyze = self.eat(Kw::ANALYZE);
         let mut format = if analyze {
             ExplainFormat::Tree
         } else {
             ExplainFormat::Traditional
         };
-        if self.is("FORMAT") && self.peek().kind == Kind::Equal {
+        if self.is(Kw::FORMAT) && self.peek().kind == Kind::Equal {
             self.advance();
             self.advance();
             let name = self.name_or_text()?;
@@ -212,17 +212,24 @@ impl Parser<'_> {
                     ));
                 }
             };
-        } else if self.is_any(&["EXTENDED", "PARTITIONS"]) {
+        } else if self.is_any(&[Kw::EXTENDED, Kw::PARTITIONS]) {
             return self.fail();
         }
-        if self.are(&["FOR", "CONNECTION"]) {
+        if self.are(&[Kw::FOR, Kw::CONNECTION]) {
             return Err(Error::not_supported(
                 "EXPLAIN FOR CONNECTION",
                 "explain the statement itself",
             ));
         }
         let explains = self.is_any(&[
-            "SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "TABLE", "VALUES",
+            Kw::SELECT,
+            Kw::INSERT,
+            Kw::REPLACE,
+            Kw::UPDATE,
+            Kw::DELETE,
+            Kw::WITH,
+            Kw::TABLE,
+            Kw::VALUES,
         ]);
         if !explains && self.kind() != Kind::LeftParen {
             return self.describe_table();
@@ -238,7 +245,7 @@ impl Parser<'_> {
     fn prepare(&mut self) -> Result<Statement> {
         self.advance();
         let name = self.name()?;
-        self.expect("FROM")?;
+        self.expect(Kw::FROM)?;
         let source = match self.kind() {
             Kind::Text => PrepareSource::Text(self.text_literal()?),
             Kind::At => PrepareSource::Variable(self.user_variable_name()?),
@@ -250,7 +257,7 @@ impl Parser<'_> {
     fn execute(&mut self) -> Result<Statement> {
         self.advance();
         let name = self.name()?;
-        let using = if self.eat("USING") {
+        let using = if self.eat(Kw::USING) {
             self.comma_separated(Self::user_variable_name)?
         } else {
             Vec::new()

@@ -4,35 +4,36 @@ use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::TableOptions;
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 /// Options that are read and mean nothing here: `NAME [=] value`.
-const IGNORED: &[&str] = &[
-    "ROW_FORMAT",
-    "KEY_BLOCK_SIZE",
-    "STATS_PERSISTENT",
-    "STATS_AUTO_RECALC",
-    "STATS_SAMPLE_PAGES",
-    "AVG_ROW_LENGTH",
-    "MAX_ROWS",
-    "MIN_ROWS",
-    "CHECKSUM",
-    "DELAY_KEY_WRITE",
-    "PACK_KEYS",
-    "COMPRESSION",
-    "INSERT_METHOD",
-    "TABLE_CHECKSUM",
-    "AUTOEXTEND_SIZE",
+const IGNORED: &[Kw] = &[
+    Kw::ROW_FORMAT,
+    Kw::KEY_BLOCK_SIZE,
+    Kw::STATS_PERSISTENT,
+    Kw::STATS_AUTO_RECALC,
+    Kw::STATS_SAMPLE_PAGES,
+    Kw::AVG_ROW_LENGTH,
+    Kw::MAX_ROWS,
+    Kw::MIN_ROWS,
+    Kw::CHECKSUM,
+    Kw::DELAY_KEY_WRITE,
+    Kw::PACK_KEYS,
+    Kw::COMPRESSION,
+    Kw::INSERT_METHOD,
+    Kw::TABLE_CHECKSUM,
+    Kw::AUTOEXTEND_SIZE,
 ];
 
 /// Options that would change where data is, or how.
-const REFUSED: &[&str] = &[
-    "UNION",
-    "CONNECTION",
-    "TABLESPACE",
-    "SECONDARY_ENGINE",
-    "ENGINE_ATTRIBUTE",
-    "PASSWORD",
+const REFUSED: &[Kw] = &[
+    Kw::UNION,
+    Kw::CONNECTION,
+    Kw::TABLESPACE,
+    Kw::SECONDARY_ENGINE,
+    Kw::ENGINE_ATTRIBUTE,
+    Kw::PASSWORD,
 ];
 
 impl Parser<'_> {
@@ -45,7 +46,7 @@ impl Parser<'_> {
             }
             self.eat_kind(Kind::Comma);
         }
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported(
                 "partitions",
                 "create the table without them",
@@ -56,26 +57,26 @@ impl Parser<'_> {
 
     /// One option, where one begins.
     pub fn table_option(&mut self, options: &mut TableOptions) -> Result<bool> {
-        if self.eat("ENGINE") {
+        if self.eat(Kw::ENGINE) {
             self.eat_kind(Kind::Equal);
             options.engine = Some(self.name_or_text()?);
-        } else if self.eat("AUTO_INCREMENT") {
+        } else if self.eat(Kw::AUTO_INCREMENT) {
             self.eat_kind(Kind::Equal);
             options.auto_increment = Some(self.unsigned()?);
-        } else if self.eat("AUTO_RANDOM_BASE") {
+        } else if self.eat(Kw::AUTO_RANDOM_BASE) {
             self.eat_kind(Kind::Equal);
             options.auto_random_base = Some(self.unsigned()?);
-        } else if self.eat("SHARD_ROW_ID_BITS") {
+        } else if self.eat(Kw::SHARD_ROW_ID_BITS) {
             self.eat_kind(Kind::Equal);
             options.shard_row_id_bits = Some(self.unsigned()?);
-        } else if self.eat("PRE_SPLIT_REGIONS") {
+        } else if self.eat(Kw::PRE_SPLIT_REGIONS) {
             self.eat_kind(Kind::Equal);
             options.pre_split_regions = Some(self.unsigned()?);
-        } else if self.eat("COMMENT") {
+        } else if self.eat(Kw::COMMENT) {
             self.eat_kind(Kind::Equal);
             options.comment = Some(self.text_literal()?);
-        } else if self.is("DEFAULT") || self.is_any(&["CHARACTER", "CHARSET", "CHAR", "COLLATE"]) {
-            self.eat("DEFAULT");
+        } else if self.is(Kw::DEFAULT) || self.is_any(&[Kw::CHARACTER, Kw::CHARSET, Kw::CHAR, Kw::COLLATE]) {
+            self.eat(Kw::DEFAULT);
             self.charset_option(options)?;
         } else if self.is_any(IGNORED) {
             self.advance();
@@ -87,9 +88,9 @@ impl Parser<'_> {
                 return self.fail();
             }
             self.advance();
-        } else if self.is_any(&["DATA", "INDEX"]) && self.peek_is("DIRECTORY") {
+        } else if self.is_any(&[Kw::DATA, Kw::INDEX]) && self.peek_is(Kw::DIRECTORY) {
             return Err(Error::not_supported("DATA DIRECTORY", "leave it out"));
-        } else if self.eat("ENCRYPTION") {
+        } else if self.eat(Kw::ENCRYPTION) {
             self.eat_kind(Kind::Equal);
             if self.text_literal()?.eq_ignore_ascii_case("y") {
                 return Err(Error::not_supported("ENCRYPTION", "encrypt the file system"));

@@ -4,6 +4,7 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::TransactionStatement;
+use crate::lexer::keywords::Keyword as Kw;
 
 /// What most transactions begin and end with, and nothing else in the text: told without the parser.
 pub fn parse_transaction_word(text: &str) -> Option<TransactionStatement> {
@@ -24,9 +25,9 @@ impl Parser<'_> {
     /// `BEGIN [WORK]`, and TiDB's `BEGIN OPTIMISTIC` and `BEGIN PESSIMISTIC`.
     pub fn begin(&mut self) -> Result<TransactionStatement> {
         self.advance();
-        let optimistic = match self.eat_any(&["WORK", "OPTIMISTIC", "PESSIMISTIC"]) {
-            Some("OPTIMISTIC") => Some(true),
-            Some("PESSIMISTIC") => Some(false),
+        let optimistic = match self.eat_any(&[Kw::WORK, Kw::OPTIMISTIC, Kw::PESSIMISTIC]) {
+            Some(Kw::OPTIMISTIC) => Some(true),
+            Some(Kw::PESSIMISTIC) => Some(false),
             _ => None,
         };
         Ok(TransactionStatement::Begin {
@@ -39,22 +40,22 @@ impl Parser<'_> {
     /// `START TRANSACTION [characteristic, ...]`
     pub fn start_transaction(&mut self) -> Result<TransactionStatement> {
         self.advance();
-        if self.is_any(&["REPLICA", "SLAVE", "GROUP_REPLICATION"]) {
+        if self.is_any(&[Kw::REPLICA, Kw::SLAVE, Kw::GROUP_REPLICATION]) {
             return Err(Error::not_supported("replication", ""));
         }
-        self.expect("TRANSACTION")?;
+        self.expect(Kw::TRANSACTION)?;
         let mut read_only = None;
         let mut consistent_snapshot = false;
         if !self.at_statement_end() {
             loop {
-                if self.eat("WITH") {
-                    self.expect("CONSISTENT")?;
-                    self.expect("SNAPSHOT")?;
+                if self.eat(Kw::WITH) {
+                    self.expect(Kw::CONSISTENT)?;
+                    self.expect(Kw::SNAPSHOT)?;
                     consistent_snapshot = true;
                 } else {
-                    self.expect("READ")?;
-                    let only = match self.eat_any(&["ONLY", "WRITE"]) {
-                        Some(word) => word == "ONLY",
+                    self.expect(Kw::READ)?;
+                    let only = match self.eat_any(&[Kw::ONLY, Kw::WRITE]) {
+                        Some(word) => word == Kw::ONLY,
                         None => return self.fail(),
                     };
                     if read_only.is_some_and(|before| before != only) {
@@ -76,24 +77,24 @@ impl Parser<'_> {
 
     /// COMMIT and ROLLBACK [TO SAVEPOINT].
     pub fn end_transaction(&mut self) -> Result<TransactionStatement> {
-        let is_commit = self.is("COMMIT");
+        let is_commit = self.is(Kw::COMMIT);
         self.advance();
-        self.eat("WORK");
-        if !is_commit && self.eat("TO") {
-            self.eat("SAVEPOINT");
+        self.eat(Kw::WORK);
+        if !is_commit && self.eat(Kw::TO) {
+            self.eat(Kw::SAVEPOINT);
             let name = self.name()?;
             return Ok(TransactionStatement::RollbackTo(name));
         }
         let mut chain = false;
         let mut release = false;
-        if self.eat("AND") {
-            chain = !self.eat("NO");
-            self.expect("CHAIN")?;
+        if self.eat(Kw::AND) {
+            chain = !self.eat(Kw::NO);
+            self.expect(Kw::CHAIN)?;
         }
-        if self.are(&["NO", "RELEASE"]) {
+        if self.are(&[Kw::NO, Kw::RELEASE]) {
             self.advance();
             self.advance();
-        } else if !chain && self.eat("RELEASE") {
+        } else if !chain && self.eat(Kw::RELEASE) {
             release = true;
         }
         Ok(if is_commit {
@@ -105,10 +106,10 @@ impl Parser<'_> {
 
     /// `SAVEPOINT name`, `RELEASE SAVEPOINT name`.
     pub fn savepoint(&mut self) -> Result<TransactionStatement> {
-        let release = self.is("RELEASE");
+        let release = self.is(Kw::RELEASE);
         self.advance();
         if release {
-            self.expect("SAVEPOINT")?;
+            self.expect(Kw::SAVEPOINT)?;
             let name = self.name()?;
             return Ok(TransactionStatement::ReleaseSavepoint(name));
         }

@@ -4,66 +4,67 @@ use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{ObjectKind, Statement};
+use crate::lexer::keywords::Keyword as Kw;
 
 /// First words of statements, and what to do instead.
-const STATEMENTS: &[(&str, &str)] = &[
-    ("call", "run the statements from the client"),
-    ("handler", "use SELECT"),
-    ("load", "use INSERT with several rows"),
-    ("import", "use INSERT with several rows"),
-    ("checksum", "compare COUNT(*) and SUM() of columns"),
-    ("install", ""),
-    ("uninstall", ""),
-    ("xa", "use one database for one transaction"),
-    ("purge", "there is no binary log"),
-    ("reset", "there is no binary log"),
-    ("change", "there is no replication"),
-    ("stop", "there is no replication"),
-    ("binlog", "there is no binary log"),
-    ("shutdown", "send SIGTERM to the server"),
-    ("restart", "send SIGTERM to the server and start it again"),
-    ("clone", ""),
-    ("cache", ""),
-    ("help", "see the manual"),
-    ("signal", ""),
-    ("resignal", ""),
-    ("get", ""),
+const STATEMENTS: &[(Kw, &str)] = &[
+    (Kw::CALL, "run the statements from the client"),
+    (Kw::HANDLER, "use SELECT"),
+    (Kw::LOAD, "use INSERT with several rows"),
+    (Kw::IMPORT, "use INSERT with several rows"),
+    (Kw::CHECKSUM, "compare COUNT(*) and SUM() of columns"),
+    (Kw::INSTALL, ""),
+    (Kw::UNINSTALL, ""),
+    (Kw::XA, "use one database for one transaction"),
+    (Kw::PURGE, "there is no binary log"),
+    (Kw::RESET, "there is no binary log"),
+    (Kw::CHANGE, "there is no replication"),
+    (Kw::STOP, "there is no replication"),
+    (Kw::BINLOG, "there is no binary log"),
+    (Kw::SHUTDOWN, "send SIGTERM to the server"),
+    (Kw::RESTART, "send SIGTERM to the server and start it again"),
+    (Kw::CLONE, ""),
+    (Kw::CACHE, ""),
+    (Kw::HELP, "see the manual"),
+    (Kw::SIGNAL, ""),
+    (Kw::RESIGNAL, ""),
+    (Kw::GET, ""),
 ];
 
 /// What CREATE, ALTER and DROP can be about.
-const OBJECTS: &[(&str, &str, &str)] = &[
-    ("VIEW", "views", "use the SELECT itself"),
-    ("TRIGGER", "triggers", "do it in the application"),
+const OBJECTS: &[(Kw, &str, &str)] = &[
+    (Kw::VIEW, "views", "use the SELECT itself"),
+    (Kw::TRIGGER, "triggers", "do it in the application"),
     (
-        "PROCEDURE",
+        Kw::PROCEDURE,
         "stored procedures",
         "run the statements from the client",
     ),
-    ("FUNCTION", "stored functions", "compute it in the application"),
-    ("EVENT", "events", "use the operating system's scheduler"),
-    ("FULLTEXT", "full-text indexes", "use LIKE"),
-    ("SPATIAL", "spatial indexes", ""),
-    ("ROLE", "roles", "GRANT ALL to each account"),
-    ("SERVER", "federated servers", ""),
-    ("TABLESPACE", "tablespaces", "storage is managed by the server"),
-    ("UNDO", "tablespaces", "storage is managed by the server"),
-    ("LOGFILE", "tablespaces", "storage is managed by the server"),
-    ("RESOURCE", "resource groups", ""),
-    ("TEMPORARY", "temporary tables", "use an ordinary table"),
-    ("INSTANCE", "ALTER INSTANCE", ""),
+    (Kw::FUNCTION, "stored functions", "compute it in the application"),
+    (Kw::EVENT, "events", "use the operating system's scheduler"),
+    (Kw::FULLTEXT, "full-text indexes", "use LIKE"),
+    (Kw::SPATIAL, "spatial indexes", ""),
+    (Kw::ROLE, "roles", "GRANT ALL to each account"),
+    (Kw::SERVER, "federated servers", ""),
+    (Kw::TABLESPACE, "tablespaces", "storage is managed by the server"),
+    (Kw::UNDO, "tablespaces", "storage is managed by the server"),
+    (Kw::LOGFILE, "tablespaces", "storage is managed by the server"),
+    (Kw::RESOURCE, "resource groups", ""),
+    (Kw::TEMPORARY, "temporary tables", "use an ordinary table"),
+    (Kw::INSTANCE, "ALTER INSTANCE", ""),
 ];
 
 impl Parser<'_> {
     /// Takes the words for what a database never has.
     pub fn object_kind(&mut self) -> Option<ObjectKind> {
-        if self.eat_all(&["TEMPORARY", "TABLE"]) || self.eat_all(&["TEMPORARY", "TABLES"]) {
+        if self.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) || self.eat_all(&[Kw::TEMPORARY, Kw::TABLES]) {
             return Some(ObjectKind::TemporaryTable);
         }
-        match self.eat_any(&["VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"])? {
-            "VIEW" => Some(ObjectKind::View),
-            "PROCEDURE" => Some(ObjectKind::Procedure),
-            "FUNCTION" => Some(ObjectKind::Function),
-            "TRIGGER" => Some(ObjectKind::Trigger),
+        match self.eat_any(&[Kw::VIEW, Kw::PROCEDURE, Kw::FUNCTION, Kw::TRIGGER, Kw::EVENT])? {
+            Kw::VIEW => Some(ObjectKind::View),
+            Kw::PROCEDURE => Some(ObjectKind::Procedure),
+            Kw::FUNCTION => Some(ObjectKind::Function),
+            Kw::TRIGGER => Some(ObjectKind::Trigger),
             _ => Some(ObjectKind::Event),
         }
     }
@@ -73,7 +74,7 @@ impl Parser<'_> {
         let if_exists = self.if_exists()?;
         let names = if matches!(kind, ObjectKind::View | ObjectKind::TemporaryTable) {
             let names = self.comma_separated(Self::object_name)?;
-            self.eat_any(&["RESTRICT", "CASCADE"]);
+            self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
             names
         } else {
             vec![self.object_name()?]
@@ -88,7 +89,7 @@ impl Parser<'_> {
     /// A statement that nothing above knows.
     pub fn refuse_statement(&self) -> Result<Statement> {
         for (word, instead) in STATEMENTS {
-            if self.is(word) {
+            if self.is(*word) {
                 return Err(Error::not_supported(self.word().to_uppercase(), instead));
             }
         }
@@ -98,9 +99,9 @@ impl Parser<'_> {
     /// CREATE, ALTER or DROP of something, the verb taken.
     pub fn refuse_object(&self, verb: &str) -> Result<Statement> {
         // `CREATE OR REPLACE ALGORITHM = ... DEFINER = ... SQL SECURITY ... VIEW`
-        let is_view = self.is_any(&["OR", "ALGORITHM", "DEFINER", "SQL"]);
+        let is_view = self.is_any(&[Kw::OR, Kw::ALGORITHM, Kw::DEFINER, Kw::SQL]);
         for (word, what, instead) in OBJECTS {
-            if self.is(word) {
+            if self.is(*word) {
                 return Err(Error::not_supported(format!("{verb} of {what}"), instead));
             }
         }

@@ -3,25 +3,23 @@
 use types::{Error, Result};
 
 use super::Parser;
-use crate::ast::{
-    Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Select, Update,
-};
-use crate::lexer::keywords::is_reserved;
+use crate::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Update};
+use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
     /// INSERT and REPLACE, the cursor at the verb.
     pub fn insert(&mut self) -> Result<Insert> {
-        let replace = self.is("REPLACE");
+        let replace = self.is(Kw::REPLACE);
         self.advance();
         // Priorities mean nothing here, as with InnoDB.
-        if self.eat_any(&["LOW_PRIORITY", "DELAYED"]).is_none() && !replace {
-            self.eat("HIGH_PRIORITY");
+        if self.eat_any(&[Kw::LOW_PRIORITY, Kw::DELAYED]).is_none() && !replace {
+            self.eat(Kw::HIGH_PRIORITY);
         }
-        let ignore = !replace && self.eat("IGNORE");
-        self.eat("INTO");
+        let ignore = !replace && self.eat(Kw::IGNORE);
+        self.eat(Kw::INTO);
         let table = self.object_name()?;
-        if self.is("PARTITION") {
+        if self.is(Kw::PARTITION) {
             return Err(Error::not_supported("partitions", ""));
         }
         let mut insert = Insert {
@@ -35,20 +33,20 @@ impl Parser<'_> {
             on_duplicate: Vec::new(),
         };
         self.insert_rows(&mut insert)?;
-        if !replace && !matches!(insert.rows, InsertRows::Query(_)) && self.eat("AS") {
+        if !replace && !matches!(insert.rows, InsertRows::Query(_)) && self.eat(Kw::AS) {
             insert.alias = Some(self.row_alias()?);
         }
-        if !replace && self.eat("ON") {
-            self.expect("DUPLICATE")?;
-            self.expect("KEY")?;
-            self.expect("UPDATE")?;
+        if !replace && self.eat(Kw::ON) {
+            self.expect(Kw::DUPLICATE)?;
+            self.expect(Kw::KEY)?;
+            self.expect(Kw::UPDATE)?;
             insert.on_duplicate = self.comma_separated(Self::assignment)?;
         }
         Ok(insert)
     }
 
     fn insert_rows(&mut self, insert: &mut Insert) -> Result<()> {
-        if self.eat("SET") {
+        if self.eat(Kw::SET) {
             let assignments = self.comma_separated(Self::assignment)?;
             let (columns, values) = assignments.into_iter().map(|a| (a.column, a.value)).unzip();
             insert.columns = columns;
@@ -64,16 +62,15 @@ impl Parser<'_> {
             }
             self.expect_kind(Kind::RightParen)?;
         }
-        if self.eat_any(&["VALUES", "VALUE"]).is_some() {
+        if self.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
             insert.rows = InsertRows::Values(self.rows_of_values()?);
             return Ok(());
         }
-        if self.is_any(&["SELECT", "WITH", "TABLE"]) || self.kind() == Kind::LeftParen {
-            let mut select = self.select()?;
-            insert.rows = match select.values.take() {
+        if self.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || self.kind() == Kind::LeftParen {
+            insert.rows = match self.query()?.into_plain_values() {
                 // As without the parentheses: with DEFAULT, for one.
-                Some(rows) if select == Select::default() => InsertRows::Values(rows),
-                values => InsertRows::Query(Box::new(Select { values, ..select })),
+                Ok(rows) => InsertRows::Values(rows),
+                Err(query) => InsertRows::Query(Box::new(query)),
             };
             return Ok(());
         }
@@ -82,19 +79,15 @@ impl Parser<'_> {
 
     fn is_query_in_parentheses(&self) -> bool {
         let (next, after) = self.peek_two();
-        let text = self.text_of(next);
         (next.kind == Kind::LeftParen && after.kind != Kind::RightParen)
-            || (next.kind == Kind::Word
-                && ["select", "with", "table", "values"]
-                    .iter()
-                    .any(|w| text.eq_ignore_ascii_case(w)))
+            || matches!(next.keyword, Some(Kw::SELECT | Kw::WITH | Kw::TABLE | Kw::VALUES))
     }
 
     pub fn rows_of_values(&mut self) -> Result<Vec<Vec<Option<Expr>>>> {
-        let named = self.eat("ROW");
+        let named = self.eat(Kw::ROW);
         let mut rows = vec![self.row_of_values(0)?];
         while self.eat_kind(Kind::Comma) {
-            if self.eat("ROW") != named {
+            if self.eat(Kw::ROW) != named {
                 return self.fail();
             }
             let width = rows.last().map_or(0, Vec::len);
@@ -120,7 +113,7 @@ impl Parser<'_> {
 
     /// `DEFAULT` by itself, as `None`, or an expression.
     fn value_or_default(&mut self) -> Result<Option<Expr>> {
-        if self.is("DEFAULT") && self.peek().kind != Kind::LeftParen {
+        if self.is(Kw::DEFAULT) && self.peek().kind != Kind::LeftParen {
             self.advance();
             return Ok(None);
         }
@@ -148,25 +141,19 @@ impl Parser<'_> {
 
     pub fn update(&mut self) -> Result<Update> {
         self.advance();
-        self.eat("LOW_PRIORITY");
-        let ignore = self.eat("IGNORE");
-        let table = self.table_ref()?;
-        if self.refuse_joins().is_err() {
-            return Err(Error::not_supported(
-                "UPDATE of several tables",
-                "update the tables one by one",
-            ));
-        }
-        self.expect("SET")?;
+        self.eat(Kw::LOW_PRIORITY);
+        let ignore = self.eat(Kw::IGNORE);
+        let tables = self.table_refs()?;
+        self.expect(Kw::SET)?;
         let assignments = self.comma_separated(Self::assignment)?;
-        let filter = if self.eat("WHERE") {
+        let filter = if self.eat(Kw::WHERE) {
             Some(self.expression()?)
         } else {
             None
         };
         Ok(Update {
             ignore,
-            table,
+            tables,
             assignments,
             filter,
             order_by: self.order_by()?,
@@ -178,36 +165,33 @@ impl Parser<'_> {
         self.advance();
         let mut ignore = false;
         // Each of them is a name too: `DELETE quick FROM ...` is about a table only with a comma or a star.
-        while let Some(word) = self.eat_any(&["LOW_PRIORITY", "QUICK", "IGNORE"]) {
-            ignore |= word == "IGNORE";
+        while let Some(word) = self.eat_any(&[Kw::LOW_PRIORITY, Kw::QUICK, Kw::IGNORE]) {
+            ignore |= word == Kw::IGNORE;
         }
-        // The form for several tables, `DELETE t FROM ...` or `DELETE FROM t USING ...`: with one table it is the plain
-        // one, but for ORDER BY and LIMIT.
-        let mut target = None;
-        if !self.eat("FROM") {
-            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || is_reserved(self.word()) {
+        // The form for several tables, `DELETE t, ... FROM ...` or `DELETE FROM t, ... USING ...`: with one table it is the
+        // plain one, but for ORDER BY and LIMIT.
+        let mut targets = Vec::new();
+        if !self.eat(Kw::FROM) {
+            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || self.is_reserved() {
                 return self.fail();
             }
-            target = Some(self.delete_target()?);
-            self.expect("FROM")?;
-        } else if self.is_target_of_using() {
-            target = Some(self.delete_target()?);
-            self.expect("USING")?;
+            targets = self.comma_separated(Self::delete_target)?;
+            self.expect(Kw::FROM)?;
+        } else if self.at_targets_of_using() {
+            targets = self.comma_separated(Self::delete_target)?;
+            self.expect(Kw::USING)?;
         }
-        let table = self.table_ref()?;
-        if self.refuse_joins().is_err() || self.is("USING") || self.kind() == Kind::Dot {
-            return Err(Self::no_multi_table_delete());
-        }
-        let filter = if self.eat("WHERE") {
+        let tables = self.table_refs()?;
+        let filter = if self.eat(Kw::WHERE) {
             Some(self.expression()?)
         } else {
             None
         };
-        let is_plain = target.is_none();
+        let is_plain = targets.is_empty();
         Ok(Delete {
             ignore,
-            target,
-            table,
+            targets,
+            tables,
             filter,
             order_by: if is_plain { self.order_by()? } else { Vec::new() },
             limit: if is_plain { self.row_limit()? } else { None },
@@ -229,19 +213,12 @@ impl Parser<'_> {
                 name: self.name_behind_point()?,
             };
         }
-        if self.kind() == Kind::Comma {
-            return Err(Self::no_multi_table_delete());
-        }
         Ok(name)
     }
 
-    /// Whether what follows is the `t USING` of `DELETE FROM t USING ...`.
-    fn is_target_of_using(&self) -> bool {
+    /// Whether what follows is the `t, ... USING` of `DELETE FROM t, ... USING ...`.
+    fn at_targets_of_using(&self) -> bool {
         let mut ahead = self.fork();
-        ahead.delete_target().is_err() && ahead.kind() == Kind::Comma || ahead.is("USING")
-    }
-
-    fn no_multi_table_delete() -> Error {
-        Error::not_supported("DELETE from several tables", "delete from the tables one by one")
+        ahead.comma_separated(Self::delete_target).is_ok() && ahead.is(Kw::USING)
     }
 }
