@@ -1,4 +1,5 @@
-//! One value, borrowed: what scalar functions take, so that text in a column or a literal is not copied to be looked at.
+//! One value, borrowed. Scalar functions take these, so that text in a column or a literal is not copied to
+//! be read.
 
 use std::cmp::Ordering;
 
@@ -18,7 +19,7 @@ pub enum Datum<'a> {
     Decimal(Decimal),
     String(&'a str),
     Bytes(&'a [u8]),
-    /// A JSON value on its way from one JSON function to the next; all others get its text.
+    /// A JSON value that one JSON function passes to another. All other functions receive its text.
     Json(&'a Json),
 }
 
@@ -81,7 +82,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// The bytes of text or of binary data; nothing for other values.
+    /// The bytes of text or of binary data; empty for other values.
     pub fn bytes(&self) -> &'a [u8] {
         match self {
             Self::String(v) => v.as_bytes(),
@@ -115,7 +116,8 @@ impl<'a> Datum<'a> {
 pub enum Cell<'a> {
     Ref(Datum<'a>),
     Own(Value),
-    /// What a JSON function made, as a tree: its text does not say which numbers are DECIMAL or unsigned.
+    /// The result of a JSON function, as a tree: its text does not show which numbers are DECIMAL or
+    /// unsigned.
     Json(Box<Json>),
 }
 
@@ -138,7 +140,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A JSON value as text, as all but JSON functions take it.
+    /// Converts a JSON value to text, which all but JSON functions take.
     pub fn without_tree(self) -> Self {
         match self {
             Self::Json(json) => Self::Own(Value::String(json.to_text())),
@@ -173,7 +175,7 @@ pub(crate) fn compare_same(a: &Datum<'_>, b: &Datum<'_>, collation: Collation) -
         (Decimal(a), b) if is_number(b) => a.cmp(&to_decimal(b)),
         (a, Decimal(b)) if is_number(a) => to_decimal(a).cmp(b),
         (String(a), String(b)) => collation.compare(a.as_bytes(), b.as_bytes()),
-        // Binary data, or text that met it; numbers never get here.
+        // Binary data, or text beside it. Numbers were compared above.
         (a, b) => a.bytes().cmp(b.bytes()),
     })
 }

@@ -24,7 +24,8 @@ pub enum Expr {
     Param {
         index: usize,
         ty: SqlType,
-        /// A client's parameter is told to be nullable, whatever its value; one that stands for a literal is not.
+        /// A client's parameter is reported as nullable, whatever its value. One that stands for a literal is
+        /// not.
         nullable: bool,
     },
     Literal {
@@ -37,7 +38,8 @@ pub enum Expr {
         args: Vec<Expr>,
         ty: SqlType,
     },
-    /// `CAST`, explicit or implicit. `implicit` decides what is worth a warning and how strings turn to numbers.
+    /// `CAST`, explicit or implicit. `implicit` decides which losses warn, and how strings are converted to
+    /// numbers.
     Cast {
         input: Box<Expr>,
         ty: SqlType,
@@ -51,8 +53,8 @@ pub enum Expr {
     },
 }
 
-/// What a message such as "BIGINT value is out of range in '(`shop`.`t`.`a` + 1)'" calls a column: quoted, as in
-/// `` `shop`.`t`.`a` ``. Two expressions that differ in labels only are equal.
+/// The name of a column in messages such as "BIGINT value is out of range in '(`shop`.`t`.`a` + 1)'": quoted,
+/// as in `` `shop`.`t`.`a` ``. Expressions that differ only in labels are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Label(Option<Arc<str>>);
 
@@ -113,7 +115,7 @@ impl Expr {
         }
     }
 
-    /// Whether a result's column made of this is told to be nullable.
+    /// Whether a result's column of this expression is reported as nullable.
     pub fn nullable(&self) -> bool {
         match self {
             Self::Column { nullable, .. } | Self::Param { nullable, .. } => *nullable,
@@ -163,7 +165,8 @@ impl Expr {
         }
     }
 
-    /// The same expression, of what `map` makes of its parts; one without parts as it is.
+    /// The same expression with `map` applied to its parts. An expression without parts is returned
+    /// unchanged.
     pub fn of_parts(&self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
         Ok(match self {
             Self::Column { .. } | Self::Param { .. } | Self::Literal { .. } => self.clone(),

@@ -1,4 +1,4 @@
-//! What the session knows of itself, user variables, SLEEP, and functions that StemDB refuses.
+//! Functions about the session, user variables, SLEEP, and functions that StemDB refuses.
 //!
 //! Source: manual 12.16 "Information Functions", 12.24 "Miscellaneous Functions".
 
@@ -117,7 +117,7 @@ const fn known(name: &'static str, resolve: crate::registry::ResolveFn, eval: Sc
     function(name, 0, 0, resolve, eval).session().infallible()
 }
 
-/// A function that MySQL has and StemDB has not.
+/// A function that MySQL has and StemDB does not have.
 const fn refused(name: &'static str) -> FunctionDef {
     function(name, 0, MANY, refuse, |_, _| Ok(Value::Null))
 }
@@ -152,7 +152,7 @@ fn resolve_last_insert_id(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(unsigned())
 }
 
-/// With an argument: answers it, and makes it the session's next LAST_INSERT_ID().
+/// With an argument: returns it, and makes it the session's next LAST_INSERT_ID().
 fn last_insert_id(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let given = match args.first() {
         None => return Ok(Value::UInt(call.ctx.last_insert_id)),
@@ -214,7 +214,8 @@ fn resolve_assignment(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
-/// The new value is there for whatever is evaluated next, and is the session's when the statement ends.
+/// The new value is visible to expressions that are evaluated later, and is stored in the session when the
+/// statement ends.
 fn assign(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [Datum::String(name), value] = args else {
         return Ok(Value::Null);
@@ -224,7 +225,7 @@ fn assign(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(value)
 }
 
-/// A variable's value in the type it was bound with, should it have changed since.
+/// A variable's value in the type that it was bound with, even if the type has changed since.
 fn variable(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(Datum::String(name)) = args.first() else {
         return Ok(Value::Null);
@@ -258,9 +259,9 @@ fn resolve_sleep(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(signed(21))
 }
 
-/// 0, or 1 when interrupted: whether the statement goes on then is up to whoever runs it.
+/// 0, or 1 if interrupted. The caller decides whether the statement continues.
 fn sleep(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    /// How soon an interruption is noticed.
+    /// How often an interruption is checked.
     const STEP: Duration = Duration::from_millis(20);
     let seconds = args.first().filter(|d| !d.is_null()).map(to_double);
     let Some(seconds) = seconds.filter(|s| *s >= 0.0) else {

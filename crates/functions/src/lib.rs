@@ -1,10 +1,14 @@
-//! MySQL's arithmetic, comparison, casts and built-in functions, over Arrow arrays: one implementation, used by both
-//! executors.
+//! MySQL's arithmetic, comparison, casts, built-in and aggregate functions, and the order of rows, over Arrow
+//! arrays: one implementation, used by both executors.
 //!
-//! An expression's way: the planner binds names with [`bind`], which types each call and makes every implicit conversion
-//! explicit; the result is an [`Expr`]; [`mod@eval`] computes it, for one row or for a batch, with what it has to know of
-//! the session in an [`EvalContext`]. [`registry`] is the list of all functions and operators, [`aggregate`] the aggregate
-//! functions, [`assign`] what INSERT and UPDATE make of a value.
+//! The planner binds calls with [`bind`], which types each call and makes every implicit conversion explicit.
+//! The result is an [`Expr`]. [`mod@eval`] computes it for one row or for a batch, with the session's state
+//! in an [`EvalContext`]. [`registry`] lists all functions and operators, [`aggregate`] has the aggregate
+//! functions, [`order`] the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
+//!
+//! Not here: names and plans (`planner`), operators over rows (`executor`, `analytics`), values and their
+//! types (`types`). To add a function, add an entry to the table of its family, for example in
+//! `string/basic.rs`.
 
 pub mod aggregate;
 pub mod assign;

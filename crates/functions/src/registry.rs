@@ -27,7 +27,7 @@ pub type LazyFn = for<'a> fn(&Call<'a>, &Row<'a>) -> Result<Cell<'a>>;
 /// Computes a JSON value from the values of the arguments; `None` is NULL.
 pub(crate) type JsonFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Option<Json>>;
 
-/// Computes a column at once, or answers `None` for arguments it has no fast way for.
+/// Computes a whole column; `None` for arguments that it does not support.
 pub type VectorFn = fn(&Call<'_>, &[ColumnarValue], usize) -> Result<Option<ColumnarValue>>;
 
 /// Checks and converts the arguments and says what the result's type is.
@@ -43,7 +43,7 @@ pub(crate) enum Eval {
     Json(JsonFn),
 }
 
-/// When a call's result may be NULL, as result metadata tells it.
+/// When a call's result may be NULL, according to result metadata.
 #[derive(Clone, Copy)]
 pub enum Nullability {
     /// If any argument may, and if it is text: in strict mode, MySQL's default, text that is not well formed becomes NULL.
@@ -168,7 +168,7 @@ pub(crate) const fn lazy(
 }
 
 impl FunctionDef {
-    /// Whether it answers with one of its arguments, which the first one chooses.
+    /// Whether it returns one of its arguments, which the first one chooses.
     pub(crate) fn chooses(&self) -> bool {
         matches!(self.nullability, Nullability::Branches)
     }

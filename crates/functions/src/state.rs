@@ -1,4 +1,4 @@
-//! What functions remember between the rows of one statement.
+//! The state of functions between the rows of one statement.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,13 +8,13 @@ use types::Value;
 use crate::math::sequence::Sequence;
 use crate::pattern::regex_cache::RegexCache;
 
-/// Kept in [`crate::EvalContext`]; made anew for every statement.
+/// A part of [`crate::EvalContext`]. Every statement begins with an empty one.
 #[derive(Default)]
 pub struct StatementState {
     /// `RAND(seed)`'s sequences, by the address of the call's arguments in the plan.
     pub(crate) random: Mutex<HashMap<usize, Sequence>>,
     pub(crate) regexes: RegexCache,
-    /// User variables that `@a := x` has given new values.
+    /// User variables that `@a := x` has assigned.
     assigned: Mutex<HashMap<String, Value>>,
 }
 
@@ -29,7 +29,7 @@ impl StatementState {
         assigned.get(name).cloned()
     }
 
-    /// Forgets everything: another statement begins.
+    /// Clears the state for another statement.
     pub fn clear(&mut self) {
         let assigned = self.assigned.get_mut().unwrap_or_else(|e| e.into_inner());
         let random = self.random.get_mut().unwrap_or_else(|e| e.into_inner());
@@ -38,7 +38,7 @@ impl StatementState {
         self.regexes.clear();
     }
 
-    /// What the statement has assigned, for the session to keep.
+    /// Removes the statement's assignments, which the session stores.
     pub fn take_assigned(&self) -> HashMap<String, Value> {
         std::mem::take(&mut *self.assigned.lock().unwrap_or_else(|e| e.into_inner()))
     }

@@ -34,7 +34,7 @@ impl TimeZone {
         )
     }
 
-    /// The zone this machine runs in, UTC when it cannot be told.
+    /// The machine's zone; UTC if it cannot be determined.
     pub fn system() -> Self {
         let name = std::env::var("TZ").ok().filter(|tz| !tz.is_empty()).or_else(|| {
             let target = std::fs::read_link("/etc/localtime").ok()?;

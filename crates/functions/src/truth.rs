@@ -1,4 +1,4 @@
-//! Truth values: what is true, and what SQL makes of it.
+//! Truth values: which values are true, and how SQL represents truth.
 
 use types::Value;
 

@@ -6,14 +6,14 @@ use std::vec;
 
 use types::Warning;
 
-/// Warnings kept; those behind them are counted only. As many as `max_error_count` is by default.
+/// How many warnings are stored; further ones are only counted. It is the default of `max_error_count`.
 const MOST_KEPT: usize = 1024;
 
 /// A list of warnings that several threads may add to.
 #[derive(Default)]
 pub struct Warnings {
     kept: Mutex<Vec<Warning>>,
-    /// Of all warnings. Changed under the lock, looked at without it.
+    /// The number of all warnings. It is changed under the lock and read without it.
     count: AtomicU64,
 }
 
@@ -26,18 +26,18 @@ impl Warnings {
         }
     }
 
-    /// The warnings kept, and how many there were in all; leaves none behind.
+    /// Removes the stored warnings. Returns them, and the number of all warnings.
     pub fn take(&self) -> (Vec<Warning>, u64) {
         let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
         (std::mem::take(&mut *kept), self.count.swap(0, Ordering::Relaxed))
     }
 
-    /// How many there were so far.
+    /// The number of warnings so far.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Takes back what has been pushed since there were `mark` warnings, to be told again later, in between others.
+    /// Removes the warnings since there were `mark` of them, to be reported later, between others.
     pub fn take_back(&self, mark: u64) -> TakenBack<'_> {
         let end = self.count();
         let mut list = Vec::new();
@@ -56,17 +56,17 @@ impl Warnings {
     }
 }
 
-/// Warnings that wait for their turn. Those that are never told are forgotten.
+/// Removed warnings that are reported later. Those that are not reported are dropped.
 pub struct TakenBack<'w> {
     warnings: &'w Warnings,
     list: vec::IntoIter<Warning>,
-    /// How many there were before those that are left, as [`Warnings::count`] had it when they were pushed.
+    /// The count at which the first of the remaining warnings was pushed, as of [`Warnings::count`].
     told: u64,
     end: u64,
 }
 
 impl TakenBack<'_> {
-    /// Tells those that had been pushed when [`Warnings::count`] was `mark`.
+    /// Reports the warnings that had been pushed when [`Warnings::count`] was `mark`.
     pub fn tell_until(&mut self, mark: u64) {
         while self.told < mark.min(self.end) {
             self.told += 1;

@@ -46,7 +46,8 @@ fn resolve_timediff(binding: &mut Binding<'_>) -> Result<SqlType> {
     ))
 }
 
-/// Of two TIMEs, two dates or two points in time; NULL of one of each. Where the type of one is a date's, both are read as dates.
+/// The difference of two TIMEs, two dates or two points in time; NULL if the kinds differ. If the type of one
+/// is a date's, both are read as dates.
 fn timediff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let types = [call.arg_type(0), call.arg_type(1)];
     if types.iter().any(SqlType::is_datetime) {
@@ -124,7 +125,8 @@ fn resolve_addtime(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
-/// A TIME added to a TIME or a point in time. Of the second, if a function answers a point in time, that is its time of day.
+/// Adds a TIME to a TIME or to a point in time. If the second argument is a function that returns a point in
+/// time, its time of day is added.
 fn addtime(call: &Call<'_>, args: &[Datum<'_>], sign: i64) -> Result<Value> {
     let Some(first) = moment_at(call, args, 0)? else {
         return Ok(Value::Null);

@@ -116,7 +116,7 @@ fn field(call: &Call<'_>, args: &[Datum<'_>], get: fn(&DateTime) -> i64) -> Resu
     Ok(date.map_or(Value::Null, |d| Value::Int(get(&d))))
 }
 
-/// What only a real day has.
+/// A property that only a real day has.
 fn day(call: &Call<'_>, args: &[Datum<'_>], get: fn(&DateTime) -> i64) -> Result<Value> {
     let date = datetime_at(call, args, 0, DateRules::CALENDAR)?;
     Ok(date.map_or(Value::Null, |d| Value::Int(get(&d))))

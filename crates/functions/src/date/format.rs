@@ -30,7 +30,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 /// The type of a text made by the format in argument `index`.
 pub(super) fn format_type(binding: &Binding<'_>, index: usize) -> Result<SqlType> {
-    /// What MySQL reckons with for each character of a format that it does not know.
+    /// The length that MySQL assumes for each unknown character of a format.
     const GROWTH: u32 = 10;
     let length = match binding.args.get(index) {
         Some(Expr::Literal {
@@ -42,7 +42,7 @@ pub(super) fn format_type(binding: &Binding<'_>, index: usize) -> Result<SqlType
     Ok(binding.text_result(length, binding.env.collation))
 }
 
-/// The most characters that a format makes, as MySQL counts them.
+/// The longest text of a format, as MySQL counts it.
 fn written_length(format: &str) -> u32 {
     let mut length = 0;
     let mut chars = format.chars();
@@ -78,7 +78,7 @@ fn date_format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(format_datetime(&at, format).map_or(Value::Null, Value::String))
 }
 
-/// The point in time in a format; `None` for an empty format and for names that the date has not.
+/// The point in time in a format; `None` for an empty format, and for names that the date does not have.
 pub(super) fn format_datetime(at: &DateTime, format: &[u8]) -> Option<String> {
     let time = Time(at.time_of_day_us());
     write(Some(at), &time, format)
@@ -116,7 +116,7 @@ fn write(date: Option<&DateTime>, time: &Time, format: &[u8]) -> Option<String> 
 fn write_part(specifier: char, date: Option<&DateTime>, time: &Time, out: &mut String) -> Option<()> {
     let zero = DateTime::ZERO;
     let day = date.unwrap_or(&zero);
-    // Names and weeks need a date that is one.
+    // Names and weeks need a real date.
     let named = || date.filter(|d| d.month > 0 || d.year > 0);
     let hour = time.hours();
     let hour12 = (hour % 24 + 11) % 12 + 1;

@@ -1,4 +1,4 @@
-//! Intervals, and what is added to or taken from dates: DATE_ADD, DATE_SUB, ADDDATE, SUBDATE, TIMESTAMPADD.
+//! Intervals that are added to and subtracted from dates: DATE_ADD, DATE_SUB, ADDDATE, SUBDATE, TIMESTAMPADD.
 //!
 //! Source: manual 9.5.3 "Expressions", "Temporal Intervals".
 
@@ -106,7 +106,7 @@ impl Unit {
         )
     }
 
-    /// The fields of a compound unit, largest first, by what one of each is worth: months, or microseconds.
+    /// The fields of a compound unit, largest first: the months or microseconds that one of each is worth.
     fn fields(self) -> &'static [i64] {
         const SECOND: i64 = 1_000_000;
         const MINUTE: i64 = 60 * SECOND;
@@ -148,7 +148,7 @@ enum Span {
     Micros(i128),
 }
 
-/// Makes the interval's amount what its unit needs, and types the result.
+/// Converts the interval's amount to the type that its unit needs, and types the result.
 fn bind_interval(binding: &mut Binding<'_>, date: usize, amount: usize, unit: usize) -> Result<SqlType> {
     let unit = Unit::parse(binding.keyword(unit)?)?;
     let mut fsp = if unit.has_microseconds() { 6 } else { 0 };
@@ -296,7 +296,8 @@ fn span(amount: &Datum<'_>, unit: Unit, sign: i128) -> Option<Span> {
     })
 }
 
-/// Numbers with anything between them; fewer than the unit has are its last ones. A minus before them is for all.
+/// Numbers with any separators. If there are fewer than the unit has fields, they are its last ones. A minus
+/// in front applies to all.
 fn compound(text: &[u8], fields: &[i64], fraction_last: bool) -> Option<i128> {
     let text = text.trim_ascii_start();
     let (negative, mut rest) = match text {

@@ -52,7 +52,7 @@ pub(crate) const DAYS: [&str; 7] = [
     "Sunday",
 ];
 
-/// The type of a date or time that is answered as text, since it was given as such: a CHAR.
+/// The type of a date or time that is returned as text, since the argument was text: a CHAR.
 pub(crate) fn text_type(collation: Collation) -> SqlType {
     SqlType {
         kind: TypeKind::Char,
@@ -77,14 +77,14 @@ pub(crate) fn time_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Resu
     temporal::to_time(datum, &call.arg_type(index), call.ctx)
 }
 
-/// A TIME or a point in time, as functions take that take both.
+/// A TIME or a point in time, for functions that take both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Moment {
     Time(i64),
     DateTime(DateTime),
 }
 
-/// Argument `index` as the one or the other.
+/// Argument `index` as a TIME or a point in time.
 pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Result<Option<Moment>> {
     let datum = args.get(index).copied().unwrap_or(Datum::Null);
     let ty = call.arg_type(index);
@@ -130,8 +130,8 @@ pub(crate) fn dated_at(
     Ok(Some((at, is_date)))
 }
 
-/// Whether an expression of a date's type is a date still where a TIME is read. MySQL takes the time of day of what most
-/// functions answer, but not of a column, nor of what passes its arguments on.
+/// Whether an expression of a date's type remains a date when it is read as a TIME. MySQL reads the time of
+/// day of most functions' results, but not of columns, nor of functions that return an argument.
 pub(crate) fn stays_dated(expr: Option<&Expr>) -> bool {
     match expr {
         Some(Expr::Call { function, .. }) => {
@@ -162,7 +162,7 @@ pub(crate) fn stays_dated(expr: Option<&Expr>) -> bool {
     }
 }
 
-/// Makes an argument a number of seconds, which no DOUBLE is exactly. Answers its fractional digits.
+/// Converts an argument to an exact number of seconds. Returns the number of its fractional digits.
 pub(crate) fn exact_seconds(binding: &mut Binding<'_>, index: usize) -> u8 {
     let ty = binding.ty(index);
     if !ty.is_numeric() || ty.is_float() {
@@ -231,7 +231,7 @@ pub(crate) fn time_value(call: &Call<'_>, us: i128) -> Result<Value> {
     Ok(Value::Int(if us < 0 { Time::MIN.0 } else { Time::MAX.0 }))
 }
 
-/// A point in time as a function that answers in text shows it: a fraction only if there is one.
+/// A point in time as functions that return text show it: with a fraction only if there is one.
 pub(crate) fn datetime_text(at: &DateTime, date_only: bool) -> Value {
     Value::String(if date_only {
         at.date_text()

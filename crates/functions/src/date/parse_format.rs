@@ -1,4 +1,4 @@
-//! STR_TO_DATE: a date read with a format of DATE_FORMAT's.
+//! STR_TO_DATE: reads a date in a format of DATE_FORMAT.
 
 use types::temporal::{DateTime, calendar};
 use types::{Result, SqlType, TypeKind, Value, errno};
@@ -18,7 +18,7 @@ pub(crate) static FAMILY: Family = Family {
 static FUNCTIONS: &[FunctionDef] =
     &[function("str_to_date", 2, 2, resolve, str_to_date).nullability(Nullability::Always)];
 
-/// Which type a constant format makes.
+/// The type that a constant format determines.
 fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);
     binding.text(1);
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         self.at += self.rest().iter().take_while(|b| skip(**b)).count();
     }
 
-    /// Reads as far as format or text go; `None` where they do not agree.
+    /// Reads until the format or the text ends; `None` if they do not agree.
     fn read(&mut self, format: &[u8]) -> Option<()> {
         let mut format = format.iter();
         while let Some(wanted) = format.next() {
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         self.number(max).and_then(|(v, _)| u8::try_from(v).ok())
     }
 
-    /// A name of a list, whole or by its first three letters; its place from 1.
+    /// A name in a list, whole or by its first three letters; its position from 1.
     fn name(&mut self, names: &[&str], short: bool) -> Option<u8> {
         let letters = self.rest().iter().take_while(|b| b.is_ascii_alphabetic()).count();
         let word = self.rest().get(..letters)?;
@@ -263,7 +263,8 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// What the fields come to; `None` if they contradict or are out of range. Day 31 is of every month, as in MySQL.
+    /// The point in time of the fields; `None` if they contradict each other or are out of range. Every month
+    /// has a day 31, as in MySQL.
     fn finish(&self) -> Option<DateTime> {
         let mut fields = self.fields;
         if self.twelve_hours {

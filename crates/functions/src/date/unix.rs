@@ -79,7 +79,7 @@ fn unix_timestamp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(micros / 1_000_000))
 }
 
-/// The instant of a local time; 0 for what has none or is out of range.
+/// The instant of a local time; 0 if it has none or is out of range.
 fn micros_of(call: &Call<'_>, at: &DateTime) -> i64 {
     if at.has_zero_in_date() {
         return 0;
@@ -98,7 +98,7 @@ fn resolve_convert(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::datetime(fraction_digits(binding, 0)))
 }
 
-/// Times beyond what Unix time reaches are left as they are.
+/// Times out of the range of Unix time are returned unchanged.
 fn convert_tz(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let zone = |i: usize| {
         let name = args.get(i).and_then(|d| std::str::from_utf8(d.bytes()).ok());
@@ -111,7 +111,7 @@ fn convert_tz(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let rounded = crate::temporal::fit(&at, call.ty.decimals, call.ctx).unwrap_or(at);
-    // A day that its month does not have is one of the next month.
+    // A day beyond the end of its month is a day of the next month.
     let rounded = DateTime::from_epoch_us(rounded.to_epoch_us()).unwrap_or(rounded);
     let Some(us) = from
         .to_unix_us(&rounded)

@@ -1,5 +1,5 @@
-//! AND, OR, IF, CASE and COALESCE over columns. Every branch is first tried for all rows at once; one that fails or would
-//! warn is then evaluated row by row, only where it is taken.
+//! AND, OR, IF, CASE and COALESCE over columns. Every branch is first evaluated for all rows at once. If that
+//! fails or would warn, the branch is evaluated row by row, only for the rows that take it.
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ fn by_rows(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<Column
     Ok(ColumnarValue::Array(out.finish()))
 }
 
-/// Evaluates a branch for all rows, though some do not take it. `None` if that cannot be told from taking it only where
-/// it is taken.
+/// Evaluates a branch for all rows, even those that do not take it. `None` if the result could differ from
+/// evaluating it only for the rows that take it.
 fn attempt(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<Option<ColumnarValue>> {
     if !is_fallible(expr) {
         return columnar::evaluate(expr, batch, ctx).map(Some);
@@ -69,7 +69,8 @@ fn logic(call: &Call<'_>, batch: &RecordBatch, conjunction: bool) -> Result<Opti
         return Ok(None);
     };
     let rows = batch.num_rows();
-    // The first is evaluated for every row; if it warns, and a later one has to go by rows, it must not warn twice.
+    // The first condition is evaluated for every row. If it warns, and a later one has to be evaluated by
+    // rows, it must not warn twice.
     let Some(first) = attempt(first, batch, call.ctx)? else {
         return Ok(None);
     };
@@ -241,7 +242,7 @@ pub(crate) fn truths(array: &ArrayRef) -> Result<BooleanArray> {
     }
 }
 
-/// A failure inside Arrow: always a defect of ours, since types were checked.
+/// A failure in Arrow. It is a defect of this crate, since types were checked.
 pub(crate) fn types_error(error: arrow::error::ArrowError) -> types::Error {
     types::Error::internal(error)
 }

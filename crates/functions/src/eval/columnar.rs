@@ -1,4 +1,5 @@
-//! A column at a time: Arrow kernels where a function has one, otherwise its scalar form in a loop.
+//! Evaluates a column at a time: with an Arrow kernel if the function has one, otherwise with its scalar form
+//! in a loop.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;
@@ -88,7 +89,7 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     }
 }
 
-/// One value for all rows: computed once, but if it warns for each of them, as MySQL does.
+/// One value for all rows. It is computed once, unless it warns: then it warns for each row, as in MySQL.
 fn for_all(rows: usize, mut evaluate: impl FnMut() -> Result<Value>) -> Result<ColumnarValue> {
     if let Ok(value) = speculate::attempt(&mut evaluate) {
         return Ok(ColumnarValue::Scalar(value));
@@ -100,7 +101,7 @@ fn for_all(rows: usize, mut evaluate: impl FnMut() -> Result<Value>) -> Result<C
     Ok(ColumnarValue::Scalar(value))
 }
 
-/// The builder for a result; none for decimals, whose scale inside an expression is their own.
+/// The builder for a result; `None` for decimals, which have scales of their own inside an expression.
 fn builder(ty: &SqlType, rows: usize) -> Option<ColumnBuilder> {
     (ty.kind != TypeKind::Decimal).then(|| ColumnBuilder::new(ty, rows))
 }

@@ -8,8 +8,8 @@ use super::properties::is_fallible;
 use super::{eval_value, speculate};
 use crate::{EvalContext, Expr};
 
-/// Computes the parts of an expression that are made of literals only. A part that fails or warns is left as it is, so that it
-/// does so when the statement runs, if at all.
+/// Computes the parts of an expression that consist of literals. A part that fails or warns is left
+/// unchanged, so that it does so when the statement runs, if it is evaluated at all.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     let expr = match expr {
         Expr::Call { function, args, ty } => Expr::Call {
@@ -54,7 +54,7 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     };
     // The text of a JSON value does not say which of its numbers are DECIMAL or unsigned.
     let foldable = foldable && expr.ty().kind != TypeKind::Json;
-    // COLLATE and CONVERT are kept for their strength in a mix of collations.
+    // COLLATE and CONVERT remain because of their coercibility.
     let named = matches!(&expr, Expr::Call { function, .. }
         if matches!(function.0.name, "collate" | "convert using" | "binary"));
     if !foldable || named {
@@ -66,7 +66,8 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     }
 }
 
-/// Whether a constant can be computed without an error or a warning: if not, that is done for each row.
+/// Whether a constant can be computed without an error or a warning. If not, it must be computed for each
+/// row.
 pub fn is_silent(constant: &Expr, ctx: &EvalContext) -> bool {
     !is_fallible(constant) || speculate::attempt(|| eval_value(constant, ctx)).is_ok()
 }

@@ -1,8 +1,8 @@
-//! What a condition computes the same for all rows, computed once a statement, as MySQL caches it: it costs nothing for
-//! each row, and warns once.
+//! Computes the constants of a condition once a statement, as MySQL does: they cost nothing for each row, and
+//! warn once.
 //!
-//! Not here: what can be computed when a statement is planned ([`super::fold`]); the constants of a SELECT list, which
-//! MySQL computes, and warns of, for each row.
+//! Not here: constants that can be computed when a statement is planned ([`super::fold`]); the constants of a
+//! SELECT list, which MySQL computes, with warnings, for each row.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,8 @@ use crate::call::Row;
 use crate::eval::properties::is_leaf;
 use crate::{EvalContext, Expr};
 
-/// The condition with its constants computed. What fails is left where it is: it may never be reached.
+/// The condition with its constants computed. A constant that fails is left unchanged: it may never be
+/// evaluated.
 pub fn hoist<'e>(condition: &'e Expr, ctx: &EvalContext) -> Cow<'e, Expr> {
     let mut any = false;
     condition.walk(&mut |e| any = any || (!is_leaf(e) && e.is_constant()));
@@ -23,13 +24,14 @@ pub fn hoist<'e>(condition: &'e Expr, ctx: &EvalContext) -> Cow<'e, Expr> {
     Cow::Owned(hoisted)
 }
 
-/// `once`: where MySQL converts a literal once. In arithmetic and as arguments of functions it does so for each row.
+/// `once`: MySQL converts a literal once in this place. In arithmetic and as an argument of a function it
+/// converts it for each row.
 fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
     if is_leaf(expr) {
         return;
     }
     if expr.is_constant() {
-        // What a JSON function is given keeps the types of its numbers, which its text does not have.
+        // The argument of a JSON function must keep the types of its numbers, which its text does not show.
         if !once && expr.ty().kind == types::TypeKind::Json {
             return;
         }
@@ -50,7 +52,8 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
                 && let Some((_, list)) = args.split_first_mut()
                 && list.iter().all(Expr::is_constant)
             {
-                // MySQL computes all of them first: one that fails does so though an item before it may be equal.
+                // MySQL computes all of them first: one that fails does so even if an item before it is
+                // equal.
                 list.sort_by_key(is_leaf);
             }
         }

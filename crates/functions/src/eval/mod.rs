@@ -1,13 +1,13 @@
 //! Evaluation of bound expressions, row by row or a column at a time.
 //!
-//! - [`eval_value`], [`eval_row`]: one row, without Arrow; what the transactional executor's writes use.
-//! - [`eval`], [`eval_array`], [`eval_predicate`]: a batch. Small batches go row by row inside, large ones through the
-//!   kernels of [`columnar`] where the functions have them.
+//! - [`eval_value`], [`eval_row`]: one row, without Arrow, as the transactional executor's writes use it.
+//! - [`eval`], [`eval_array`], [`eval_predicate`]: a batch. Small batches are evaluated row by row, large
+//!   ones with the kernels of [`columnar`] if the functions have them.
 //! - [`branches`]: AND, OR, IF, CASE, COALESCE over columns, where a branch that is not taken must not fail.
 //! - [`mod@fold`]: constants computed while planning; [`mod@hoist`]: once a statement.
 //!
-//! DECIMAL quotients carry more digits inside an expression than their type says, as in MySQL; the functions here round
-//! them to the type when they leave, but for [`eval_assigned`].
+//! Inside an expression DECIMAL quotients have more digits than their type says, as in MySQL. The functions
+//! here round results to the type, except for [`eval_assigned`].
 
 pub(crate) mod branches;
 pub(crate) mod columnar;
@@ -73,8 +73,9 @@ pub fn eval_row(expr: &Expr, columns: &[Value], ctx: &EvalContext) -> Result<Val
     eval_row_of(expr, Row::Values(columns), ctx)
 }
 
-/// Evaluates over one row for a column or a variable, which takes a DECIMAL with the digits that it has, be they more or
-/// fewer than its type says: `4 / 3`, shown as 1.3333, is 1.333333333 there. With the type that the value has so.
+/// Evaluates over one row for a column or a variable, which takes all digits of a DECIMAL, more or fewer than
+/// its type says: `4 / 3`, shown as 1.3333, is 1.333333333 there. Returns the type that the value then has,
+/// too.
 pub fn eval_assigned(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<(Value, SqlType)> {
     let ty = expr.ty();
     if !ty.is_decimal() || is_leaf(expr) {
@@ -92,7 +93,7 @@ pub fn eval_assigned(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<(Va
 }
 
 fn eval_row_of(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<Value> {
-    // Most of what writes evaluate: parameters that are what they were planned as.
+    // The most frequent case of writes: parameters whose values have the planned type.
     if let Expr::Param { index, ty, .. } = expr {
         match ctx.params.get(*index) {
             Some(value @ Value::Int(_)) if !ty.unsigned => return Ok(value.clone()),

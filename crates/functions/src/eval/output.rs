@@ -1,4 +1,4 @@
-//! Values and arrays as they leave an expression: in its type.
+//! Converts the values and arrays of an expression to its type.
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::DataType;
@@ -24,8 +24,8 @@ pub(crate) fn append(out: &mut ColumnBuilder, datum: Datum<'_>, ty: &SqlType) ->
     }
 }
 
-/// A decimal at its type's scale, within what the type's Arrow type holds. Sums, products and what is made of them may have
-/// a few more digits than their type says, as in MySQL; casts and assignments are what cuts them.
+/// A decimal at its type's scale, within the range of the Arrow type. Sums and products may have a few more
+/// digits than their type says, as in MySQL; only casts and assignments cut them.
 pub(crate) fn fit_decimal(value: types::Decimal, ty: &SqlType) -> types::Decimal {
     if ty.kind != TypeKind::Decimal {
         return value;
@@ -41,7 +41,7 @@ pub(crate) fn fit_decimal(value: types::Decimal, ty: &SqlType) -> types::Decimal
     }
 }
 
-/// A value as it leaves an expression.
+/// The value of an expression, in its type.
 pub(crate) fn finish_value(value: Value, ty: &SqlType) -> Value {
     match value {
         Value::Decimal(d) if ty.kind == TypeKind::Decimal => Value::Decimal(fit_decimal(d, ty)),
@@ -49,7 +49,7 @@ pub(crate) fn finish_value(value: Value, ty: &SqlType) -> Value {
     }
 }
 
-/// An array as it leaves an expression: in its type's Arrow type.
+/// The array of an expression, in its type's Arrow type.
 pub(crate) fn finish_array(array: ArrayRef, ty: &SqlType) -> Result<ArrayRef> {
     let wanted = ty.arrow_type();
     if *array.data_type() == wanted {

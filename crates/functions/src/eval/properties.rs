@@ -1,4 +1,4 @@
-//! What can be said of an expression without computing it.
+//! Properties of expressions that can be derived without evaluating them.
 
 use crate::Expr;
 
@@ -14,7 +14,8 @@ pub fn is_deterministic(expr: &Expr) -> bool {
     deterministic
 }
 
-/// Whether `@a := x` is in it: rows have to be evaluated one after the other then, all of one before the next.
+/// Whether it contains `@a := x`. Then rows must be evaluated one after the other, all expressions of one
+/// before the next.
 pub fn assigns(expr: &Expr) -> bool {
     let mut assigns = false;
     expr.walk(&mut |e| {
@@ -25,7 +26,8 @@ pub fn assigns(expr: &Expr) -> bool {
     assigns
 }
 
-/// Whether evaluating it can fail, warn or have effects: then it must not be done for rows that do not need it.
+/// Whether evaluating it can fail, warn or have effects. Then it must not be evaluated for rows that do not
+/// need it.
 pub(crate) fn is_fallible(expr: &Expr) -> bool {
     let mut fallible = false;
     expr.walk(&mut |e| {

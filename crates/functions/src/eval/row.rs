@@ -1,4 +1,5 @@
-//! One row at a time: the complete meaning of every expression, which the columnar kernels only speed up.
+//! Evaluates one row at a time. This is the complete meaning of every expression; the columnar kernels only
+//! make it faster.
 
 use types::{Error, Result, Value};
 
@@ -63,7 +64,7 @@ fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Res
     let Some(value) = ctx.params.get(index) else {
         return Err(Error::internal(format!("parameter {index} has no value")));
     };
-    // An integer may come with the other sign's variant; everything else is as planned.
+    // An integer may come as the variant of the other sign. Everything else has the planned type.
     Ok(match value {
         Value::Int(v) if ty.is_integer() && ty.unsigned && *v >= 0 => Cell::Own(Value::UInt(*v as u64)),
         Value::UInt(v) if ty.is_integer() && !ty.unsigned => match i64::try_from(*v) {

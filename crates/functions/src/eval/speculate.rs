@@ -1,5 +1,4 @@
-//! Trying an evaluation whose warnings must not be seen: where it would warn it fails instead, and the caller does it
-//! another way.
+//! Speculative evaluation: it fails where it would warn, and the caller evaluates in another way.
 
 use std::cell::Cell;
 
@@ -9,12 +8,12 @@ thread_local! {
     static SPECULATING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether warnings are to be errors now.
+/// Whether warnings are errors now.
 pub(crate) fn is_speculating() -> bool {
     SPECULATING.get()
 }
 
-/// What takes a warning's place during speculation. Never seen by a client.
+/// The error in place of a warning during speculation. No client sees it.
 pub(crate) fn would_warn() -> Error {
     Error::internal("a warning during a speculative evaluation")
 }

@@ -51,7 +51,7 @@ pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Json
     Ok(of_result(&value, conversion.input, conversion.ctx))
 }
 
-/// Whether an expression is a truth value, which JSON keeps apart from 0 and 1.
+/// Whether an expression is a truth value, which JSON distinguishes from 0 and 1.
 pub(crate) fn is_boolean(expr: &Expr) -> bool {
     match expr {
         Expr::Call { ty, .. } | Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
@@ -59,7 +59,7 @@ pub(crate) fn is_boolean(expr: &Expr) -> bool {
     }
 }
 
-/// The JSON value of what an expression gave, with all digits that it was computed with.
+/// The JSON value of an expression's result, with all digits that were computed.
 pub(crate) fn of_result(value: &Datum<'_>, expr: &Expr, ctx: &EvalContext) -> Json {
     let ty = computed_type(expr, ctx.div_precision_increment);
     match value {
@@ -82,7 +82,7 @@ pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
         Datum::UInt(v) => Json::UInt(*v),
         Datum::Double(v) => Json::Double(*v),
         Datum::Decimal(d) => Json::Decimal(*d),
-        // What an expression holds as JSON was checked when it was made.
+        // JSON text was checked when it was made.
         Datum::String(text) if ty.kind == TypeKind::Json => {
             parse::parse(text.as_bytes()).unwrap_or(Json::Null)
         }
@@ -131,7 +131,7 @@ pub(crate) fn scalar(text: &str) -> Option<(Value, SqlType)> {
     })
 }
 
-/// What messages call the types that [`datetime`] and [`time`] are read for.
+/// The name in messages of the types that [`datetime`] and [`time`] read.
 pub(crate) const MOMENT: &str = "DATE/TIME/DATETIME/TIMESTAMP";
 
 /// The point in time that a JSON string is, whole.

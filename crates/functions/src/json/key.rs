@@ -1,7 +1,9 @@
-//! Bytes that compare as JSON values do: [`super::Json::compare`] in a form that can be hashed and sorted.
+//! Bytes that compare as JSON values do: [`super::value::Json::compare`] in a form that can be hashed and
+//! sorted.
 //!
-//! A tag for the type, in MySQL's order, then: numbers as the nearest double and what it lacks; strings escaped and
-//! terminated; objects as their length, keys and values; arrays as their values and an end mark.
+//! A tag for the type, in MySQL's order. Then: numbers as the nearest double and the difference from it;
+//! strings escaped and terminated; objects as their length, keys and values; arrays as their values and an
+//! end mark.
 
 use super::parse;
 use super::value::Json;
@@ -15,12 +17,12 @@ const OBJECT: u8 = 4;
 const ARRAY: u8 = 5;
 const BOOL: u8 = 6;
 
-/// Appends the key of a JSON text. What is held as JSON was checked when it was made; anything else counts as null.
+/// Appends the key of a JSON text. The text was checked when it was made; any other text counts as null.
 pub(crate) fn write_value(text: &[u8], out: &mut Vec<u8>) {
     write(&parse::parse(text).unwrap_or(Json::Null), out);
 }
 
-/// The same for ORDER BY: MySQL does not sort arrays and objects but by their lengths.
+/// The same for ORDER BY. MySQL sorts arrays and objects only by their lengths.
 pub(crate) fn write_order(text: &[u8], out: &mut Vec<u8>) {
     match parse::parse(text).unwrap_or(Json::Null) {
         Json::Array(items) => {
@@ -42,7 +44,7 @@ fn write(json: &Json, out: &mut Vec<u8>) {
         Json::Int(v) => write_integer(i128::from(*v), out),
         Json::UInt(v) => write_integer(i128::from(*v), out),
         Json::Double(v) => write_number(*v, 0, out),
-        // No text has one: they are only of SQL's values on their way into a document.
+        // No text has a DECIMAL: only SQL values that are being put into a document are DECIMALs.
         Json::Decimal(d) => write_number(d.to_f64(), 0, out),
         Json::String(text) => {
             out.push(STRING);

@@ -2,7 +2,7 @@
 
 use super::value::Json;
 
-/// Why and where (in bytes) a text is no JSON.
+/// Why a text is not JSON, and at which byte.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ParseError {
     pub message: &'static str,
@@ -261,7 +261,7 @@ impl Parser<'_> {
             .and_then(|t| std::str::from_utf8(t).ok());
         let text = text.unwrap_or("0");
         if whole {
-            // MySQL's reader takes what fits 32 bits for signed, and what does not for unsigned.
+            // In MySQL, integers that fit 32 bits are signed, larger ones unsigned.
             if let Ok(value) = text.parse::<i64>()
                 && value <= i64::from(u32::MAX)
             {

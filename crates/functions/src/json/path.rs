@@ -107,7 +107,7 @@ impl Parser<'_> {
                 Some(_) => return None,
             }
         }
-        // `**` has to be followed by what to look for.
+        // `**` must be followed by another leg.
         (legs.last() != Some(&Leg::Ellipsis)).then_some(Path(legs))
     }
 
@@ -210,7 +210,7 @@ impl Path {
             for value in found {
                 follow(value, leg, &mut next);
             }
-            // `**` comes by the same value from several above it.
+            // `**` meets the same value from several values above it.
             let mut seen = HashSet::with_capacity(next.len());
             next.retain(|value| seen.insert(std::ptr::from_ref::<Json>(value)));
             found = next;

@@ -13,7 +13,7 @@ pub enum Json {
     Int(i64),
     UInt(u64),
     Double(f64),
-    /// Only of SQL's DECIMALs, and only until the document is text: that has doubles.
+    /// The value of an SQL DECIMAL. The text of a document shows it as a number, which is read as a double.
     Decimal(Decimal),
     String(String),
     Array(Vec<Json>),

@@ -48,7 +48,7 @@ fn rand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Double(sequence.next()))
 }
 
-/// A number that nobody asked to see again.
+/// A number of a sequence without a given seed.
 pub(crate) fn unseeded() -> f64 {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     thread_local! {

@@ -1,6 +1,6 @@
-//! Conversions of one side of a comparison that are no plain casts: texts beside dates, and index keys.
+//! Conversions of one side of a comparison that are not plain casts: texts beside dates, and index keys.
 //!
-//! They have names that no statement can call. Who makes them: [`crate::bind::compare`] and [`crate::bind::key`].
+//! No statement can call them by their names. [`crate::bind::compare`] and [`crate::bind::key`] make them.
 
 use types::temporal::DateTime;
 use types::{Decimal, Error, Result, TypeKind, Value, errno};
@@ -42,7 +42,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("key up", 1, 1, resolve_converted, |c, a| key(c, a, 1)),
 ];
 
-/// What the other side's type is called.
+/// The name of the other side's type.
 fn target<'a>(args: &[Datum<'a>]) -> &'a str {
     match args.get(1) {
         Some(Datum::String(name)) => name,
@@ -50,7 +50,7 @@ fn target<'a>(args: &[Datum<'a>]) -> &'a str {
     }
 }
 
-/// What the other side's column is called, if it is one.
+/// The name of the other side's column, if it is one.
 fn column<'a>(args: &[Datum<'a>]) -> Option<&'a str> {
     match args.get(2) {
         Some(Datum::String(name)) => Some(*name),
@@ -58,7 +58,7 @@ fn column<'a>(args: &[Datum<'a>]) -> Option<&'a str> {
     }
 }
 
-/// 1292 for a text that is no date: an error in strict DML, else a warning.
+/// 1292 for a text that is not a date: an error in strict DML, else a warning.
 fn no_date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<()> {
     let kind = match target(args) {
         "DATE" => "date",
@@ -72,7 +72,7 @@ fn no_date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<()> {
     call.ctx.conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)
 }
 
-/// A constant text beside a date: error 1525 if it is none, in strict DML 1292.
+/// A constant text beside a date: error 1525 if it is not a date; in strict DML 1292.
 fn datetime_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match read_constant(call, args)? {
         Some(packed) => Ok(Value::UInt(packed)),
@@ -100,8 +100,8 @@ fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// A prepared statement's parameter beside a date: it has the date's type, so that it is NULL, with 1292, if it is none.
-/// `rules`: whether days that its month has not are good enough to be compared.
+/// A prepared statement's parameter beside a date. It has the date's type: it is NULL, with 1292, if it is
+/// not a date. `rules`: whether days that their month does not have may be compared.
 fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> Result<Value> {
     match read_datetime(call, args, rules)? {
         Some(packed) => Ok(Value::UInt(packed)),
@@ -131,7 +131,8 @@ fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// A number beside a column of dates: the date it spells, or, since it is then compared as a number, its place among them.
+/// A number beside a column of dates: the date that it spells; otherwise, since it is compared as a number,
+/// its position among the dates.
 fn datetime_number(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -170,8 +171,8 @@ fn read_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {
     read(call, args, rules, |_| no_date(call, args))
 }
 
-/// Constants have to be dates that the mode has; whatever else is compared, any that could be stored. `cut`: what to do
-/// about something behind it.
+/// Constants must be dates that the mode allows; other values may be any date that can be stored. `cut`: what
+/// happens if other text follows.
 fn read(
     call: &Call<'_>,
     args: &[Datum<'_>],
@@ -198,8 +199,8 @@ fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(time.map_or(Value::Null, Value::Int))
 }
 
-/// A constant beside a YEAR column, as that would store it: in whole years, and two digits stand for four. What could not be
-/// stored stays what it is.
+/// A constant beside a YEAR column, converted as if it were stored: in whole years, with two digits for four.
+/// A value that cannot be stored is not converted.
 fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -208,7 +209,7 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let number = match datum {
         _ if text => {
             let parsed = crate::cast::number_text::parse_double(datum.bytes());
-            // What follows a number is passed over; where there is none, it is compared as the double that it is not.
+            // Text behind a number is ignored. If there is no number, the text is compared as the double 0.
             if !parsed.complete && parsed.value == 0.0 {
                 let message = format!("Truncated incorrect DOUBLE value: '{}'", shown(call, datum));
                 call.ctx
@@ -252,7 +253,7 @@ fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
             float_key(wanted, ty.kind == TypeKind::Float, direction)
         }
         TypeKind::Decimal => match datum {
-            // A comparison of doubles; every DECIMAL that could be as near has to be looked at.
+            // A comparison of doubles: every DECIMAL that rounds to the same double must be read.
             Datum::Double(_) => return double_key(datum, ty, direction),
             exact => decimal_key(&crate::datum::to_decimal(exact), ty, direction),
         },

@@ -66,7 +66,7 @@ fn if_then_else<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     evaluate(if holds { then } else { otherwise }, row, call.ctx)
 }
 
-/// A number, from 0, and values, which become of one type as those of a UNION do.
+/// A number, from 0, and values, which get a common type like the columns of a UNION.
 fn resolve_nth(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(0);
     match binding.args.get_mut(1..) {
@@ -75,7 +75,7 @@ fn resolve_nth(binding: &mut Binding<'_>) -> Result<SqlType> {
     }
 }
 
-/// The value of that number; no other is looked at.
+/// The value with that number. The others are not evaluated.
 fn nth<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     let Some((number, values)) = call.args.split_first() else {
         return Ok(Cell::NULL);
@@ -108,7 +108,7 @@ fn resolve_nullif(binding: &mut Binding<'_>) -> Result<SqlType> {
     };
     let mut ty = value.ty();
     let result = if ty.is_temporal() {
-        // MySQL hands dates on as text.
+        // MySQL returns dates as text.
         ty = text_type(&ty, binding.env.collation);
         implicit_cast(value.clone(), ty)
     } else {
@@ -142,7 +142,8 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
     if !common.is_string() || !dates {
         return common::unify(&mut binding.args, binding.name, binding.env);
     }
-    // Dates with other values: compared as points in time, answered as text of `moment`, which is kept as a last argument.
+    // Dates and other values: compared as points in time, and returned as text of `moment`, which becomes the
+    // last argument.
     let moment = moment_of(&binding.args, binding.env);
     let length = types.iter().map(text_length).max().unwrap_or(0);
     let collation = collation::of_result(
@@ -157,7 +158,7 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::varchar(length.max(text_length(&moment)), collation))
 }
 
-/// What dates and other values are compared as: DATETIME if there is one, else DATE.
+/// The type that dates and other values are compared as: DATETIME if there is one, else DATE.
 fn moment_of(args: &[Expr], env: &TypeEnv) -> SqlType {
     let types = || args.iter().map(Expr::ty);
     if types()
@@ -188,7 +189,7 @@ fn moment_of(args: &[Expr], env: &TypeEnv) -> SqlType {
     SqlType::datetime(args.iter().map(fraction).max().unwrap_or(0))
 }
 
-/// The greatest or least date; what is no date is passed over with a warning.
+/// The greatest or least date. Values that are not dates are skipped with a warning.
 fn extreme_moment(call: &Call<'_>, args: &[Datum<'_>], moment: SqlType, wanted: Ordering) -> Result<Value> {
     let mut best: Option<DateTime> = None;
     for (position, datum) in args.iter().enumerate() {

@@ -72,7 +72,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("not", 1, 1, resolve_logic, not)
         .infallible()
         .vector(not_vector),
-    // Made a comparison where its keys are known, by `planner`.
+    // `planner` replaces it by a comparison once the table's keys are resolved.
     function(
         "grouping",
         1,

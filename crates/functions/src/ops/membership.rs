@@ -101,7 +101,7 @@ fn is_in_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result
     )))))
 }
 
-/// Constants up to this many are looked through one by one.
+/// Up to this many constants are searched one by one.
 const FEW: usize = 8;
 
 /// Whether a value is among constants that ascend.
@@ -136,7 +136,7 @@ struct Texts {
     /// Their sort keys, ascending.
     keys: Vec<Vec<u8>>,
     key: Vec<u8>,
-    /// What was found for short texts: a column often has few different ones.
+    /// A cache of results for short texts: a column often has few different ones.
     known: [(u64, bool); KNOWN_TEXTS],
 }
 
@@ -254,7 +254,7 @@ mod tests {
             .collect();
         let constants: Vec<&Value> = constants.iter().collect();
         let mut texts = Texts::new(&constants, Collation::Utf8mb40900AiCi).unwrap();
-        // Twice, so that the second time what is known answers.
+        // Twice, so that the second round uses the cache.
         for _ in 0..2 {
             for i in 0..40 {
                 assert_eq!(texts.contain(format!("KEY {i}").as_bytes()), i < 20);

@@ -1,4 +1,4 @@
-//! Operators: arithmetic, comparison, logic, bits, and the control flow functions that are their kin.
+//! Operators: arithmetic, comparison, logic, bits, and the control flow functions.
 
 pub(crate) mod arithmetic;
 pub(crate) mod arithmetic_vector;

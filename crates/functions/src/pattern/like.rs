@@ -1,4 +1,4 @@
-//! `LIKE`: a pattern compiled for one collation, matched in one pass with a single place to go back to.
+//! `LIKE`: a pattern, compiled for one collation. Matching goes back only to the last `%`.
 
 use types::Collation;
 
@@ -58,7 +58,7 @@ impl Like {
     fn walk(&self, text: &str) -> bool {
         let mut rest = text.chars();
         let mut token = 0;
-        // After the last `%`: the token after it, and the text it has not swallowed yet.
+        // The token after the last `%`, and the text that this `%` does not cover yet.
         let mut back: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
             match self.tokens.get(token) {
@@ -92,7 +92,7 @@ impl Like {
                 None if rest.as_str().is_empty() => return true,
                 None => {}
             }
-            // A mismatch: the last `%` swallows one character more.
+            // On a mismatch the last `%` covers one more character.
             let Some((after, mut from)) = back.take() else {
                 return false;
             };

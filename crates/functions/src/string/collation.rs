@@ -1,4 +1,4 @@
-//! COLLATE, CONVERT ... USING, BINARY, and what CHARSET(), COLLATION() and COERCIBILITY() tell.
+//! COLLATE, CONVERT ... USING, BINARY, CHARSET(), COLLATION() and COERCIBILITY().
 
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
@@ -112,7 +112,7 @@ fn binary(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     })
 }
 
-/// The answer is known once the argument is bound, and takes its place.
+/// The result is determined at binding, and replaces the argument.
 fn answer(binding: &mut Binding<'_>, value: Value, ty: SqlType) -> SqlType {
     binding.args = vec![Expr::Literal { value, ty }];
     ty

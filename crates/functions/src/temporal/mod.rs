@@ -1,8 +1,8 @@
-//! Values of every type as dates and times, with MySQL's warnings.
+//! Converts values of every type to dates and times, with MySQL's warnings.
 //!
-//! [`parse`] reads text; here are numbers, other temporal types, and the choice among them.
+//! [`parse`] reads text. This file converts numbers and other temporal types, and chooses among them.
 //!
-//! Fields, calendar and text out are in `types::temporal`; functions over dates in [`crate::date`].
+//! Not here: fields, calendar and text output (`types::temporal`); functions over dates ([`crate::date`]).
 
 pub(crate) mod date_place;
 pub(crate) mod parse;
@@ -20,8 +20,9 @@ pub(crate) fn today(ctx: &EvalContext) -> DateTime {
     ctx.time_zone.from_unix_us(ctx.now_us).date()
 }
 
-/// The value as a point in time, microseconds rounded to six digits; `None` with a warning (an error in strict DML) if it is
-/// none that `rules` accept, and for NULL. A date that is none of `rules` is passed over without a warning: it was stored.
+/// The value as a point in time, rounded to microseconds; `None` for NULL, and with a warning (an error in
+/// strict DML) if it is not one that `rules` accept. A stored date that `rules` do not accept is skipped
+/// without a warning.
 pub(crate) fn to_datetime(
     datum: Datum<'_>,
     ty: &SqlType,
@@ -232,7 +233,7 @@ pub(crate) fn number_to_datetime(number: i64, nanoseconds: i32, rules: DateRules
     })
 }
 
-/// Whether a number spells a day, if anything: `YYMMDD` or `YYYYMMDD`.
+/// Whether a number can only be a day: `YYMMDD` or `YYYYMMDD`.
 pub(crate) fn is_date_number(number: i64) -> bool {
     (101..=99_991_231).contains(&number)
 }
@@ -313,7 +314,8 @@ pub(crate) fn number_to_time(number: i64, nanoseconds: i32) -> Option<i64> {
     Some(if negative { -us } else { us })
 }
 
-/// Whether a number is that of a point in time where a TIME is wanted: [`number_to_time`] takes its time of day.
+/// Whether a number that is read as a TIME is that of a point in time: [`number_to_time`] takes its time of
+/// day.
 pub(crate) fn has_date(number: i64) -> bool {
     number >= 10_000_000_000
 }

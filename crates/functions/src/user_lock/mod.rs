@@ -1,4 +1,5 @@
-//! Locks that applications name themselves: what the functions need of the session, which has the locks.
+//! User-level locks, which applications name: the interface that the functions need. The session implements
+//! it.
 //!
 //! Source: manual 12.15 "Locking Functions".
 
@@ -10,23 +11,23 @@ use types::Result;
 
 /// The user-level locks as one session sees them. Names come in lower case.
 pub trait UserLocks: Send + Sync {
-    /// Takes a lock, once more if the session has it. False: the time is over.
+    /// Acquires a lock, again if the session has it already; `false` after the time-out.
     ///
     /// # Errors
-    /// 3058 when the wait would never end, and what `check` says, which is asked now and then.
+    /// 3058 if the wait would be a deadlock; the error of `check`, which is called from time to time.
     fn acquire(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool>;
 
-    /// Gives a lock back, once. `None`: nobody has it; `Some(false)`: another session has.
+    /// Releases a lock once. `None` if no session has it; `Some(false)` if another session has it.
     fn release(&self, name: &str) -> Option<bool>;
 
-    /// Gives all of the session's locks back; how many there were, each as often as it was taken.
+    /// Releases all of the session's locks. Returns how many there were, counting each acquisition.
     fn release_all(&self) -> u64;
 
     /// The connection that has a lock.
     fn owner(&self, name: &str) -> Option<u64>;
 }
 
-/// Where there is no session: nothing is locked, and nothing can be.
+/// For expressions without a session: no lock exists, and none can be acquired.
 pub(crate) struct NoLocks;
 
 impl UserLocks for NoLocks {
