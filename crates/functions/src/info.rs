@@ -37,31 +37,32 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    known("version", |_| Ok(text(60)), |c, _| Ok(Value::from(c.ctx.version))).nullability(Nullability::Never),
-    known(
+    of_session("version", |_| Ok(text(60)), |c, _| Ok(Value::from(c.ctx.version)))
+        .nullability(Nullability::Never),
+    of_session(
         "database",
         |_| Ok(text(34)),
         |c, _| Ok(c.ctx.database.as_deref().map_or(Value::Null, Value::from)),
     )
     .nullability(Nullability::Always),
-    known("user", |_| Ok(text(288)), |c, _| Ok(Value::from(&*c.ctx.user))),
-    known(
+    of_session("user", |_| Ok(text(288)), |c, _| Ok(Value::from(&*c.ctx.user))),
+    of_session(
         "current_user",
         |_| Ok(text(288)),
         |c, _| Ok(Value::from(&*c.ctx.current_user)),
     ),
-    known("current_role", |_| Ok(text(288)), |_, _| Ok(Value::from("NONE"))),
-    known(
+    of_session("current_role", |_| Ok(text(288)), |_, _| Ok(Value::from("NONE"))),
+    of_session(
         "connection_id",
         |_| Ok(unsigned()),
         |c, _| Ok(Value::UInt(c.ctx.connection_id)),
     ),
-    known(
+    of_session(
         "row_count",
         |_| Ok(signed(21)),
         |c, _| Ok(Value::Int(c.ctx.row_count)),
     ),
-    known(
+    of_session(
         "found_rows",
         |_| Ok(signed(21)),
         |c, _| Ok(Value::Int(c.ctx.found_rows as i64)),
@@ -113,7 +114,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     refused("json_storage_free"),
 ];
 
-const fn known(name: &'static str, resolve: crate::registry::ResolveFn, eval: ScalarFn) -> FunctionDef {
+const fn of_session(name: &'static str, resolve: crate::registry::ResolveFn, eval: ScalarFn) -> FunctionDef {
     function(name, 0, 0, resolve, eval).session().infallible()
 }
 
@@ -179,8 +180,8 @@ fn resolve_variable(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 fn variable_type(binding: &Binding<'_>, name: &str) -> SqlType {
     let env = binding.env;
-    let known = env.variable_types.get(name).copied();
-    known.unwrap_or_else(|| {
+    let assigned = env.variable_types.get(name).copied();
+    assigned.unwrap_or_else(|| {
         let value = env.user_variables.get(name);
         value.map_or(SqlType::NULL, |v| type_of_value(v, env.collation))
     })

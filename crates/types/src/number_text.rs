@@ -4,12 +4,12 @@
 
 use std::io::Write;
 
-/// Decimal exponents from which on, and down to which, doubles are printed as `1e15`: MySQL compares the place of the
-/// decimal point with the 15 digits a double always holds.
+/// The decimal exponent from which doubles are printed as `1e15`: MySQL compares the position of the decimal
+/// point with the 15 digits that a double always holds.
 const FIXED_POINT_MAX: i32 = 15;
 const FIXED_POINT_MIN: i32 = -14;
 
-/// Digits MySQL prints of a FLOAT, though 32 bits need up to nine to be read back.
+/// The digits that MySQL prints of a FLOAT. To be read back exactly, 32 bits would need up to nine.
 const FLOAT_DIGITS: usize = 6;
 
 /// Appends a DOUBLE: the shortest digits that read back as the same number.
@@ -23,7 +23,7 @@ pub fn write_f64(value: f64, out: &mut Vec<u8>) {
         return;
     }
     if !value.is_finite() {
-        // MySQL never stores these; printed so that a defect elsewhere is seen.
+        // MySQL never stores these. They are printed, so that a defect elsewhere shows.
         let _ = write!(out, "{value}");
         return;
     }

@@ -3,11 +3,12 @@
 use crate::temporal::{DateTime, Time};
 use crate::{Decimal, SqlType, TypeKind, number_text};
 
-/// One value. What each variant holds for which [`crate::SqlType`] is in that type's table: integers are `Int` or
-/// `UInt`, DATE, DATETIME, TIMESTAMP and YEAR are `UInt`, TIME is `Int`, text is `String`, binary data is `Bytes`.
+/// One value. The table of [`crate::SqlType`] says which variant holds values of which type: integers are
+/// `Int` or `UInt`, DATE, DATETIME, TIMESTAMP and YEAR are `UInt`, TIME is `Int`, text is `String`, binary
+/// data is `Bytes`.
 ///
-/// Equality is that of the variants: strings byte for byte, numbers of different variants never equal. Comparison as
-/// SQL has it is in `functions`.
+/// Equality is that of the variants: strings byte for byte; numbers of different variants are never equal.
+/// SQL's comparison is in `functions`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Null,

@@ -248,7 +248,7 @@ impl Update<'_> {
         }
         writer.lock(keys.into_iter())?;
         for change in changes {
-            warnings.tell_until(change.warned);
+            warnings.report_until(change.warned);
             let Change {
                 old, new, row, value, ..
             } = change;

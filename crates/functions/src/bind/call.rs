@@ -3,7 +3,7 @@
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::arguments::{implicit_cast, numeric_type};
-use super::compare::{Place, pair, under_one_collation};
+use super::compare::{ComparisonKind, pair, under_one_collation};
 use super::env::TypeEnv;
 use crate::call::Binding;
 use crate::{Expr, registry};
@@ -90,14 +90,14 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     }
     // A list of one is compared as `=` compares.
     let ty = needle.ty();
-    let place = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime() || ty.is_float()) {
-        Place::Operator
+    let kind = if list.len() == 1 && (ty.kind == TypeKind::Year || ty.is_datetime() || ty.is_float()) {
+        ComparisonKind::Operator
     } else {
-        Place::List
+        ComparisonKind::List
     };
     let mut pairs = Vec::with_capacity(list.len());
     for item in &list {
-        pairs.push(pair(needle.clone(), item.clone(), "=", binding.env, place)?);
+        pairs.push(pair(needle.clone(), item.clone(), "=", binding.env, kind)?);
     }
     let first = pairs
         .iter()
@@ -144,8 +144,20 @@ fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         binding.args = all;
         return Ok(None);
     }
-    let (a, low2) = pair(value.clone(), low.clone(), "between", binding.env, Place::Range)?;
-    let (b, high2) = pair(value.clone(), high.clone(), "between", binding.env, Place::Range)?;
+    let (a, low2) = pair(
+        value.clone(),
+        low.clone(),
+        "between",
+        binding.env,
+        ComparisonKind::Range,
+    )?;
+    let (b, high2) = pair(
+        value.clone(),
+        high.clone(),
+        "between",
+        binding.env,
+        ComparisonKind::Range,
+    )?;
     if a == b || null(&low) || null(&high) {
         let value = if null(&low) { b } else { a };
         binding.args.extend([value, low2, high2]);

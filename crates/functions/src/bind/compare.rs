@@ -24,7 +24,7 @@ pub(crate) const YEAR_CONSTANT: &str = "year constant";
 
 /// The kind of comparison that two values are in.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum ComparisonKind {
     /// `=` and its like, NULLIF, IN with one value: a constant beside a date fails with 1525 if it is not a
     /// date.
     Operator,
@@ -35,7 +35,13 @@ pub(crate) enum Place {
 }
 
 /// Converts both sides to the type that they are compared as.
-pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Place) -> Result<(Expr, Expr)> {
+pub(crate) fn pair(
+    a: Expr,
+    b: Expr,
+    operation: &str,
+    env: &TypeEnv,
+    kind: ComparisonKind,
+) -> Result<(Expr, Expr)> {
     let (ta, tb) = (a.ty(), b.ty());
     if ta.kind == TypeKind::Null || tb.kind == TypeKind::Null {
         return Ok((a, b));
@@ -44,10 +50,7 @@ pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Plac
         return Ok((a, b));
     }
     if ta.is_datetime() || tb.is_datetime() {
-        let (a2, b2) = (
-            date_side(a.clone(), &b, place, env)?,
-            date_side(b, &a, place, env)?,
-        );
+        let (a2, b2) = (date_side(a.clone(), &b, kind, env)?, date_side(b, &a, kind, env)?);
         return Ok((a2, b2));
     }
     if ta.kind == TypeKind::Time || tb.kind == TypeKind::Time {
@@ -60,12 +63,12 @@ pub(crate) fn pair(a: Expr, b: Expr, operation: &str, env: &TypeEnv, place: Plac
     if ta.is_string() && tb.is_string() {
         return texts(a, b, operation, env);
     }
-    if place != Place::List
+    if kind != ComparisonKind::List
         && let Some(scale) = fixed_scale(&ta, &tb)
     {
         return Ok((at_scale(a, scale), at_scale(b, scale)));
     }
-    let years = place != Place::List;
+    let years = kind != ComparisonKind::List;
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
 }
 
@@ -93,7 +96,7 @@ fn texts(a: Expr, b: Expr, operation: &str, env: &TypeEnv) -> Result<(Expr, Expr
 }
 
 /// `expr` beside `other`, one of which is a DATE, DATETIME or TIMESTAMP.
-fn date_side(expr: Expr, other: &Expr, place: Place, env: &TypeEnv) -> Result<Expr> {
+fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
     let (ty, other_ty) = (expr.ty(), other.ty());
     if ty.is_datetime() {
         let as_number = other_ty.is_numeric() && !is_read_as_date(other, &expr);
@@ -123,17 +126,17 @@ fn date_side(expr: Expr, other: &Expr, place: Place, env: &TypeEnv) -> Result<Ex
         };
         return Ok(implicit_cast(expr, moment));
     }
-    let function = match place {
+    let function = match kind {
         _ if !expr.is_constant() => return internal(DATETIME_OPERAND, expr, moment, &other_ty),
         _ if matches!(expr, Expr::Param { .. }) && !env.literal_params => {
-            let function = match place {
-                Place::Operator => DATETIME_PARAMETER,
-                Place::Range | Place::List => DATETIME_LIST_PARAMETER,
+            let function = match kind {
+                ComparisonKind::Operator => DATETIME_PARAMETER,
+                ComparisonKind::Range | ComparisonKind::List => DATETIME_LIST_PARAMETER,
             };
             return internal(function, expr, moment, &other_ty);
         }
-        Place::Operator => DATETIME_CONSTANT,
-        Place::Range | Place::List => DATETIME_LIST_ITEM,
+        ComparisonKind::Operator => DATETIME_CONSTANT,
+        ComparisonKind::Range | ComparisonKind::List => DATETIME_LIST_ITEM,
     };
     let mut constant = internal(function, expr, moment, &other_ty)?;
     if let (Expr::Call { args, .. }, Expr::Column { label, .. }) = (&mut constant, other) {
@@ -289,7 +292,7 @@ pub(crate) fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     let b = binding.args.pop();
     let a = binding.args.pop();
     if let (Some(a), Some(b)) = (a, b) {
-        let (a, b) = pair(a, b, binding.name, binding.env, Place::Operator)?;
+        let (a, b) = pair(a, b, binding.name, binding.env, ComparisonKind::Operator)?;
         binding.args.extend([a, b]);
     }
     Ok(SqlType::BOOL)
@@ -330,7 +333,7 @@ pub(crate) fn resolve_logic(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn json_truth(value: Expr, env: &TypeEnv) -> Result<Expr> {
     env.notes.json_truths.set(env.notes.json_truths.get() + 1);
     let zero = Expr::literal(Value::Int(0), SqlType::BIGINT);
-    let (value, zero) = pair(value, zero, "<>", env, Place::Operator)?;
+    let (value, zero) = pair(value, zero, "<>", env, ComparisonKind::Operator)?;
     let function = crate::registry::find("<>").ok_or_else(|| types::Error::internal("no function <>"))?;
     Ok(Expr::Call {
         function,

@@ -8,7 +8,7 @@ use types::temporal::DateTime;
 use types::{Result, SqlType, TypeKind, Value, errno};
 
 use crate::bind::arguments::{condition, implicit_cast, text_length, text_type};
-use crate::bind::compare::{Place, pair};
+use crate::bind::compare::{ComparisonKind, pair};
 use crate::bind::env::TypeEnv;
 use crate::bind::{collation, common};
 use crate::call::Binding;
@@ -114,7 +114,7 @@ fn resolve_nullif(binding: &mut Binding<'_>) -> Result<SqlType> {
     } else {
         value.clone()
     };
-    let (a, b) = pair(value, other, "nullif", binding.env, Place::Operator)?;
+    let (a, b) = pair(value, other, "nullif", binding.env, ComparisonKind::Operator)?;
     binding.args.extend([result, a, b]);
     Ok(ty)
 }

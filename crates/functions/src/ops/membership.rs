@@ -137,10 +137,10 @@ struct Texts {
     keys: Vec<Vec<u8>>,
     key: Vec<u8>,
     /// A cache of results for short texts: a column often has few different ones.
-    known: [(u64, bool); KNOWN_TEXTS],
+    cache: [(u64, bool); CACHED_TEXTS],
 }
 
-const KNOWN_TEXTS: usize = 64;
+const CACHED_TEXTS: usize = 64;
 
 /// No text's bytes and length ([`packed`]).
 const NO_TEXT: u64 = u64::MAX;
@@ -165,7 +165,7 @@ impl Texts {
             collation,
             keys,
             key: Vec::new(),
-            known: [(NO_TEXT, false); KNOWN_TEXTS],
+            cache: [(NO_TEXT, false); CACHED_TEXTS],
         })
     }
 
@@ -174,11 +174,11 @@ impl Texts {
             return self.search(text);
         };
         // The upper bits of a product depend on all bits.
-        let slot = (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % KNOWN_TEXTS;
-        if self.known[slot].0 != packed {
-            self.known[slot] = (packed, self.search(text));
+        let bucket = (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % CACHED_TEXTS;
+        if self.cache[bucket].0 != packed {
+            self.cache[bucket] = (packed, self.search(text));
         }
-        self.known[slot].1
+        self.cache[bucket].1
     }
 
     fn search(&mut self, text: &[u8]) -> bool {

@@ -7,7 +7,7 @@ use types::Collation;
 pub(crate) struct Like {
     collation: Collation,
     tokens: Vec<Token>,
-    shape: Shape,
+    kind: PatternKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ enum Token {
 
 /// Patterns that need no matching character by character, under collations that compare bytes.
 #[derive(Debug, Clone, PartialEq)]
-enum Shape {
+enum PatternKind {
     Equals(String),
     StartsWith(String),
     EndsWith(String),
@@ -33,25 +33,25 @@ impl Like {
     /// `escape` makes the character after it an ordinary one; `None` for no escape character.
     pub fn new(pattern: &str, escape: impl Into<Option<char>>, collation: Collation) -> Self {
         let tokens = tokens(pattern, escape.into());
-        let shape = if collation.is_bytewise() {
-            shape(&tokens)
+        let kind = if collation.is_bytewise() {
+            kind(&tokens)
         } else {
-            Shape::General
+            PatternKind::General
         };
         Self {
             collation,
             tokens,
-            shape,
+            kind,
         }
     }
 
     pub fn matches(&self, text: &str) -> bool {
-        match &self.shape {
-            Shape::Equals(whole) => text == whole,
-            Shape::StartsWith(prefix) => text.starts_with(prefix.as_str()),
-            Shape::EndsWith(suffix) => text.ends_with(suffix.as_str()),
-            Shape::Contains(part) => text.contains(part.as_str()),
-            Shape::General => self.walk(text),
+        match &self.kind {
+            PatternKind::Equals(whole) => text == whole,
+            PatternKind::StartsWith(prefix) => text.starts_with(prefix.as_str()),
+            PatternKind::EndsWith(suffix) => text.ends_with(suffix.as_str()),
+            PatternKind::Contains(part) => text.contains(part.as_str()),
+            PatternKind::General => self.walk(text),
         }
     }
 
@@ -137,7 +137,7 @@ fn tokens(pattern: &str, escape: Option<char>) -> Vec<Token> {
     out
 }
 
-fn shape(tokens: &[Token]) -> Shape {
+fn kind(tokens: &[Token]) -> PatternKind {
     let text = |tokens: &[Token]| {
         let chars: Option<String> = tokens
             .iter()
@@ -146,12 +146,12 @@ fn shape(tokens: &[Token]) -> Shape {
         chars
     };
     let found = match tokens {
-        [Token::Many, inner @ .., Token::Many] => text(inner).map(Shape::Contains),
-        [Token::Many, suffix @ ..] => text(suffix).map(Shape::EndsWith),
-        [prefix @ .., Token::Many] => text(prefix).map(Shape::StartsWith),
-        all => text(all).map(Shape::Equals),
+        [Token::Many, inner @ .., Token::Many] => text(inner).map(PatternKind::Contains),
+        [Token::Many, suffix @ ..] => text(suffix).map(PatternKind::EndsWith),
+        [prefix @ .., Token::Many] => text(prefix).map(PatternKind::StartsWith),
+        all => text(all).map(PatternKind::Equals),
     };
-    found.unwrap_or(Shape::General)
+    found.unwrap_or(PatternKind::General)
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use crate::{Decimal, Error, Result, SqlType, Value, errno};
 
 /// Collects the values of one column in the Arrow type of its [`SqlType`].
 ///
-/// The typed methods convert between signed and unsigned where the value allows it and fail with 1105 for a value that
-/// is none of the column's type: a defect of the caller.
+/// The typed methods convert between signed and unsigned if the value allows it. They fail with 1105 for a
+/// value that is not of the column's type, which is a defect of the caller.
 #[derive(Debug)]
 pub struct ColumnBuilder {
     ty: SqlType,
@@ -32,7 +32,7 @@ enum Inner {
     Binary(BinaryBuilder),
 }
 
-/// Arrow's 32-bit offsets hold this many bytes of strings in an array.
+/// The most bytes of strings in an array: Arrow's offsets have 32 bits.
 const MAX_STRING_BYTES: usize = i32::MAX as usize;
 
 impl ColumnBuilder {
@@ -77,7 +77,7 @@ impl ColumnBuilder {
         self.len() == 0
     }
 
-    /// Bytes of variable-length data so far: what bounds a batch of long strings.
+    /// Bytes of variable-length data so far, which limit a batch of long strings.
     pub fn data_bytes(&self) -> usize {
         match &self.inner {
             Inner::Utf8(b) => b.values_slice().len(),
@@ -218,7 +218,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Arrow would panic once its offsets run over.
+    /// Arrow would panic if its offsets overflowed.
     fn check_room(&self, more: usize) -> Result<()> {
         if self.data_bytes().saturating_add(more) > MAX_STRING_BYTES {
             return Err(Error::new(

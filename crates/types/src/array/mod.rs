@@ -18,8 +18,8 @@ use crate::{Result, SqlType, Value};
 /// One value of an array.
 ///
 /// # Panics
-/// If the array's type is none that [`SqlType::arrow_type`] or an executor produces, or `row` is out of range: a defect
-/// of the caller, since arrays are made by us.
+/// If neither [`SqlType::arrow_type`] nor an executor makes arrays of this type, or if `row` is out of range:
+/// both are defects of the caller.
 pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Value {
     ColumnView::new(array, ty).value(row)
 }
@@ -27,7 +27,7 @@ pub fn value_at(array: &ArrayRef, row: usize, ty: &SqlType) -> Value {
 /// An array that holds `value` `rows` times.
 ///
 /// # Errors
-/// 1105 if the value is none of the type's.
+/// 1105 if the value is not of the type.
 pub fn array_of(value: &Value, ty: &SqlType, rows: usize) -> Result<ArrayRef> {
     let mut builder = ColumnBuilder::new(ty, rows);
     for _ in 0..rows {

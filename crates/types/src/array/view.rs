@@ -10,10 +10,10 @@ use crate::temporal::Time;
 use crate::value::{write_decimal, write_double, write_uint};
 use crate::{Decimal, SqlType, TypeKind, Value, number_text};
 
-/// One column of a batch, its Arrow type looked up once for all rows.
+/// One column of a batch, whose Arrow type is determined once for all rows.
 ///
-/// Takes the types of [`SqlType::arrow_type`] and those that DataFusion may hand back in their place: the other forms of
-/// strings, and booleans.
+/// It takes the types of [`SqlType::arrow_type`], and those that DataFusion may return in their place: the
+/// other forms of strings, and booleans.
 #[derive(Debug, Clone)]
 pub struct ColumnView<'a> {
     ty: SqlType,
@@ -40,7 +40,7 @@ enum Inner<'a> {
 
 impl<'a> ColumnView<'a> {
     /// # Panics
-    /// If the array has a type that no value of ours has: a defect of the caller.
+    /// If no SQL value has the array's type, which is a defect of the caller.
     pub fn new(array: &'a ArrayRef, ty: &SqlType) -> Self {
         let inner = match array.data_type() {
             DataType::Null => Inner::Null,

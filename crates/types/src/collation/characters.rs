@@ -16,7 +16,7 @@ pub fn first_characters(text: &str, count: usize) -> &str {
     }
 }
 
-/// Takes one code point off the front. A byte that begins no character counts as U+FFFD.
+/// Removes one code point from the front. A byte that begins no character counts as U+FFFD.
 pub(super) fn next_code_point(text: &mut &[u8]) -> Option<u32> {
     let bytes = *text;
     let first = *bytes.first()?;

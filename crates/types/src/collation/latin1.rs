@@ -28,7 +28,7 @@ pub fn latin1_to_char(byte: u8) -> char {
     }
 }
 
-/// The latin1 byte of a character; `None` if latin1 has it not.
+/// The latin1 byte of a character; `None` if latin1 does not have it.
 pub fn char_to_latin1(character: char) -> Option<u8> {
     match u32::from(character) {
         code @ (0..=0x7f | 0xa0..=0xff) => Some(code as u8),
@@ -44,8 +44,8 @@ pub fn latin1_to_utf8(bytes: &[u8]) -> String {
     bytes.iter().map(|b| latin1_to_char(*b)).collect()
 }
 
-/// Text for a latin1 client; characters that latin1 has not become `?`, as MySQL sends them. The flag tells whether any
-/// did.
+/// Text for a latin1 client. Characters that latin1 does not have become `?`, as MySQL sends them. The flag
+/// says whether there were any.
 pub fn utf8_to_latin1(text: &str) -> (Vec<u8>, bool) {
     let mut lossy = false;
     let bytes = text
@@ -60,8 +60,8 @@ pub fn utf8_to_latin1(text: &str) -> (Vec<u8>, bool) {
     (bytes, lossy)
 }
 
-/// The weights of UTF-8 text under `latin1_swedish_ci`. Characters that latin1 has not are never in a column of that
-/// collation; in a comparison they are greater than all others.
+/// The weights of UTF-8 text under `latin1_swedish_ci`. A column of that collation never holds characters
+/// that latin1 does not have; in a comparison they are greater than all others.
 pub(super) fn weights(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes(text).map(|unit| match u8::try_from(unit) {
         Ok(byte @ 0xc0..) => u16::from(UPPER_WEIGHTS[usize::from(byte - 0xc0)]),
@@ -85,10 +85,12 @@ pub(super) fn bytes(text: &[u8]) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// The first byte of what takes two more: `ÿ`, whose weight this is, and every character that latin1 has not.
+/// The first byte of a weight that takes two more bytes: that of `ÿ`, and those of characters that latin1
+/// does not have.
 const ESCAPE: u8 = 0xff;
 
-/// One byte for what latin1 has, but for `ÿ`. That one and what latin1 has not are told apart by two more.
+/// One byte for every character of latin1 except `ÿ`. Two more bytes distinguish `ÿ` and the characters that
+/// latin1 does not have.
 pub(super) fn write_weight(weight: u16, out: &mut Vec<u8>) {
     match u8::try_from(weight) {
         Ok(weight) if weight < ESCAPE => out.push(weight),
@@ -113,7 +115,8 @@ mod tests {
         assert_eq!(char_to_latin1('\u{80}'), None);
     }
 
-    /// `ÿ` has the greatest weight of latin1, and what latin1 has not is greater still, in keys as in comparisons.
+    /// `ÿ` has the greatest weight of latin1. Characters that latin1 does not have are greater still, in keys
+    /// as in comparisons.
     #[test]
     fn keys_keep_the_order_at_the_escape() {
         let key = |text: &str| {

@@ -218,8 +218,8 @@ impl Collation {
         }
     }
 
-    /// A number for sorting: where two texts have different ones, they compare as these do; where they have the same,
-    /// [`Collation::compare`] has to tell.
+    /// A number for sorting. If the numbers of two texts differ, the texts compare as the numbers do;
+    /// otherwise [`Collation::compare`] decides.
     pub fn order_number(self, text: &[u8]) -> u64 {
         match self {
             Self::Binary | Self::Utf8mb40900Bin => first_bytes(text, 0),
@@ -245,8 +245,9 @@ impl Collation {
         a == b || (self != Self::Binary && self.compare(a, b) == Ordering::Equal)
     }
 
-    /// Appends the sort key: bytes whose order and equality are the collation's. Equal strings have equal keys, so that
-    /// keys can be hashed. Keys stand in indexes: their bytes are part of the stored format.
+    /// Appends the sort key: bytes whose order and equality are the collation's. Equal strings have equal
+    /// keys, so that keys can be hashed. Keys are stored in indexes: their bytes are part of the stored
+    /// format.
     pub fn sort_key(self, text: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Binary | Self::Utf8mb40900Bin => out.extend_from_slice(text),
@@ -307,7 +308,8 @@ fn first_weights(mut weights: impl Iterator<Item = u16>, pad: u16) -> u64 {
     })
 }
 
-/// Both texts without the characters that they begin with alike. Weights do not depend on what is around a character.
+/// Both texts without their common prefix. The weights of a character do not depend on the characters around
+/// it.
 fn without_common_prefix<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let shared = characters::common_prefix(a, b);
     (&a[shared..], &b[shared..])

@@ -1,4 +1,4 @@
-//! Dates and times as MySQL has them, its zero dates and its 838-hour TIMEs included.
+//! MySQL's dates and times, with its zero dates and its TIMEs of 838 hours.
 //!
 //! - [`DateTime`]: the fields of a DATE, DATETIME or TIMESTAMP, and their 64-bit form.
 //! - [`Time`]: a TIME, signed microseconds.

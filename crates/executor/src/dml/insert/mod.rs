@@ -202,7 +202,7 @@ impl Insert<'_> {
         }
         for (row, image) in rows.into_iter().zip(images) {
             self.result.records += 1;
-            warnings.tell_until(row.warned);
+            warnings.report_until(row.warned);
             self.write_one(row, image, writer)?;
         }
         warnings.tell_all();
