@@ -42,8 +42,8 @@ pub use eval::{
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
-pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
+pub use string::char_padding::{pad as pad_char, padded_char};
 pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;

@@ -196,7 +196,8 @@ impl<'a> Walk<'a> {
             Meaning::TypeName => Last::TypeName,
             _ => Last::Anything,
         };
-        if meaning == Meaning::Closes && self.depth > self.query.depth && word.eq_ignore_ascii_case("select") {
+        if meaning == Meaning::Closes && self.depth > self.query.depth && word.eq_ignore_ascii_case("select")
+        {
             self.outer.push(self.query);
             self.query.depth = self.depth;
         }
@@ -406,7 +407,9 @@ mod tests {
             "SELECT a FROM (SELECT b + 1 FROM t WHERE c = ? LIMIT ?) d WHERE e = (?)"
         );
         assert_eq!(
-            text_of("SELECT (SELECT 1 FROM t WHERE b = 2), 3 FROM t WHERE a IN (SELECT 4 FROM u WHERE b = 5) AND c = 6"),
+            text_of(
+                "SELECT (SELECT 1 FROM t WHERE b = 2), 3 FROM t WHERE a IN (SELECT 4 FROM u WHERE b = 5) AND c = 6"
+            ),
             "SELECT (SELECT 1 FROM t WHERE b = 2), 3 FROM t WHERE a IN (SELECT 4 FROM u WHERE b = ?) AND c = ?"
         );
         assert_eq!(

@@ -31,7 +31,9 @@ pub fn charset_name(collation: &str) -> &str {
 
 /// Whether MySQL has the character set, but no client may use it.
 pub fn is_not_for_clients(charset: &str) -> bool {
-    NOT_FOR_CLIENTS.iter().any(|name| name.eq_ignore_ascii_case(charset))
+    NOT_FOR_CLIENTS
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(charset))
 }
 
 /// Character sets in which MySQL reads no statements either.

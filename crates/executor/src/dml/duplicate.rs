@@ -26,7 +26,12 @@ pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value], mode: &SqlMode
         }
         if let (Some(column), Some(value)) = (table.columns.get(part.column), row.get(part.column)) {
             match mode.pad_char_to_full_length {
-                true => write_part(*part, &column.ty, &pad_char(value.clone(), &column.ty), &mut entry),
+                true => write_part(
+                    *part,
+                    &column.ty,
+                    &pad_char(value.clone(), &column.ty),
+                    &mut entry,
+                ),
                 false => write_part(*part, &column.ty, value, &mut entry),
             }
         }

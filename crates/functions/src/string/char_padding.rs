@@ -14,7 +14,9 @@ const NAME: &str = "padded char";
 
 pub(crate) static FAMILY: Family = Family {
     functions: &[function(NAME, 1, 1, resolve, |call, args| {
-        Ok(args.first().map_or(Value::Null, |text| pad(text.to_value(), &call.ty)))
+        Ok(args
+            .first()
+            .map_or(Value::Null, |text| pad(text.to_value(), &call.ty)))
     })
     .nullability(Nullability::AnyArgument)
     .infallible()],

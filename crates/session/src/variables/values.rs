@@ -50,7 +50,9 @@ impl GlobalVariables {
         let definition = definition.canonical();
         let numbered = value.as_ref().and_then(numbered);
         let (text, warning) = self.assigned(definition, value)?;
-        let other = text.as_deref().and_then(|text| paired(definition.name, text, numbered));
+        let other = text
+            .as_deref()
+            .and_then(|text| paired(definition.name, text, numbered));
         let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
         changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
         Ok((changes, warning))
@@ -265,9 +267,7 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
         Kind::Text => Ok((Some(string(name, &value)?), None)),
         Kind::Enum(choices) => Ok((Some(choice(name, &value, choices)?.to_owned()), None)),
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
-        Kind::Charset | Kind::CharsetOrNull => {
-            Ok((Some(charset_of(name, &value)?.name().to_owned()), None))
-        }
+        Kind::Charset | Kind::CharsetOrNull => Ok((Some(charset_of(name, &value)?.name().to_owned()), None)),
         Kind::Collation => Ok((Some(collation_of(name, &value)?.name().to_owned()), None)),
         // The first locale is the only one here.
         Kind::Locale => match number(&value) {

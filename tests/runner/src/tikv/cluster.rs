@@ -67,18 +67,18 @@ impl Cluster {
             .ok_or_else(|| "only the stand-in can be told to".to_owned())
     }
 
-    pub fn tell(&self, path: &str) -> Result<String, String> {
-        self.stand_in()?.tell(path)
+    pub fn control(&self, path: &str) -> Result<String, String> {
+        self.stand_in()?.control(path)
     }
 
     /// Has a region begin at a key.
     pub fn split(&self, key: &[u8]) -> Result<(), String> {
-        self.tell(&format!("/split?hexkey={}", hex(key))).map(drop)
+        self.control(&format!("/split?hexkey={}", hex(key))).map(drop)
     }
 
     /// Moves the leader of a key's region to one of the stores, 1 to 3.
     pub fn move_leader(&self, key: &[u8], store: u64) -> Result<(), String> {
-        self.tell(&format!("/leader?hexkey={}&store={store}", hex(key)))
+        self.control(&format!("/leader?hexkey={}&store={store}", hex(key)))
             .map(drop)
     }
 }

@@ -219,7 +219,7 @@ fn one(cluster: &Cluster, conn: &mut Conn, before: &[&str], case: &Case) -> Resu
         for statement in before {
             conn.query_drop(statement).map_err(text)?;
         }
-        cluster.tell("/counters?reset=1")?;
+        cluster.control("/counters?reset=1")?;
         conn.exec_drop(&statement, params).map_err(text)?;
         let mut calls = calls(cluster)?;
         let start = Instant::now();

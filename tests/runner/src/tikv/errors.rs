@@ -69,7 +69,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     drop(conn);
     for (name, check) in CHECKS {
         let outcome = check(cluster, &server);
-        let mended = cluster.tell("/clear").and_then(|_| recovers(&server));
+        let mended = cluster.control("/clear").and_then(|_| recovers(&server));
         report.check(&format!("errors: {name}"), outcome.and(mended));
     }
     Ok(())
@@ -122,14 +122,14 @@ fn refused(cluster: &Cluster, store: &str, why: &str) -> Result<(), String> {
 fn pd_is_down(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     read(&mut conn)?;
-    cluster.tell("/pd/stop")?;
+    cluster.control("/pd/stop")?;
     let outcome = (|| {
         // A point read asks PD for nothing.
         read(&mut conn)?;
         expect(&mut conn, "SELECT COUNT(*) FROM t WHERE id < 3", &[PD_TIMEOUT])?;
         expect(&mut conn, "UPDATE t SET v = v + 1 WHERE id = 1", &[PD_TIMEOUT])
     })();
-    cluster.tell("/pd/start")?;
+    cluster.control("/pd/start")?;
     outcome?;
     again(&mut conn)
 }
@@ -153,14 +153,14 @@ fn commit_is_refused(cluster: &Cluster, server: &Server) -> Result<(), String> {
     conn.query_drop("BEGIN").map_err(text)?;
     conn.query_drop("UPDATE t SET v = 1 WHERE id = 2").map_err(text)?;
     // Its answers are region errors: nothing has been done for certain.
-    cluster.tell("/region-error-next?rpc=Prewrite&error=region-not-found&count=100000")?;
+    cluster.control("/region-error-next?rpc=Prewrite&error=region-not-found&count=100000")?;
     // The time may be over just while PD is asked where the region is now, or a request waits to be sent.
     expect(
         &mut conn,
         "COMMIT",
         &[REGION_UNAVAILABLE, PD_TIMEOUT, STORE_TIMEOUT],
     )?;
-    cluster.tell("/clear")?;
+    cluster.control("/clear")?;
     let value: Option<i64> = conn.query_first("SELECT v FROM t WHERE id = 2").map_err(text)?;
     if value != Some(0) {
         return Err(format!("after a commit that failed: {value:?}"));
@@ -173,10 +173,10 @@ fn undetermined(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     conn.query_drop("UPDATE t SET v = 0").map_err(text)?;
     // The commit is done, its answer is lost, and so is the answer to every question about it.
-    cluster.tell("/drop-next?rpc=Prewrite&when=after")?;
-    cluster.tell("/drop-next?rpc=CheckTxnStatus&when=before&count=100000")?;
+    cluster.control("/drop-next?rpc=Prewrite&when=after")?;
+    cluster.control("/drop-next?rpc=CheckTxnStatus&when=before&count=100000")?;
     expect(&mut conn, "UPDATE t SET v = 7 WHERE id = 3", &[UNDETERMINED])?;
-    cluster.tell("/clear")?;
+    cluster.control("/clear")?;
     // The connection goes on, and the transaction is wholly there.
     let value: Option<i64> = conn.query_first("SELECT v FROM t WHERE id = 3").map_err(text)?;
     if value != Some(7) {
@@ -210,7 +210,7 @@ fn kill_query(cluster: &Cluster, server: &Server) -> Result<(), String> {
         thread::sleep(Duration::from_millis(200));
         killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
         let (outcome, took) = waiting.join().map_err(|_| "a thread panicked")?;
-        cluster.tell("/clear")?;
+        cluster.control("/clear")?;
         match outcome {
             Err(error) if code(&error) == 1317 && took < IN_TIME => {}
             other => return Err(format!("{sql}: {other:?} after {took:?}")),
@@ -222,9 +222,9 @@ fn kill_query(cluster: &Cluster, server: &Server) -> Result<(), String> {
 fn leader_vanishes(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     for store in 1..=3 {
-        cluster.tell(&format!("/stop?store={store}"))?;
+        cluster.control(&format!("/stop?store={store}"))?;
         let outcome = again(&mut conn);
-        cluster.tell(&format!("/start?store={store}"))?;
+        cluster.control(&format!("/start?store={store}"))?;
         outcome?;
     }
     Ok(())
@@ -232,7 +232,7 @@ fn leader_vanishes(cluster: &Cluster, server: &Server) -> Result<(), String> {
 
 /// Tells something about each store.
 fn stores(cluster: &Cluster, path: &str) -> Result<(), String> {
-    (1..=3).try_for_each(|store| cluster.tell(&format!("{path}{store}")).map(drop))
+    (1..=3).try_for_each(|store| cluster.control(&format!("{path}{store}")).map(drop))
 }
 
 /// A statement fails in time, with one of these numbers.

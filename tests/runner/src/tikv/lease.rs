@@ -98,7 +98,7 @@ fn nothing_is_served(cluster: &Cluster, server: &Server) -> Result<(), String> {
     open.query_drop("BEGIN").map_err(text)?;
     open.query_drop("UPDATE t SET v = 7 WHERE id = 2").map_err(text)?;
     // Without timestamps the lease cannot be renewed; a read by primary key needs none.
-    cluster.tell("/pd/stop")?;
+    cluster.control("/pd/stop")?;
     let refused = wait_for_refusal(&mut conn).and_then(|()| {
         STATEMENTS
             .iter()
@@ -106,7 +106,7 @@ fn nothing_is_served(cluster: &Cluster, server: &Server) -> Result<(), String> {
         // What was begun under the lease is over with it.
         refuses(&mut open, "SELECT v FROM t WHERE id = 2", SCHEMA_OUT_OF_DATE)
     });
-    cluster.tell("/pd/start")?;
+    cluster.control("/pd/start")?;
     refused?;
     wait_for_service(&mut conn)?;
     has_rows(&mut conn, &[(1, 1), (2, 1)])
@@ -130,7 +130,7 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
         .map_err(text)?;
     reads_one(&mut has_read)?;
 
-    cluster.tell("/pd/stop")?;
+    cluster.control("/pd/stop")?;
     let paused = (|| {
         // These begin within the lease, and get their timestamps behind it.
         let mut running = vec![
@@ -150,7 +150,7 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
             other => Err(format!("killed while it waited: {other:?}")),
         }
     })();
-    cluster.tell("/pd/start")?;
+    cluster.control("/pd/start")?;
     // Others were free to change what it wrote by. One of the statements waits for what it has locked.
     refuses(&mut written, "SELECT v FROM t WHERE id = 2", SCHEMA_OUT_OF_DATE)?;
     for (number, statement) in paused?.into_iter().enumerate() {

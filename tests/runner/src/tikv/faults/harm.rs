@@ -49,7 +49,7 @@ impl<'a> Harm<'a> {
             done
         });
         // Ends whatever goes wrong.
-        disturbed.and(self.cluster.tell("/clear").map(drop))
+        disturbed.and(self.cluster.control("/clear").map(drop))
     }
 
     /// The commands take turns.
@@ -102,33 +102,33 @@ fn disturb(cluster: &Cluster, random: &mut Random) -> Result<(), String> {
         "CheckTxnStatus",
     ];
     let lost = lost[random.below(lost.len() as u64) as usize];
-    let tell = |path: String| cluster.tell(&path).map(drop);
+    let control = |path: String| cluster.control(&path).map(drop);
     match random.below(10) {
         0..3 => cluster.split(&key),
         // There may be no such store now.
         3..5 => cluster.move_leader(&key, store).or(Ok(())),
         5 => {
-            tell(format!("/stop?store={store}"))?;
+            control(format!("/stop?store={store}"))?;
             thread::sleep(PAUSE);
-            tell(format!("/start?store={store}"))
+            control(format!("/start?store={store}"))
         }
         6 => {
             // Nobody has noticed for a while.
-            tell(format!("/stop?store={store}&leaders=stay"))?;
+            control(format!("/stop?store={store}&leaders=stay"))?;
             thread::sleep(PAUSE);
-            tell("/elect".to_owned())?;
-            tell(format!("/start?store={store}"))
+            control("/elect".to_owned())?;
+            control(format!("/start?store={store}"))
         }
-        7 => tell(format!("/drop-next?rpc={lost}&count={}", random.below(3) + 1)),
+        7 => control(format!("/drop-next?rpc={lost}&count={}", random.below(3) + 1)),
         8 => {
             let errors = ["not-leader", "epoch-not-match", "server-is-busy", "stale-command"];
             let error = errors[random.below(errors.len() as u64) as usize];
-            tell(format!("/region-error-next?rpc={lost}&error={error}&count=3"))
+            control(format!("/region-error-next?rpc={lost}&error={error}&count=3"))
         }
         _ => {
-            tell("/pd/stop".to_owned())?;
+            control("/pd/stop".to_owned())?;
             thread::sleep(PAUSE);
-            tell("/pd/start".to_owned())
+            control("/pd/start".to_owned())
         }
     }
 }

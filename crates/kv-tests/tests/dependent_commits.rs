@@ -1,7 +1,7 @@
-//! Locks that are had from a transaction whose commit is on its way: on embedded engines, which give them up before the log
-//! is synced.
+//! Dependent commits: a transaction gets a lock from another one whose commit is still being synced to the
+//! log. The embedded engines release locks that early.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 use testkit::{Fault, Faults, faulty_memory_store};
 
-/// Each embedded engine, with a thread that commits.
+/// Runs a test on each embedded engine, with its committing thread.
 fn on_each_engine(test: impl Fn(&Store)) {
     test(&Store::new(Arc::new(kv::memory::engine_with(EmbeddedOptions {
         check_promises: true,
@@ -29,66 +29,66 @@ fn on_each_engine(test: impl Fn(&Store)) {
     test(&kv_rocksdb::open(dir.path(), options).unwrap());
 }
 
-/// Keeps the thread that commits busy until it is dropped, so that all who commit queue.
+/// Keeps the committing thread busy until it is dropped, so that all commits queue.
 struct Busy {
-    _let_go: Sender<()>,
+    _finish: Sender<()>,
 }
 
 impl Busy {
     fn new(store: &Store) -> Self {
-        // Who comes first commits by itself.
-        let (first, let_go_first, has_begun) = occupied(store, "first");
+        // The first thread commits its own transaction.
+        let (first, finish_first, has_begun) = occupied(store, "first");
         let first = thread::spawn(first);
         has_begun.recv_timeout(LONG).unwrap();
-        let (second, let_go, has_begun) = occupied(store, "second");
+        let (second, finish, has_begun) = occupied(store, "second");
         second();
-        drop(let_go_first);
+        drop(finish_first);
         first.join().unwrap();
         has_begun.recv_timeout(LONG).unwrap();
-        Self { _let_go: let_go }
+        Self { _finish: finish }
     }
 }
 
-/// A commit that says when it is told, and is not over until the sender is dropped.
+/// A commit whose callback reports that it runs, and returns once the sender is dropped.
 fn occupied(store: &Store, key: &str) -> (impl FnOnce() + Send + use<>, Sender<()>, Receiver<()>) {
     let mut txn = begin(store);
     txn.put(key.into(), b"x".to_vec()).unwrap();
-    let (let_go, wait) = channel::<()>();
+    let (finish, wait) = channel::<()>();
     let (begun, has_begun) = channel();
     let done = move |_| {
         begun.send(()).unwrap();
         let _ = wait.recv();
     };
     let commit = move || txn.commit_then(Durability::Os, None, Box::new(done));
-    (commit, let_go, has_begun)
+    (commit, finish, has_begun)
 }
 
-type Told = Receiver<Result<Timestamp>>;
+type PendingOutcome = Receiver<Result<Timestamp>>;
 
-fn queue(txn: Transaction) -> Told {
-    let (tell, told) = channel();
+fn queue(txn: Transaction) -> PendingOutcome {
+    let (sender, outcome) = channel();
     txn.commit_then(
         Durability::Sync,
         None,
-        Box::new(move |outcome| tell.send(outcome).unwrap()),
+        Box::new(move |result| sender.send(result).unwrap()),
     );
     assert!(
-        matches!(told.try_recv(), Err(TryRecvError::Empty)),
+        matches!(outcome.try_recv(), Err(TryRecvError::Empty)),
         "it does not queue"
     );
-    told
+    outcome
 }
 
-fn committed(told: &Told) -> Timestamp {
-    told.recv_timeout(LONG).unwrap().unwrap()
+fn committed(outcome: &PendingOutcome) -> Timestamp {
+    outcome.recv_timeout(LONG).unwrap().unwrap()
 }
 
 fn put(txn: &mut Transaction, key: &str, value: &str) {
     txn.put(key.into(), value.into()).unwrap();
 }
 
-/// Locks `key` and writes it, and queues.
-fn queued_write(store: &Store, key: &str, value: Option<&str>) -> Told {
+/// Locks `key`, writes it, and queues the commit.
+fn queued_write(store: &Store, key: &str, value: Option<&str>) -> PendingOutcome {
     let mut txn = begin(store);
     lock(&mut txn, key, &exclusive()).unwrap();
     match value {
@@ -103,7 +103,7 @@ fn at(store: &Store, ts: Timestamp, key: &str) -> Option<String> {
 }
 
 #[test]
-fn what_a_queued_commit_writes_is_gone_on_from() {
+fn a_lock_sees_the_value_of_a_queued_commit() {
     on_each_engine(|store| {
         write(store, &[("k", Some("0")), ("gone", Some("0"))]);
         let before = store.snapshot_now().unwrap();
@@ -114,14 +114,14 @@ fn what_a_queued_commit_writes_is_gone_on_from() {
         let mut txn = begin(store);
         let answer = txn.lock_one(b"k", &exclusive()).unwrap();
         assert_eq!(answer.as_deref(), Some(&b"1"[..]));
-        // And again, and among others.
+        // A second lock, among other keys, sees the same.
         let locked = txn.lock(&keys(&["gone", "k", "none"]), &exclusive()).unwrap();
         let values: Vec<_> = locked
             .into_iter()
             .map(|l| l.into_value().as_deref().map(text))
             .collect();
         assert_eq!(values, [None, Some("1".into()), None]);
-        // Nobody else sees it.
+        // Other readers do not see it.
         assert_eq!(get(&store.latest(), "k").as_deref(), Some("0"));
         assert_eq!(get(&txn, "k").as_deref(), Some("0"));
         put(&mut txn, "k", "2");
@@ -131,7 +131,7 @@ fn what_a_queued_commit_writes_is_gone_on_from() {
         let fourth = queued_write(store, "k", Some("4"));
         drop(busy);
 
-        let times = [first, deletes, second, third, fourth].map(|told| committed(&told));
+        let times = [first, deletes, second, third, fourth].map(|outcome| committed(&outcome));
         assert!(times[0] <= times[1] && times[1] < times[2], "{times:?}");
         assert!(times[2] < times[3] && times[3] < times[4], "{times:?}");
         let k = |ts| at(store, ts, "k");
@@ -167,20 +167,20 @@ fn many_on_one_row_share_a_sync() {
             put(&mut txn, &format!("own {n}"), "x");
             queue(txn)
         };
-        let told: Vec<_> = (1..=100).map(add_one).collect();
+        let outcome: Vec<_> = (1..=100).map(add_one).collect();
         drop(busy);
-        let times: Vec<_> = told.iter().map(committed).collect();
+        let times: Vec<_> = outcome.iter().map(committed).collect();
         assert!(times.is_sorted_by(|a, b| a < b));
         for (n, ts) in (1..=100).zip(times) {
             assert_eq!(at(store, ts, "k"), Some(n.to_string()));
         }
-        // The second one of those that kept it busy wanted none.
+        // The second of the two transactions that keep the thread busy requires no sync.
         assert!(syncs() - before <= 1.0);
     });
 }
 
 #[test]
-fn whoever_waits_gets_the_lock_when_the_commit_queues() {
+fn a_waiter_gets_the_lock_when_the_commit_queues() {
     on_each_engine(|store| {
         write(store, &[("k", Some("0"))]);
         let busy = Busy::new(store);
@@ -195,7 +195,7 @@ fn whoever_waits_gets_the_lock_when_the_commit_queues() {
         let first = queue(first);
         let (value, txn) = waiting.join().unwrap();
         assert_eq!(value.as_deref(), Some("1"));
-        // It gives the lock back without having written: the next one finds the same.
+        // It releases the lock without having written: the next transaction sees the same value.
         drop(txn);
         let mut next = begin(store);
         assert_eq!(lock(&mut next, "k", &exclusive()).unwrap().as_deref(), Some("1"));
@@ -206,9 +206,9 @@ fn whoever_waits_gets_the_lock_when_the_commit_queues() {
     });
 }
 
-/// A lock on a row that is not written guards what is: who gets it has to see that.
+/// A lock on a row that is not written still guards the row: the next transaction must see the row's value.
 #[test]
-fn a_lock_on_what_is_not_written_is_kept() {
+fn a_lock_on_an_unwritten_row_still_guards_it() {
     for waits_before in [false, true] {
         on_each_engine(|store| {
             write(store, &[("mutex", Some("0"))]);
@@ -240,9 +240,9 @@ fn a_lock_on_what_is_not_written_is_kept() {
     }
 }
 
-/// Whatever looks further than the locked key waits for what it rests on.
+/// A transaction that reads more than the locked key waits for the commit it depends on.
 #[test]
-fn reads_that_go_further_wait() {
+fn reads_beyond_the_locked_key_wait() {
     let reads: [fn(Transaction) -> Option<String>; 4] = [
         |txn| get(&txn.current(), "other"),
         |txn| {
@@ -254,7 +254,7 @@ fn reads_that_go_further_wait() {
             txn.refresh_snapshot().unwrap();
             get(&txn, "other")
         },
-        // It has nothing to commit, and its answer is seen all the same.
+        // It has nothing to commit, and its reply still waits.
         |txn| {
             let ts = txn.commit(Durability::Sync).unwrap();
             assert!(ts > 0);
@@ -270,19 +270,19 @@ fn reads_that_go_further_wait() {
             let first = queue(first);
             let mut txn = begin(store);
             assert_eq!(lock(&mut txn, "k", &exclusive()).unwrap().as_deref(), Some("1"));
-            let (tell, told) = channel();
-            let reading = thread::spawn(move || tell.send(read(txn)).unwrap());
-            assert!(told.recv_timeout(SHORT).is_err(), "it does not wait");
+            let (sender, outcome) = channel();
+            let reading = thread::spawn(move || sender.send(read(txn)).unwrap());
+            assert!(outcome.recv_timeout(SHORT).is_err(), "it does not wait");
             drop(busy);
             committed(&first);
-            assert_eq!(told.recv_timeout(LONG).unwrap().as_deref(), Some("1"));
+            assert_eq!(outcome.recv_timeout(LONG).unwrap().as_deref(), Some("1"));
             reading.join().unwrap();
         });
     }
 }
 
 #[test]
-fn who_is_interrupted_waits_no_longer() {
+fn an_interrupt_ends_the_wait() {
     on_each_engine(|store| {
         let busy = Busy::new(store);
         let first = queued_write(store, "k", Some("1"));
@@ -302,7 +302,7 @@ fn who_is_interrupted_waits_no_longer() {
 }
 
 #[test]
-fn who_shares_or_does_not_wait() {
+fn shared_locks_and_nowait() {
     on_each_engine(|store| {
         let busy = Busy::new(store);
         let first = queued_write(store, "k", Some("1"));
@@ -331,9 +331,9 @@ fn who_shares_or_does_not_wait() {
     });
 }
 
-/// One that comes too late takes along who has seen what it would have written, and nobody else.
+/// A failed commit makes those that depend on it fail, and no others.
 #[test]
-fn who_follows_a_failure_fails() {
+fn dependents_of_a_failed_commit_fail() {
     on_each_engine(|store| {
         write(store, &[("k", Some("0"))]);
         let busy = Busy::new(store);
@@ -341,11 +341,11 @@ fn who_follows_a_failure_fails() {
         let mut first = begin(store);
         lock(&mut first, "k", &exclusive()).unwrap();
         put(&mut first, "k", "1");
-        let (tell, told) = channel();
+        let (sender, outcome) = channel();
         first.commit_then(
             Durability::Sync,
             Some(&too_late),
-            Box::new(move |outcome| tell.send(outcome).unwrap()),
+            Box::new(move |result| sender.send(result).unwrap()),
         );
         let mut second = begin(store);
         assert_eq!(
@@ -362,10 +362,10 @@ fn who_follows_a_failure_fails() {
             Some("3")
         );
         drop(busy);
-        let outcome = told.recv_timeout(LONG).unwrap();
+        let outcome = outcome.recv_timeout(LONG).unwrap();
         assert!(matches!(outcome, Err(Error::CommitTooLate { .. })), "{outcome:?}");
-        for told in [second, third] {
-            assert_eq!(told.recv_timeout(LONG).unwrap(), Err(Error::Deadlock));
+        for outcome in [second, third] {
+            assert_eq!(outcome.recv_timeout(LONG).unwrap(), Err(Error::Deadlock));
         }
         committed(&bystander);
         assert_eq!(reader.settle(), Err(Error::Deadlock));
@@ -377,7 +377,7 @@ fn who_follows_a_failure_fails() {
     });
 }
 
-/// A store in memory that fails as told, with a thread that commits.
+/// A store in memory with injected faults and a committing thread.
 fn faulty() -> (Store, Arc<Faults>) {
     let faults = Faults::new();
     let store = faulty_memory_store(&faults, EmbeddedOptions::default());
@@ -385,7 +385,7 @@ fn faulty() -> (Store, Arc<Faults>) {
 }
 
 #[test]
-fn a_run_that_is_refused_takes_its_followers_along() {
+fn a_refused_group_fails_its_dependents() {
     let (store, faults) = faulty();
     let full = || Error::DiskFull("test".into());
     let busy = Busy::new(&store);
@@ -398,8 +398,8 @@ fn a_run_that_is_refused_takes_its_followers_along() {
     let last = queued_write(&store, "b", Some("2"));
     faults.next_commit(Fault::Refused(full()));
     drop(busy);
-    for told in refused {
-        assert_eq!(told.recv_timeout(LONG).unwrap(), Err(full()));
+    for outcome in refused {
+        assert_eq!(outcome.recv_timeout(LONG).unwrap(), Err(full()));
     }
     assert_eq!(follower.recv_timeout(LONG).unwrap(), Err(Error::Deadlock));
     assert!(committed(&followed) < committed(&last));
@@ -408,7 +408,7 @@ fn a_run_that_is_refused_takes_its_followers_along() {
 }
 
 #[test]
-fn runs_before_one_that_is_refused_are_synced_all_the_same() {
+fn groups_before_a_refused_one_are_synced() {
     for sync_error in [None, Some(Error::Io("test".into()))] {
         let (store, faults) = faulty();
         let busy = Busy::new(&store);
@@ -433,29 +433,29 @@ fn runs_before_one_that_is_refused_are_synced_all_the_same() {
 }
 
 #[test]
-fn a_run_that_is_lost_ends_all_writes() {
+fn a_lost_group_ends_all_writes() {
     for lost in [Fault::Lost, Fault::Arrived] {
         let (store, faults) = faulty();
         let busy = Busy::new(&store);
-        let told = [1, 2, 3].map(|n| queued_write(&store, "k", Some(&n.to_string())));
+        let outcome = [1, 2, 3].map(|n| queued_write(&store, "k", Some(&n.to_string())));
         faults.next_commit(Fault::None);
         faults.next_commit(lost(Error::Io("test".into())));
         drop(busy);
-        let [first, second, third] = told.map(|told| told.recv_timeout(LONG).unwrap());
+        let [first, second, third] = outcome.map(|outcome| outcome.recv_timeout(LONG).unwrap());
         for outcome in [first, second] {
             assert!(matches!(outcome, Err(Error::Undetermined(_))), "{outcome:?}");
         }
         assert!(matches!(third, Err(Error::StoreReadOnly(_))), "{third:?}");
         assert_eq!(store.lock_stats().held, 0);
-        // Reads go on.
+        // Reads still work.
         assert!(get(&store.latest(), "k").is_some());
     }
 }
 
-/// Rows with an entry each of an index, moved by many at once, who share few of them: every moment has each row once, under
-/// the entry that belongs to it, and does not change.
+/// Rows with one index entry each, moved by many threads that compete for few rows. Every snapshot has each
+/// row once, under its entry, and does not change.
 #[test]
-fn entries_go_with_their_rows_at_every_moment() {
+fn every_snapshot_has_rows_and_entries_together() {
     const ROWS: u64 = 3;
     const THREADS: u64 = 12;
     const MOVES: u64 = 150;
@@ -502,7 +502,7 @@ fn entries_go_with_their_rows_at_every_moment() {
                             let n = random.below(ROWS);
                             let mut txn = begin(store);
                             let value = lock(&mut txn, &row(n), &exclusive()).unwrap().unwrap();
-                            // A few values only, so that entries come back.
+                            // Only a few values, so that entries come back.
                             let next = ((value.parse::<u64>().unwrap() + 1) % 4).to_string();
                             let guard = txn.put_guard(row(n).into(), next.as_str().into()).unwrap();
                             let (old, new) = (entry(n, &value).into_bytes(), entry(n, &next).into_bytes());
