@@ -1,5 +1,5 @@
-//! What a client is told while the cluster does not serve, and that all is well again afterwards: errors with the numbers
-//! that clients of TiDB know, in time, on connections that go on.
+//! Errors of clients while the cluster does not serve, and that all works again afterwards: errors with the
+//! numbers that clients of TiDB know, in time, on connections that stay open.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -14,11 +14,11 @@ use crate::report::Report;
 use crate::server::{Server, free_port};
 use crate::{code, text};
 
-/// Of the server that is tested, so that nobody has to wait for 40 s.
+/// The operation timeout of the tested server, so that the tests need not wait for 40 s.
 const PATIENCE_SECONDS: u64 = 2;
-/// What must be over within the patience is given this much on a busy machine.
+/// The time for what must end within that timeout, on a busy machine.
 const IN_TIME: Duration = Duration::from_secs(20);
-/// The server finds its way back within this time.
+/// The server recovers within this time.
 const RECOVERY: Duration = Duration::from_secs(40);
 
 const PD_TIMEOUT: u16 = 9001;
@@ -93,7 +93,7 @@ fn impatient(cluster: &Cluster) -> Result<Server, String> {
     Ok(server)
 }
 
-/// The server ends with one line that says `why` on standard error.
+/// The server ends with one line on standard error that contains `why`.
 fn refused(cluster: &Cluster, store: &str, why: &str) -> Result<(), String> {
     let server = prepare(cluster)?;
     let command = server.command()?;
@@ -124,7 +124,7 @@ fn pd_is_down(cluster: &Cluster, server: &Server) -> Result<(), String> {
     read(&mut conn)?;
     cluster.control("/pd/stop")?;
     let outcome = (|| {
-        // A point read asks PD for nothing.
+        // A point read sends nothing to PD.
         read(&mut conn)?;
         expect(&mut conn, "SELECT COUNT(*) FROM t WHERE id < 3", &[PD_TIMEOUT])?;
         expect(&mut conn, "UPDATE t SET v = v + 1 WHERE id = 1", &[PD_TIMEOUT])
@@ -152,9 +152,9 @@ fn commit_is_refused(cluster: &Cluster, server: &Server) -> Result<(), String> {
     conn.query_drop("UPDATE t SET v = 0").map_err(text)?;
     conn.query_drop("BEGIN").map_err(text)?;
     conn.query_drop("UPDATE t SET v = 1 WHERE id = 2").map_err(text)?;
-    // Its answers are region errors: nothing has been done for certain.
+    // The responses are region errors, so certainly nothing was done.
     cluster.control("/region-error-next?rpc=Prewrite&error=region-not-found&count=100000")?;
-    // The time may be over just while PD is asked where the region is now, or a request waits to be sent.
+    // The time may run out while PD is asked for the region, or while a request waits to be sent.
     expect(
         &mut conn,
         "COMMIT",
@@ -172,12 +172,12 @@ fn commit_is_refused(cluster: &Cluster, server: &Server) -> Result<(), String> {
 fn undetermined(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     conn.query_drop("UPDATE t SET v = 0").map_err(text)?;
-    // The commit is done, its answer is lost, and so is the answer to every question about it.
+    // The commit succeeds. Its response is lost, and so is the response to every request for its outcome.
     cluster.control("/drop-next?rpc=Prewrite&when=after")?;
     cluster.control("/drop-next?rpc=CheckTxnStatus&when=before&count=100000")?;
     expect(&mut conn, "UPDATE t SET v = 7 WHERE id = 3", &[UNDETERMINED])?;
     cluster.control("/clear")?;
-    // The connection goes on, and the transaction is wholly there.
+    // The connection stays open, and the whole transaction is there.
     let value: Option<i64> = conn.query_first("SELECT v FROM t WHERE id = 3").map_err(text)?;
     if value != Some(7) {
         return Err(format!("{value:?} in place of what was committed"));
@@ -230,7 +230,7 @@ fn leader_vanishes(cluster: &Cluster, server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells something about each store.
+/// Sends a control command for each store.
 fn stores(cluster: &Cluster, path: &str) -> Result<(), String> {
     (1..=3).try_for_each(|store| cluster.control(&format!("{path}{store}")).map(drop))
 }
