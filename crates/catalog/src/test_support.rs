@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use functions::{SqlMode, TimeZone};
+use functions::TimeZone;
 use kv::{Durability, Interrupt, LockOptions, Reader, Store, TxnOptions};
 use schema::definition::{AlterChange, Ddl, TableDefinition};
 use schema::layout::{RowEncoder, RowHandle, TableLayout, row_key, table_range};
 use schema::model::{Handle, SchemaState, Table};
-use types::{Collation, Result, Value, Warning};
+use types::{Collation, Result, SqlMode, Value, Warning};
 
 use crate::metadata_lock::{TransactionLocks, Use};
 use crate::{Catalog, DdlContext};

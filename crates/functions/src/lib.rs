@@ -32,9 +32,9 @@ mod user_lock;
 mod warnings;
 
 pub use bind::common_type;
-pub use cast::text::{cannot_convert_message as cannot_convert_text, invalid_message as invalid_text};
+pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::decode as text_of;
-pub use context::{EvalContext, SqlMode, Strictness};
+pub use context::{EvalContext, Strictness};
 pub use eval::{
     ColumnarValue, Row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row,
     eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent,

@@ -1,7 +1,7 @@
-//! Dependent commits: a transaction gets a lock from another one whose commit is still being synced to the
-//! log. The embedded engines release locks that early.
+//! Dependent commits: locks that are taken over from transactions whose commits are pending. On embedded
+//! engines, which release row locks before the log is synced.
 
-// clippy does not count these helpers as tests.
+// Helpers of tests, which clippy does not know to be tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 use testkit::{Fault, Faults, faulty_memory_store};
 
-/// Runs a test on each embedded engine, with its committing thread.
+/// Each embedded engine, with a thread that commits.
 fn on_each_engine(test: impl Fn(&Store)) {
     test(&Store::new(Arc::new(kv::memory::engine_with(EmbeddedOptions {
         check_promises: true,
@@ -29,48 +29,48 @@ fn on_each_engine(test: impl Fn(&Store)) {
     test(&kv_rocksdb::open(dir.path(), options).unwrap());
 }
 
-/// Keeps the committing thread busy until it is dropped, so that all commits queue.
+/// Keeps the thread that commits groups busy until it is dropped, so that all commits queue.
 struct Busy {
-    _finish: Sender<()>,
+    _release: Sender<()>,
 }
 
 impl Busy {
     fn new(store: &Store) -> Self {
-        // The first thread commits its own transaction.
-        let (first, finish_first, has_begun) = occupied(store, "first");
+        // The first caller commits its own transaction.
+        let (first, release_first, has_begun) = occupied(store, "first");
         let first = thread::spawn(first);
         has_begun.recv_timeout(LONG).unwrap();
-        let (second, finish, has_begun) = occupied(store, "second");
+        let (second, release, has_begun) = occupied(store, "second");
         second();
-        drop(finish_first);
+        drop(release_first);
         first.join().unwrap();
         has_begun.recv_timeout(LONG).unwrap();
-        Self { _finish: finish }
+        Self { _release: release }
     }
 }
 
-/// A commit whose callback reports that it runs, and returns once the sender is dropped.
+/// A commit that reports when it is completed, and whose completion returns when the sender is dropped.
 fn occupied(store: &Store, key: &str) -> (impl FnOnce() + Send + use<>, Sender<()>, Receiver<()>) {
     let mut txn = begin(store);
     txn.put(key.into(), b"x".to_vec()).unwrap();
-    let (finish, wait) = channel::<()>();
+    let (release, wait) = channel::<()>();
     let (begun, has_begun) = channel();
     let done = move |_| {
         begun.send(()).unwrap();
         let _ = wait.recv();
     };
     let commit = move || txn.commit_then(Durability::Os, None, Box::new(done));
-    (commit, finish, has_begun)
+    (commit, release, has_begun)
 }
 
-type PendingOutcome = Receiver<Result<Timestamp>>;
+type Outcome = Receiver<Result<Timestamp>>;
 
-fn queue(txn: Transaction) -> PendingOutcome {
+fn queue(txn: Transaction) -> Outcome {
     let (sender, outcome) = channel();
     txn.commit_then(
         Durability::Sync,
         None,
-        Box::new(move |result| sender.send(result).unwrap()),
+        Box::new(move |outcome| sender.send(outcome).unwrap()),
     );
     assert!(
         matches!(outcome.try_recv(), Err(TryRecvError::Empty)),
@@ -79,7 +79,7 @@ fn queue(txn: Transaction) -> PendingOutcome {
     outcome
 }
 
-fn committed(outcome: &PendingOutcome) -> Timestamp {
+fn committed(outcome: &Outcome) -> Timestamp {
     outcome.recv_timeout(LONG).unwrap().unwrap()
 }
 
@@ -87,8 +87,8 @@ fn put(txn: &mut Transaction, key: &str, value: &str) {
     txn.put(key.into(), value.into()).unwrap();
 }
 
-/// Locks `key`, writes it, and queues the commit.
-fn queued_write(store: &Store, key: &str, value: Option<&str>) -> PendingOutcome {
+/// Locks `key`, writes it, and queues.
+fn queued_write(store: &Store, key: &str, value: Option<&str>) -> Outcome {
     let mut txn = begin(store);
     lock(&mut txn, key, &exclusive()).unwrap();
     match value {
@@ -103,7 +103,7 @@ fn at(store: &Store, ts: Timestamp, key: &str) -> Option<String> {
 }
 
 #[test]
-fn a_lock_sees_the_value_of_a_queued_commit() {
+fn a_transaction_continues_from_what_a_queued_commit_writes() {
     on_each_engine(|store| {
         write(store, &[("k", Some("0")), ("gone", Some("0"))]);
         let before = store.snapshot_now().unwrap();
@@ -114,14 +114,14 @@ fn a_lock_sees_the_value_of_a_queued_commit() {
         let mut txn = begin(store);
         let answer = txn.lock_one(b"k", &exclusive()).unwrap();
         assert_eq!(answer.as_deref(), Some(&b"1"[..]));
-        // A second lock, among other keys, sees the same.
+        // Again, and together with other keys.
         let locked = txn.lock(&keys(&["gone", "k", "none"]), &exclusive()).unwrap();
         let values: Vec<_> = locked
             .into_iter()
             .map(|l| l.into_value().as_deref().map(text))
             .collect();
         assert_eq!(values, [None, Some("1".into()), None]);
-        // Other readers do not see it.
+        // No other reader sees it.
         assert_eq!(get(&store.latest(), "k").as_deref(), Some("0"));
         assert_eq!(get(&txn, "k").as_deref(), Some("0"));
         put(&mut txn, "k", "2");
@@ -146,7 +146,7 @@ fn a_lock_sees_the_value_of_a_queued_commit() {
 }
 
 #[test]
-fn many_on_one_row_share_a_sync() {
+fn many_commits_of_one_row_share_a_sync() {
     on_each_engine(|store| {
         write(store, &[("k", Some("0"))]);
         let syncs = || {
@@ -174,13 +174,13 @@ fn many_on_one_row_share_a_sync() {
         for (n, ts) in (1..=100).zip(times) {
             assert_eq!(at(store, ts, "k"), Some(n.to_string()));
         }
-        // The second of the two transactions that keep the thread busy requires no sync.
+        // The second commit that kept the thread busy asked for no sync.
         assert!(syncs() - before <= 1.0);
     });
 }
 
 #[test]
-fn a_waiter_gets_the_lock_when_the_commit_queues() {
+fn a_waiting_transaction_gets_the_lock_when_the_commit_queues() {
     on_each_engine(|store| {
         write(store, &[("k", Some("0"))]);
         let busy = Busy::new(store);
@@ -195,7 +195,7 @@ fn a_waiter_gets_the_lock_when_the_commit_queues() {
         let first = queue(first);
         let (value, txn) = waiting.join().unwrap();
         assert_eq!(value.as_deref(), Some("1"));
-        // It releases the lock without having written: the next transaction sees the same value.
+        // It releases the lock without a write: the next one finds the same value.
         drop(txn);
         let mut next = begin(store);
         assert_eq!(lock(&mut next, "k", &exclusive()).unwrap().as_deref(), Some("1"));
@@ -206,9 +206,9 @@ fn a_waiter_gets_the_lock_when_the_commit_queues() {
     });
 }
 
-/// A lock on a row that is not written still guards the row: the next transaction must see the row's value.
+/// A lock on a row that is not written may guard rows that are. The next holder has to see those.
 #[test]
-fn a_lock_on_an_unwritten_row_still_guards_it() {
+fn the_lock_of_a_key_that_is_not_written_is_not_released_early() {
     for waits_before in [false, true] {
         on_each_engine(|store| {
             write(store, &[("mutex", Some("0"))]);
@@ -240,7 +240,7 @@ fn a_lock_on_an_unwritten_row_still_guards_it() {
     }
 }
 
-/// A transaction that reads more than the locked key waits for the commit it depends on.
+/// A read beyond the locked key waits for the pending commit.
 #[test]
 fn reads_beyond_the_locked_key_wait() {
     let reads: [fn(Transaction) -> Option<String>; 4] = [
@@ -254,7 +254,7 @@ fn reads_beyond_the_locked_key_wait() {
             txn.refresh_snapshot().unwrap();
             get(&txn, "other")
         },
-        // It has nothing to commit, and its reply still waits.
+        // It has nothing to commit, but its client sees what it has read.
         |txn| {
             let ts = txn.commit(Durability::Sync).unwrap();
             assert!(ts > 0);
@@ -331,9 +331,9 @@ fn shared_locks_and_nowait() {
     });
 }
 
-/// A failed commit makes those that depend on it fail, and no others.
+/// A commit that is too late fails, and those that depend on it. No other.
 #[test]
-fn dependents_of_a_failed_commit_fail() {
+fn a_dependent_commit_fails_with_the_commit_it_depends_on() {
     on_each_engine(|store| {
         write(store, &[("k", Some("0"))]);
         let busy = Busy::new(store);
@@ -345,7 +345,7 @@ fn dependents_of_a_failed_commit_fail() {
         first.commit_then(
             Durability::Sync,
             Some(&too_late),
-            Box::new(move |result| sender.send(result).unwrap()),
+            Box::new(move |outcome| sender.send(outcome).unwrap()),
         );
         let mut second = begin(store);
         assert_eq!(
@@ -377,7 +377,7 @@ fn dependents_of_a_failed_commit_fail() {
     });
 }
 
-/// A store in memory with injected faults and a committing thread.
+/// A store in memory with faults, and with a thread that commits groups.
 fn faulty() -> (Store, Arc<Faults>) {
     let faults = Faults::new();
     let store = faulty_memory_store(&faults, EmbeddedOptions::default());
@@ -385,7 +385,7 @@ fn faulty() -> (Store, Arc<Faults>) {
 }
 
 #[test]
-fn a_refused_group_fails_its_dependents() {
+fn dependents_of_a_refused_run_fail() {
     let (store, faults) = faulty();
     let full = || Error::DiskFull("test".into());
     let busy = Busy::new(&store);
@@ -408,7 +408,7 @@ fn a_refused_group_fails_its_dependents() {
 }
 
 #[test]
-fn groups_before_a_refused_one_are_synced() {
+fn runs_before_a_refused_one_are_synced() {
     for sync_error in [None, Some(Error::Io("test".into()))] {
         let (store, faults) = faulty();
         let busy = Busy::new(&store);
@@ -433,7 +433,7 @@ fn groups_before_a_refused_one_are_synced() {
 }
 
 #[test]
-fn a_lost_group_ends_all_writes() {
+fn a_lost_run_ends_all_writes() {
     for lost in [Fault::Lost, Fault::Arrived] {
         let (store, faults) = faulty();
         let busy = Busy::new(&store);
@@ -447,15 +447,15 @@ fn a_lost_group_ends_all_writes() {
         }
         assert!(matches!(third, Err(Error::StoreReadOnly(_))), "{third:?}");
         assert_eq!(store.lock_stats().held, 0);
-        // Reads still work.
+        // Reads go on.
         assert!(get(&store.latest(), "k").is_some());
     }
 }
 
-/// Rows with one index entry each, moved by many threads that compete for few rows. Every snapshot has each
-/// row once, under its entry, and does not change.
+/// Many threads move few rows, each of which has an index entry. Every snapshot has each row once, under the
+/// entry that belongs to it, and does not change.
 #[test]
-fn every_snapshot_has_rows_and_entries_together() {
+fn index_entries_agree_with_rows_in_every_snapshot() {
     const ROWS: u64 = 3;
     const THREADS: u64 = 12;
     const MOVES: u64 = 150;
@@ -502,7 +502,7 @@ fn every_snapshot_has_rows_and_entries_together() {
                             let n = random.below(ROWS);
                             let mut txn = begin(store);
                             let value = lock(&mut txn, &row(n), &exclusive()).unwrap().unwrap();
-                            // Only a few values, so that entries come back.
+                            // A few values only, so that entries come back.
                             let next = ((value.parse::<u64>().unwrap() + 1) % 4).to_string();
                             let guard = txn.put_guard(row(n).into(), next.as_str().into()).unwrap();
                             let (old, new) = (entry(n, &value).into_bytes(), entry(n, &next).into_bytes());

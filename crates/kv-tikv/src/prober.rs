@@ -138,7 +138,7 @@ fn probe_all(node: &Node, probes: Vec<(Owner, PessimisticLockRequest)>) {
         let may_be_taken = match sent.wait(None) {
             Ok(Outcome::Answered(answer)) => {
                 if answer.errors.iter().any(|error| error.deadlock.is_some()) {
-                    node.locks.give_way(owner);
+                    node.locks.make_victim(owner);
                 }
                 // No lock was in the way, so the probe took it.
                 answer.errors.is_empty()

@@ -12,7 +12,7 @@ use crate::prober::PROBE_AFTER;
 use crate::read;
 use crate::sharing::SharedLocks;
 use bytes::Bytes;
-use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
+use kv::lock_table::{Acquired, HeldKey, LockRequest, Owner};
 use kv::promise::not_fresh;
 use kv::{
     CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked,
@@ -80,7 +80,7 @@ impl TikvTransaction {
 
     /// Locks a key in this process. False if it was skipped.
     fn lock_here(&mut self, key: &[u8], options: &LockOptions) -> Result<bool> {
-        let request = LocalRequest::new(self.owner, self.held.len(), key, options);
+        let request = LockRequest::new(self.owner, self.held.len(), key, options);
         let asked = Instant::now();
         let acquired = self.node.locks.lock(&request)?;
         self.local_waits += u64::from(request.has_waited.get());
@@ -90,8 +90,8 @@ impl TikvTransaction {
             locks.renew();
         }
         match acquired {
-            // This engine has no dependent commits, so `After` does not occur.
-            Acquired::New(local) | Acquired::After(local, _) => {
+            // This engine has no dependent commits, so `AfterPending` does not occur.
+            Acquired::New(local) | Acquired::AfterPending(local, _) => {
                 let held = Held {
                     local,
                     cluster: InCluster::Nothing,
@@ -99,7 +99,7 @@ impl TikvTransaction {
                 self.held.insert(Arc::clone(&held.local.key), held);
                 Ok(true)
             }
-            Acquired::Held => Ok(true),
+            Acquired::AlreadyHeld => Ok(true),
             Acquired::Skipped => Ok(false),
         }
     }

@@ -1,6 +1,6 @@
-//! What goes over to other nodes that share the store: SET GLOBAL, KILL, and who is connected.
+//! What nodes that share a store do for each other: SET GLOBAL, KILL, and the list of connections.
 //!
-//! A server that has the store for itself is no node, and does none of it.
+//! A server that has the store to itself is no node, and does none of it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -11,23 +11,23 @@ use catalog::information_schema::ProcessRow;
 use catalog::mail::{Asker, Neighbour, Question, Reply};
 use catalog::nodes::NodeRecord;
 use functions::EvalContext;
+use kv::Interrupt;
 use types::{Error, Result, Value, Warning, errno};
 
 use crate::errors;
 use crate::process::node_of;
-use crate::session::Session;
 use crate::shared::Shared;
 use crate::variables::Definition;
 
-/// How long another node may take to answer: many times what one takes that is well.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// As much of a statement, in bytes, is told to other nodes.
-const TOLD_BYTES_MAX: usize = 1 << 10;
+/// How long another node may take to reply: many times what a healthy one takes.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+/// As many bytes of a statement go to other nodes.
+const STATEMENT_BYTES_MAX: usize = 1 << 10;
 
-/// This server, for as long as it is there, as the other nodes meet it.
-struct Here(Weak<Shared>);
+/// This server, as long as it exists, as the other nodes see it.
+struct ThisNode(Weak<Shared>);
 
-impl Neighbour for Here {
+impl Neighbour for ThisNode {
     fn answer(&self, question: &Question) -> Reply {
         match self.0.upgrade() {
             Some(shared) => shared.answer(question),
@@ -37,7 +37,8 @@ impl Neighbour for Here {
 
     fn renumbered(&self, number: u32) {
         let Some(shared) = self.0.upgrade() else { return };
-        // Another node's connections have these ids by now, or will. Nothing these do could have been committed meanwhile.
+        // Connections of another node have these ids by now, or will have them. Nothing that these connections did since could
+        // have been committed.
         for process in shared.processes.all() {
             if node_of(process.id) != u64::from(number) {
                 process.kill();
@@ -47,27 +48,29 @@ impl Neighbour for Here {
 }
 
 impl Shared {
-    /// From here on this server takes part in what nodes do for each other.
-    pub(crate) fn meet_other_nodes(self: &Arc<Self>) {
-        if self.catalog.node().is_none() {
+    /// From here on this server takes part in it.
+    pub(crate) fn join_other_nodes(self: &Arc<Self>) {
+        if self.engine.catalog.node().is_none() {
             return;
         }
         if let Err(error) = self.take_over_stored_globals() {
             tracing::warn!(%error, "global variables are as configured until the store answers");
         }
         let shared = Arc::downgrade(self);
-        self.catalog
+        self.engine
+            .catalog
             .watch_global_variables(move || match shared.upgrade() {
                 Some(shared) => shared.take_over_stored_globals(),
                 None => Ok(()),
             });
-        self.catalog
-            .answer_other_nodes(Arc::new(Here(Arc::downgrade(self))));
+        self.engine
+            .catalog
+            .answer_other_nodes(Arc::new(ThisNode(Arc::downgrade(self))));
     }
 
     /// A number for a new connection.
     pub fn next_connection_id(&self) -> u64 {
-        let node = self.catalog.node();
+        let node = self.engine.catalog.node();
         self.processes.next_id(node.map(|node| node.number))
     }
 
@@ -79,8 +82,8 @@ impl Shared {
         value: Option<Value>,
     ) -> Result<Option<String>> {
         let (changes, warning) = self.variables.changes(definition, value)?;
-        if self.catalog.node().is_some() && !definition.canonical().is_of_node() {
-            self.catalog.store_global_variables(&changes)?;
+        if self.engine.catalog.node().is_some() && !definition.canonical().is_of_node() {
+            self.engine.catalog.store_global_variables(&changes)?;
             self.take_over_stored_globals()?;
         } else {
             self.take_over_globals(&changes);
@@ -90,7 +93,7 @@ impl Shared {
 
     fn take_over_stored_globals(&self) -> Result<()> {
         let _turn = self.globals_turn.lock();
-        self.take_over_globals(&self.catalog.stored_global_variables()?);
+        self.take_over_globals(&self.engine.catalog.stored_global_variables()?);
         Ok(())
     }
 
@@ -99,7 +102,7 @@ impl Shared {
         self.globals_changed();
     }
 
-    /// What another node asks.
+    /// Replies to another node.
     fn answer(&self, question: &Question) -> Reply {
         match question {
             Question::Kill {
@@ -118,17 +121,17 @@ impl Shared {
                     Reply::Killed
                 }
             },
-            Question::Processes { asker } => Reply::Processes(self.process_rows(asker, TOLD_BYTES_MAX)),
+            Question::Processes { asker } => Reply::Processes(self.process_rows(asker, STATEMENT_BYTES_MAX)),
         }
     }
 
-    /// The connections of this server that somebody may see, with so many bytes of their statements.
-    pub(crate) fn process_rows(&self, asker: &Asker, text_max: usize) -> Vec<ProcessRow> {
+    /// The connections of this server that a requester may see, with so many bytes of their statements.
+    pub(crate) fn process_rows(&self, requester: &Asker, text_max: usize) -> Vec<ProcessRow> {
         let beginning = |text: Arc<str>| text[..text.floor_char_boundary(text_max)].to_owned();
         let mut rows = Vec::new();
         for process in self.processes.all() {
             let activity = process.activity();
-            if !asker.administers && activity.user != asker.user {
+            if !requester.administers && activity.user != requester.user {
                 continue;
             }
             rows.push(ProcessRow {
@@ -145,7 +148,7 @@ impl Shared {
         rows
     }
 
-    /// Where clients reach this server, as far as it knows.
+    /// The address that clients reach this server at, by its configuration.
     fn address(&self) -> String {
         let text = |name: &str| {
             let value = crate::variables::lookup(name).and_then(|d| self.variables.get(d));
@@ -155,17 +158,16 @@ impl Shared {
     }
 }
 
-impl Session {
-    pub(crate) fn asker(&self) -> Asker {
-        Asker {
-            user: self.client.user.clone(),
-            administers: self.account.may_administer(),
-        }
-    }
-
+impl Shared {
     /// KILL of a connection that is none of this server's.
-    pub(crate) fn kill_elsewhere(&self, id: u64, query_only: bool) -> Result<()> {
-        let catalog = &self.shared.catalog;
+    pub(crate) fn kill_elsewhere(
+        &self,
+        requester: Asker,
+        id: u64,
+        query_only: bool,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<()> {
+        let catalog = &self.engine.catalog;
         let Some(own) = catalog.node() else {
             return Err(errors::unknown_thread(id));
         };
@@ -174,12 +176,12 @@ impl Session {
             .iter()
             .find(|node| node.id != own.id && u64::from(node.number) == node_of(id))
             .ok_or_else(|| errors::unknown_thread(id))?;
-        let question = Question::Kill {
-            asker: self.asker(),
+        let request = Question::Kill {
+            asker: requester,
             connection: id,
             query_only,
         };
-        let replies = catalog.ask_nodes(&[target.id], &question, PATIENCE, &self.process.interrupt)?;
+        let replies = catalog.ask_nodes(&[target.id], &request, REPLY_TIMEOUT, interrupt)?;
         match replies.into_iter().next() {
             Some((_, Reply::Killed)) => Ok(()),
             Some((_, Reply::Denied)) => Err(errors::not_owner(id)),
@@ -188,20 +190,24 @@ impl Session {
                 errno::ER_UNKNOWN_ERROR,
                 format!(
                     "{}: whether the connection was killed is not known",
-                    no_answer(&target.address)
+                    no_reply(&target.address)
                 ),
             )),
         }
     }
 
-    /// The connections of all nodes that the session may see, with their nodes' addresses. Of a node that does not answer
-    /// there are none, and a warning.
-    pub(crate) fn cluster_processes(&self, eval: &EvalContext) -> Result<Vec<(String, ProcessRow)>> {
-        let catalog = &self.shared.catalog;
-        let asker = self.asker();
-        let own_rows = self.shared.process_rows(&asker, usize::MAX);
+    /// The connections of all nodes that a requester may see, with their nodes' addresses. A node that does not reply
+    /// contributes none, and a warning.
+    pub(crate) fn cluster_processes(
+        &self,
+        requester: Asker,
+        interrupt: &Arc<Interrupt>,
+        eval: &EvalContext,
+    ) -> Result<Vec<(String, ProcessRow)>> {
+        let catalog = &self.engine.catalog;
+        let own_rows = self.process_rows(&requester, usize::MAX);
         let Some(own) = catalog.node() else {
-            let address = self.shared.address();
+            let address = self.address();
             return Ok(own_rows.into_iter().map(|row| (address.clone(), row)).collect());
         };
         let nodes = catalog.live_nodes()?;
@@ -210,8 +216,8 @@ impl Session {
             .map(|node| node.id)
             .filter(|id| *id != own.id)
             .collect();
-        let question = Question::Processes { asker };
-        let replies = catalog.ask_nodes(&others, &question, PATIENCE, &self.process.interrupt)?;
+        let request = Question::Processes { asker: requester };
+        let replies = catalog.ask_nodes(&others, &request, REPLY_TIMEOUT, interrupt)?;
         let mut replies: HashMap<i64, Reply> = replies.into_iter().collect();
         replies.insert(own.id, Reply::Processes(own_rows));
         let mut rows = Vec::new();
@@ -221,8 +227,8 @@ impl Session {
                     rows.extend(found.into_iter().map(|row| (address.clone(), row)));
                     continue;
                 }
-                Some(_) => format!("Node {address} has more connections than it can tell of at once"),
-                None => no_answer(&address),
+                Some(_) => format!("Node {address} has more connections than fit one message"),
+                None => no_reply(&address),
             };
             let warning = Warning::warning(errno::ER_UNKNOWN_ERROR, message);
             eval.warnings.push(warning);
@@ -231,9 +237,9 @@ impl Session {
     }
 }
 
-fn no_answer(address: &str) -> String {
+fn no_reply(address: &str) -> String {
     format!(
         "Node {address} has not answered within {} seconds",
-        PATIENCE.as_secs()
+        REPLY_TIMEOUT.as_secs()
     )
 }

@@ -1,5 +1,5 @@
-//! Rows of the tables the server makes up: `information_schema` from the catalog, and what only the server knows:
-//! processes, variables, status.
+//! Rows of the virtual tables: `information_schema` from the catalog, and the server's own state: processes, variables,
+//! status.
 
 use std::sync::Arc;
 
@@ -8,15 +8,13 @@ use catalog::information_schema::{self, ProcessRow, Surroundings};
 use executor::VirtualTables;
 use functions::{EvalContext, TimeZone};
 use kv::Interrupt;
-use schema::model::{INFORMATION_SCHEMA, Table};
 use types::Result;
 
-use crate::session::Session;
-use crate::variables::definitions::{Scope, all};
+use crate::view::SessionView;
 
 /// The virtual tables as one session sees them.
 pub struct ServerTables<'a> {
-    pub session: &'a Session,
+    pub view: SessionView<'a>,
 }
 
 impl VirtualTables for ServerTables<'_> {
@@ -27,89 +25,55 @@ impl VirtualTables for ServerTables<'_> {
         wanted: &[usize],
         eval: &EvalContext,
     ) -> Result<Vec<RecordBatch>> {
-        let catalog = &self.session.shared.catalog;
+        let catalog = &self.view.shared.engine.catalog;
         let schema = catalog.schema();
         let table = schema.require_table(database, table)?;
-        let session = self.session;
-        information_schema::batches(catalog, table, wanted, &Around { session, eval })
+        let view = self.view;
+        information_schema::batches(catalog, table, wanted, &Around { view, eval })
     }
 }
 
-/// What a statement of one session sees around it.
+/// What a statement of one session sees of its surroundings.
 struct Around<'a> {
-    session: &'a Session,
+    view: SessionView<'a>,
     eval: &'a EvalContext,
 }
 
 impl Surroundings for Around<'_> {
     fn processes(&self) -> Vec<ProcessRow> {
-        let session = self.session;
-        session.shared.process_rows(&session.asker(), usize::MAX)
+        let view = self.view;
+        view.shared.process_rows(&view.client.requester(), usize::MAX)
     }
 
     fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>> {
-        self.session.cluster_processes(self.eval)
+        let view = self.view;
+        view.shared
+            .cluster_processes(view.client.requester(), &view.process.interrupt, self.eval)
     }
 
     fn variables(&self, global: bool) -> Vec<(String, String)> {
-        let session = self.session;
-        let mut rows = Vec::new();
-        for definition in all() {
-            let value = match (global, definition.scope) {
-                (true, Scope::Session) => continue,
-                (true, _) | (_, Scope::Global) => session.shared.variables.get(definition),
-                (false, _) => session.variable_text(definition),
-            };
-            rows.push((
-                definition.name.to_owned(),
-                value.map(|t| t.to_string()).unwrap_or_default(),
-            ));
-        }
-        rows
+        let rows = self.view.all_variables(global).into_iter();
+        rows.map(|(name, value)| (name.to_owned(), value.map(|t| t.to_string()).unwrap_or_default()))
+            .collect()
     }
 
     fn status(&self, _global: bool) -> Vec<(String, String)> {
-        self.session.shared.status(self.session)
+        self.view.shared.status(&self.view.client.info)
     }
 
     fn may_see(&self, database: &str) -> bool {
-        self.session.account.may_use(database)
+        self.view.client.account.may_use(database)
     }
 
     fn may_see_accounts(&self) -> bool {
-        self.session.account.may_administer()
+        self.view.client.account.may_administer()
     }
 
     fn time_zone(&self) -> TimeZone {
-        self.session.settings.time_zone
+        self.view.settings.time_zone
     }
 
     fn interrupt(&self) -> &Arc<Interrupt> {
-        &self.session.process.interrupt
-    }
-}
-
-/// Whether MySQL keeps a table of the server's in InnoDB, so that a query of it is part of a transaction: those about the
-/// schema and the accounts are, those about what the server does at the moment are not.
-pub(crate) fn is_in_dictionary(table: &Table) -> bool {
-    const OF_THE_MOMENT: [&str; 13] = [
-        "CLUSTER_PROCESSLIST",
-        "COLUMN_PRIVILEGES",
-        "ENGINES",
-        "KEYWORDS",
-        "OPTIMIZER_TRACE",
-        "PLUGINS",
-        "PROCESSLIST",
-        "PROFILING",
-        "SCHEMA_PRIVILEGES",
-        "ST_UNITS_OF_MEASURE",
-        "TABLESPACES",
-        "TABLE_PRIVILEGES",
-        "USER_PRIVILEGES",
-    ];
-    match table.database.as_str() {
-        INFORMATION_SCHEMA => !OF_THE_MOMENT.contains(&table.name.as_str()),
-        "mysql" => true,
-        _ => false,
+        &self.view.process.interrupt
     }
 }

@@ -1,4 +1,4 @@
-//! Puts `session` behind the traits `server` asks for, so that neither of them knows the other.
+//! Puts `session` behind the traits of `server`, so that neither depends on the other.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Adapter {
 
 impl Sessions for Adapter {
     fn accounts(&self, user: &str) -> Vec<Account> {
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.engine.catalog.accounts();
         let fits = accounts.iter().filter(|a| a.user == user || a.user.is_empty());
         fits.map(|a| Account {
             user: a.user.clone(),
@@ -32,7 +32,7 @@ impl Sessions for Adapter {
     }
 
     fn accounts_without_password(&self) -> Vec<String> {
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.engine.catalog.accounts();
         accounts.passwordless().map(|a| a.name()).collect()
     }
 

@@ -38,11 +38,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use functions::{SqlMode, TimeZone};
+use functions::TimeZone;
 use history::About;
 use schema::definition::{Ddl, TableName};
 use schema::model::{Schema, Table};
-use types::{Collation, Error, Result, Warning, errno};
+use types::{Collation, Error, Result, SqlMode, Warning, errno};
 
 use crate::Catalog;
 use crate::metadata_lock::WaitLimit;

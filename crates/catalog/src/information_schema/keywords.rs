@@ -1,7 +1,7 @@
 //! KEYWORDS: the words of the language. Drivers ask for them to know what to quote.
 //!
 //! The list is MySQL's, also where StemDB refuses what a word begins: whoever quotes for MySQL quotes right for StemDB.
-//! Which words the parser takes for names: `planner::syntax::keywords`.
+//! Which words the parser takes for names: `syntax::keywords`.
 
 use types::Value;
 

@@ -1,8 +1,8 @@
 //! Error 1062, worded as MySQL words it: the key's values as text, joined by dashes.
 
-use functions::{SqlMode, pad_char};
+use functions::pad_char;
 use schema::model::{IndexPart, Table};
-use types::{Error, SqlType, TypeKind, Value, errno, shown_bytes};
+use types::{Error, SqlMode, SqlType, TypeKind, Value, errno, shown_bytes};
 
 use super::image::UniqueKey;
 

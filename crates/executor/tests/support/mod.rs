@@ -10,12 +10,12 @@ use arrow::record_batch::RecordBatch;
 use catalog::nodes::NodeOptions;
 use catalog::{Catalog, DdlContext};
 use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
-use functions::{EvalContext, SqlMode, Strictness, TimeZone, Warnings};
+use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Durability, Interrupt, Store, Transaction, TxnOptions};
 use planner::plan::{Plan, QueryPlan, Route};
 use planner::{BindEnv, Bound};
 use types::array::ColumnView;
-use types::{Collation, Result, SqlType, Value};
+use types::{Collation, Result, SqlMode, SqlType, Value};
 use wire::row::RowEncoder;
 
 /// A database `d` in memory.
@@ -151,7 +151,7 @@ impl Conn<'_> {
     }
 
     fn bind(&self, sql: &str, params: &[Value]) -> Result<Bound> {
-        let parsed = planner::parse(sql, &self.sql_mode)?;
+        let parsed = syntax::parse(sql, &self.sql_mode)?;
         let types: Vec<SqlType> = params
             .iter()
             .map(|v| functions::bind::type_of_value(v, Collation::DEFAULT))
@@ -173,6 +173,8 @@ impl Conn<'_> {
             row_estimate: &|_| 1_000_000,
             system_variable: &|_, name| panic!("no @@{name} here"),
             user_variables: &HashMap::new(),
+            check_database: &|_| Ok(()),
+            denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
         };
         planner::bind(&parsed[0], &env)

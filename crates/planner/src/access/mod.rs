@@ -18,8 +18,8 @@ mod tuple;
 use functions::Expr;
 use schema::model::Table;
 
-use crate::ast::IndexHint;
 use crate::plan::Access;
+use syntax::ast::IndexHint;
 
 pub use choose::{choose, full};
 pub use cost::rows_of_access;

@@ -3,11 +3,11 @@
 use types::{Charset, Collation, Error, Result, Warning, errno};
 
 use super::Binder;
-use crate::ast::DataType;
 use crate::errno::{
     ER_DEPRECATED_NATIONAL, ER_DEPRECATED_UTF8_ALIAS, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_UTF8MB3_COLLATION,
 };
+use syntax::ast::DataType;
 
 /// Fails with 1115.
 pub fn charset_named(name: &str) -> Result<Charset> {

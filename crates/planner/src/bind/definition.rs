@@ -5,11 +5,11 @@ use schema::model::{Handle, Index, IndexPart, SchemaState};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
-use crate::ast::{
+use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
+use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
     TableOptions,
 };
-use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
 const OTHER_ENGINES: &[&str] = &[
@@ -62,7 +62,7 @@ impl Binder<'_> {
                 source: self.table_name(source)?,
                 if_not_exists: *if_not_exists,
             },
-            Statement::AlterTable { name, items, way } => self.alter_table(name, items, *way)?,
+            Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
             Statement::DropTable { names, if_exists } => Ddl::DropTable {
                 names: self.table_names(names)?,
                 if_exists: *if_exists,
@@ -131,14 +131,11 @@ impl Binder<'_> {
     /// The collation of the table's options, else the database's.
     fn table_collation(&self, name: &TableName, options: &TableOptions) -> Result<Collation> {
         let written = self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
-        match (written, self.env.schema.database(&name.database)) {
-            (Some(collation), _) => Ok(collation),
-            (None, Some(database)) => Ok(database.collation),
-            (None, None) => Err(Error::new(
-                errno::ER_BAD_DB_ERROR,
-                format!("Unknown database '{}'", name.database),
-            )),
+        if let Some(collation) = written {
+            return Ok(collation);
         }
+        (self.env.check_database)(&name.database)?;
+        Ok(self.env.schema.require_database(&name.database)?.collation)
     }
 
     /// USING HASH is no more than a wish, as with InnoDB.
@@ -272,7 +269,7 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
     let index = |kind| IndexDefinition {
         kind,
         name: None,
-        parts: vec![crate::ast::IndexPart {
+        parts: vec![syntax::ast::IndexPart {
             column: column.name.clone(),
             prefix: None,
             descending: false,

@@ -8,10 +8,11 @@ use functions::bind;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
+use super::block::{no_subqueries, no_windows, value_of_subquery};
 use super::collation::collation_named;
 use super::literal::{as_number, wants_number};
 use super::scope::Names;
-use crate::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
+use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 
 /// Positions from here on stand for the results of aggregates while a grouped query is being bound.
 pub const AGGREGATE_BASE: usize = 1 << 40;
@@ -50,7 +51,7 @@ impl Binder<'_> {
         if let Some(literal) = self.literal(expr)? {
             return Ok(literal);
         }
-        crate::stack::with_room(|| self.composite(expr, hint, context))
+        syntax::stack::with_room(|| self.composite(expr, hint, context))
     }
 
     fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
@@ -144,7 +145,11 @@ impl Binder<'_> {
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
-            ast::Expr::Exists(_) => Err(Error::not_supported("subqueries", "run the inner query first")),
+            ast::Expr::Subquery(query) => self.hinted(value_of_subquery(query)?, hint, context),
+            ast::Expr::Exists(_) | ast::Expr::InSubquery { .. } | ast::Expr::Quantified { .. } => {
+                Err(no_subqueries())
+            }
+            ast::Expr::Over { .. } => Err(no_windows()),
             ast::Expr::Default(None) => Err(Error::not_supported(
                 "DEFAULT inside an expression",
                 "name the column: DEFAULT(c)",
@@ -186,7 +191,7 @@ impl Binder<'_> {
         self.operands(function, &list.iter().collect::<Vec<_>>(), context)
     }
 
-    fn system_variable(&self, scope: Option<crate::command::VariableScope>, name: &str) -> Result<Expr> {
+    fn system_variable(&self, scope: Option<ast::VariableScope>, name: &str) -> Result<Expr> {
         self.not_cacheable();
         let value = (self.env.system_variable)(scope, name)?;
         let ty = match &value {

@@ -6,7 +6,7 @@ use types::{Result, TypeKind, Value};
 use super::Binder;
 use super::expr::Context;
 use super::scope::{TableBinding, TableNames, WHERE_CLAUSE};
-use crate::ast;
+use syntax::ast;
 
 impl Binder<'_> {
     /// The condition of a WHERE clause.

@@ -4,13 +4,15 @@ use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
+use super::block::Block;
 use super::expr::Context;
 use super::scope::{
     FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
 };
-use super::write::{assigned_column, refuse_virtual};
-use crate::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
+use super::write::assigned_column;
+use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource, Kept};
+use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
     pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {
@@ -22,13 +24,15 @@ impl Binder<'_> {
             rows: None,
             pads: self.env.sql_mode.pad_char_to_full_length,
         };
-        refuse_virtual(&table)?;
+        self.refuse_virtual(&table)?;
+        self.accesses
+            .add(&table.table, &table.alias, privileges(insert), LockMode::Write);
         let columns = target_columns(insert, &table)?;
         let mut read = None;
         let source = match &insert.rows {
             InsertRows::Values(rows) => self.rows(insert, rows, &columns, &table)?,
             InsertRows::Query(query) => {
-                let mut bound = self.bind_select(query)?;
+                let mut bound = self.bind_select(Block::of(query)?)?;
                 self.check_grouping(&bound)?;
                 // FOUND_ROWS() tells of rows that a client gets.
                 bound.counts_all_rows = false;
@@ -115,6 +119,17 @@ impl Binder<'_> {
             assignments.push(Assignment { column, value });
         }
         Ok(assignments)
+    }
+}
+
+/// REPLACE deletes the rows in its way, and ON DUPLICATE KEY UPDATE changes them.
+fn privileges(insert: &Insert) -> PrivilegeSet {
+    if insert.replace {
+        PrivilegeSet::INSERT | PrivilegeSet::DELETE
+    } else if insert.on_duplicate.is_empty() {
+        PrivilegeSet::INSERT
+    } else {
+        PrivilegeSet::INSERT | PrivilegeSet::UPDATE
     }
 }
 

@@ -7,7 +7,7 @@ use types::{Result, SqlType, Value};
 use super::Binder;
 use super::expr::Context;
 use super::scope::NoNames;
-use crate::ast::{self, Limit};
+use syntax::ast::{self, Limit};
 
 /// How many rows are wanted.
 #[derive(Debug, Clone, Default)]

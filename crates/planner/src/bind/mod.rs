@@ -1,12 +1,13 @@
-//! Names and types: from [`crate::ast`] to plans, definitions and commands.
+//! Names and types: from [`syntax::ast`] to plans, definitions and commands.
 //!
 //! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by `functions::bind`.
 //! - [`scope`]: what a name can mean where it stands.
-//! - [`select`], [`grouping`], [`output`]: queries; [`crate::access`] then chooses how the table is read and [`crate::build`]
+//! - [`block`]: which queries the binder takes. [`select`], [`grouping`], [`output`]: queries; [`crate::access`] then chooses how the table is read and [`crate::build`]
 //!   puts the operators together.
 //! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
 
 mod alter;
+mod block;
 mod collation;
 mod column;
 mod command;
@@ -39,10 +40,11 @@ use functions::bind::TypeEnv;
 use schema::definition::TableName;
 use types::{Error, Result, SqlType, Warning, errno};
 
-use crate::ast::{self, ObjectName, Statement};
 use crate::env::{BindEnv, Bound};
+use crate::object_access::Accesses;
 use crate::plan::Plan;
-use crate::syntax::Parsed;
+use syntax::Parsed;
+use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub(crate) use expr::AGGREGATE_BASE;
@@ -109,6 +111,8 @@ pub(crate) struct Binder<'a> {
     cacheable: Cell<bool>,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
+    /// The privileges and locks that the statement needs.
+    pub accesses: Accesses,
     /// Indexes that could have served, for EXPLAIN.
     pub possible_keys: RefCell<Vec<String>>,
 }
@@ -120,13 +124,14 @@ impl<'a> Binder<'a> {
             types: env.type_env(),
             cacheable: Cell::new(true),
             assigns: false,
+            accesses: Accesses::default(),
             possible_keys: RefCell::default(),
         }
     }
 
     fn statement(&self, statement: &Statement) -> Result<Bound> {
         let plan = match statement {
-            Statement::Select(select) => Plan::Query(self.select(select)?),
+            Statement::Query(query) => Plan::Query(self.select(query)?),
             Statement::Insert(insert) => Plan::Insert(self.insert(insert)?),
             Statement::Update(update) => Plan::Update(self.update(update)?),
             Statement::Delete(delete) => Plan::Delete(self.delete(delete)?),
@@ -136,6 +141,7 @@ impl<'a> Binder<'a> {
         self.report_incorrect(&plan)?;
         Ok(Bound::Plan {
             plan,
+            accesses: self.accesses.take(),
             cacheable: self.cacheable.get(),
         })
     }

@@ -11,7 +11,7 @@ use super::scope::{
     GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, TableNames, ambiguous_column, ambiguous_text,
     full_name, unknown_column,
 };
-use crate::ast::ColumnName;
+use syntax::ast::ColumnName;
 
 /// Finds the select item a name means; error 1052 if it may mean two different ones.
 pub fn find_item(

@@ -8,7 +8,7 @@ use types::{Error, Result, SqlType, TypeKind, errno};
 use super::Binder;
 use super::expr::{Context, GUESSED_CHARS};
 use super::scope::TableBinding;
-use crate::ast::{self, ObjectName, SelectItem};
+use syntax::ast::{self, ObjectName, SelectItem};
 
 /// One column of the output.
 #[derive(Debug, Clone)]

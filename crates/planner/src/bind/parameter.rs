@@ -10,7 +10,7 @@ use types::{Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::expr::{Context, GUESSED_CHARS};
-use crate::ast;
+use syntax::ast;
 
 /// Units of intervals that leave a date a date.
 const DAYS: &[&str] = &["day", "week", "month", "quarter", "year", "year_month"];

@@ -5,7 +5,7 @@ use types::Result;
 
 use super::Binder;
 use super::expr::{Context, operand_columns};
-use crate::ast::{self, BinaryOp};
+use syntax::ast::{self, BinaryOp};
 
 impl Binder<'_> {
     /// `(a, b) = (c, d)` and the other comparisons.

@@ -8,8 +8,9 @@ use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
-use crate::ast::{ColumnName, ObjectName, TableRef};
+use super::block::no_joins;
 use crate::plan::Rel;
+use syntax::ast::{ColumnName, ObjectName, TableRef};
 
 /// A table as a statement names it.
 #[derive(Debug, Clone)]
@@ -173,9 +174,11 @@ impl Names for NoNames {
 impl Binder<'_> {
     /// Finds the table of FROM, UPDATE or DELETE.
     pub fn table_ref(&self, table: &TableRef) -> Result<TableBinding> {
-        if let Some(query) = &table.query {
-            return self.derived_table(&table.name.name, query);
-        }
+        let table = match table {
+            TableRef::Table(table) => table,
+            TableRef::Derived(table) => return self.derived_table(table),
+            TableRef::Join(_) | TableRef::Nested(_) => return Err(no_joins()),
+        };
         let found = self.table(&table.name)?;
         let as_of = match &table.as_of {
             None => None,
@@ -197,14 +200,15 @@ impl Binder<'_> {
         })
     }
 
-    fn as_of(&self, expr: &crate::ast::Expr) -> Result<Expr> {
+    fn as_of(&self, expr: &syntax::ast::Expr) -> Result<Expr> {
         let bound = self.scalar(expr, &super::expr::Context::of(&NoNames))?;
         Ok(functions::bind::implicit_cast(bound, SqlType::datetime(6)))
     }
 
-    /// Fails with 1046, 1049, 1109 or 1146.
+    /// Fails with 1044, 1046, 1049, 1109 or 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
+        (self.env.check_database)(&database)?;
         self.env.schema.require_table(&database, &name.name).cloned()
     }
 }

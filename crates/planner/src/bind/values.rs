@@ -9,8 +9,8 @@ use super::Binder;
 use super::expr::Context;
 use super::output::Item;
 use super::scope::NoNames;
-use crate::ast;
 use crate::errno::{ER_VALUES_CANNOT_HAVE_DEFAULT, ER_VALUES_MUST_HAVE_COLUMNS};
+use syntax::ast;
 
 impl Binder<'_> {
     /// The columns of VALUES, `column_0` and so on, over the number of the row (a BIGINT, from 0).

@@ -8,9 +8,9 @@ use types::Result;
 use super::constant::Gate;
 use super::source::plain_order;
 use crate::access::{self, Request, RowLimit};
-use crate::ast::IndexHint;
 use crate::bind::{Binder, BoundLimit, TableBinding, literal_count, unsigned};
 use crate::plan::{SortKey, TableScan, Target};
+use syntax::ast::IndexHint;
 
 impl Binder<'_> {
     /// A scan of all the table's columns, for writing.

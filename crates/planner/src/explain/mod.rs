@@ -5,8 +5,9 @@ mod traditional;
 
 use types::{Collation, Error, Result, SqlType, Value};
 
-use crate::command::{ExplainFormat, Explained};
+use crate::command::Explained;
 use crate::dump;
+use syntax::ast::ExplainFormat;
 
 /// Columns, and rows with a value for each.
 pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);

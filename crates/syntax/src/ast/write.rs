@@ -1,0 +1,59 @@
+//! INSERT, REPLACE, UPDATE and DELETE as written.
+
+use super::{ColumnName, Expr, Limit, ObjectName, OrderItem, Query, TableRef};
+
+#[derive(Debug, Clone)]
+pub struct Insert {
+    pub replace: bool,
+    pub ignore: bool,
+    pub table: ObjectName,
+    /// Empty: all columns.
+    pub columns: Vec<ColumnName>,
+    /// A list of columns was given, if only `()`.
+    pub has_columns: bool,
+    pub rows: InsertRows,
+    pub alias: Option<RowAlias>,
+    pub on_duplicate: Vec<Assignment>,
+}
+
+#[derive(Debug, Clone)]
+pub enum InsertRows {
+    /// `None` is DEFAULT.
+    Values(Vec<Vec<Option<Expr>>>),
+    Query(Box<Query>),
+}
+
+/// `VALUES ... AS new(a, b)`
+#[derive(Debug, Clone)]
+pub struct RowAlias {
+    pub name: String,
+    pub columns: Vec<String>,
+}
+
+/// `column = value`; `None` is DEFAULT.
+#[derive(Debug, Clone)]
+pub struct Assignment {
+    pub column: ColumnName,
+    pub value: Option<Expr>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Update {
+    pub ignore: bool,
+    pub tables: Vec<TableRef>,
+    pub assignments: Vec<Assignment>,
+    pub filter: Option<Expr>,
+    pub order_by: Vec<OrderItem>,
+    pub limit: Option<Limit>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Delete {
+    pub ignore: bool,
+    /// What the form for several tables names: `DELETE target, ... FROM tables`.
+    pub targets: Vec<ObjectName>,
+    pub tables: Vec<TableRef>,
+    pub filter: Option<Expr>,
+    pub order_by: Vec<OrderItem>,
+    pub limit: Option<Limit>,
+}
