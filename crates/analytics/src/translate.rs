@@ -7,7 +7,7 @@ use datafusion_physical_expr::PhysicalExprRef;
 use datafusion_physical_expr::expressions::Column;
 use functions::{EvalContext, Expr};
 use planner::plan::{Rel, SortKey};
-use types::{Error, SqlType, Value};
+use types::{Error, Value};
 
 use crate::columns::column_name;
 use crate::error::carry;
@@ -98,7 +98,7 @@ impl Translator<'_> {
     /// Rows are distinct if their columns' keys are: DISTINCT is a grouping by all columns without aggregates.
     fn distinct(&self, input: &Rel) -> Result<Plan> {
         let column = |(index, ty)| Expr::column(index, ty, true);
-        let keys: Vec<Expr> = types_of(input)?.into_iter().enumerate().map(column).collect();
+        let keys: Vec<Expr> = input.output_types().into_iter().enumerate().map(column).collect();
         {
             let positions = aggregate::takes_positions(&keys, &[]);
             aggregate::over(self.rel(input, positions)?, &keys, &[], self.eval)
@@ -147,23 +147,6 @@ impl Translator<'_> {
             other => Err(carry(Error::internal(format_args!("LIMIT of {other:?}")))),
         }
     }
-}
-
-/// The types of an operator's columns.
-fn types_of(rel: &Rel) -> Result<Vec<SqlType>> {
-    Ok(match rel {
-        Rel::Scan(scan) => scan.columns.iter().map(|&c| scan.table.columns[c].ty).collect(),
-        Rel::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
-        Rel::Aggregate { keys, aggregates, .. } => {
-            let results = aggregates.iter().map(|call| call.ty);
-            keys.iter().map(Expr::ty).chain(results).collect()
-        }
-        Rel::Filter { input, .. }
-        | Rel::Distinct { input }
-        | Rel::Sort { input, .. }
-        | Rel::Limit { input, .. } => types_of(input)?,
-        Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => return Err(not_here()),
-    })
 }
 
 fn not_here() -> datafusion_common::DataFusionError {

@@ -9,7 +9,6 @@ mod distinct;
 mod filter;
 pub(crate) mod limit;
 mod one_row;
-mod output;
 mod project;
 mod repeat;
 pub(crate) mod scan;

@@ -13,7 +13,6 @@ use planner::plan::{Rel, SortKey};
 use types::{Result, TypeKind};
 
 use super::limit::Limit;
-use super::output::output_types;
 use super::project::evaluate;
 use super::{BoxOperator, Operator};
 use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
@@ -63,7 +62,7 @@ struct Held {
 
 /// Whether rows of `input` that are equal under `keys` are equal in all columns.
 pub(crate) fn covers_all_columns(keys: &[SortKey], input: &Rel) -> bool {
-    output_types(input).iter().enumerate().all(|(position, ty)| {
+    input.output_types().iter().enumerate().all(|(position, ty)| {
         // JSON values that ORDER BY does not distinguish may differ.
         ty.kind != TypeKind::Json
             && keys

@@ -3,7 +3,6 @@
 use planner::plan::{Locking, Rel};
 use types::Result;
 
-use super::output::output_types;
 use super::{
     BoxOperator, aggregate, distinct, filter, limit, one_row, project, repeat, scan, sort, virtual_scan,
 };
@@ -56,11 +55,11 @@ pub(crate) fn build<'p>(
             ))
         }
         Rel::Repeat { input, times } => {
-            let types = output_types(input);
+            let types = input.output_types();
             Box::new(repeat::Repeat::new(build(input, locking, env)?, *times, types))
         }
         Rel::Distinct { input } => {
-            let types = output_types(input);
+            let types = input.output_types();
             Box::new(distinct::Distinct::new(build(input, locking, env)?, types)?)
         }
     })

@@ -2,6 +2,9 @@
 
 use std::iter::successors;
 
+use functions::Expr;
+use types::SqlType;
+
 use super::{Rel, TableScan};
 
 impl Rel {
@@ -42,6 +45,30 @@ impl Rel {
         match self.source() {
             Self::Scan(scan) => Some(scan),
             _ => None,
+        }
+    }
+
+    /// The types of the columns of its rows.
+    pub fn output_types(&self) -> Vec<SqlType> {
+        match self {
+            Self::OneRow => Vec::new(),
+            Self::Scan(scan) => {
+                let columns = scan.columns.iter().filter_map(|&c| scan.table.columns.get(c));
+                columns.map(|column| column.ty).collect()
+            }
+            Self::Virtual(scan) => scan.table.columns.iter().map(|column| column.ty).collect(),
+            Self::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
+            Self::Aggregate { keys, aggregates, .. } => {
+                let results = aggregates.iter().map(|call| call.ty);
+                keys.iter().map(Expr::ty).chain(results).collect()
+            }
+            Self::Repeat { input, .. } => {
+                std::iter::once(SqlType::BIGINT).chain(input.output_types()).collect()
+            }
+            Self::Filter { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::Distinct { input } => input.output_types(),
         }
     }
 }
