@@ -82,7 +82,7 @@ impl TakenBack<'_> {
         }
     }
 
-    pub fn tell_all(mut self) {
+    pub fn report_all(mut self) {
         self.report_until(u64::MAX);
     }
 }
@@ -113,7 +113,7 @@ mod tests {
         later.report_until(4);
         warnings.push(warning(100));
         later.report_until(4);
-        later.tell_all();
+        later.report_all();
         assert_eq!(warnings.count(), 6);
         assert_eq!(reported(&warnings), "0 1 2 3 100 4");
     }
@@ -126,7 +126,7 @@ mod tests {
         let mut later = warnings.take_back(1);
         later.report_until(3);
         warnings.push(warning(5000));
-        later.tell_all();
+        later.report_all();
         let (stored, count) = warnings.take();
         assert_eq!((stored.len() as u64, count), (most, most + 11));
         assert_eq!(stored[3].message, "5000");

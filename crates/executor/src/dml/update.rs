@@ -263,7 +263,7 @@ impl Update<'_> {
             writer.update(old, new, value)?;
             self.count(&row);
         }
-        warnings.tell_all();
+        warnings.report_all();
         Ok(())
     }
 

@@ -83,7 +83,7 @@ fn name_of(args: &[Datum<'_>]) -> Result<String> {
         None | Some(Datum::Null) => return Err(wrong("NULL")),
         Some(Datum::String(name)) => (*name).to_owned(),
         Some(Datum::Bytes(name)) => String::from_utf8_lossy(name).into_owned(),
-        Some(_) => return Err(Error::internal("a user-level lock's name that is no text")),
+        Some(_) => return Err(Error::internal("the name of a user-level lock is not text")),
     };
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX {
         return Err(wrong(&name));

@@ -205,7 +205,7 @@ impl Insert<'_> {
             warnings.report_until(row.warned);
             self.write_one(row, image, writer)?;
         }
-        warnings.tell_all();
+        warnings.report_all();
         writer.forget();
         failed.map_or(Ok(()), Err)
     }

@@ -306,7 +306,7 @@ impl SecondRead<'_> {
                 Some(batch) => batch,
                 None => match self.read(env.eval())? {
                     Some(batch) => batch,
-                    None => return Err(Error::internal("rows that are locked are gone")),
+                    None => return Err(Error::internal("locked rows have disappeared")),
                 },
             };
             let (now, later) = split(batch, wanted.min(self.left));
