@@ -4,8 +4,10 @@
 //! Source: MySQL 8.0 manual 5.1.8 "Server System Variables".
 
 pub mod charset;
+mod convert;
 pub mod definitions;
 pub mod settings;
+mod sql_mode;
 pub mod values;
 
 pub use definitions::{Definition, Scope, lookup};
