@@ -1,4 +1,4 @@
-//! The variables that statements look at, parsed once each time one is set.
+//! The variables that statements read, parsed once each time one is set.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub fn isolation_named(name: &str) -> Isolation {
 /// A session's variables in the form statements use them.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What the runner goes by.
+    /// Those that the runner reads.
     pub run: runner::Settings,
     pub sql_mode: SqlMode,
     pub time_zone: TimeZone,
@@ -56,7 +56,7 @@ pub struct Settings {
     pub wait_timeout: Duration,
     /// Overrides the planner's choice of executor.
     pub route: Option<Route>,
-    /// How long SPLIT TABLE waits for the new regions to find their places.
+    /// How long SPLIT TABLE waits until the new regions are on their stores.
     pub split_wait: Duration,
     pub warnings: WarningLimits,
     pub track_schema: bool,
