@@ -3,15 +3,16 @@
 use functions::{Expr, bind};
 use types::{Result, SqlType, Value};
 
+use super::block::Block;
 use super::output::Item;
 use super::{Binder, BoundLimit, result_column, unsigned};
 use crate::plan::{QueryPlan, Rel};
-use syntax::ast::Select;
+use syntax::ast::Query;
 
 impl Binder<'_> {
     /// The plan of `SELECT EXISTS (inner)`; its column is called `name`.
-    pub fn existence(&self, name: &str, inner: &Select) -> Result<QueryPlan> {
-        let mut bound = self.bind_select(inner)?;
+    pub fn existence(&self, name: &str, inner: &Query) -> Result<QueryPlan> {
+        let mut bound = self.bind_select(Block::of(inner)?)?;
         self.check_grouping(&bound)?;
         bound.order_by.clear();
         bound.counts_all_rows = false;
