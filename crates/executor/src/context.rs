@@ -11,7 +11,7 @@ use types::Result;
 
 use crate::direct::PacketRows;
 
-/// Everything a statement may use. `session` makes one for each statement.
+/// Everything a statement may use. `runner` makes one for each statement.
 pub struct ExecContext<'a> {
     pub eval: &'a EvalContext,
     pub store: &'a kv::Store,
