@@ -13,7 +13,7 @@ use kv::{CommitDone, Durability, Fence, Savepoint, Transaction, TxnOptions};
 use planner::object_access::LockMode;
 use types::{Error, Result, errno};
 
-use crate::runner::Environment;
+use crate::environment::Environment;
 use crate::settings::Isolation;
 
 /// `SET TRANSACTION` without a scope: for the next transaction only.
