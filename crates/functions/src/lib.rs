@@ -37,7 +37,7 @@ pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Strictness};
 pub use eval::{
     ColumnarValue, Row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row,
-    eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent,
+    eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
