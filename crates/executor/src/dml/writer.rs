@@ -72,7 +72,7 @@ impl<'w, 'p> Writer<'w, 'p> {
     /// Assumes that the images' keys are new, if the store checks that at the commit. Otherwise locks the
     /// keys and caches their values.
     pub fn expect_new(&mut self, images: &[Image]) -> Result<()> {
-        if self.txn.checks_late() {
+        if self.txn.defers_duplicate_checks() {
             let keys: Vec<Vec<u8>> = images.iter().flat_map(unique_keys).map(<[u8]>::to_vec).collect();
             if self.txn.expect_absent(&keys) {
                 self.locked.extend(keys.into_iter().map(|key| (key, None)));

@@ -6,6 +6,7 @@ use super::arguments::{implicit_cast, numeric_type};
 use super::compare::{ComparisonKind, pair, under_one_collation};
 use super::env::TypeEnv;
 use crate::call::Binding;
+use crate::string::ill_formed::refuse_in_json;
 use crate::{Expr, registry};
 /// Resolves a function or operator by its lower-case name.
 ///
@@ -37,6 +38,7 @@ pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
             format!("Incorrect parameter count in the call to native function '{name}'"),
         ));
     }
+    refuse_in_json(def.name, &args)?;
     let mut binding = Binding {
         name: def.name,
         args,

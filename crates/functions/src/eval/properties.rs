@@ -26,6 +26,18 @@ pub fn assigns(expr: &Expr) -> bool {
     assigns
 }
 
+/// Whether it reads a variable that the statement assigns. Then the value for a row depends on what was computed
+/// for the rows before it.
+pub fn reads_assigned(expr: &Expr) -> bool {
+    let mut reads = false;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            reads |= function.0.name == "@ now";
+        }
+    });
+    reads
+}
+
 /// Whether evaluating it can fail, warn or have effects. Then it must not be evaluated for rows that do not
 /// need it.
 pub(crate) fn is_fallible(expr: &Expr) -> bool {
