@@ -170,7 +170,7 @@ impl TransactionContext {
             optimistic: options.optimistic.unwrap_or(settings.optimistic),
             read_only,
             single_statement: !lasting,
-            check_late: self.defers_duplicates && !lasting,
+            defer_duplicate_checks: self.defers_duplicates && !lasting,
             lock_ttl: None,
             commit_lock_wait: settings.row_lock_wait,
             interrupt: Some(env.interrupt.clone()),
