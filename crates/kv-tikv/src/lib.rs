@@ -41,6 +41,7 @@ mod locks;
 mod node;
 mod options;
 mod pd;
+mod periodic;
 mod prober;
 mod proto;
 mod ranges;
