@@ -177,8 +177,8 @@ fn collect_beside_tidb(node: &Node, now: Timestamp) -> Result<GcReport> {
     })
 }
 
-/// Starts the thread that reports, and collects when a collection is due. Reports once before it returns: from then on,
-/// what this node reads is preserved.
+/// Starts the thread that reports, and collects when a collection is due. Reports once before it returns:
+/// from then on, what this node reads is preserved.
 pub fn start(node: &Arc<Node>) -> Result<Periodic> {
     hold(node, node.timestamp(None)?)?;
     let interval = node.cluster.options.gc_interval;

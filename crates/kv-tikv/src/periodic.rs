@@ -21,8 +21,8 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// Starts the thread. It waits for `interval` before each round, and ends when a round breaks. A panic in a round
-    /// is logged, with `doing`, and the next round runs.
+    /// Starts the thread. It waits for `interval` before each round, and ends when a round breaks. A panic
+    /// in a round is logged, with `doing`, and the next round runs.
     pub fn start(
         name: &str,
         interval: Duration,

@@ -29,7 +29,8 @@ pub const PROBE_AFTER: Duration = Duration::from_millis(300);
 const PROBE_WAIT: Duration = Duration::from_millis(400);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Starts the thread that probes. Without a thread, deadlocks across both kinds of waits end by lock wait time-outs.
+/// Starts the thread that probes. Without a thread, deadlocks across both kinds of waits end by lock wait
+/// time-outs.
 pub fn start(node: &Arc<Node>) -> Option<Periodic> {
     let node = Arc::downgrade(node);
     let round = move || match node.upgrade() {
