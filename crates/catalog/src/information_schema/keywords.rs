@@ -1,26 +1,18 @@
 //! KEYWORDS: the words of the language. Drivers ask for them to know what to quote.
 //!
-//! The list is MySQL's, also where StemDB refuses what a word begins: whoever quotes for MySQL quotes right for StemDB.
-//! Which words the parser takes for names: `syntax::keywords`.
+//! The list is MySQL's, with the words that StemDB refuses: what is quoted right for MySQL is quoted right for StemDB. It is the
+//! parser's own table.
 
 use types::Value;
 
 use super::{Row, text};
 
-/// One word a line, `!` before those that are reserved.
-const WORDS: &str = include_str!("keywords.txt");
-
 pub(super) fn keywords() -> Vec<Row> {
-    WORDS
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| {
-            let reserved = line.strip_prefix('!');
-            vec![
-                text(reserved.unwrap_or(line)),
-                Value::Int(i64::from(reserved.is_some())),
-            ]
-        })
+    let mut words: Vec<_> = syntax::keywords::of_mysql().collect();
+    words.sort_unstable();
+    words
+        .into_iter()
+        .map(|(word, reserved)| vec![text(word), Value::Int(i64::from(reserved))])
         .collect()
 }
 

@@ -20,7 +20,7 @@ use syntax::Parsed;
 use types::{Error, Result, SqlType, errno};
 use wire::command::BoundType;
 
-use crate::compile::Compiled;
+use crate::compiled::Compiled;
 use crate::errors;
 use cursor::Cursor;
 use long_data::SentAhead;

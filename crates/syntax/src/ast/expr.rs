@@ -151,7 +151,7 @@ pub enum Expr {
     /// `function OVER window`
     Over {
         function: Box<Expr>,
-        window: Box<Window>,
+        window: Window,
     },
 }
 

@@ -14,7 +14,7 @@
 //! timestamps, which read RocksDB.
 //!
 //! Readers hold locks only to find a page and to share it. They read it, and visitors run, without locks. A
-//! commit that changes a page which somebody is reading changes a copy. All readers write to two cache lines
+//! commit that changes a page which a reader shares changes a copy. All readers write to two cache lines
 //! that processors share: the directory's lock, and the page's reference count. That has been measured with
 //! two processors only. If many processors contend here, one directory per hash of a key's first bytes, which
 //! name its table, would separate them.
