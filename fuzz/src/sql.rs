@@ -1,18 +1,18 @@
 //! SQL text: the lexer, the normaliser that makes plan cache keys, and the parser.
 
-use functions::SqlMode;
+use types::SqlMode;
 
 pub fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     for mode in modes() {
-        if let Some(normalized) = planner::normalize(&text, &mode, types::Collation::DEFAULT) {
+        if let Some(normalized) = syntax::normalize(&text, &mode, types::Collation::DEFAULT) {
             // What the normaliser makes has to be text that lexes again.
-            drop(planner::parse(&normalized.template.text, &mode));
+            drop(syntax::parse(&normalized.template.text, &mode));
             if let Some(values) = normalized.template.read(&text, &mode) {
                 assert_eq!(values, normalized.params);
             }
         }
-        drop(planner::parse(&text, &mode));
+        drop(syntax::parse(&text, &mode));
     }
 }
 

@@ -251,11 +251,7 @@ impl AccountStore {
     }
 
     /// Runs one statement and stores its result in one transaction. New connections see it from then on.
-    fn change(
-        &self,
-        statement: &str,
-        change: impl FnOnce(&mut Draft) -> Result<()>,
-    ) -> Result<Vec<Warning>> {
+    fn change(&self, statement: &str, change: impl FnOnce(&mut Draft) -> Result<()>) -> Result<Vec<Warning>> {
         let _changing = self.changing.lock();
         let mut txn = Meta::begin(&self.store)?;
         let mut meta = Meta::new(&mut txn);

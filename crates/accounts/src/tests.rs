@@ -123,7 +123,9 @@ fn statements_fail_whole() {
     assert_eq!((notes.len(), notes[0].code), (1, 3162));
     assert_eq!(notes[0].message, "Authorization ID 'ac2'@'%' does not exist.");
 
-    let error = accounts.alter_users(&[account("ac2", "y")], false, 0).unwrap_err();
+    let error = accounts
+        .alter_users(&[account("ac2", "y")], false, 0)
+        .unwrap_err();
     assert_eq!(error.message, "Operation ALTER USER failed for 'ac2'@'%'");
     assert_eq!(
         accounts.alter_users(&[account("ac2", "y")], true, 0).unwrap()[0].code,
@@ -155,8 +157,7 @@ fn a_renamed_account_keeps_its_password_and_privileges() {
     let list = accounts.current();
     assert!(list.get("a", "%").is_none());
     assert!(
-        list
-            .get("c", "%")
+        list.get("c", "%")
             .is_some_and(|c| c.may_use("d") && c.authentication == "h")
     );
 }

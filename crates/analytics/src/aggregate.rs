@@ -9,27 +9,20 @@ use std::sync::Arc;
 use datafusion_common::{Result, ScalarValue};
 use datafusion_physical_expr::PhysicalExprRef;
 use datafusion_physical_expr::expressions::Literal;
-use functions::aggregate::{AggregateCall, AggregateFunction};
+use functions::aggregate::{AggregateCall, AggregateFunction, MergeableFunction};
 use functions::comparable;
 use functions::{EvalContext, Expr};
 use planner::plan::Rel;
 use types::{Error, SqlType, TypeKind};
 
-use crate::accumulators::{Function, is_number};
 use crate::call::columns;
 use crate::error::carry;
 use crate::operators::{self, Aggregate, Plan};
 use crate::translate::{Translated, Translator};
 use crate::{expression, finite, grouping_key, tuple};
 
-/// Most digits of an argument whose sum is kept in 128 bits (it has ten more).
-const DIGITS_SUMMED_IN_128_BITS: u32 = DIGITS_IN_128_BITS - 10;
-
-/// Most digits of a DECIMAL held in 128 bits.
-const DIGITS_IN_128_BITS: u32 = 38;
-
-/// Whether there is an accumulator for a function.
-pub fn knows(function: AggregateFunction) -> bool {
+/// Whether a function can be computed in parts that are merged, which is how it runs here.
+pub fn supports(function: AggregateFunction) -> bool {
     use AggregateFunction::{AnyValue, Avg, Count, Max, Min, Sum};
     matches!(function, Count | Sum | Avg | Min | Max | AnyValue)
 }
@@ -41,9 +34,13 @@ pub fn aggregate(
     calls: &[AggregateCall],
 ) -> Result<Plan> {
     let ordered = keys.iter().any(|k| comparable::differs(&k.ty()))
-        || calls
-            .iter()
-            .any(|c| c.function == AggregateFunction::AnyValue || is_collated_extreme(c));
+        || calls.iter().any(|c| match (c.function, c.args.first()) {
+            (AggregateFunction::AnyValue, _) => true,
+            (AggregateFunction::Min | AggregateFunction::Max, Some(arg)) => {
+                MergeableFunction::Min(arg.ty()).takes_positions()
+            }
+            _ => false,
+        });
     over(translator.rel(input, ordered)?, keys, calls, translator.eval)
 }
 
@@ -150,7 +147,7 @@ impl<'a> Steps<'a> {
         Expr::column(self.inputs.len() + index, expr.ty(), true)
     }
 
-    fn aggregate(&mut self, function: Function, arguments: Vec<usize>, distinct: bool) -> usize {
+    fn aggregate(&mut self, function: MergeableFunction, arguments: Vec<usize>, distinct: bool) -> usize {
         let aggregate = Aggregate {
             function,
             arguments,
@@ -181,7 +178,7 @@ impl<'a> Steps<'a> {
             let comparable = self.before(Wanted::Key(key.clone()));
             self.groups.push(comparable);
             let shown = self.before(Wanted::Value(key));
-            self.first(shown)
+            self.first(shown, ty)
         } else {
             let value = self.before(Wanted::Value(key.clone()));
             self.groups.push(value);
@@ -195,12 +192,12 @@ impl<'a> Steps<'a> {
     fn call(&mut self, call: &AggregateCall) -> Result<()> {
         let result = match call.function {
             AggregateFunction::Count => self.count(call),
-            AggregateFunction::Sum => self.sum(call)?.0,
+            AggregateFunction::Sum => self.sum(call),
             AggregateFunction::Avg => self.average(call)?,
             AggregateFunction::Min | AggregateFunction::Max => self.extreme(call),
             AggregateFunction::AnyValue => {
                 let value = self.before(Wanted::Value(call.args[0].clone()));
-                let column = self.first(value);
+                let column = self.first(value, call.args[0].ty());
                 self.result(column, call.args[0].ty())
             }
             other => {
@@ -231,73 +228,51 @@ impl<'a> Steps<'a> {
             }
             several => vec![self.before(Wanted::Tuple(several.to_vec()))],
         };
-        let column = self.aggregate(Function::Count, counted, call.distinct);
+        let column = self.aggregate(MergeableFunction::Count, counted, call.distinct);
         self.result(column, SqlType::BIGINT)
     }
 
-    /// The sum, in a type wide enough for any number of rows, and the argument as it was added.
-    fn sum(&mut self, call: &AggregateCall) -> Result<(Expr, Expr)> {
-        let addend = addend(&call.args[0]);
-        let ty = match addend.ty() {
-            ty if ty.is_decimal() && ty.length <= DIGITS_SUMMED_IN_128_BITS => {
-                SqlType::decimal(ty.length + 10, ty.decimals)
-            }
-            ty if ty.is_decimal() => SqlType::decimal((ty.length + 10).min(76), ty.decimals),
-            ty => ty,
-        };
-        let value = self.before(Wanted::Value(addend.clone()));
-        let column = self.aggregate(Function::Sum(ty.arrow_type()), vec![value], call.distinct);
+    /// The sum, in a type wide enough for any number of rows.
+    fn sum(&mut self, call: &AggregateCall) -> Expr {
+        let function = MergeableFunction::sum_of(&call.args[0].ty());
+        let ty = function.result_type();
+        let value = self.before(Wanted::Value(call.args[0].clone()));
+        let column = self.aggregate(function, vec![value], call.distinct);
         let finite = ty.is_float().then(|| call.function.name());
-        Ok((self.middle(Middle { column, finite }, ty), addend))
+        self.middle(Middle { column, finite }, ty)
     }
 
     /// Sum divided by count, by MySQL's rules for `/`.
     fn average(&mut self, call: &AggregateCall) -> Result<Expr> {
-        let (sum, addend) = self.sum(call)?;
+        let sum = self.sum(call);
+        let addend = call.args[0].clone();
         let counted = self.before(match call.distinct {
             true => Wanted::Key(addend),
             false => Wanted::Value(addend),
         });
-        let column = self.aggregate(Function::Count, vec![counted], call.distinct);
+        let column = self.aggregate(MergeableFunction::Count, vec![counted], call.distinct);
         let count = self.result(column, SqlType::BIGINT);
         functions::aggregate::average_of(sum, count, &call.ty).map_err(carry)
     }
 
-    /// MIN or MAX. Of strings that the collation does not tell apart, the first one met; so with JSON.
     fn extreme(&mut self, call: &AggregateCall) -> Expr {
         let ty = call.args[0].ty();
-        let largest = call.function == AggregateFunction::Max;
-        let column = if is_number(&ty.arrow_type()) {
-            let value = self.before(Wanted::Value(call.args[0].clone()));
-            let function = match largest {
-                true => Function::Greatest,
-                false => Function::Least,
-            };
-            self.aggregate(function, vec![value], false)
-        } else if ty.kind == TypeKind::Null {
-            let value = self.before(Wanted::Value(call.args[0].clone()));
-            self.first(value)
-        } else {
-            let arg = match is_collated_extreme(call) {
-                true => self.shared(&call.args[0]),
-                false => call.args[0].clone(),
-            };
-            let key = self.before(Wanted::Key(arg.clone()));
-            let value = self.before(Wanted::Value(arg));
-            let position = self.before(Wanted::Position);
-            let function = match largest {
-                true => Function::GreatestByKey,
-                false => Function::LeastByKey,
-            };
-            self.aggregate(function, vec![key, value, position], false)
+        let function = match call.function {
+            AggregateFunction::Min => MergeableFunction::Min(ty),
+            _ => MergeableFunction::Max(ty),
         };
+        let mut arguments = vec![self.before(Wanted::Value(call.args[0].clone()))];
+        if function.takes_positions() {
+            arguments.push(self.before(Wanted::Position));
+        }
+        let column = self.aggregate(function, arguments, false);
         self.result(column, ty)
     }
 
-    /// The value, a column of the first projection, of the group's first row.
-    fn first(&mut self, value: usize) -> usize {
+    /// The value of an expression of a type, a column of the first projection, of the group's first row.
+    fn first(&mut self, value: usize, ty: SqlType) -> usize {
         let position = self.before(Wanted::Position);
-        self.aggregate(Function::First, vec![value, position], false)
+        self.aggregate(MergeableFunction::First(ty), vec![value, position], false)
     }
 
     fn plan(self) -> Result<Plan> {
@@ -350,30 +325,4 @@ impl<'a> Steps<'a> {
 
 fn constant_position() -> PhysicalExprRef {
     Arc::new(Literal::new(ScalarValue::UInt64(Some(0))))
-}
-
-/// Whether a call is a MIN or MAX that compares by keys.
-fn is_collated_extreme(call: &AggregateCall) -> bool {
-    let extreme = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);
-    let keyed = |ty: SqlType| comparable::data_type(&ty) != ty.arrow_type();
-    extreme && call.args.first().is_some_and(|arg| keyed(arg.ty()))
-}
-
-/// The argument of SUM and AVG as it is added: DECIMAL, held in 256 bits where the sum needs them, or DOUBLE.
-fn addend(arg: &Expr) -> Expr {
-    let ty = arg.ty();
-    let target = if ty.is_integer() {
-        SqlType::decimal(20, 0)
-    } else if ty.is_decimal() && (DIGITS_SUMMED_IN_128_BITS + 1..=DIGITS_IN_128_BITS).contains(&ty.length) {
-        SqlType::decimal(DIGITS_IN_128_BITS + 1, ty.decimals)
-    } else if ty.is_decimal() || ty.kind == TypeKind::Double {
-        return arg.clone();
-    } else {
-        SqlType::DOUBLE
-    };
-    Expr::Cast {
-        input: Box::new(arg.clone()),
-        ty: target,
-        implicit: true,
-    }
 }

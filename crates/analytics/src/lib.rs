@@ -59,7 +59,7 @@ pub fn supports(plan: &QueryPlan) -> bool {
             // The others have their accumulators in `executor`.
             Rel::Aggregate {
                 input, aggregates, ..
-            } => aggregates.iter().all(|call| aggregate::knows(call.function)) && walk(input),
+            } => aggregates.iter().all(|call| aggregate::supports(call.function)) && walk(input),
             Rel::Filter { input, .. }
             | Rel::Project { input, .. }
             | Rel::Sort { input, .. }

@@ -22,8 +22,9 @@ use datafusion_physical_plan::sorts::sort_preserving_merge::SortPreservingMergeE
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
 };
+use functions::aggregate::MergeableFunction;
 
-use crate::accumulators::Function;
+use crate::accumulators;
 use crate::call::columns;
 use crate::translate::column_name;
 
@@ -32,7 +33,7 @@ pub type Plan = Arc<dyn ExecutionPlan>;
 /// An aggregate function of columns of its input; without any, of all rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
-    pub function: Function,
+    pub function: MergeableFunction,
     pub arguments: Vec<usize>,
     /// Of each value once.
     pub distinct: bool,
@@ -84,7 +85,7 @@ pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Pl
             keys.len() + inner.len()
         };
         outer.push(Aggregate {
-            function: aggregate.function.clone(),
+            function: aggregate.function,
             arguments: vec![column],
             distinct: false,
         });
@@ -97,11 +98,14 @@ pub fn group(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Result<Pl
 fn single_distinct(aggregates: &[Aggregate]) -> Option<usize> {
     let mut arguments = aggregates.iter().filter(|a| a.distinct).map(|a| &a.arguments);
     let first = arguments.next()?;
-    let twice =
-        |function: &Function| matches!(function, Function::Sum(_) | Function::Least | Function::Greatest);
+    let twice = |function: MergeableFunction| match function {
+        MergeableFunction::Sum(_) => true,
+        MergeableFunction::Min(_) | MergeableFunction::Max(_) => !function.takes_positions(),
+        MergeableFunction::Count | MergeableFunction::First(_) => false,
+    };
     let [argument] = first.as_slice() else { return None };
     let same = arguments.all(|other| other == first);
-    let others = aggregates.iter().all(|a| a.distinct || twice(&a.function));
+    let others = aggregates.iter().all(|a| a.distinct || twice(a.function));
     (same && others).then_some(*argument)
 }
 
@@ -119,11 +123,12 @@ fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate]) -> Resul
         if arguments.is_empty() {
             arguments.push(Arc::new(Literal::new(ScalarValue::Int64(Some(1)))));
         }
-        let function = AggregateExprBuilder::new(aggregate.function.aggregate(), arguments)
-            .schema(schema.clone())
-            .alias(column_name(keys.expr().len() + index))
-            .with_distinct(aggregate.distinct)
-            .build()?;
+        let function =
+            AggregateExprBuilder::new(Arc::new(accumulators::aggregate(aggregate.function)), arguments)
+                .schema(schema.clone())
+                .alias(column_name(keys.expr().len() + index))
+                .with_distinct(aggregate.distinct)
+                .build()?;
         functions.push(Arc::new(function));
     }
     let filters = vec![None; functions.len()];

@@ -7,11 +7,10 @@ use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion_physical_plan::{EmptyRecordBatchStream, displayable};
-use functions::aggregate::{AggregateCall, AggregateFunction};
+use functions::aggregate::{AggregateCall, AggregateFunction, MergeableFunction};
 use functions::{EvalContext, Expr};
 use types::{SqlType, Value};
 
-use crate::accumulators::Function;
 use crate::operators::{self, Aggregate, Plan};
 use crate::translate::{Translated, schema_of};
 use crate::{aggregate, call};
@@ -70,9 +69,12 @@ fn shape(plan: &Plan) -> Vec<String> {
     lines
 }
 
+const MIN: MergeableFunction = MergeableFunction::Min(SqlType::BIGINT);
+const MAX: MergeableFunction = MergeableFunction::Max(SqlType::BIGINT);
+
 const SCAN: &str = "StreamingTableExec: partition_sizes=2, projection=[c0, c1, c2]";
 
-fn of(function: Function, column: usize) -> Aggregate {
+fn of(function: MergeableFunction, column: usize) -> Aggregate {
     Aggregate {
         function,
         arguments: vec![column],
@@ -83,7 +85,7 @@ fn of(function: Function, column: usize) -> Aggregate {
 fn distinct(column: usize) -> Aggregate {
     Aggregate {
         distinct: true,
-        ..of(Function::Count, column)
+        ..of(MergeableFunction::Count, column)
     }
 }
 
@@ -120,7 +122,7 @@ fn aggregated(keys: &[Expr], calls: &[(AggregateFunction, Expr, SqlType)]) -> Pl
 
 #[test]
 fn groups_are_made_twice_and_shuffled_between() {
-    let plan = operators::group(scan(), &[0], &[of(Function::Count, 1)]).unwrap();
+    let plan = operators::group(scan(), &[0], &[of(MergeableFunction::Count, 1)]).unwrap();
     let expected = [
         "FinalPartitioned by 1: count",
         "RepartitionExec: partitioning=Hash([c0@0], 2), input_partitions=2",
@@ -132,7 +134,7 @@ fn groups_are_made_twice_and_shuffled_between() {
 
 #[test]
 fn what_has_no_groups_is_not_shuffled() {
-    let plan = operators::group(scan(), &[], &[of(Function::Greatest, 1)]).unwrap();
+    let plan = operators::group(scan(), &[], &[of(MAX, 1)]).unwrap();
     let expected = [
         "Final by 0: greatest",
         "CoalescePartitionsExec",
@@ -146,7 +148,7 @@ fn what_has_no_groups_is_not_shuffled() {
 
 #[test]
 fn distinct_values_of_one_argument_are_grouped_first() {
-    let all = [distinct(1), of(Function::Least, 2)];
+    let all = [distinct(1), of(MIN, 2)];
     let plan = operators::group(scan(), &[0], &all).unwrap();
     let lines = shape(&plan);
     assert_eq!(lines[0], "FinalPartitioned by 1: count, least");
@@ -174,15 +176,12 @@ fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
 
     let group = |function| operators::group(scan(), &[0], &[of(function, 1)]).unwrap();
     assert_eq!(
-        sorted(group(Function::Greatest), 1, true)[2],
+        sorted(group(MAX), 1, true)[2],
         "FinalPartitioned by 1: greatest limit 5"
     );
+    assert_eq!(sorted(group(MAX), 1, false)[2], "FinalPartitioned by 1: greatest");
     assert_eq!(
-        sorted(group(Function::Greatest), 1, false)[2],
-        "FinalPartitioned by 1: greatest"
-    );
-    assert_eq!(
-        sorted(group(Function::Count), 1, true)[2],
+        sorted(group(MergeableFunction::Count), 1, true)[2],
         "FinalPartitioned by 1: count"
     );
     let keys = operators::group(scan(), &[0], &[]).unwrap();

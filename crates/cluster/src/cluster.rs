@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kv::{Durability, Reader, Store};
+use kv::{Durability, Interrupt, Reader, Store};
 use schema::model::{Database, Schema};
 use types::Result;
 
@@ -11,7 +11,7 @@ use crate::TransactionLocks;
 use crate::follow::{Follower, Installation};
 use crate::ids::IdAllocator;
 use crate::lease::Lease;
-use crate::message::{Messages, Responder};
+use crate::message::{Messages, Reply, Request, Responder};
 use crate::meta::{Meta, decode_counter, keys, read_counter};
 use crate::metadata_lock::MetadataLocks;
 use crate::node::{Node, NodeOptions, NodeRecord, read_nodes};
@@ -244,8 +244,26 @@ impl Cluster {
         }
     }
 
-    /// Messages from and to other nodes; `None` where one process has the store to itself.
-    pub fn messages(&self) -> Option<&Messages> {
+    /// Sends a request to nodes, by their ids, and waits at most `timeout` for the replies. Nodes that do not reply in time are
+    /// not in the result.
+    ///
+    /// # Errors
+    /// Those of the store, 1317 once `interrupt` is raised.
+    pub fn request(
+        &self,
+        nodes: &[i64],
+        request: &Request,
+        timeout: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<(i64, Reply)>> {
+        match &self.membership {
+            Some(membership) => membership.messages.request(nodes, request, timeout, interrupt),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn messages(&self) -> Option<&Messages> {
         self.membership
             .as_ref()
             .map(|membership| membership.messages.as_ref())

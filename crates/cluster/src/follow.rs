@@ -93,10 +93,9 @@ impl Follower {
     pub(crate) fn keep_undetermined(&self, locks: TransactionLocks) {
         if let Some(fence) = locks.fence() {
             let fence = fence.last();
-            self.undetermined.lock().push(UndeterminedTransaction {
-                fence,
-                _locks: locks,
-            });
+            self.undetermined
+                .lock()
+                .push(UndeterminedTransaction { fence, _locks: locks });
         }
     }
 

@@ -106,13 +106,7 @@ impl IdAllocator {
     ///
     /// # Errors
     /// 1467 when there are none left; those of the store.
-    pub fn allocate(
-        &self,
-        table: &Table,
-        count: u64,
-        increment: u64,
-        offset: u64,
-    ) -> Result<u64> {
+    pub fn allocate(&self, table: &Table, count: u64, increment: u64, offset: u64) -> Result<u64> {
         let largest = largest_value(table);
         let counter = self.counter(Kind::AutoIncrement, table.id);
         let mut lease = counter.lease.lock();

@@ -102,9 +102,7 @@ impl Lease {
     /// `installed`.
     pub(crate) fn renew_if_due(&self, installed: u64) -> Result<()> {
         let mut renewal = self.renewal.lock();
-        let is_due = renewal
-            .at
-            .is_none_or(|at| at.elapsed() >= self.options.lease / 3);
+        let is_due = renewal.at.is_none_or(|at| at.elapsed() >= self.options.lease / 3);
         let is_due = self.wanted.swap(false, Ordering::SeqCst) || is_due;
         let node = self.node();
         if node.is_lost() || !is_due && renewal.version == installed {

@@ -39,13 +39,22 @@ impl Watches {
     }
 
     pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
-        self.watches.lock().iter().map(|watch| watch.key.clone()).collect()
+        self.watches
+            .lock()
+            .iter()
+            .map(|watch| watch.key.clone())
+            .collect()
     }
 
     /// Reports a key's value, if it differs from the last one.
     pub(crate) fn report(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<()> {
         let is_new = |watch: &&Watch| watch.key == key && watch.seen.as_ref() != Some(&value);
-        let on_value = self.watches.lock().iter().find(is_new).map(|w| Arc::clone(&w.on_value));
+        let on_value = self
+            .watches
+            .lock()
+            .iter()
+            .find(is_new)
+            .map(|w| Arc::clone(&w.on_value));
         let Some(on_value) = on_value else {
             return Ok(());
         };

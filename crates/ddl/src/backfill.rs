@@ -49,38 +49,38 @@ struct NewEntry {
 /// 1062 for a duplicate, 1317 when interrupted, 8027 when another node has taken over the job, those of the store. Entries
 /// written so far stay.
 pub(crate) fn backfill(store: &Store, table: &Table, job: &Job, interrupt: &Arc<Interrupt>) -> Result<()> {
-        let new_indexes = job.change.as_ref().map_or(&[][..], |made| &made.new_indexes);
-        let filler = Filler {
-            store,
-            table,
-            layout: TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?,
-            encoder: RowEncoder::new(table)?,
-            indexes: (0..table.indexes.len())
-                .filter(|&at| new_indexes.contains(&table.indexes[at].id))
-                .collect(),
-        };
-        let mut range = KeyRange::from(table_range(table));
-        let mut progress = Progress::read(&store.latest(), job.id)?;
-        if !progress.done.is_empty() {
-            range.start = after(&progress.done);
-        }
-        let mut rows = PAGE_ROWS;
-        loop {
-            interrupt.check()?;
-            match filler.fill_page(job, &mut progress, &range, rows, interrupt) {
-                Ok(true) => {
-                    range.start = after(&progress.done);
-                    rows = (rows * 2).min(PAGE_ROWS);
-                }
-                Ok(false) => return Ok(()),
-                // Another transaction works on the same rows: a smaller page locks fewer of them.
-                Err(PageError::Busy) => {
-                    rows = (rows / 4).max(1);
-                    std::thread::sleep(PAUSE);
-                }
-                Err(PageError::Failed(error)) => return Err(error),
+    let new_indexes = job.change.as_ref().map_or(&[][..], |made| &made.new_indexes);
+    let filler = Filler {
+        store,
+        table,
+        layout: TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?,
+        encoder: RowEncoder::new(table)?,
+        indexes: (0..table.indexes.len())
+            .filter(|&at| new_indexes.contains(&table.indexes[at].id))
+            .collect(),
+    };
+    let mut range = KeyRange::from(table_range(table));
+    let mut progress = Progress::read(&store.latest(), job.id)?;
+    if !progress.done.is_empty() {
+        range.start = after(&progress.done);
+    }
+    let mut rows = PAGE_ROWS;
+    loop {
+        interrupt.check()?;
+        match filler.fill_page(job, &mut progress, &range, rows, interrupt) {
+            Ok(true) => {
+                range.start = after(&progress.done);
+                rows = (rows * 2).min(PAGE_ROWS);
             }
+            Ok(false) => return Ok(()),
+            // Another transaction works on the same rows: a smaller page locks fewer of them.
+            Err(PageError::Busy) => {
+                rows = (rows / 4).max(1);
+                std::thread::sleep(PAUSE);
+            }
+            Err(PageError::Failed(error)) => return Err(error),
         }
+    }
 }
 
 impl Filler<'_> {

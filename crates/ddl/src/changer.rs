@@ -11,11 +11,11 @@ use types::Result;
 
 use crate::change::{Change, Outcome};
 use crate::context::Statement;
+use crate::garbage;
 use crate::history::{self, DdlJob};
 use crate::local::LocalJobs;
 use crate::publish::{Publisher, Requires};
 use crate::shared::SharedJobs;
-use crate::garbage;
 
 /// How often unfinished jobs and the garbage queue are checked.
 const PERIOD: Duration = Duration::from_secs(5);

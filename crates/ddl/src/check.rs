@@ -42,22 +42,22 @@ struct Checker<'a> {
 /// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference between memory and
 /// disk; 1317 when interrupted; those of the store.
 pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
-        let all: Vec<usize> = (0..table.columns.len()).collect();
-        let encoder = RowEncoder::new(table)?;
-        let checker = Checker {
-            store,
-            table,
-            snapshot: store.snapshot_now()?,
-            layout: TableLayout::new(table, &all)?,
-            indexes: encoder
-                .entry_indexes()
-                .filter(|&at| table.indexes[at].state == SchemaState::Public)
-                .collect(),
-            encoder,
-            interrupt,
-        };
-        checker.check_memory()?;
-        checker.run()
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let encoder = RowEncoder::new(table)?;
+    let checker = Checker {
+        store,
+        table,
+        snapshot: store.snapshot_now()?,
+        layout: TableLayout::new(table, &all)?,
+        indexes: encoder
+            .entry_indexes()
+            .filter(|&at| table.indexes[at].state == SchemaState::Public)
+            .collect(),
+        encoder,
+        interrupt,
+    };
+    checker.check_memory()?;
+    checker.run()
 }
 
 impl Checker<'_> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::wait::WaitLimit;
-use functions::{SqlMode, TimeZone};
+use functions::TimeZone;
 use schema::definition::TableName;
 use schema::model::{Schema, Table};
-use types::{Collation, Error, Result, errno};
+use types::{Collation, Error, Result, SqlMode, errno};
 
 use crate::about::About;
 

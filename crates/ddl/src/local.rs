@@ -226,9 +226,7 @@ impl LocalJobs {
     fn undo(&self, job: &Job, locks: &ChangeLocks, limit: &WaitLimit) -> Result<()> {
         let _exclusive = locks.exclusive(limit)?;
         self.publisher
-            .publish(limit, Requires::AllNodes, None, |change| {
-                end_undone(change, job)
-            })
+            .publish(limit, Requires::AllNodes, None, |change| end_undone(change, job))
     }
 
     /// Undoes a failed change now or, if a transaction holds the table for too long, later.

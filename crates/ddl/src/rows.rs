@@ -13,34 +13,34 @@ use crate::modify::{INSTEAD, RowCheck};
 
 /// Makes the checks that an ALTER TABLE asks for. Returns the next AUTO_INCREMENT value, if that changes.
 pub(crate) fn inspect(store: &Store, base: &Table, altered: &Altered) -> Result<Option<u64>> {
-        let snapshot = store.snapshot_now()?;
-        if let Some(error) = &altered.only_if_empty
-            && !snapshot
-                .scan_page(&table_range(base).into(), 1, false)?
-                .is_empty()
-        {
-            return Err(error.clone());
-        }
-        if !altered.row_checks.is_empty() {
-            check_rows(&snapshot, base, &altered.row_checks)?;
-        }
-        let Some(at) = altered.table.auto_increment_column() else {
-            return Ok(None);
-        };
-        let id = altered.table.columns[at].id;
-        let before = base.columns.iter().position(|c| c.id == id);
-        let is_new = before.is_none_or(|b| !base.columns[b].makes_ids());
-        if altered.auto_increment.is_none() && !is_new {
-            return Ok(None);
-        }
-        let stored = match before {
-            Some(column) => largest_stored(&snapshot, base, column)?,
-            None => 0,
-        };
-        // As in InnoDB, not below an existing value.
-        Ok(Some(
-            altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1)),
-        ))
+    let snapshot = store.snapshot_now()?;
+    if let Some(error) = &altered.only_if_empty
+        && !snapshot
+            .scan_page(&table_range(base).into(), 1, false)?
+            .is_empty()
+    {
+        return Err(error.clone());
+    }
+    if !altered.row_checks.is_empty() {
+        check_rows(&snapshot, base, &altered.row_checks)?;
+    }
+    let Some(at) = altered.table.auto_increment_column() else {
+        return Ok(None);
+    };
+    let id = altered.table.columns[at].id;
+    let before = base.columns.iter().position(|c| c.id == id);
+    let is_new = before.is_none_or(|b| !base.columns[b].makes_ids());
+    if altered.auto_increment.is_none() && !is_new {
+        return Ok(None);
+    }
+    let stored = match before {
+        Some(column) => largest_stored(&snapshot, base, column)?,
+        None => 0,
+    };
+    // As in InnoDB, not below an existing value.
+    Ok(Some(
+        altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1)),
+    ))
 }
 
 fn check_rows(snapshot: &Snapshot, table: &Table, checks: &[(usize, RowCheck)]) -> Result<()> {

@@ -21,21 +21,21 @@ const REGIONS_MAX: u64 = 1_000;
 
 /// Splits a new table as PRE_SPLIT_REGIONS asks for. If that fails, the table exists all the same; the result is a warning.
 pub(crate) fn pre_split(cluster: &Cluster, name: &TableName, ctx: &DdlContext) -> Option<Warning> {
-        let schema = cluster.schema();
-        let table = schema.table(&name.database, &name.name)?;
-        if table.pre_split_regions == 0 {
-            return None;
-        }
-        let split = first_keys(table).and_then(|keys| {
-            let report = cluster
-                .store()
-                .split_at(&keys, Duration::ZERO, Some(&ctx.interrupt))?;
-            tracing::debug!(table = table.id, regions = report.split, "split a new table");
-            Ok(())
-        });
-        let error = split.err()?;
-        let message = format!("The table is there, but has not been split: {}", error.message);
-        Some(Warning::warning(errno::ER_UNKNOWN_ERROR, message))
+    let schema = cluster.schema();
+    let table = schema.table(&name.database, &name.name)?;
+    if table.pre_split_regions == 0 {
+        return None;
+    }
+    let split = first_keys(table).and_then(|keys| {
+        let report = cluster
+            .store()
+            .split_at(&keys, Duration::ZERO, Some(&ctx.interrupt))?;
+        tracing::debug!(table = table.id, regions = report.split, "split a new table");
+        Ok(())
+    });
+    let error = split.err()?;
+    let message = format!("The table is there, but has not been split: {}", error.message);
+    Some(Warning::warning(errno::ER_UNKNOWN_ERROR, message))
 }
 
 /// The keys at which the regions of a new table with PRE_SPLIT_REGIONS begin.

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use cluster::metadata_lock::Use;
 use cluster::{Cluster, TransactionLocks};
-use functions::{SqlMode, TimeZone};
+use functions::TimeZone;
 use kv::{Durability, Interrupt, LockOptions, Reader, Store, TxnOptions};
 use schema::definition::{AlterChange, Ddl, TableDefinition};
 use schema::layout::{RowEncoder, RowHandle, TableLayout, row_key, table_range};
 use schema::model::{Database, Handle, SchemaState, Table};
-use types::{Collation, Result, Value, Warning};
+use types::{Collation, Result, SqlMode, Value, Warning};
 
 use crate::check::check_table;
 use crate::{DdlContext, SchemaChanger};
@@ -84,8 +84,8 @@ pub fn alter_with(
 
 pub fn table(db: &SchemaChanger, table: &str) -> Arc<Table> {
     let name = name(table);
-    db
-        .cluster().schema()
+    db.cluster()
+        .schema()
         .require_table(&name.database, &name.name)
         .unwrap()
         .clone()
@@ -115,8 +115,8 @@ pub fn insert(db: &SchemaChanger, table: &Table, row: &[Value]) {
 pub fn rows(db: &SchemaChanger, table: &Table) -> Vec<Vec<Value>> {
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let layout = TableLayout::new(table, &all).unwrap();
-    db
-        .cluster().store()
+    db.cluster()
+        .store()
         .latest()
         .scan_page(&table_range(table).into(), usize::MAX, false)
         .unwrap()
@@ -157,7 +157,8 @@ pub fn write_row(
     let table = loop {
         locks.rely_on(db.cluster().lease())?;
         let before = db
-            .cluster().schema()
+            .cluster()
+            .schema()
             .require_table(&name.database, &name.name)?
             .clone();
         locks.acquire(before.id, Use::Write, &ctx.limit())?;

@@ -22,7 +22,7 @@ pub fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
     if charset == Charset::Latin1 {
         return Some(latin1_to_utf8(bytes));
     }
-    (valid_len(bytes, charset) == bytes.len()).then(|| String::from_utf8_lossy(bytes).into_owned())
+    (charset.valid_len(bytes) == bytes.len()).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// A text for a message; bytes that are none as [`types::shown_bytes`].
@@ -30,18 +30,6 @@ pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(types::shown_bytes(bytes)),
-    }
-}
-
-/// How many bytes from the start on are text of a character set.
-pub(crate) fn valid_len(bytes: &[u8], charset: Charset) -> usize {
-    let utf8 = |bytes: &[u8]| std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
-    match charset {
-        Charset::Latin1 => bytes.len(),
-        Charset::Ascii => bytes.iter().take_while(|b| b.is_ascii()).count(),
-        Charset::Utf8mb4 | Charset::Binary => utf8(bytes),
-        // Four bytes begin with one of those.
-        Charset::Utf8mb3 => utf8(bytes).min(bytes.iter().take_while(|b| **b < 0xf0).count()),
     }
 }
 
@@ -84,7 +72,7 @@ mod tests {
         assert_eq!(encoded_len("é😀a😀", Charset::Utf8mb3), 5);
         assert_eq!(decode("漢".as_bytes(), Charset::Utf8mb3).unwrap(), "漢");
         assert_eq!(decode("漢😀".as_bytes(), Charset::Utf8mb3), None);
-        assert_eq!(valid_len("漢😀".as_bytes(), Charset::Utf8mb3), 3);
-        assert_eq!(valid_len(b"a\xff\xf0", Charset::Utf8mb3), 1);
+        assert_eq!(Charset::Utf8mb3.valid_len("漢😀".as_bytes()), 3);
+        assert_eq!(Charset::Utf8mb3.valid_len(b"a\xff\xf0"), 1);
     }
 }

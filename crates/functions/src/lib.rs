@@ -32,9 +32,9 @@ mod user_lock;
 mod warnings;
 
 pub use bind::common_type;
-pub use cast::text::{cannot_convert_message as cannot_convert_text, invalid_message as invalid_text};
+pub use cast::text::cannot_convert_message as cannot_convert_text;
 pub use charset::decode as text_of;
-pub use context::{EvalContext, SqlMode, Strictness};
+pub use context::{EvalContext, Strictness};
 pub use eval::{
     ColumnarValue, Row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row,
     eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent,
@@ -43,6 +43,7 @@ pub use expr::Expr;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
+pub use string::char_padding::{pad as pad_char, padded_char};
 pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
@@ -77,6 +78,7 @@ fn families() -> &'static [&'static registry::Family] {
         &math::transcendental::FAMILY,
         &string::aes::FAMILY,
         &string::basic::FAMILY,
+        &string::char_padding::FAMILY,
         &string::collation::FAMILY,
         &string::encode::FAMILY,
         &string::compress::FAMILY,

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
 use common::{bind_text, columns, context};
-use functions::{SqlMode, TimeZone, eval_array, eval_predicate, eval_row};
+use functions::{TimeZone, eval_array, eval_predicate, eval_row};
 use types::array::{ColumnBuilder, value_at};
-use types::{Decimal, SqlType, TypeKind, Value};
+use types::{Decimal, SqlMode, SqlType, TypeKind, Value};
 
 const ROWS: usize = 64;
 

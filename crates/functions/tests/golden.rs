@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use arrow::record_batch::RecordBatch;
 use common::{batch, bind_text, context, row};
-use functions::{EvalContext, SqlMode, TimeZone};
-use types::{Result, SqlType, TypeKind, Value};
+use functions::{EvalContext, TimeZone};
+use types::{Result, SqlMode, SqlType, TypeKind, Value};
 
 /// One way of evaluating an expression.
 type Way<'a> = Box<dyn Fn(&EvalContext) -> Result<Value> + 'a>;

@@ -29,6 +29,8 @@ pub enum Holder {
     Kept,
     /// A transaction's writes: as above, and what is left of [`Share::Large`].
     Transaction,
+    /// A packet of a client's, from its first bytes until its command has run: as a transaction's writes.
+    Packet,
 }
 
 /// Taken at a time, at least.
@@ -98,7 +100,7 @@ impl Account {
         match self.holder {
             Holder::Statement => self.ask_for_statement(missing, patience),
             Holder::Kept => self.take(Share::Kept, missing),
-            Holder::Transaction => self
+            Holder::Transaction | Holder::Packet => self
                 .take(Share::Kept, missing)
                 .or_else(|_| self.take(Share::Large, missing)),
         }

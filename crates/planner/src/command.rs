@@ -2,7 +2,11 @@
 //! without running anything. `session` runs them, one kind per file.
 
 use functions::Expr;
-use schema::definition::{TableName, UserSpec};
+use schema::definition::TableName;
+use syntax::ast::{
+    AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
+    TransactionStatement, UserStatement, VariableScope,
+};
 
 /// What GRANT ALL gives and REVOKE ALL takes away.
 #[derive(Debug, Clone)]
@@ -16,28 +20,7 @@ pub enum GrantScope {
 /// Statements about the session or the server.
 #[derive(Debug, Clone)]
 pub enum Command {
-    Begin {
-        read_only: Option<bool>,
-        consistent_snapshot: bool,
-        optimistic: Option<bool>,
-    },
-    Commit {
-        chain: bool,
-        release: bool,
-    },
-    Rollback {
-        chain: bool,
-        release: bool,
-    },
-    Savepoint {
-        name: String,
-    },
-    RollbackTo {
-        name: String,
-    },
-    ReleaseSavepoint {
-        name: String,
-    },
+    Transaction(TransactionStatement),
     Use {
         database: String,
     },
@@ -81,41 +64,16 @@ pub enum Command {
     Deallocate {
         name: String,
     },
-    CreateUser {
-        users: Vec<UserSpec>,
-        if_not_exists: bool,
-    },
-    AlterUser {
-        users: Vec<UserSpec>,
-        if_exists: bool,
-    },
-    DropUser {
-        users: Vec<(String, String)>,
-        if_exists: bool,
-    },
-    /// From, to.
-    RenameUser {
-        renames: Vec<((String, String), (String, String))>,
-    },
+    User(UserStatement),
     /// GRANT ALL.
     Grant {
         scope: GrantScope,
-        users: Vec<(String, String)>,
+        users: Vec<AccountName>,
     },
     /// REVOKE ALL; without a scope all that the accounts have.
     Revoke {
         scope: Option<GrantScope>,
-        users: Vec<(String, String)>,
-    },
-    SetPassword {
-        user: Option<(String, String)>,
-        password: String,
-    },
-    /// SET ROLE or SET DEFAULT ROLE of a role with a name: nobody has one.
-    SetRole {
-        role: (String, String),
-        /// Whose default it is to be; `None`: the session's own.
-        user: Option<(String, String)>,
+        users: Vec<AccountName>,
     },
     Flush {
         what: String,
@@ -127,8 +85,9 @@ pub enum Command {
         index: Option<String>,
         points: SplitPoints<Expr>,
     },
+    /// DROP of an object that a database of StemDB never has.
     DropAbsent {
-        kind: Absent,
+        kind: ObjectKind,
         names: Vec<TableName>,
         if_exists: bool,
     },
@@ -139,17 +98,6 @@ pub enum Command {
     DoNothing(Vec<Expr>),
 }
 
-/// What a database of StemDB never has, and scripts that clean up first drop all the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absent {
-    View,
-    Procedure,
-    Function,
-    Trigger,
-    Event,
-    TemporaryTable,
-}
-
 /// One table of LOCK TABLES.
 #[derive(Debug, Clone)]
 pub struct TableToLock {
@@ -158,25 +106,6 @@ pub struct TableToLock {
     pub alias: String,
     /// WRITE; otherwise READ.
     pub write: bool,
-}
-
-/// Where SPLIT TABLE splits: by values of the leading parts of a key.
-#[derive(Debug, Clone)]
-pub enum SplitPoints<E> {
-    /// `BETWEEN (...) AND (...) REGIONS n`: into parts of equal size.
-    Between {
-        lower: Vec<E>,
-        upper: Vec<E>,
-        regions: u64,
-    },
-    /// `BY (...), ...`
-    By(Vec<Vec<E>>),
-}
-
-#[derive(Debug, Clone)]
-pub enum PrepareSource {
-    Text(String),
-    Variable(String),
 }
 
 #[derive(Debug, Clone)]
@@ -201,32 +130,14 @@ pub enum SetItem {
     /// `SET [SESSION|GLOBAL] TRANSACTION ...`
     Transaction {
         scope: VariableScope,
-        isolation: Option<String>,
+        isolation: Option<&'static str>,
         read_only: Option<bool>,
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VariableScope {
-    Session,
-    Global,
-    /// `SET TRANSACTION` without a scope: the next transaction only.
-    NextTransaction,
-}
-
-/// The filter of SHOW: `LIKE 'pattern'`, or `WHERE` over the statement's own output columns, to be bound by
-/// [`crate::bind_filter`].
-#[derive(Debug, Clone, Default)]
-pub enum ShowFilter {
-    #[default]
-    None,
-    Like(String),
-    Where(Box<crate::ast::Expr>),
-}
-
 #[derive(Debug, Clone)]
 pub enum Show {
-    Databases(ShowFilter),
+    OfServer(ServerShow),
     Tables {
         database: String,
         full: bool,
@@ -252,43 +163,9 @@ pub enum Show {
         index: Option<String>,
         filter: ShowFilter,
     },
-    CreateDatabase {
-        name: String,
-        if_not_exists: bool,
-    },
-    Variables {
-        global: bool,
-        filter: ShowFilter,
-    },
-    Status {
-        global: bool,
-        filter: ShowFilter,
-    },
-    ProcessList {
-        full: bool,
-    },
-    Warnings {
-        errors_only: bool,
-        offset: u64,
-        count: Option<u64>,
-    },
-    CountWarnings {
-        errors_only: bool,
-    },
-    Engines,
-    Collation(ShowFilter),
-    Charset(ShowFilter),
-    Plugins(ShowFilter),
-    Grants {
-        user: Option<(String, String)>,
-    },
-    /// Two empty names: CURRENT_USER().
-    CreateUser {
-        user: (String, String),
-    },
-    /// SHOW OPEN TABLES, TRIGGERS, EVENTS, PROCEDURE STATUS ...: known and empty here, by name.
+    /// OPEN TABLES, TRIGGERS, EVENTS: there are none.
     Empty {
-        what: String,
+        what: &'static str,
         filter: ShowFilter,
     },
 }
@@ -300,11 +177,4 @@ pub struct Explained {
     pub plan: crate::plan::Plan,
     /// Names of the indexes that could have served.
     pub possible_keys: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainFormat {
-    Traditional,
-    Tree,
-    Json,
 }

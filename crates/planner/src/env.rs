@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use functions::bind::{BindNotes, TypeEnv};
-use functions::{SqlMode, TimeZone, Warnings};
+use functions::{TimeZone, Warnings};
 use schema::definition::Ddl;
 use schema::model::Schema;
-use types::{Charset, Collation, Result, SqlType, Value};
+use syntax::ast::VariableScope;
+use types::{Charset, Collation, Result, SqlMode, SqlType, Value};
 
-use crate::command::{Command, VariableScope};
+use crate::command::Command;
 use crate::plan::{Plan, Route};
 
 /// The surroundings of a statement that is being planned; made by `session`.

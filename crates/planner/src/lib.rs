@@ -1,12 +1,12 @@
-//! From the text of MySQL's dialect to a bound, typed plan.
+//! From a parsed statement ([`syntax::ast`]) to a bound, typed plan.
 //!
-//! A statement's way: [`parse`] (or [`normalize()`] and [`PlanCache`], which spare it) -> [`ast`] -> [`bind()`]: names, types, access paths
-//! -> [`plan`], a definition for `catalog`, or a [`command`].
+//! [`bind()`] finds what names mean, what types expressions have and how tables are read. It gives a [`plan`], a definition for
+//! `ddl`, or a [`command`]. [`PlanCache`] spares it for statements that have been planned before.
 //!
-//! - `syntax`: lexer and parser, MySQL's grammar. `bind`: what names mean. `access`: which index serves. `build`: the operators.
+//! - `bind`: what names mean. `access`: which index serves. `build`: the operators.
 //! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
 //!
-//! Not here: what functions there are and what types they have (`functions::bind`), running anything (`executor`,
+//! Not here: reading text (`syntax`), what functions there are and what types they have (`functions::bind`), running anything (`executor`,
 //! `analytics`).
 
 mod access;
@@ -20,22 +20,9 @@ mod env;
 pub mod errno;
 pub mod explain;
 
-mod normalize;
 pub mod plan;
 mod print;
-mod stack;
-mod syntax;
-mod template;
-#[cfg(test)]
-mod testing;
 
 pub use bind::{bind, bind_filter, collation_named, deprecated_charset, deprecated_collation};
 pub use cache::{CachedPlan, PlanCache, PlanKey};
 pub use env::{BindEnv, Bound};
-pub use normalize::{Normalized, normalize};
-pub use syntax::ast::Statement;
-pub use syntax::{
-    Parsed, ast, carry_bytes, parse, parse_expression, parse_one, parse_transaction_word, syntax_error,
-    syntax_error_at_parameter,
-};
-pub use template::Template;

@@ -12,12 +12,12 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use functions::{SqlMode, TimeZone, Warnings};
+use functions::{TimeZone, Warnings};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
 use schema::definition::{AlterChange, Ddl, TableDefinition};
 use schema::model::{Column, Database, Handle, Index, Schema, Table};
-use types::{Collation, Error, Result, SqlType, Value, errno};
+use types::{Collation, Error, Result, SqlMode, SqlType, Value, errno};
 
 #[test]
 fn golden() {
@@ -77,7 +77,7 @@ impl Runner {
             mode: SqlMode::default(),
             database: Some("shop".into()),
         };
-        for parsed in planner::parse(include_str!("golden/schema.sql"), &runner.mode).unwrap() {
+        for parsed in syntax::parse(include_str!("golden/schema.sql"), &runner.mode).unwrap() {
             let Bound::Ddl(Ddl::CreateTable { name, definition, .. }) = runner.bind(&parsed).unwrap().0
             else {
                 panic!("{parsed:?}")
@@ -145,7 +145,7 @@ impl Runner {
         }
     }
 
-    fn bind(&self, parsed: &planner::Parsed) -> Result<(Bound, Vec<String>)> {
+    fn bind(&self, parsed: &syntax::Parsed) -> Result<(Bound, Vec<String>)> {
         let warnings = Warnings::default();
         let user_variables = HashMap::from([("x".to_owned(), Value::Int(5))]);
         let count = parsed.parameters;
@@ -187,7 +187,7 @@ impl Runner {
     }
 
     fn answer(&self, statement: &str) -> String {
-        let bound = planner::parse_one(statement, self.mode).and_then(|parsed| self.bind(&parsed));
+        let bound = syntax::parse_one(statement, self.mode).and_then(|parsed| self.bind(&parsed));
         let (bound, warnings) = match bound {
             Ok(bound) => bound,
             Err(error) => return format!("{error}\n"),
@@ -264,7 +264,7 @@ fn empty_schema() -> Schema {
     }
 }
 
-/// The table as the catalog would publish it.
+/// The table as CREATE TABLE would publish it.
 fn table(id: i64, database: &str, name: &str, definition: TableDefinition) -> Table {
     let columns: Vec<Column> = (1..)
         .zip(definition.columns)

@@ -159,14 +159,3 @@ pub struct IndexColumn {
     /// See [`crate::model::IndexPart::descending`].
     pub descending: bool,
 }
-
-/// `user@host IDENTIFIED [WITH plugin] BY password | AS hash ACCOUNT LOCK | UNLOCK`.
-#[derive(Debug, Clone, PartialEq, Eq, std::default::Default)]
-pub struct UserSpec {
-    pub user: String,
-    pub host: String,
-    pub plugin: Option<String>,
-    pub password: Option<String>,
-    pub hash: Option<String>,
-    pub locked: Option<bool>,
-}

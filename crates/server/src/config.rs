@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use memory::Broker;
+
 use crate::accounts::Network;
 
 /// Fixed for the life of a server.
@@ -25,6 +27,8 @@ pub struct ServerConfig {
     pub park_after: Duration,
     /// Stack of a connection's thread, in bytes; reserved, not used, until a statement nests that deep.
     pub stack_bytes: usize,
+    /// What large packets are counted against while they arrive and are worked on.
+    pub memory: &'static Broker,
 }
 
 impl ServerConfig {
@@ -48,6 +52,7 @@ impl Default for ServerConfig {
             proxy_protocol_networks: Vec::new(),
             park_after: Duration::from_secs(10),
             stack_bytes: 4 * 1024 * 1024,
+            memory: Broker::unlimited(),
         }
     }
 }

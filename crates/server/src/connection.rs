@@ -17,8 +17,10 @@ use wire::{ClientInfo, Flow, PacketSink};
 use crate::accounts::Origin;
 use crate::channel::{Channel, ReceiveError, Received, inactivity, shutdown_in_progress};
 use crate::connections::Entry;
-use crate::held::{Answer, Held};
+use crate::input::Input;
 use crate::login::{LoggedIn, Login, Refusal, read_proxy_header};
+use crate::output::Output;
+use crate::pending_reply::{ConnectionReply, Reply};
 use crate::sessions::{Limits, Session};
 use crate::shared::Shared;
 use crate::socket::Socket;
@@ -57,9 +59,12 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
     let settings = shared.sessions.settings();
     let mut channel = Channel::new(
         Transport::new(socket.clone()),
-        LOGIN_BYTES_MAX,
-        metrics.bytes_received.clone(),
-        metrics.bytes_sent.clone(),
+        Input::new(
+            LOGIN_BYTES_MAX,
+            metrics.bytes_received.clone(),
+            shared.config.memory,
+        ),
+        Output::new(metrics.bytes_sent.clone()),
     );
     let deadline = Instant::now() + settings.connect_timeout;
     if channel
@@ -118,7 +123,7 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
             if connection.answer_login().is_ok() {
                 match logged_in.compression {
                     Some(algorithm) => connection.channel.start_compression(algorithm),
-                    None if !connection.channel.transport.is_tls() => connection.may_hold_answers(),
+                    None if !connection.channel.transport.is_tls() => connection.allow_pending_replies(),
                     None => {}
                 }
                 connection.serve();
@@ -210,21 +215,21 @@ impl Connection {
         Ok(())
     }
 
-    fn may_hold_answers(&mut self) {
+    fn allow_pending_replies(&mut self) {
         let (shared, control) = (self.shared.clone(), self.entry.control.clone());
-        let held = Held::new(shared, control, self.client.capabilities);
-        self.channel.held = Some(Arc::new(held));
+        let reply = ConnectionReply::new(shared, control, self.client.capabilities);
+        self.channel.reply = Some(Arc::new(reply));
     }
 
-    /// Waits for the last command's answer, if that is still to be sent.
+    /// Waits until the reply to the last command has been sent, if it is pending.
     fn settle(&mut self) {
-        let Some(sent) = self.channel.held.as_ref().and_then(|held| held.settle()) else {
+        let Some(sent) = self.channel.reply.as_ref().and_then(|reply| reply.settle()) else {
             return;
         };
         self.idle_since = sent.at;
         self.channel.give_back(sent.buffer);
         if let Some(error) = sent.error {
-            self.session.failed_late(&error);
+            self.session.pending_reply_failed(&error);
         }
     }
 
@@ -313,10 +318,10 @@ impl Connection {
             _ => self.handle(),
         };
         match next {
-            // Goes out in the place of any answer.
+            // The error is sent in the place of any reply.
             Next::Close(Some(_)) => next,
-            // Even where it is the last one.
-            _ if self.leave_answer(command, started) => match self.apply_limits() {
+            // Also where it is the connection's last reply.
+            _ if self.submit_pending_reply(command, started) => match self.apply_limits() {
                 Ok(()) => next,
                 Err(_) => Next::Close(None),
             },
@@ -325,18 +330,18 @@ impl Connection {
         }
     }
 
-    /// Leaves an answer that waits to whoever learns that it may be sent.
-    fn leave_answer(&mut self, command: u8, started: Instant) -> bool {
-        let held = self.channel.held.clone().filter(|held| held.is_open());
-        if let Some(held) = &held {
+    /// Hands a pending reply over to the thread that will learn the commit's outcome. False: the reply is not pending.
+    fn submit_pending_reply(&mut self, command: u8, started: Instant) -> bool {
+        let pending = self.channel.reply.clone().filter(|reply| reply.is_pending());
+        if let Some(pending) = &pending {
             let frames = self.channel.take_frames();
-            held.leave(Answer {
+            pending.submit(Reply {
                 frames,
                 command,
                 started,
             });
         }
-        held.is_some()
+        pending.is_some()
     }
 
     /// Sends what is left of the answer.
@@ -442,7 +447,7 @@ impl Connection {
         drop(session);
         match error {
             Some(error) => {
-                if error.code == errno::ER_NET_PACKET_TOO_LARGE {
+                if is_refused_packet(&error) {
                     channel.skip_packet(limits.net_read_timeout);
                 }
                 // A client that has asked for nothing reads the error, number 0, when it sends its next command.
@@ -457,6 +462,14 @@ impl Connection {
             }
         }
     }
+}
+
+/// Whether the error refuses a packet that the client may still be writing.
+fn is_refused_packet(error: &Error) -> bool {
+    matches!(
+        error.code,
+        errno::ER_NET_PACKET_TOO_LARGE | errno::ER_OUT_OF_RESOURCES
+    )
 }
 
 /// Gives the thread back while the client is idle; answers the connection where that cannot be done.

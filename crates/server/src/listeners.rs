@@ -15,6 +15,8 @@ use wire::PacketSink;
 
 use crate::channel::Channel;
 use crate::connection::{self, too_many_connections};
+use crate::input::Input;
+use crate::output::Output;
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::status_port::StatusPort;
@@ -205,11 +207,12 @@ fn serve(shared: &Arc<Shared>, socket: Arc<Socket>) {
 
 /// Sends an error in place of the greeting, without waiting for the client.
 fn turn_away(shared: &Shared, socket: &Arc<Socket>, error: &types::Error) {
-    let (received, sent) = (
-        shared.metrics.bytes_received.clone(),
-        shared.metrics.bytes_sent.clone(),
+    let metrics = &shared.metrics;
+    let mut channel = Channel::new(
+        Transport::new(socket.clone()),
+        Input::new(0, metrics.bytes_received.clone(), shared.config.memory),
+        Output::new(metrics.bytes_sent.clone()),
     );
-    let mut channel = Channel::new(Transport::new(socket.clone()), 0, received, sent);
     let mut sink = channel.sink();
     let sent = sink
         .send_with(&mut |out| wire::err::encode(error, 0, None, out))

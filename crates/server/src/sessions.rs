@@ -43,9 +43,9 @@ pub trait Session: Send {
     /// Answers one command, any but COM_CHANGE_USER. An error means that the client is gone.
     fn handle(&mut self, command: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow>;
 
-    /// What was answered last has failed after all, and the client been told of this error in its place
-    /// ([`PacketSink::hold`]).
-    fn failed_late(&mut self, _error: &Error) {}
+    /// The commit that the last reply was pending for has failed, and the client got this error in the reply's place
+    /// ([`PacketSink::defer_reply`]).
+    fn pending_reply_failed(&mut self, _error: &Error) {}
 
     /// Makes it the session of another user, who has been authenticated. After an error the connection is closed.
     fn change_user(&mut self, client: ClientInfo) -> Result<()>;

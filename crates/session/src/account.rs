@@ -1,16 +1,17 @@
 //! Accounts: CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE; and what an account may do.
 //!
 //! The model is coarse and honest: an account has all privileges on everything, or on named databases, or none.
-//! `catalog::accounts` keeps it.
+//! `accounts` keeps it.
 
 use std::sync::Arc;
 
-use catalog::accounts::change::{AccountChange, GrantScope};
-use catalog::accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Privileges};
+use accounts::change::{AccountChange, GrantScope};
+use accounts::{Account, CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Privileges};
 use planner::command::{self, Command};
 use planner::plan::Plan;
-use schema::definition::{AlterChange, Ddl, UserSpec};
-use types::{Error, Result, errno};
+use schema::definition::{AlterChange, Ddl};
+use syntax::ast::{UserSpec, UserStatement};
+use types::{Error, Result, Warning, errno};
 
 use crate::run::plan_uses;
 use crate::session::Session;
@@ -20,10 +21,10 @@ const ER_ROLE_NOT_GRANTED: u16 = 3530;
 impl Session {
     /// Brings the account up to date with what GRANT and ALTER USER have made of it since the last statement.
     pub(crate) fn refresh_account(&mut self) {
-        if self.shared.catalog.are_accounts(&self.accounts) {
+        if self.shared.catalog.accounts.is_current(&self.accounts) {
             return;
         }
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         let (user, host) = self.account_parts();
         // An account that has been dropped keeps its connections, as in MySQL, but may do nothing more.
         self.account = accounts.get(&user, &host).cloned().unwrap_or_else(|| {
@@ -86,49 +87,63 @@ impl Session {
     }
 
     pub(crate) fn account_command(&mut self, command: &Command) -> Result<()> {
-        let now_us = self.now_us();
-        let catalog = self.shared.catalog.clone();
-        if !matches!(command, Command::SetPassword { .. }) && !self.account.may_manage_accounts() {
-            return Err(Error::new(
-                errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
-                "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
-            ));
+        match command {
+            Command::User(UserStatement::SetPassword { .. } | UserStatement::SetRole { .. }) => {}
+            _ if !self.account.may_manage_accounts() => {
+                return Err(Error::new(
+                    errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+                    "Access denied; you need (at least one of) the CREATE USER privilege(s) for this operation",
+                ));
+            }
+            _ => {}
         }
         let warnings = match command {
-            Command::CreateUser { users, if_not_exists } => {
-                let changes = users
-                    .iter()
-                    .map(|u| change(u, true))
-                    .collect::<Result<Vec<_>>>()?;
-                catalog.create_users(&changes, *if_not_exists, now_us)?
-            }
-            Command::AlterUser { users, if_exists } => {
-                let changes = users
-                    .iter()
-                    .map(|u| change(&self.named_spec(u), false))
-                    .collect::<Result<Vec<_>>>()?;
-                catalog.alter_users(&changes, *if_exists, now_us)?
-            }
-            Command::DropUser { users, if_exists } => catalog.drop_users(users, *if_exists)?,
-            Command::RenameUser { renames } => {
-                catalog.rename_users(renames)?;
-                Vec::new()
-            }
+            Command::User(statement) => self.user_statement(statement)?,
             Command::Grant { scope, users } => {
-                catalog.grant_all(&granted(scope), users)?;
+                self.shared.catalog.accounts.grant_all(&granted(scope), users)?;
                 Vec::new()
             }
             Command::Revoke { scope, users } => {
-                catalog.revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
+                self.shared
+                    .catalog
+                    .accounts
+                    .revoke_all(scope.as_ref().map(granted).as_ref(), users)?;
                 Vec::new()
             }
-            Command::SetPassword { user, password } => self.set_password(user.as_ref(), password, now_us)?,
             other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
         };
         for warning in warnings {
             self.diagnostics.add(warning);
         }
         Ok(())
+    }
+
+    fn user_statement(&mut self, statement: &UserStatement) -> Result<Vec<Warning>> {
+        let now_us = self.now_us();
+        let shared = self.shared.clone();
+        let accounts = &shared.catalog.accounts;
+        match statement {
+            UserStatement::Create { users, if_not_exists } => {
+                let changes = users
+                    .iter()
+                    .map(|u| change(u, true))
+                    .collect::<Result<Vec<_>>>()?;
+                accounts.create_users(&changes, *if_not_exists, now_us)
+            }
+            UserStatement::Alter { users, if_exists } => {
+                let changes = users
+                    .iter()
+                    .map(|u| change(&self.named_spec(u), false))
+                    .collect::<Result<Vec<_>>>()?;
+                accounts.alter_users(&changes, *if_exists, now_us)
+            }
+            UserStatement::Drop { users, if_exists } => accounts.drop_users(users, *if_exists),
+            UserStatement::Rename(renames) => accounts.rename_users(renames).map(|()| Vec::new()),
+            UserStatement::SetPassword { user, password } => {
+                self.set_password(user.as_ref(), password, now_us)
+            }
+            UserStatement::SetRole { role, user } => Err(self.no_role(role, user.as_ref())),
+        }
     }
 
     /// ALTER USER CURRENT_USER() with the account's name in it.
@@ -155,7 +170,7 @@ impl Session {
         user: Option<&(String, String)>,
         password: &str,
         now_us: i64,
-    ) -> Result<Vec<types::Warning>> {
+    ) -> Result<Vec<Warning>> {
         let own = self.account.clone();
         let (name, host) = user.map_or_else(|| self.account_parts(), |named| self.named_account(named));
         let is_own = (name.as_str(), host.as_str()) == (own.user.as_str(), own.host.as_str());
@@ -168,7 +183,7 @@ impl Session {
                 ),
             ));
         }
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         let account = accounts.get(&name, &host).ok_or_else(|| {
             Error::new(
                 errno::ER_PASSWORD_NO_MATCH,
@@ -185,6 +200,7 @@ impl Session {
         };
         self.shared
             .catalog
+            .accounts
             .alter_users(&[change(&spec, false)?], false, now_us)
     }
 }

@@ -150,7 +150,7 @@ impl Session {
         decoded.map(|text| text.into_owned()).ok_or_else(|| {
             Error::new(
                 errno::ER_INVALID_CHARACTER_STRING,
-                functions::invalid_text(bytes, self.settings.charset_client),
+                self.settings.charset_client.invalid_message(bytes),
             )
         })
     }
@@ -160,7 +160,7 @@ impl Session {
     pub(crate) fn decode_statement<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
         match self.settings.charset_client {
             Charset::Latin1 => self.decode_text(bytes).map(Cow::Owned),
-            charset => Ok(planner::carry_bytes(bytes, charset)),
+            charset => Ok(syntax::carry_bytes(bytes, charset)),
         }
     }
 

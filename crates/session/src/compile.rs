@@ -4,11 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use planner::command::{Command, VariableScope};
+use planner::command::Command;
 use planner::plan::Plan;
-use planner::{BindEnv, Bound, CachedPlan, Parsed, PlanKey, Statement, Template};
+use planner::{BindEnv, Bound, CachedPlan, PlanKey};
 use schema::definition::Ddl;
 use schema::model::Schema;
+use syntax::ast::{Statement, VariableScope};
+use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
 
 use crate::session::Session;
@@ -61,7 +63,7 @@ impl Session {
             return Ok(None);
         }
         // An error would quote the text with its literals taken out: let the original give it.
-        let Ok(parsed) = planner::parse(&template.text, &self.settings.sql_mode) else {
+        let Ok(parsed) = syntax::parse(&template.text, &self.settings.sql_mode) else {
             return Ok(None);
         };
         let [parsed] = parsed.as_slice() else {
@@ -127,7 +129,7 @@ impl Session {
 
     /// Compiles a single statement of our own making.
     pub(crate) fn compile_one(&self, text: &str) -> Result<Compiled> {
-        let parsed = planner::parse(text, &self.settings.sql_mode)?;
+        let parsed = syntax::parse(text, &self.settings.sql_mode)?;
         match parsed.as_slice() {
             [parsed] => self.compile(parsed, Parameters::Unknown(None)),
             _ => Err(types::Error::internal("one statement was expected")),
@@ -146,7 +148,7 @@ impl Session {
 
     /// Whether a plan that was kept may be used; counts the hit.
     pub(crate) fn is_current(&self, plan: &CachedPlan) -> bool {
-        let current = plan.is_current(self.shared.catalog.schema_version());
+        let current = plan.is_current(self.shared.catalog.cluster.schema_version());
         if current {
             let hits = &self.shared.statistics.plan_cache_hits;
             hits.fetch_add(1, Ordering::Relaxed);
@@ -156,7 +158,7 @@ impl Session {
 
     /// The databases the account may use: names in others are not told apart from names that do not exist.
     fn visible_schema(&self) -> Arc<Schema> {
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         if self.account.privileges.everything {
             return schema;
         }
@@ -220,7 +222,10 @@ impl Session {
     }
 
     pub(crate) fn row_estimate(&self, table: i64) -> u64 {
-        self.shared.catalog.row_estimate(table, &self.process.interrupt)
+        self.shared
+            .catalog
+            .statistics
+            .rows(table, &self.process.interrupt)
     }
 
     fn bind_env<'a>(
@@ -260,7 +265,7 @@ impl Session {
     /// The WHERE of a SHOW statement, over the statement's own columns.
     pub(crate) fn bind_show_filter(
         &self,
-        condition: &planner::ast::Expr,
+        condition: &syntax::ast::Expr,
         columns: &[(String, SqlType)],
     ) -> Result<functions::Expr> {
         let row_estimate = |_| 0;
@@ -270,7 +275,7 @@ impl Session {
             condition,
             columns,
             &self.bind_env(
-                &self.shared.catalog.schema(),
+                &self.shared.catalog.cluster.schema(),
                 Parameters::Unknown(None),
                 &row_estimate,
                 &system_variable,

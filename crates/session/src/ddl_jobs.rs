@@ -27,7 +27,7 @@ impl Session {
             ("STATE", text_type(64)),
         ]);
         let time = |us: i64| Value::UInt(self.settings.time_zone.from_unix_us(us).truncate(0).pack());
-        for job in self.shared.catalog.ddl_jobs(past)? {
+        for job in self.shared.catalog.changer.history(past)? {
             listing.push(vec![
                 Value::Int(job.id),
                 text(job.database),
@@ -52,7 +52,7 @@ impl Session {
         let mut listing = Listing::new(&[("JOB_ID", text_type(64)), ("RESULT", text_type(128))]);
         for &job in jobs {
             let id = i64::try_from(job).unwrap_or(i64::MAX);
-            let result = match self.shared.catalog.cancel_ddl_job(id) {
+            let result = match self.shared.catalog.changer.cancel(id) {
                 Ok(()) => "successful".to_owned(),
                 Err(error) => format!("error: [ddl:{}]{}", error.code, error.message),
             };

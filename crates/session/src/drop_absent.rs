@@ -1,21 +1,26 @@
 //! DROP of what no database has: views, stored programs, temporary tables. Scripts that clean up before they begin say
 //! DROP ... IF EXISTS, whether they ever made one or not.
 
-use planner::command::Absent;
 use schema::definition::TableName;
+use syntax::ast::ObjectKind;
 use types::{Error, Result, Warning, errno};
 
 use crate::session::Session;
 
 impl Session {
-    pub(crate) fn drop_absent(&mut self, kind: Absent, names: &[TableName], if_exists: bool) -> Result<()> {
+    pub(crate) fn drop_absent(
+        &mut self,
+        kind: ObjectKind,
+        names: &[TableName],
+        if_exists: bool,
+    ) -> Result<()> {
         for name in names {
             self.account.check_database(&name.database)?;
         }
         let (mut missing, mut notes) = (Vec::new(), Vec::new());
         for name in names {
-            let schema = self.shared.catalog.schema();
-            if kind == Absent::View && schema.table(&name.database, &name.name).is_some() {
+            let schema = self.shared.catalog.cluster.schema();
+            if kind == ObjectKind::View && schema.table(&name.database, &name.name).is_some() {
                 return Err(Error::new(
                     errno::ER_WRONG_OBJECT,
                     format!("'{}' is not VIEW", full(name)),
@@ -24,7 +29,7 @@ impl Session {
             if if_exists {
                 let (code, message) = note(kind, name);
                 notes.push(Warning::note(code, message));
-            } else if kind == Absent::Trigger && schema.database(&name.database).is_none() {
+            } else if kind == ObjectKind::Trigger && schema.database(&name.database).is_none() {
                 return Err(crate::errors::unknown_database(&name.database));
             } else {
                 missing.push(full(name));
@@ -43,8 +48,8 @@ fn full(name: &TableName) -> String {
     format!("{}.{}", name.database, name.name)
 }
 
-fn note(kind: Absent, name: &TableName) -> (u16, String) {
-    if kind == Absent::Event {
+fn note(kind: ObjectKind, name: &TableName) -> (u16, String) {
+    if kind == ObjectKind::Event {
         return (
             errno::ER_SP_DOES_NOT_EXIST,
             format!("Event {} does not exist", name.name),
@@ -54,22 +59,22 @@ fn note(kind: Absent, name: &TableName) -> (u16, String) {
     (error.code, error.message)
 }
 
-fn error(kind: Absent, name: &TableName, missing: &[String]) -> Error {
+fn error(kind: ObjectKind, name: &TableName, missing: &[String]) -> Error {
     match kind {
-        Absent::View | Absent::TemporaryTable => Error::new(
+        ObjectKind::View | ObjectKind::TemporaryTable => Error::new(
             errno::ER_BAD_TABLE_ERROR,
             format!("Unknown table '{}'", missing.join(",")),
         ),
-        Absent::Procedure => Error::new(
+        ObjectKind::Procedure => Error::new(
             errno::ER_SP_DOES_NOT_EXIST,
             format!("PROCEDURE {} does not exist", full(name)),
         ),
-        Absent::Function => Error::new(
+        ObjectKind::Function => Error::new(
             errno::ER_SP_DOES_NOT_EXIST,
             format!("FUNCTION {} does not exist", full(name)),
         ),
-        Absent::Trigger => Error::new(errno::ER_TRG_DOES_NOT_EXIST, "Trigger does not exist"),
-        Absent::Event => Error::new(
+        ObjectKind::Trigger => Error::new(errno::ER_TRG_DOES_NOT_EXIST, "Trigger does not exist"),
+        ObjectKind::Event => Error::new(
             errno::ER_EVENT_DOES_NOT_EXIST,
             format!("Unknown event '{}'", name.name),
         ),

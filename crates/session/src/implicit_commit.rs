@@ -2,7 +2,7 @@
 //! refuses others. Both come before names are resolved and privileges checked, as in MySQL, so that a definition that fails
 //! has committed all the same.
 
-use planner::Statement;
+use syntax::ast::Statement;
 use types::Result;
 
 use crate::session::Session;

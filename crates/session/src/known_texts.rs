@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use functions::SqlMode;
-use planner::{CachedPlan, Template};
-use types::Value;
+use planner::CachedPlan;
+use syntax::Template;
+use types::{SqlMode, Value};
 
 /// Applications repeat a few statements; each is tried in turn.
 const TEXTS_MAX: usize = 8;

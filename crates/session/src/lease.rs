@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use catalog::metadata_lock::WaitLimit;
+use cluster::wait::WaitLimit;
 use planner::plan::QueryPlan;
 use types::{Error, Result, errno};
 
@@ -28,7 +28,7 @@ pub(crate) struct Rerun {
 
 impl Session {
     fn lease_wait(&self) -> Duration {
-        let configured = self.shared.catalog.lease_wait();
+        let configured = self.shared.catalog.cluster.lease_wait();
         configured.min(self.settings.metadata_lock_wait)
     }
 
@@ -36,7 +36,7 @@ impl Session {
     /// renew it answers such questions neither. `is_query`: the time limit of queries counts, which is not started yet.
     pub(crate) fn await_lease_to_plan(&self, is_query: bool) -> Result<()> {
         let catalog = &self.shared.catalog;
-        if catalog.has_lease() {
+        if catalog.cluster.has_lease() {
             return Ok(());
         }
         let max_execution = self.settings.max_execution;
@@ -48,10 +48,13 @@ impl Session {
             timeout,
             interrupt: &self.process.interrupt,
         };
-        catalog.await_lease(&limit).map_err(|error| match error.code {
-            errno::ER_SCHEMA_OUT_OF_DATE if timeout < self.lease_wait() => out_of_time(),
-            _ => self.interruption(error),
-        })
+        catalog
+            .cluster
+            .await_lease(&limit)
+            .map_err(|error| match error.code {
+                errno::ER_SCHEMA_OUT_OF_DATE if timeout < self.lease_wait() => out_of_time(),
+                _ => self.interruption(error),
+            })
     }
 
     /// Waits for a lease at the beginning of a statement, which found none.
@@ -62,7 +65,9 @@ impl Session {
             interrupt: &self.process.interrupt,
         };
         let is_bound = self.transaction.has_locked();
-        let regained = self.table_locks.regain(&self.shared.catalog, is_bound, &limit);
+        let regained = self
+            .table_locks
+            .regain(self.shared.catalog.cluster.lease(), is_bound, &limit);
         regained.map_err(|error| {
             if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
                 // Whatever the transaction has done cannot be committed any more.
@@ -123,7 +128,7 @@ impl Session {
             interrupt: &self.process.interrupt,
         };
         self.table_locks
-            .wait_to_cover(&self.shared.catalog, ts, is_bound, &limit)
+            .wait_to_cover(self.shared.catalog.cluster.lease(), ts, is_bound, &limit)
             .map_err(|error| self.interruption(error))
     }
 

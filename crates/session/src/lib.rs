@@ -11,7 +11,7 @@
 //! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`).
 
 mod account;
-mod cluster;
+pub mod catalog;
 mod command;
 mod compile;
 mod ddl_jobs;
@@ -26,6 +26,7 @@ mod lease;
 mod listing;
 mod lock_tables;
 mod other_collations;
+mod other_nodes;
 mod placed;
 mod point;
 mod prepared;

@@ -1,13 +1,14 @@
 //! LOCK TABLES, UNLOCK TABLES and FLUSH TABLES WITH READ LOCK: what the session has locked, and what it may do meanwhile.
 //!
 //! Until UNLOCK TABLES the session uses the tables it has locked, by the aliases it locked them by, and no others
-//! (manual 13.3.6). The locks themselves, and who waits for them: `catalog::metadata_lock`.
+//! (manual 13.3.6). The locks themselves, and who waits for them: `cluster::metadata_lock`.
 //!
 //! Other than in MySQL, a definition statement gives the locks back while it runs, and takes them again before it
 //! answers; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for the transactions
 //! that have written, and new tables can be created under it.
 
-use catalog::metadata_lock::{SessionLocks, Use, WaitLimit};
+use cluster::metadata_lock::{SessionLocks, Use};
+use cluster::wait::WaitLimit;
 use planner::command::TableToLock;
 use planner::plan::Plan;
 use schema::definition::{AlterChange, Ddl, TableName};
@@ -196,7 +197,7 @@ impl Session {
     pub(crate) fn lock_all_tables(&mut self) -> Result<()> {
         self.locked = None;
         let ids: Vec<i64> = {
-            let schema = self.shared.catalog.schema();
+            let schema = self.shared.catalog.cluster.schema();
             let tables = schema.databases.values().flat_map(|d| d.tables.values());
             tables.map(|table| table.id).collect()
         };
@@ -221,6 +222,7 @@ impl Session {
         };
         self.shared
             .catalog
+            .cluster
             .metadata_locks()
             .lock_for_session(&wanted, &limit)
     }
@@ -250,7 +252,7 @@ impl Session {
     }
 
     fn lease_term(&self) -> Option<u64> {
-        self.shared.catalog.node().map(|node| node.term)
+        self.shared.catalog.cluster.node().map(|node| node.term)
     }
 
     /// Unlocks tables that were locked under a lease of the server which is over: other servers have not waited for it.
@@ -263,7 +265,7 @@ impl Session {
             return Ok(());
         }
         self.locked = None;
-        Err(catalog::nodes::lease_is_over())
+        Err(cluster::lease::lease_is_over())
     }
 
     /// Fails when a plan uses tables that the session has not locked. `true`: those it uses are locked.
@@ -339,7 +341,7 @@ impl Session {
 
     /// Brings names and ids up to date: a table may have been renamed, made anew (TRUNCATE), or dropped.
     fn follow(&self, tables: &mut Vec<LockedTable>) {
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         tables.retain_mut(|locked| {
             let by_id = schema
                 .databases

@@ -4,10 +4,9 @@ use types::{Error, errno};
 
 /// The error for a collation that is MySQL's and not here; `None` for numbers that MySQL does not know either.
 pub fn refused(id: u16) -> Option<Error> {
-    let at = OTHERS.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-    let (_, name) = OTHERS.get(at)?;
-    let charset = name.split('_').next().unwrap_or_default();
-    if NOT_FOR_CLIENTS.contains(&charset) {
+    let name = name(id)?;
+    let charset = charset_name(name);
+    if is_not_for_clients(charset) {
         return Some(Error::new(
             errno::ER_WRONG_VALUE_FOR_VAR,
             format!("Variable 'character_set_client' can't be set to the value of '{charset}'"),
@@ -17,6 +16,24 @@ pub fn refused(id: u16) -> Option<Error> {
         errno::ER_UNKNOWN_COLLATION,
         format!("Unknown collation: '{name}'"),
     ))
+}
+
+/// The name of a collation that is MySQL's and not here.
+pub fn name(id: u16) -> Option<&'static str> {
+    let at = OTHERS.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+    OTHERS.get(at).map(|(_, name)| *name)
+}
+
+/// The character set that a collation's name begins with.
+pub fn charset_name(collation: &str) -> &str {
+    collation.split('_').next().unwrap_or_default()
+}
+
+/// Whether MySQL has the character set, but no client may use it.
+pub fn is_not_for_clients(charset: &str) -> bool {
+    NOT_FOR_CLIENTS
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(charset))
 }
 
 /// Character sets in which MySQL reads no statements either.
@@ -300,8 +317,9 @@ const OTHERS: &[(u16, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use types::Collation;
+
+    use super::*;
 
     #[test]
     fn numbers_ascend_and_are_not_ours() {

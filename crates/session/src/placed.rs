@@ -202,8 +202,9 @@ fn moment(place: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Op
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use types::Collation;
+
+    use super::*;
 
     fn settled(place: SqlType, value: Value, ty: SqlType) -> (Value, SqlType) {
         let (mut values, mut types) = ([value], [ty]);

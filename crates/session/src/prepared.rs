@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use arrow::record_batch::RecordBatch;
 use memory::{Account, Holder};
-use planner::Parsed;
-use planner::command::PrepareSource;
 use planner::plan::{Plan, ResultColumn};
+use syntax::Parsed;
+use syntax::ast::{PrepareSource, TransactionStatement};
 use types::{Collation, Error, Result, SqlType, Value, errno};
 use wire::command::{BoundType, LongData, ParameterContext, StmtExecute};
 use wire::connection::PacketSink;
@@ -220,9 +220,9 @@ impl Session {
     }
 
     fn parse_single(&self, text: &str) -> Result<(Arc<str>, Parsed)> {
-        let mut parsed = planner::parse(text, &self.settings.sql_mode)?;
+        let mut parsed = syntax::parse(text, &self.settings.sql_mode)?;
         if parsed.len() > 1 {
-            return Err(planner::syntax_error(text, parsed[1].text.start));
+            return Err(syntax::syntax_error(text, parsed[1].text.start));
         }
         let parsed = parsed
             .pop()
@@ -661,7 +661,12 @@ fn is_kept(compiled: &Compiled) -> bool {
         Compiled::Plan(plan) => plan.cacheable,
         // They name nothing that could be another thing by then.
         Compiled::Command(command) => {
-            matches!(**command, Command::Commit { .. } | Command::Rollback { .. })
+            matches!(
+                **command,
+                Command::Transaction(
+                    TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. }
+                )
+            )
         }
         Compiled::Ddl(_) => false,
     }
@@ -694,10 +699,8 @@ const UNPLACED_CHARS: u32 = 16_383;
 fn refuse_unpreparable(command: &planner::command::Command) -> Result<()> {
     use planner::command::Command::*;
     match command {
-        Begin { .. }
-        | Savepoint { .. }
-        | RollbackTo { .. }
-        | ReleaseSavepoint { .. }
+        Transaction(TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. }) => Ok(()),
+        Transaction(_)
         | Use { .. }
         | Prepare { .. }
         | Execute { .. }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::io;
 
 use arrow::record_batch::RecordBatch;
-use catalog::information_schema::columns::initial;
 use executor::direct::Fill;
 use executor::{PacketRows, RowSink};
 use planner::plan::ResultColumn;
+use system::columns::initial;
 use types::{Error, Result, SqlType, errno};
 use wire::capability;
 use wire::charset::Transcoder;
@@ -180,7 +180,7 @@ impl Session {
     ) -> io::Result<()> {
         let results = self.settings.charset_results.map(|c| c.default_collation());
         let names = Transcoder::of_names(self.settings.charset_results);
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         for column in columns {
             let table = schema.table(&column.database, &column.original_table);
             let default = table

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use catalog::metadata_lock::{Use, WaitLimit};
+use cluster::metadata_lock::Use;
+use cluster::wait::WaitLimit;
 use executor::{DmlResult, ExecContext, ReadSource, RowSink};
 use functions::{EvalContext, Strictness};
 use planner::CachedPlan;
@@ -14,7 +15,7 @@ use planner::plan::{Access, InsertSource, Locking, LockingWait, Plan, QueryPlan,
 use schema::model::Table;
 use types::{Error, Result, Value, errno};
 use wire::capability;
-use wire::connection::{HeldAnswer, PacketSink};
+use wire::connection::{PacketSink, PendingReply};
 use wire::row::Format;
 
 use crate::kept::Columns;
@@ -38,12 +39,12 @@ pub enum Outcome {
 
 /// The answer to a commit. Where nobody comes to say what became of that, which is a defect, its client is told so and does
 /// not wait for ever.
-struct Owed(Option<Arc<dyn HeldAnswer>>);
+struct Owed(Option<Arc<dyn PendingReply>>);
 
 impl Owed {
     fn give(mut self, outcome: Result<()>, late: &mut dyn FnMut()) {
         if let Some(answer) = self.0.take() {
-            answer.release(outcome, late);
+            answer.complete(outcome, late);
         }
     }
 }
@@ -52,7 +53,7 @@ impl Drop for Owed {
     fn drop(&mut self) {
         if let Some(answer) = self.0.take() {
             let defect = "the commit was cut short by a defect";
-            answer.release(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
+            answer.complete(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
         }
     }
 }
@@ -96,14 +97,14 @@ impl Session {
         let open = self.transaction.is_open();
         if self.table_locks.fence().is_none()
             && self.transaction.is_dirty()
-            && self.shared.catalog.node().is_some()
+            && self.shared.catalog.cluster.node().is_some()
         {
             // Every statement that writes names its lease; what has none must not be written.
             self.rollback_transaction();
-            return Err(catalog::nodes::lease_is_over());
+            return Err(cluster::lease::lease_is_over());
         }
         let answer = answer.filter(|_| self.transaction.is_dirty() && !self.more_results);
-        if let Some((kind, answer)) = answer.and_then(|(kind, sink)| Some((kind, sink.hold()?))) {
+        if let Some((kind, answer)) = answer.and_then(|(kind, sink)| Some((kind, sink.defer_reply()?))) {
             return self.commit_held(kind, answer);
         }
         let fence = self.table_locks.fence();
@@ -116,7 +117,7 @@ impl Session {
     }
 
     /// Commits, and leaves it to the answer to wait for that.
-    fn commit_held(&mut self, kind: Kind, answer: Arc<dyn HeldAnswer>) -> Result<()> {
+    fn commit_held(&mut self, kind: Kind, answer: Arc<dyn PendingReply>) -> Result<()> {
         let lease = self.table_locks.lease();
         let mut locks = self.table_locks.hand_over();
         let (shared, process) = (self.shared.clone(), self.process.clone());
@@ -135,13 +136,13 @@ impl Session {
         let fence = lease.as_ref().map(|node| node.fence());
         let durability = self.shared.durability();
         self.transaction.commit_then(durability, fence, Box::new(done));
-        let outcome = answer.go_on();
+        let outcome = answer.detach();
         self.answer_waits = outcome.is_none();
         outcome.unwrap_or(Ok(()))
     }
 
     /// A commit whose answer waited has failed, and its client heard of it.
-    pub fn failed_late(&mut self, error: &Error) {
+    pub fn pending_reply_failed(&mut self, error: &Error) {
         // It has not heard what the answer would have told.
         self.told = Told::unknown();
         self.note_failure(error);
@@ -167,7 +168,11 @@ impl Session {
     /// Takes the metadata locks of a plan's tables. `false`: the schema has moved since it was planned; plan again.
     pub(crate) fn lock_tables(&mut self, plan: &Plan, planned_at: u64) -> Result<bool> {
         let mut tables = plan_uses(plan);
-        if self.table_locks.rely_on(&self.shared.catalog).is_err() {
+        if self
+            .table_locks
+            .rely_on(self.shared.catalog.cluster.lease())
+            .is_err()
+        {
             self.regain_lease()?;
         }
         if let Err(error) = self.check_locked_lease() {
@@ -189,10 +194,10 @@ impl Session {
                 .acquire(used.table.id, used.what, &limit)
                 .map_err(|error| self.interruption(error))?;
         }
-        if self.shared.catalog.schema_version() == planned_at {
+        if self.shared.catalog.cluster.schema_version() == planned_at {
             return Ok(true);
         }
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         Ok(tables.all(|used| {
             let planned = used.table;
             schema
@@ -397,7 +402,7 @@ impl Session {
         ExecContext {
             eval,
             store: &self.shared.store,
-            catalog: &self.shared.catalog,
+            cluster: &self.shared.catalog.cluster,
             virtual_tables: tables,
             interrupt: &self.process.interrupt,
             lock_wait: self.settings.innodb_lock_wait,
@@ -615,7 +620,7 @@ fn source(mut rel: &Rel) -> &Rel {
 }
 
 /// Whether a query is part of a transaction, and opens one where autocommit is off: not one that reads no table.
-fn joins_transaction(rel: &Rel) -> bool {
+pub(crate) fn joins_transaction(rel: &Rel) -> bool {
     match source(rel) {
         Rel::Scan(_) => true,
         Rel::Virtual(scan) => is_in_dictionary(&scan.table),

@@ -9,8 +9,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use catalog::accounts::{Account, Accounts, Privileges};
-use catalog::metadata_lock::TransactionLocks;
+use accounts::{Account, Accounts, Privileges};
+use cluster::TransactionLocks;
 use functions::{EvalContext, UserLocks};
 use parking_lot::Mutex;
 use types::{Error, Result, Value, Warning, WarningLevel, errno};
@@ -139,7 +139,7 @@ impl Session {
             .add(connection_id, &client.user, &host_and_port(&client));
         let variables = SessionVariables::new(&shared.variables);
         let settings = Arc::new(Settings::read(&variables));
-        let table_locks = TransactionLocks::new(shared.catalog.metadata_locks());
+        let table_locks = TransactionLocks::new(shared.catalog.cluster.metadata_locks().clone());
         let interrupt = process.interrupt.clone();
         let mut session = Self {
             interrupted: Arc::new(move || interrupt.is_raised()),
@@ -237,7 +237,7 @@ impl Session {
     /// `USE database`.
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
         self.account.check_database(name)?;
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         let database = schema
             .database(name)
             .ok_or_else(|| errors::unknown_database(name))?;

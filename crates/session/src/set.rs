@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use functions::{EvalContext, Expr};
-use planner::command::{SetItem, VariableScope};
+use planner::command::SetItem;
+use syntax::ast::VariableScope;
 use types::{Charset, Collation, Error, Result, SqlType, Value, Warning, errno};
 
 use crate::errors;
 use crate::other_collations;
 use crate::session::Session;
+use crate::variables::charset::{CLIENT, charset_named, collation_of, numbered, paired};
 use crate::variables::definitions::{Kind, Scope};
 use crate::variables::settings::Isolation;
-use crate::variables::values::paired;
 use crate::variables::{Definition, lookup};
 
 /// Variables that a session takes over from the global ones when it begins, and keeps.
@@ -20,10 +21,9 @@ const ER_VARIABLE_IS_READONLY: u16 = 1621;
 
 /// The warning of a value that names utf8mb3 or a collation of it.
 fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
-    let Value::String(name) = value else { return None };
-    match definition.kind {
-        Kind::Charset | Kind::CharsetOrNull => planner::deprecated_charset(name),
-        Kind::Collation => planner::deprecated_collation(Collation::from_name(name)?),
+    match (definition.kind, value) {
+        (Kind::Charset | Kind::CharsetOrNull, Value::String(name)) => planner::deprecated_charset(name),
+        (Kind::Collation, value) => planner::deprecated_collation(collation_of(definition.name, value).ok()?),
         _ => None,
     }
 }
@@ -138,11 +138,12 @@ impl Session {
             return Ok(());
         }
         let deprecated = value.as_ref().and_then(|value| deprecated(definition, value));
+        let numbered = value.as_ref().and_then(numbered);
         let warning = self.variables.set(definition, value, &self.shared.variables)?;
         self.adjusted(warning);
         deprecated.into_iter().for_each(|w| self.diagnostics.add(w));
         let text = self.variables.text(definition).unwrap_or_default();
-        if let Some((name, text)) = paired(name, &text) {
+        if let Some((name, text)) = paired(name, &text, numbered) {
             self.variables.put(&name, text);
         }
         self.settings_changed();
@@ -204,12 +205,7 @@ impl Session {
         let Some(name) = name else {
             return Ok(self.shared_default_collation().charset());
         };
-        Charset::from_name(name).ok_or_else(|| {
-            Error::new(
-                errno::ER_UNKNOWN_CHARACTER_SET,
-                format!("Unknown character set: '{name}'"),
-            )
-        })
+        charset_named(CLIENT, name)
     }
 
     fn shared_default_collation(&self) -> Collation {

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use catalog::Catalog;
-use catalog::metadata_lock::TransactionLocks;
+use cluster::TransactionLocks;
 use kv::{Durability, Store};
 use memory::Broker;
 use parking_lot::Mutex;
 use planner::PlanCache;
 use types::{Error, Result, errno};
 
+use crate::catalog::Catalog;
 use crate::process::ProcessList;
 use crate::session::Session;
 use crate::statistics::Statistics;
@@ -25,7 +25,7 @@ pub const VERSION: &str = concat!("8.0.33-StemDB-", env!("CARGO_PKG_VERSION"));
 /// The server as its sessions see it.
 pub struct Shared {
     pub store: Store,
-    pub catalog: Arc<Catalog>,
+    pub catalog: Catalog,
     pub plans: PlanCache,
     pub variables: GlobalVariables,
     pub processes: ProcessList,
@@ -54,7 +54,7 @@ pub type Counters = Box<dyn Fn() -> Vec<(&'static str, u64)> + Send + Sync>;
 impl Shared {
     pub fn new(
         store: Store,
-        catalog: Arc<Catalog>,
+        catalog: Catalog,
         variables: GlobalVariables,
         spill_directory: PathBuf,
     ) -> Arc<Self> {
@@ -113,8 +113,10 @@ impl Shared {
     pub(crate) fn end_locks(&self, locks: &mut TransactionLocks, commit: &Result<()>) {
         if matches!(commit, Err(error) if error.code == errno::ER_RESULT_UNDETERMINED) {
             // It may still arrive, and has been made for the definitions as they are.
-            let none = TransactionLocks::new(self.catalog.metadata_locks());
-            self.catalog.keep_unsettled(std::mem::replace(locks, none));
+            let none = TransactionLocks::new(self.catalog.cluster.metadata_locks().clone());
+            self.catalog
+                .cluster
+                .keep_undetermined(std::mem::replace(locks, none));
         }
         locks.release_all();
     }

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use catalog::split::{Splitting, key_text, keys_of};
+use ddl::split::{Splitting, key_text, keys_of};
 use functions::{EvalContext, Expr, assign, eval_value};
-use planner::command::SplitPoints;
 use schema::definition::TableName;
 use schema::model::Table;
+use syntax::ast::SplitPoints;
 use types::{Result, SqlType, Value, Warning, errno};
 
 use crate::listing::{Listing, text, text_type};

@@ -3,10 +3,12 @@
 
 use std::io;
 
-use catalog::DdlContext;
-use catalog::metadata_lock::Use;
+use cluster::metadata_lock::Use;
+use ddl::DdlContext;
 use planner::command::{Command, Explained, Show};
+use planner::plan::Plan;
 use schema::definition::{AlterChange, Ddl, TableName};
+use syntax::ast::{ServerShow, TransactionStatement};
 use types::{Error, Result, Value};
 use wire::connection::PacketSink;
 use wire::row::Format;
@@ -16,7 +18,7 @@ use crate::errors;
 use crate::listing::{Listing, text, text_type};
 use crate::lock_tables::{flush_of_some_tables, is_lock_error};
 use crate::reply::Done;
-use crate::run::Outcome;
+use crate::run::{Outcome, joins_transaction};
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::transaction::{BeginOptions, Characteristics};
@@ -34,17 +36,17 @@ impl Session {
             return self.execute_named(name, using, out);
         }
         let answer = match command {
-            Command::Commit {
+            Command::Transaction(TransactionStatement::Commit {
                 chain: false,
                 release: false,
-            } => {
+            }) => {
                 self.transaction.next = Characteristics::default();
                 Answer::of(self.commit_answered(Some((kind, out))))
             }
-            Command::Commit { chain, release } => {
+            Command::Transaction(TransactionStatement::Commit { chain, release }) => {
                 Answer::of_end(self.end_transaction(true, *chain), *release)
             }
-            Command::Rollback { chain, release } => {
+            Command::Transaction(TransactionStatement::Rollback { chain, release }) => {
                 Answer::of_end(self.end_transaction(false, *chain), *release)
             }
             Command::Show(show) => {
@@ -79,12 +81,17 @@ impl Session {
         let outcome = match answer {
             Answer::Outcome(outcome) => outcome,
             Answer::Listing(Ok(listing)) => {
-                if !matches!(command, Command::Show(Show::Warnings { .. })) {
+                if !matches!(
+                    command,
+                    Command::Show(Show::OfServer(ServerShow::Warnings { .. }))
+                ) {
                     self.found_rows = listing.rows.len() as u64;
                 }
                 self.hide_warning_count = matches!(
                     command,
-                    Command::Show(Show::Warnings { .. } | Show::CountWarnings { .. })
+                    Command::Show(Show::OfServer(
+                        ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
+                    ))
                 );
                 let sent = self.send_listing(&listing, format, out);
                 self.hide_warning_count = false;
@@ -98,28 +105,7 @@ impl Session {
     /// Statements whose whole answer is OK.
     fn plain_command(&mut self, command: &Command) -> Result<()> {
         match command {
-            Command::Begin {
-                read_only,
-                consistent_snapshot,
-                optimistic,
-            } => {
-                self.commit_transaction()?;
-                self.unlock_for_transaction();
-                let options = BeginOptions {
-                    read_only: *read_only,
-                    consistent_snapshot: *consistent_snapshot,
-                    optimistic: *optimistic,
-                };
-                let interrupt = self.process.interrupt.clone();
-                self.transaction
-                    .begin(&self.shared.store, &self.settings, &interrupt, options)
-            }
-            Command::Savepoint { name } => {
-                self.transaction.savepoint(name, self.settings.autocommit);
-                Ok(())
-            }
-            Command::RollbackTo { name } => self.transaction.rollback_to(name),
-            Command::ReleaseSavepoint { name } => self.transaction.release(name),
+            Command::Transaction(statement) => self.transaction_statement(statement),
             Command::Use { database } => self.use_database(database),
             Command::Set(items) => self.set(items),
             Command::Kill {
@@ -146,10 +132,41 @@ impl Session {
                 names,
                 if_exists,
             } => self.drop_absent(*kind, names, *if_exists),
-            Command::LockTables { tables } => self.lock_named_tables(tables),
+            Command::LockTables { tables } => {
+                self.lock_named_tables(tables)?;
+                self.join_transaction(false)
+            }
             Command::UnlockTables => self.unlock_tables(),
-            Command::SetRole { role, user } => Err(self.no_role(role, user.as_ref())),
             other => self.account_command(other),
+        }
+    }
+
+    fn transaction_statement(&mut self, statement: &TransactionStatement) -> Result<()> {
+        match statement {
+            TransactionStatement::Begin {
+                read_only,
+                consistent_snapshot,
+                optimistic,
+            } => {
+                self.commit_transaction()?;
+                self.unlock_for_transaction();
+                let options = BeginOptions {
+                    read_only: *read_only,
+                    consistent_snapshot: *consistent_snapshot,
+                    optimistic: *optimistic,
+                };
+                let interrupt = self.process.interrupt.clone();
+                self.transaction
+                    .begin(&self.shared.store, &self.settings, &interrupt, options)
+            }
+            TransactionStatement::Savepoint(name) => {
+                self.transaction.savepoint(name, self.settings.autocommit);
+                Ok(())
+            }
+            TransactionStatement::RollbackTo(name) => self.transaction.rollback_to(name),
+            TransactionStatement::ReleaseSavepoint(name) => self.transaction.release(name),
+            TransactionStatement::Commit { chain, .. } => self.end_transaction(true, *chain),
+            TransactionStatement::Rollback { chain, .. } => self.end_transaction(false, *chain),
         }
     }
 
@@ -206,11 +223,11 @@ impl Session {
             user: self.account.name(),
         };
         let tables_before = self.tables_of_dropped(ddl);
-        let catalog = self.shared.catalog.clone();
+        let shared = self.shared.clone();
         let warnings = match ddl {
             // ALTER TABLE ... DISABLE KEYS, as dumps have it between LOCK TABLES and UNLOCK TABLES.
             Ddl::AlterTable { changes, .. } if changes.is_empty() && self.locked.is_some() => Vec::new(),
-            _ => self.without_locks(|_| catalog.execute(ddl, &context))?,
+            _ => self.without_locks(|_| shared.catalog.changer.execute(ddl, &context))?,
         };
         let count = warnings.len() as u64;
         self.keep_warnings((warnings, count));
@@ -243,6 +260,7 @@ impl Session {
         };
         self.shared
             .catalog
+            .cluster
             .schema()
             .database(name)
             .map_or(0, |d| d.tables.len() as u64)
@@ -251,7 +269,7 @@ impl Session {
     fn admin_check(&mut self, tables: &[TableName]) -> Result<()> {
         for name in tables {
             let table = self.table(name)?;
-            self.shared.catalog.check_table(&table, &self.process.interrupt)?;
+            ddl::check::check_table(&self.shared.store, &table, &self.process.interrupt)?;
         }
         Ok(())
     }
@@ -275,7 +293,7 @@ impl Session {
     fn maintain(&mut self, tables: &[TableName], operation: &str, said: &[(&str, &str)]) -> Result<Listing> {
         if operation != "analyze" {
             for name in tables {
-                let schema = self.shared.catalog.schema();
+                let schema = self.shared.catalog.cluster.schema();
                 if schema.database(&name.database).is_some_and(|d| d.is_system()) {
                     return Err(errors::database_access(&self.account.name(), &name.database));
                 }
@@ -307,7 +325,21 @@ impl Session {
             return Err(Error::not_supported("EXPLAIN ANALYZE", "use EXPLAIN"));
         }
         let (columns, rows) = planner::explain::explain(explained, &|table| self.row_estimate(table))?;
+        let looks_at_tables = match &explained.plan {
+            Plan::Query(query) => joins_transaction(&query.root),
+            _ => true,
+        };
+        if looks_at_tables {
+            self.join_transaction(false)?;
+        }
         Ok(Listing { columns, rows })
+    }
+
+    /// See [`crate::transaction::TransactionState::joined_by_command`].
+    pub(crate) fn join_transaction(&mut self, fixes_snapshot: bool) -> Result<()> {
+        let (store, interrupt) = (&self.shared.store, &self.process.interrupt);
+        self.transaction
+            .joined_by_command(fixes_snapshot, store, &self.settings, interrupt)
     }
 }
 
@@ -323,7 +355,7 @@ const NOT_ANALYZED: [(&str, &str); 2] = [
 const OPTIMIZED: [(&str, &str); 2] = [
     (
         "note",
-        "Table does not support optimize, doing recreate + analyze instead",
+        "Nothing to do: the store compacts itself in the background, and statistics are not collected",
     ),
     OK,
 ];
@@ -391,9 +423,9 @@ fn check_unique(tables: &[TableName]) -> Result<()> {
 
 fn kind_of(command: &Command) -> Kind {
     match command {
-        Command::Begin { .. } => Kind::Begin,
-        Command::Commit { .. } => Kind::Commit,
-        Command::Rollback { .. } => Kind::Rollback,
+        Command::Transaction(TransactionStatement::Begin { .. }) => Kind::Begin,
+        Command::Transaction(TransactionStatement::Commit { .. }) => Kind::Commit,
+        Command::Transaction(TransactionStatement::Rollback { .. }) => Kind::Rollback,
         Command::Set(_) => Kind::Set,
         Command::Show(_) => Kind::Show,
         Command::Prepare { .. } => Kind::Prepare,

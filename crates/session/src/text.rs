@@ -4,8 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use planner::command::Command;
 use planner::plan::{InsertMode, Plan};
-use planner::{Normalized, Parsed, Statement};
+use syntax::ast::{ServerShow, ShowStatement, Statement};
+use syntax::{Normalized, Parsed};
 use types::{Error, Result, Value, errno};
 use wire::capability;
 use wire::connection::{Flow, PacketSink};
@@ -25,10 +27,10 @@ impl Session {
     pub(crate) fn text(&mut self, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let started = Instant::now();
         self.statement_started = started;
-        if let Some(command) = planner::parse_transaction_word(text) {
+        if let Some(statement) = syntax::parse_transaction_word(text) {
             self.start_deadline(None);
             self.begin_statement();
-            let result = self.run_command(&command, Format::Text, out)?;
+            let result = self.run_command(&Command::Transaction(statement), Format::Text, out)?;
             return self.finish_statement(result, started, out);
         }
         match self.find_known(text) {
@@ -50,7 +52,7 @@ impl Session {
             Ok(None) => {}
             Err(error) => return self.finish_statement((Kind::Other, Err(error)), started, out),
         }
-        let parsed = match planner::parse(text, &self.settings.sql_mode) {
+        let parsed = match syntax::parse(text, &self.settings.sql_mode) {
             Ok(parsed) => parsed,
             Err(error) => {
                 self.begin_statement();
@@ -59,7 +61,7 @@ impl Session {
         };
         if parsed.len() > 1 && !self.has(capability::MULTI_STATEMENTS) {
             self.begin_statement();
-            let error = planner::syntax_error(text, parsed[1].text.start);
+            let error = syntax::syntax_error(text, parsed[1].text.start);
             return self.finish_statement((Kind::Other, Err(error)), started, out);
         }
         self.statements(text, &parsed, out)
@@ -83,7 +85,7 @@ impl Session {
             return Ok(Some((known, params)));
         }
         let collation = self.settings.collation_connection;
-        let Some(Normalized { template, params }) = planner::normalize(text, mode, collation) else {
+        let Some(Normalized { template, params }) = syntax::normalize(text, mode, collation) else {
             return Ok(None);
         };
         let found = self.find_normalized(&template)?;
@@ -132,7 +134,7 @@ impl Session {
             self.begin_statement();
         }
         if parsed.parameters > 0 {
-            return Ok((Kind::Other, Err(planner::syntax_error_at_parameter(text, parsed))));
+            return Ok((Kind::Other, Err(syntax::syntax_error_at_parameter(text, parsed))));
         }
         let compiled = match self.enter_statement(&parsed.statement) {
             Ok(()) => self.compile(parsed, Parameters::Unknown(None)),
@@ -251,11 +253,11 @@ impl Session {
 
 /// SHOW WARNINGS and its like read the diagnostics area, and leave it as it is.
 fn shows_diagnostics(statement: &Statement) -> bool {
-    use planner::ast::ShowStatement::Plain;
-    use planner::command::Show;
     matches!(
         statement,
-        Statement::Show(Plain(Show::Warnings { .. } | Show::CountWarnings { .. }))
+        Statement::Show(ShowStatement::OfServer(
+            ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
+        ))
     )
 }
 

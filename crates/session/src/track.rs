@@ -3,7 +3,7 @@
 //!
 //! What there is to tell is found by comparison with what was told last, when a packet leaves that can carry it.
 
-use catalog::metadata_lock::Use;
+use cluster::metadata_lock::Use;
 
 use crate::session::Session;
 use crate::transaction::Characteristics;

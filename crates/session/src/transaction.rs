@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use catalog::metadata_lock::Use;
+use cluster::metadata_lock::Use;
 use kv::{CommitDone, Durability, Fence, Savepoint, Store, Transaction, TxnOptions};
 use types::{Result, errno};
 
@@ -219,6 +219,24 @@ impl TransactionState {
             open.snapshot_taken = true;
         }
         Ok(Some(&mut open.transaction))
+    }
+
+    /// A statement has read definitions, or looked at tables only: where autocommit is off it is the first of a transaction.
+    /// `fixes_snapshot`: as a plain read of tables does.
+    pub fn joined_by_command(
+        &mut self,
+        fixes_snapshot: bool,
+        store: &Store,
+        settings: &Settings,
+        interrupt: &Arc<kv::Interrupt>,
+    ) -> Result<()> {
+        if fixes_snapshot {
+            self.for_read(store, settings, interrupt)?;
+        } else if !settings.autocommit {
+            self.ensure(store, settings, interrupt)?;
+        }
+        self.end_statement(None, true);
+        Ok(())
     }
 
     /// What [`TransactionState::for_read`] has opened, or found open.

@@ -1,20 +1,20 @@
-//! Rows of the tables the server makes up: `information_schema` from the catalog, and what only the server knows:
-//! processes, variables, status.
+//! What the system tables (`system`) read from the server: connections, variables, status, and what the account may see.
 
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use catalog::information_schema::{self, ProcessRow, Surroundings};
+use cluster::message::ProcessRow;
 use executor::VirtualTables;
-use functions::{EvalContext, TimeZone};
+use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
 use schema::model::{INFORMATION_SCHEMA, Table};
+use system::{Server, Sources};
 use types::Result;
 
 use crate::session::Session;
 use crate::variables::definitions::{Scope, all};
 
-/// The virtual tables as one session sees them.
+/// The system tables as one session sees them.
 pub struct ServerTables<'a> {
     pub session: &'a Session,
 }
@@ -25,26 +25,33 @@ impl VirtualTables for ServerTables<'_> {
         database: &str,
         table: &str,
         wanted: &[usize],
+        conditions: &[Expr],
         eval: &EvalContext,
     ) -> Result<Vec<RecordBatch>> {
         let catalog = &self.session.shared.catalog;
-        let schema = catalog.schema();
+        let schema = catalog.cluster.schema();
         let table = schema.require_table(database, table)?;
         let session = self.session;
-        information_schema::batches(catalog, table, wanted, &Around { session, eval })
+        let sources = Sources {
+            cluster: &catalog.cluster,
+            accounts: &catalog.accounts,
+            statistics: &catalog.statistics,
+            server: &StatementServer { session, eval },
+        };
+        system::batches(sources, table, wanted, conditions, eval)
     }
 }
 
-/// What a statement of one session sees around it.
-struct Around<'a> {
+/// The server as a statement of one session sees it.
+struct StatementServer<'a> {
     session: &'a Session,
     eval: &'a EvalContext,
 }
 
-impl Surroundings for Around<'_> {
+impl Server for StatementServer<'_> {
     fn processes(&self) -> Vec<ProcessRow> {
         let session = self.session;
-        session.shared.process_rows(&session.asker(), usize::MAX)
+        session.shared.process_rows(&session.requester(), usize::MAX)
     }
 
     fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>> {
@@ -89,8 +96,8 @@ impl Surroundings for Around<'_> {
     }
 }
 
-/// Whether MySQL keeps a table of the server's in InnoDB, so that a query of it is part of a transaction: those about the
-/// schema and the accounts are, those about what the server does at the moment are not.
+/// Whether MySQL stores a system table in InnoDB, so that a query of it is part of a transaction: tables about the schema and
+/// the accounts are, tables about what the server does at the moment are not.
 pub(crate) fn is_in_dictionary(table: &Table) -> bool {
     const OF_THE_MOMENT: [&str; 13] = [
         "CLUSTER_PROCESSLIST",

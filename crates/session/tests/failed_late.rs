@@ -9,29 +9,29 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use catalog::Catalog;
 use kv::EmbeddedOptions;
+use session::catalog::Catalog;
 use session::variables::GlobalVariables;
 use session::{Session, Shared};
 use testkit::{Fault, Faults, faulty_memory_store};
 use types::Result;
 use wire::framing::FrameEncoder;
-use wire::{ClientInfo, HeldAnswer, PacketSink, capability, status};
+use wire::{ClientInfo, PacketSink, PendingReply, capability, status};
 
 const QUERY: u8 = 3;
 const OK: u8 = 0;
 
-/// A commit's answer: its outcome comes at once, but nobody who asks is told.
+/// A pending reply whose outcome comes at once, but the session does not learn it.
 #[derive(Default)]
 struct Waiting(Mutex<Option<Result<()>>>);
 
-impl HeldAnswer for Waiting {
-    fn release(self: Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut()) {
-        late();
+impl PendingReply for Waiting {
+    fn complete(self: Arc<Self>, outcome: Result<()>, if_detached: &mut dyn FnMut()) {
+        if_detached();
         *self.0.lock().unwrap() = Some(outcome);
     }
 
-    fn go_on(&self) -> Option<Result<()>> {
+    fn detach(&self) -> Option<Result<()>> {
         None
     }
 }
@@ -49,7 +49,7 @@ impl PacketSink for Answer {
         Ok(())
     }
 
-    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
+    fn defer_reply(&mut self) -> Option<Arc<dyn PendingReply>> {
         let held = self.held.insert(Arc::default());
         Some(held.clone())
     }
@@ -114,7 +114,7 @@ impl Client {
         self.session.handle(&command, &mut answer).unwrap();
         let outcome = answer.held.and_then(|held| held.0.lock().unwrap().take());
         if let Some(Err(error)) = outcome {
-            self.session.failed_late(&error);
+            self.session.pending_reply_failed(&error);
             return Heard::Error(error.code);
         }
         heard(answer.packets.last().unwrap())

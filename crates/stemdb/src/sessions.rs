@@ -17,7 +17,7 @@ pub struct Adapter {
 
 impl Sessions for Adapter {
     fn accounts(&self, user: &str) -> Vec<Account> {
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         let fits = accounts.iter().filter(|a| a.user == user || a.user.is_empty());
         fits.map(|a| Account {
             user: a.user.clone(),
@@ -32,7 +32,7 @@ impl Sessions for Adapter {
     }
 
     fn accounts_without_password(&self) -> Vec<String> {
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         accounts.passwordless().map(|a| a.name()).collect()
     }
 
@@ -71,8 +71,8 @@ impl server::Session for Client {
         self.0.handle(command, out)
     }
 
-    fn failed_late(&mut self, error: &Error) {
-        self.0.failed_late(error);
+    fn pending_reply_failed(&mut self, error: &Error) {
+        self.0.pending_reply_failed(error);
     }
 
     fn change_user(&mut self, client: ClientInfo) -> Result<()> {

@@ -182,10 +182,10 @@ impl TableStatistics {
 
 #[cfg(test)]
 mod tests {
+    use ddl::test_support::*;
     use types::Value;
 
     use super::*;
-    use ddl::test_support::*;
 
     /// On a cluster each costs scans, and a node that has just started is asked by all its clients at the same time.
     #[test]

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::array::Array;
-use kv::Interrupt;
-use schema::model::{Column, Default};
-use types::{Collation, SqlType, TypeKind};
-
 use accounts::AccountStore;
+use arrow::array::Array;
 use cluster::message::ProcessRow;
 use ddl::SchemaChanger;
 use ddl::test_support::*;
 use functions::{EvalContext, Expr, TimeZone};
+use kv::Interrupt;
+use schema::model::{Column, Default};
+use types::{Collation, SqlType, TypeKind};
 
 use crate::columns::column_key;
 use crate::{Server, Sources, TableStatistics, batches};
@@ -278,12 +277,8 @@ fn tables_and_schemata() {
 #[test]
 fn what_the_server_says() {
     let db = Db::new();
-    let of = |database, table| -> Vec<String> {
-        of(&db, database, table)
-            .iter()
-            .map(|r| r.join(" "))
-            .collect()
-    };
+    let of =
+        |database, table| -> Vec<String> { of(&db, database, table).iter().map(|r| r.join(" ")).collect() };
     assert_eq!(
         of("information_schema", "PROCESSLIST"),
         ["7 root  NULL Query 0 NULL NULL"]
@@ -310,7 +305,8 @@ fn what_the_server_says() {
 fn a_unique_key_stands_in_for_a_missing_primary_key() {
     let db = Db::new();
     let columns = vec![column("a", int()), not_null("b", int()), not_null("c", int())];
-    create(&db.changer,
+    create(
+        &db.changer,
         "t",
         heap(columns, vec![unique("", &[0]), unique("", &[1, 2])]),
     )
@@ -324,7 +320,12 @@ fn a_unique_key_stands_in_for_a_missing_primary_key() {
 fn conditions_on_names_reach_the_table() {
     let db = made();
     for name in ["t2", "u"] {
-        create(&db.changer, name, heap(vec![column("a", int()), column("b", int())], vec![])).unwrap();
+        create(
+            &db.changer,
+            name,
+            heap(vec![column("a", int()), column("b", int())], vec![]),
+        )
+        .unwrap();
     }
     create_database(&db.changer, "e").unwrap();
     create(&db.changer, "e.t", heap(vec![column("a", int())], vec![])).unwrap();
@@ -347,7 +348,10 @@ fn conditions_on_names_reach_the_table() {
             .len()
     };
     assert_eq!(visited("COLUMNS", &[("=", 1, "d"), ("=", 2, "u")]), 2);
-    assert_eq!(visited("COLUMNS", &[("=", 1, "d"), ("=", 2, "u"), ("=", 3, "B")]), 1);
+    assert_eq!(
+        visited("COLUMNS", &[("=", 1, "d"), ("=", 2, "u"), ("=", 3, "B")]),
+        1
+    );
     assert_eq!(visited("TABLES", &[("=", 1, "d"), ("like", 2, "t%")]), 2);
     assert_eq!(visited("TABLES", &[("=", 2, "u")]), 1);
     assert_eq!(visited("SCHEMATA", &[("=", 1, "e")]), 1);

@@ -127,6 +127,11 @@ impl Decompressor {
         self.sequence
     }
 
+    /// Bytes of memory that the packet under way takes.
+    pub fn held_bytes(&self) -> usize {
+        self.pending.len()
+    }
+
     pub fn has_pending(&self) -> bool {
         self.consumed < self.pending.len()
     }
@@ -205,8 +210,9 @@ fn uncompress_error() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     const ALGORITHMS: [Algorithm; 2] = [Algorithm::Zlib, Algorithm::Zstd { level: 3 }];
 

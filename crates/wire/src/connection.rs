@@ -24,8 +24,9 @@ pub trait PacketSink {
         self.send(&payload)
     }
 
-    /// Has the answer to the command, of which nothing has been sent yet, wait until it is let go. `None`: it cannot.
-    fn hold(&mut self) -> Option<Arc<dyn HeldAnswer>> {
+    /// Makes the reply to the running command a pending one: it is sent when [`PendingReply::complete`] is called. Nothing of
+    /// it may have been sent yet. `None`: this connection cannot do that, or not now.
+    fn defer_reply(&mut self) -> Option<Arc<dyn PendingReply>> {
         None
     }
 
@@ -37,16 +38,16 @@ pub trait PacketSink {
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// An answer that tells of something that is still under way: a commit. Who makes it, and who learns the outcome, may be
-/// two threads.
-pub trait HeldAnswer: Send + Sync {
-    /// For who learns the outcome, once: the answer goes out, or the error in its place. `late` is run before that where
-    /// who makes the answer has gone on.
-    fn release(self: Arc<Self>, outcome: Result<()>, late: &mut dyn FnMut());
+/// A reply that must not be sent before the outcome of a commit is known. One thread writes the reply (the session's),
+/// another may learn the outcome.
+pub trait PendingReply: Send + Sync {
+    /// The thread that learns the outcome calls this once: the reply is sent, or the error in its place. `if_detached` is run
+    /// before that if the session has called [`PendingReply::detach`] and got no outcome.
+    fn complete(self: Arc<Self>, outcome: Result<()>, if_detached: &mut dyn FnMut());
 
-    /// For who makes the answer, once: the outcome if it is known, and nothing is held any more. Else that one goes on, as if
-    /// all had gone well.
-    fn go_on(&self) -> Option<Result<()>>;
+    /// The session calls this once, before it writes its reply. If the outcome is known already, it is returned, and the
+    /// reply is no longer pending. If not (`None`), the session goes on as if the commit had succeeded.
+    fn detach(&self) -> Option<Result<()>>;
 }
 
 /// For packets that have to come before those of a [`PacketSink::append`].

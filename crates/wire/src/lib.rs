@@ -33,5 +33,5 @@ pub mod writer;
 pub use capabilities::capability;
 pub use column_definition::ColumnDefinition;
 pub use command::Command;
-pub use connection::{ClientInfo, Flow, HangUp, HeldAnswer, PacketSink, TlsInfo};
+pub use connection::{ClientInfo, Flow, HangUp, PacketSink, PendingReply, TlsInfo};
 pub use session_track::SessionTrack;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
+use crate::raw::{Answer, Raw};
 use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::{code, text};
@@ -68,7 +69,11 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
     );
     report.check(
         "memory: what outlives a statement is counted",
-        what_is_kept(&server),
+        uncommitted_writes(&server),
+    );
+    report.check(
+        "memory: packets are counted as they arrive, and refused where nothing is left",
+        large_packets(&server),
     );
     report.check(
         "memory: many sorts at once stay within the limit, beside point selects",
@@ -127,14 +132,10 @@ fn status(conn: &mut Conn, name: &str) -> Result<u64, String> {
 
 /// Waits for as long as it takes until so many statements wait for memory.
 fn await_waiting(conn: &mut Conn, count: u64) -> Result<(), String> {
-    let started = Instant::now();
-    while status(conn, "waiting")? != count {
-        if started.elapsed() > Duration::from_secs(60) {
-            return Err(format!("{count} statements should wait for memory by now"));
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    Ok(())
+    eventually(
+        &format!("{count} statements should wait for memory by now"),
+        || Ok((status(conn, "waiting")? == count).then_some(())),
+    )
 }
 
 /// A sort in memory, of rows whose order is computed.
@@ -225,7 +226,7 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
 }
 
 /// Uncommitted writes take from the budget, and give it back.
-fn what_is_kept(server: &Server) -> Result<(), String> {
+fn uncommitted_writes(server: &Server) -> Result<(), String> {
     let mut watch = connect(server, "@unused = 0")?;
     let mut conn = connect(server, "@unused = 0")?;
     conn.query_drop("CREATE TABLE kept LIKE big").map_err(text)?;
@@ -244,6 +245,69 @@ fn what_is_kept(server: &Server) -> Result<(), String> {
         return Err(format!("{before} before, {after} after the rollback"));
     }
     Ok(())
+}
+
+/// Clients each send all but the last frame of a large packet, until the server has no memory for one more. That client
+/// gets error 1041 and loses its connection; the others are served, and all memory comes back.
+fn large_packets(server: &Server) -> Result<(), String> {
+    const FRAME_BYTES: usize = 0xff_ffff;
+    const FULL_FRAMES: usize = 3;
+    let mut watch = connect(server, "@unused = 0")?;
+    let before = status(&mut watch, "used_bytes")?;
+    let refusals = status(&mut watch, "refused")?;
+    let ping = [&[0x0e][..], &vec![b'x'; FRAME_BYTES - 1]].concat();
+    let mut clients: Vec<Raw> = Vec::new();
+    loop {
+        let used = status(&mut watch, "used_bytes")?;
+        let mut raw = Raw::login(&server.address).map_err(text)?;
+        raw.sequence = 0;
+        for _ in 0..FULL_FRAMES {
+            raw.write(&ping).map_err(text)?;
+        }
+        clients.push(raw);
+        let expected = used + (FULL_FRAMES * FRAME_BYTES) as u64 - (1 << 20);
+        let is_refused = eventually("a packet is neither counted nor refused", || {
+            let is_refused = status(&mut watch, "refused")? > refusals;
+            let is_counted = status(&mut watch, "used_bytes")? >= expected;
+            Ok((is_refused || is_counted).then_some(is_refused))
+        })?;
+        if is_refused {
+            break;
+        }
+        if clients.len() > 100 {
+            return Err("a hundred large packets wait for their ends, and none was refused".to_string());
+        }
+    }
+    let Some((refused, others)) = clients.split_last_mut().filter(|(_, others)| !others.is_empty()) else {
+        return Err("the first packet was refused".to_string());
+    };
+    refused.write(b"x").map_err(text)?;
+    match (refused.answer(), refused.answer()) {
+        (Ok(Answer::Error { code: 1041, .. }), Ok(Answer::Closed)) => {}
+        other => return Err(format!("a packet that is refused: {other:?}")),
+    }
+    for raw in others {
+        raw.write(b"x").map_err(text)?;
+        match raw.answer() {
+            Ok(Answer::Ok) => {}
+            other => return Err(format!("a packet that was counted: {other:?}")),
+        }
+    }
+    eventually("the packets' memory does not come back", || {
+        Ok((status(&mut watch, "used_bytes")? <= before).then_some(()))
+    })
+}
+
+/// Asks until there is an answer.
+fn eventually<T>(otherwise: &str, mut ask: impl FnMut() -> Result<Option<T>, String>) -> Result<T, String> {
+    let started = Instant::now();
+    loop {
+        match ask()? {
+            Some(answer) => return Ok(answer),
+            None if started.elapsed() > Duration::from_secs(60) => return Err(otherwise.to_string()),
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 fn sorts_at_once(server: &Server, scale: &Scale, report: &Report) -> Result<(), String> {

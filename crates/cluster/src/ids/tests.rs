@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::*;
 use schema::definition::TableDefinition;
 use schema::test_support::*;
+
+use super::*;
 
 fn table(definition: &TableDefinition) -> Arc<Table> {
     let mut table = schema::new_table(&name("t"), definition, 0).unwrap().0;
@@ -46,10 +47,7 @@ fn explicit_values_move_the_counter_up_only() {
     ids.raise_to(&table, 3).unwrap();
     assert_eq!(ids.allocate(&table, 1, 1, 1).unwrap(), 9);
     ids.raise_to(&table, 1_000_000).unwrap();
-    assert_eq!(
-        ids.allocate(&table, 1, 1, 1).unwrap(),
-        1_000_001
-    );
+    assert_eq!(ids.allocate(&table, 1, 1, 1).unwrap(), 1_000_001);
 }
 
 /// What MySQL 8.0.33 gives for auto_increment_increment=10, auto_increment_offset=5, and then 30 by hand.
@@ -94,14 +92,8 @@ fn the_last_value_comes_again_and_beyond_it_is_an_error() {
 
     let (ids, table) = ids_with(SqlType::BIGINT, 1);
     ids.raise_to(&table, i64::MAX as u64 - 1).unwrap();
-    assert_eq!(
-        ids.allocate(&table, 1, 1, 1).unwrap(),
-        i64::MAX as u64
-    );
-    assert_eq!(
-        ids.allocate(&table, 1, 1, 1).unwrap(),
-        i64::MAX as u64
-    );
+    assert_eq!(ids.allocate(&table, 1, 1, 1).unwrap(), i64::MAX as u64);
+    assert_eq!(ids.allocate(&table, 1, 1, 1).unwrap(), i64::MAX as u64);
 }
 
 #[test]
@@ -111,10 +103,7 @@ fn the_largest_unsigned_value_is_never_given() {
     definition.handle = schema::model::Handle::Clustered { index: 0 };
     let table = table(&definition);
     ids.raise_to(&table, u64::MAX - 1).unwrap();
-    assert_eq!(
-        ids.allocate(&table, 1, 1, 1).unwrap_err().code,
-        1467
-    );
+    assert_eq!(ids.allocate(&table, 1, 1, 1).unwrap_err().code, 1467);
     assert_eq!(ids.next(&table).unwrap(), u64::MAX);
 }
 

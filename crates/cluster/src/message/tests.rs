@@ -70,7 +70,10 @@ fn ask(from: &Cluster, to: &Cluster, request: &Request) -> Vec<(i64, Reply)> {
                 }
             });
         }
-        let replies = from.messages().unwrap().request(&[id(to)], request, LONG, &Interrupt::new());
+        let replies = from
+            .messages()
+            .unwrap()
+            .request(&[id(to)], request, LONG, &Interrupt::new());
         over.store(true, Ordering::SeqCst);
         replies.unwrap()
     })
@@ -99,7 +102,10 @@ fn nodes_reply_to_each_other() {
                 scope.spawn(move || {
                     for _ in 0..5 {
                         let to = [id(one), id(two)];
-                        let replies = from.messages().unwrap().request(&to, &kill(3), LONG, &Interrupt::new());
+                        let replies =
+                            from.messages()
+                                .unwrap()
+                                .request(&to, &kill(3), LONG, &Interrupt::new());
                         let replies = replies.unwrap();
                         assert_eq!(replies.len(), 2);
                         for (node, reply) in replies {
@@ -124,11 +130,18 @@ fn nodes_reply_to_each_other() {
 #[test]
 fn a_node_that_does_not_answer_is_not_waited_for_long() {
     let [a, b] = nodes();
-    let replies = a.messages().unwrap().request(&[id(&b)], &kill(1), Duration::ZERO, &Interrupt::new());
+    let replies = a
+        .messages()
+        .unwrap()
+        .request(&[id(&b)], &kill(1), Duration::ZERO, &Interrupt::new());
     assert_eq!(replies.unwrap(), []);
     let interrupt = Interrupt::new();
     interrupt.raise();
-    let error = a.messages().unwrap().request(&[id(&b)], &kill(1), LONG, &interrupt).unwrap_err();
+    let error = a
+        .messages()
+        .unwrap()
+        .request(&[id(&b)], &kill(1), LONG, &interrupt)
+        .unwrap_err();
     assert_eq!(error.code, errno::ER_QUERY_INTERRUPTED);
     assert_eq!(unread(&a, id(&b)), 0, "the request is deleted");
     assert!(a.messages().unwrap().waiting.lock().is_empty());

@@ -10,11 +10,10 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use kv::{LockOptions, Reader, Store, Transaction, TxnOptions};
+use record::{decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use types::{Error, Result};
-
-use record::{decode, encode};
 
 /// Ids up to this one are reserved for the server.
 const FIRST_ID: i64 = 100;
@@ -127,7 +126,11 @@ impl<'a> Meta<'a> {
 ///
 /// # Errors
 /// 1105 for a value that is damaged or of another format; those of the store.
-pub fn read_all<T: DeserializeOwned>(reader: &dyn Reader, range: &kv::KeyRange, what: &str) -> Result<Vec<T>> {
+pub fn read_all<T: DeserializeOwned>(
+    reader: &dyn Reader,
+    range: &kv::KeyRange,
+    what: &str,
+) -> Result<Vec<T>> {
     let mut values = Vec::new();
     let mut failure = None;
     reader.scan(range, false, &mut |_, value| match decode(value, what) {

@@ -18,8 +18,8 @@ use types::Result;
 use super::change::{PAUSE_MAX, PAUSE_MIN};
 use super::table_lock::{TableLock, Use};
 use super::{MetadataLocks, ROUND};
-use crate::wait::{Deadline, WaitLimit};
 use crate::lease::lease_is_over;
+use crate::wait::{Deadline, WaitLimit};
 
 /// Tables locked by LOCK TABLES. Dropping it unlocks them.
 pub struct SessionLocks {

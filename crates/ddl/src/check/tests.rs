@@ -73,7 +73,12 @@ fn a_sound_table_passes() {
     );
     let killed = Interrupt::new();
     killed.raise();
-    assert_eq!(db.check_table(&table, &killed).unwrap_err().code, 1317);
+    assert_eq!(
+        check_table(db.cluster().store(), &table, &killed)
+            .unwrap_err()
+            .code,
+        1317
+    );
 }
 
 #[test]
@@ -127,8 +132,7 @@ fn an_entry_for_another_row_is_found() {
         Some(entry(&table, "u", 11).value),
     );
     assert!(
-        found(&db, &table)
-            .starts_with("data inconsistency in table: d.t, index: u, handle: 10, index value")
+        found(&db, &table).starts_with("data inconsistency in table: d.t, index: u, handle: 10, index value")
     );
 }
 

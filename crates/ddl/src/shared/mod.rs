@@ -21,9 +21,11 @@ use std::sync::Arc;
 
 use cluster::lease::lease_is_over;
 use cluster::wait::{Deadline, WaitLimit};
+use in_work::{JobsInWork, Work};
 use kv::Interrupt;
 use schema::definition::{AlterChange, AlterWay, TableName};
 use schema::model::{Schema, SchemaState, Table};
+use step::{StepOptions, freeze, publish_indexes};
 use types::Result;
 
 use crate::alter_check::altered;
@@ -36,8 +38,6 @@ use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
 use crate::publish::{Publisher, Requires};
 use crate::{rows, way};
-use in_work::{JobsInWork, Work};
-use step::{StepOptions, freeze, publish_indexes};
 
 /// The result of an attempt to reserve tables.
 enum Claim {
@@ -137,12 +137,7 @@ impl SharedJobs {
     }
 
     /// New indexes are built while other statements use the table.
-    fn build_indexes(
-        &self,
-        job: &mut Job,
-        options: &StepOptions,
-        interrupt: &Arc<Interrupt>,
-    ) -> Result<()> {
+    fn build_indexes(&self, job: &mut Job, options: &StepOptions, interrupt: &Arc<Interrupt>) -> Result<()> {
         let publisher = &self.publisher;
         let state = job.change.as_ref().and_then(|made| made.state);
         if state.is_none() {

@@ -31,11 +31,7 @@ fn modify(name: &str, column: Column) -> AlterChange {
 }
 
 fn names(db: &SchemaChanger) -> Vec<String> {
-    table(db, "t")
-        .columns
-        .iter()
-        .map(|c| c.name.clone())
-        .collect()
+    table(db, "t").columns.iter().map(|c| c.name.clone()).collect()
 }
 
 #[test]
@@ -152,9 +148,9 @@ fn existing_rows_cannot_get_every_new_column() {
         error(1292, "Incorrect date value: '0000-00-00' for column 'd' at row 1")
     );
     let lenient = DdlContext {
-        sql_mode: functions::SqlMode {
+        sql_mode: types::SqlMode {
             no_zero_date: false,
-            ..functions::SqlMode::default()
+            ..types::SqlMode::default()
         },
         ..context()
     };
@@ -178,12 +174,7 @@ fn existing_rows_cannot_get_every_new_column() {
 fn names_mean_what_they_meant_before() {
     let db = new_db();
     with_rows(&db);
-    alter(
-        &db,
-        "t",
-        vec![rename_column("a", "b"), rename_column("b", "a")],
-    )
-    .unwrap();
+    alter(&db, "t", vec![rename_column("a", "b"), rename_column("b", "a")]).unwrap();
     assert_eq!(names(&db), ["id", "b", "a"]);
     assert!(show(&db, "t").contains("KEY `a` (`b`)"));
     // An index is replaced whatever the order says; a column too.
@@ -302,8 +293,8 @@ fn a_duplicate_leaves_nothing_behind() {
     assert_eq!(checked(&db, "t"), 3);
     let gone = KeyRange::prefix(codec::key::index_prefix(before.id, before.max_index_id + 1));
     assert!(
-        db
-            .cluster().store()
+        db.cluster()
+            .store()
             .latest()
             .scan_page(&gone, 1, false)
             .unwrap()
@@ -495,12 +486,7 @@ fn any_column_but_the_key_changes_where_there_are_no_rows() {
     assert_eq!(checked(&db, "t"), 1);
     execute(&db, Ddl::TruncateTable { name: name("t") }).unwrap();
     assert_eq!(
-        fails(alter(
-            &db,
-            "t",
-            vec![modify("id", column("id", varchar(20)))]
-        ))
-        .0,
+        fails(alter(&db, "t", vec![modify("id", column("id", varchar(20)))])).0,
         1235
     );
 }
@@ -550,12 +536,7 @@ fn auto_increment_is_not_set_below_what_is_there() {
     create(&db, "v", clustered).unwrap();
     let largest = Value::UInt(i64::MAX as u64 + 5);
     insert(&db, &table(&db, "v"), &[largest]);
-    alter(
-        &db,
-        "v",
-        vec![modify("a", auto("a", SqlType::BIGINT_UNSIGNED))],
-    )
-    .unwrap();
+    alter(&db, "v", vec![modify("a", auto("a", SqlType::BIGINT_UNSIGNED))]).unwrap();
     assert_eq!(
         db.cluster().ids().next(&table(&db, "v")).unwrap(),
         i64::MAX as u64 + 6

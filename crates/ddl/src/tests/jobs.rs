@@ -31,11 +31,7 @@ fn filled(db: &SchemaChanger, rows: i64) -> Arc<Table> {
     create(db, "t", by_id(columns, vec![key("a", &[1])])).unwrap();
     let made = table(db, "t");
     for id in 0..rows {
-        insert(
-            db,
-            &made,
-            &[Value::Int(id), Value::Int(id % 7), Value::Int(id)],
-        );
+        insert(db, &made, &[Value::Int(id), Value::Int(id % 7), Value::Int(id)]);
     }
     made
 }
@@ -157,11 +153,7 @@ fn an_online_change_goes_on_after_a_crash() {
     ];
     begin(&db, &changes, true);
     // Writers know the index already; readers do not.
-    write(
-        &db,
-        5,
-        Some([Value::Int(5), Value::Int(1), Value::Int(7_005)]),
-    );
+    write(&db, 5, Some([Value::Int(5), Value::Int(1), Value::Int(7_005)]));
     write(&db, 6, None);
     let between = table(&db, "t");
     assert_eq!(
@@ -184,9 +176,7 @@ fn an_online_change_goes_on_after_a_crash() {
             .any(|i| i.name == "u" && i.state == SchemaState::Public)
     );
     assert_eq!(checked(&again, "t"), 1_999);
-    assert!(
-        pending(&open(again.cluster().store().clone())) == 0
-    );
+    assert!(pending(&open(again.cluster().store().clone())) == 0);
 }
 
 #[test]
@@ -214,8 +204,8 @@ fn a_change_that_had_the_table_to_itself_is_undone_after_a_crash() {
     backfill(db.cluster().store(), &made.target, &job, &Interrupt::new()).unwrap();
     let entries = KeyRange::prefix(codec::key::index_prefix(before.id, made.new_indexes[0]));
     let left = |db: &SchemaChanger| {
-        db
-            .cluster().store()
+        db.cluster()
+            .store()
             .latest()
             .scan_page(&entries, 100, false)
             .unwrap()

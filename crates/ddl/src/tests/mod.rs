@@ -7,19 +7,17 @@ mod nodes;
 use std::thread;
 use std::time::Duration;
 
-use kv::{KeyRange, Reader};
-use schema::model::{Column, Handle};
-use types::{SqlType, TypeKind, Value};
-
-use cluster::{Cluster, TransactionLocks};
 use cluster::metadata_lock::Use;
+use cluster::{Cluster, TransactionLocks};
+use kv::{KeyRange, Reader};
 use schema::definition::Ddl;
 use schema::model::Table;
+use schema::model::{Column, Handle};
 use types::{Collation, Result, Warning};
-
-use crate::{DdlContext, SchemaChanger};
+use types::{SqlType, TypeKind, Value};
 
 use crate::test_support::*;
+use crate::{DdlContext, SchemaChanger};
 
 fn fails<T: std::fmt::Debug>(result: Result<T>) -> (u16, String) {
     let error = result.unwrap_err();
@@ -131,19 +129,22 @@ fn system_databases_are_left_alone() {
         fails(rename(&db, &[("performance_schema.processlist", "d.x")])).0,
         1044
     );
-    assert_eq!(
-        fails(alter(&db, "information_schema.TABLES", vec![])).0,
-        1044
-    );
-    assert!(db.cluster().schema().table("Information_Schema", "tables").is_some());
+    assert_eq!(fails(alter(&db, "information_schema.TABLES", vec![])).0, 1044);
     assert!(
-        db
-            .cluster().schema()
+        db.cluster()
+            .schema()
+            .table("Information_Schema", "tables")
+            .is_some()
+    );
+    assert!(
+        db.cluster()
+            .schema()
             .table("performance_schema", "PROCESSLIST")
             .is_none()
     );
     let unknown = db
-        .cluster().schema()
+        .cluster()
+        .schema()
         .require_table("information_schema", "foo")
         .unwrap_err();
     assert_eq!(unknown.message, "Unknown table 'FOO' in information_schema");
@@ -160,7 +161,8 @@ fn everything_is_there_after_a_restart() {
     assert_eq!(tables(&again, "d"), ["t", "u"]);
     create_database(&again, "e").unwrap();
     let ids: std::collections::BTreeSet<i64> = again
-        .cluster().schema()
+        .cluster()
+        .schema()
         .databases
         .values()
         .flat_map(|d| d.tables.values().map(|t| t.id).chain([d.id]))
@@ -168,7 +170,8 @@ fn everything_is_there_after_a_restart() {
     assert_eq!(
         ids.len(),
         again
-            .cluster().schema()
+            .cluster()
+            .schema()
             .databases
             .values()
             .map(|d| d.tables.len() + 1)
@@ -335,11 +338,7 @@ fn renames_are_made_from_left_to_right() {
         fails(rename(&db, &[("a", "bad ")])),
         error(1103, "Incorrect table name 'bad '")
     );
-    assert_eq!(
-        tables(&db, "d"),
-        ["a", "b"],
-        "a failed rename changes nothing"
-    );
+    assert_eq!(tables(&db, "d"), ["a", "b"], "a failed rename changes nothing");
 }
 
 #[test]
@@ -375,14 +374,18 @@ fn dropped_data_are_destroyed_when_no_snapshot_can_read_them() {
     drop_tables(&db, &["t"], false).unwrap();
     let everything = KeyRange::prefix(codec::key::table_prefix(dropped.id));
     let left = || {
-        db
-            .cluster().store()
+        db.cluster()
+            .store()
             .latest()
             .scan_page(&everything, 10, false)
             .unwrap()
             .len()
     };
-    assert_eq!(crate::garbage::collect(db.cluster()).unwrap(), 0, "a snapshot may still read it");
+    assert_eq!(
+        crate::garbage::collect(db.cluster()).unwrap(),
+        0,
+        "a snapshot may still read it"
+    );
     assert_eq!(left(), 2);
 
     // A crash does not lose the queue.
@@ -390,7 +393,10 @@ fn dropped_data_are_destroyed_when_no_snapshot_can_read_them() {
     assert_eq!(crate::garbage::collect(again.cluster()).unwrap(), 0);
     drop(snapshot);
     assert_eq!(crate::garbage::collect(again.cluster()).unwrap(), 1);
-    assert_eq!((left(), crate::garbage::collect(again.cluster()).unwrap()), (0, 0));
+    assert_eq!(
+        (left(), crate::garbage::collect(again.cluster()).unwrap()),
+        (0, 0)
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Error 1062, worded as MySQL words it: the key's values as text, joined by dashes.
 
+use functions::pad_char;
 use schema::model::{IndexPart, Table};
-use types::{Error, SqlType, TypeKind, Value, errno, shown_bytes};
+use types::{Error, SqlMode, SqlType, TypeKind, Value, errno, shown_bytes};
 
 use super::image::UniqueKey;
 
@@ -9,7 +10,7 @@ use super::image::UniqueKey;
 const SHOWN_BYTES: usize = 64;
 
 /// "Duplicate entry '1-abc' for key 't.PRIMARY'". `row` holds the values that are there already.
-pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value]) -> Error {
+pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value], mode: &SqlMode) -> Error {
     let (name, parts) = match key {
         UniqueKey::Primary => ("PRIMARY", table.primary_parts()),
         UniqueKey::Index(at) => match table.indexes.get(at) {
@@ -24,7 +25,15 @@ pub(super) fn error(table: &Table, key: UniqueKey, row: &[Value]) -> Error {
             entry.push('-');
         }
         if let (Some(column), Some(value)) = (table.columns.get(part.column), row.get(part.column)) {
-            write_part(*part, &column.ty, value, &mut entry);
+            match mode.pad_char_to_full_length {
+                true => write_part(
+                    *part,
+                    &column.ty,
+                    &pad_char(value.clone(), &column.ty),
+                    &mut entry,
+                ),
+                false => write_part(*part, &column.ty, value, &mut entry),
+            }
         }
     }
     truncate(&mut entry, SHOWN_BYTES);

@@ -51,7 +51,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         None => update.run(txn, &maker)?,
     }
     if let Some(ids) = &mut update.ids {
-        ids.tell_catalog(ctx)?;
+        ids.report_explicit(ctx)?;
     }
     Ok(DmlResult {
         ok_insert_id: last_insert_id_set(ctx.eval).unwrap_or(0),
@@ -252,7 +252,7 @@ impl Update<'_> {
                 old, new, row, value, ..
             } = change;
             if let Some(conflict) = writer.conflict(&new, Some(&old))? {
-                let error = duplicate::error(self.table, conflict.key, &row);
+                let error = duplicate::error(self.table, conflict.key, &row, &self.ctx.eval.sql_mode);
                 if !self.plan.ignore || conflict.is_building {
                     return Err(error);
                 }

@@ -8,9 +8,9 @@ use arrow::compute;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
-use functions::aggregate::{AggregateCall, GroupedAccumulator};
+use functions::aggregate::{AggregateCall, GroupedAccumulator, RowGroups};
 use hashbrown::HashMap;
-use types::{Error, Result};
+use types::Result;
 
 use super::project::evaluate;
 use super::{BoxOperator, Operator};
@@ -38,7 +38,7 @@ pub(super) struct Aggregate<'p> {
 /// Which groups there are.
 struct Groups {
     encoder: KeyEncoder,
-    numbers: HashMap<Box<[u8]>, u32>,
+    numbers: HashMap<Box<[u8]>, usize>,
     /// The key columns of each group's first row, in the order of the groups' numbers.
     first_rows: Vec<RecordBatch>,
 }
@@ -76,8 +76,13 @@ impl<'p> Aggregate<'p> {
         }
         let mut any = false;
         while let Some(batch) = self.input.next(env, ALL_ROWS)? {
-            let groups = self.group(&batch, env)?;
-            self.accumulate(&batch, &groups, env)?;
+            if self.keys.is_empty() {
+                self.accumulate(&batch, RowGroups::One(batch.num_rows()), env)?;
+            } else {
+                let columns = evaluate(self.keys.iter(), &batch, env)?;
+                let groups = self.groups.number(columns, &self.key_schema, env)?;
+                self.accumulate(&batch, RowGroups::Each(&groups), env)?;
+            }
             any = true;
         }
         let count = self.groups.numbers.len();
@@ -85,22 +90,14 @@ impl<'p> Aggregate<'p> {
         for (call, accumulator) in self.calls.iter().zip(&mut self.accumulators) {
             if !any {
                 let none = call.args.iter().map(|a| new_empty_array(&a.ty().arrow_type()));
-                accumulator.update(&none.collect::<Vec<_>>(), &[], count, env.eval())?;
+                accumulator.update(&none.collect::<Vec<_>>(), RowGroups::One(0), count, env.eval())?;
             }
             columns.push(accumulator.evaluate(env.eval())?);
         }
         batch_of(&self.schema, columns, count)
     }
 
-    fn group(&mut self, batch: &RecordBatch, env: &Env<'_, '_>) -> Result<Vec<u32>> {
-        if self.keys.is_empty() {
-            return Ok(vec![0; batch.num_rows()]);
-        }
-        let columns = evaluate(self.keys.iter(), batch, env)?;
-        self.groups.number(columns, &self.key_schema, env)
-    }
-
-    fn accumulate(&mut self, batch: &RecordBatch, groups: &[u32], env: &Env<'_, '_>) -> Result<()> {
+    fn accumulate(&mut self, batch: &RecordBatch, groups: RowGroups<'_>, env: &Env<'_, '_>) -> Result<()> {
         let count = self.groups.numbers.len();
         for (call, accumulator) in self.calls.iter().zip(&mut self.accumulators) {
             let args = evaluate(call.args.iter(), batch, env)?;
@@ -115,7 +112,12 @@ impl<'p> Aggregate<'p> {
 
 impl Groups {
     /// The group of each row; rows with new keys make new groups.
-    fn number(&mut self, columns: Vec<ArrayRef>, schema: &SchemaRef, env: &Env<'_, '_>) -> Result<Vec<u32>> {
+    fn number(
+        &mut self,
+        columns: Vec<ArrayRef>,
+        schema: &SchemaRef,
+        env: &Env<'_, '_>,
+    ) -> Result<Vec<usize>> {
         let keys = self.encoder.encode(&columns)?;
         let mut numbers = Vec::with_capacity(keys.num_rows());
         let mut is_first = Vec::with_capacity(keys.num_rows());
@@ -126,8 +128,7 @@ impl Groups {
             numbers.push(match known {
                 Some(number) => number,
                 None => {
-                    let number = u32::try_from(self.numbers.len())
-                        .map_err(|_| Error::not_supported("more than 2^32 groups", "group by less"))?;
+                    let number = self.numbers.len();
                     bytes += key.data().len() + ENTRY_BYTES;
                     self.numbers.insert(key.data().into(), number);
                     number

@@ -8,7 +8,7 @@ use arrow::compute::SortOptions;
 use arrow::row::{RowConverter, SortField};
 use types::{Error, Result, SqlType, Value, errno};
 
-use super::{AggregateCall, AggregateFunction};
+use super::{AggregateCall, AggregateFunction, RowGroups};
 use crate::comparable::{self, Purpose};
 use crate::context::EvalContext;
 use crate::datum::Datum;
@@ -94,7 +94,7 @@ impl Collected {
     }
 
     /// Takes rows in. `max_bytes`: more than this is not shown of GROUP_CONCAT.
-    pub fn update(&mut self, args: &[ArrayRef], groups: &[u32], max_bytes: usize) -> Result<()> {
+    pub fn update(&mut self, args: &[ArrayRef], groups: RowGroups<'_>, max_bytes: usize) -> Result<()> {
         let Some(values) = args.first() else { return Ok(()) };
         let orders = match (&self.sorter, &self.concat) {
             (Some(sorter), Some(concat)) => {
@@ -107,14 +107,14 @@ impl Collected {
             }
             _ => None,
         };
-        for (row, group) in groups.iter().enumerate() {
+        for (row, group) in groups.rows() {
             if let Some((key, text)) = self.texts(args, values, row)? {
                 let order = orders
                     .as_ref()
                     .map(|o| o.row(row).data().into())
                     .unwrap_or_default();
                 let row = Row { order, key, text };
-                self.take(*group as usize, row, max_bytes);
+                self.take(group, row, max_bytes);
             }
         }
         Ok(())

@@ -1,163 +1,255 @@
-//! Running sums, exact and not, of many groups.
+//! SUM of many groups.
+//!
+//! Exact numbers are summed in 128 bits where no number of rows that a table can have overflows them, else in 256 bits.
+//! Doubles are added in the order of the rows, as MySQL does it, so that rounding gives the same last digits.
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256};
-use types::{Decimal, Error, Result};
+use std::sync::Arc;
 
-/// Exact sums, all at one scale. They start with 128 bits and go on with 256 where that is not enough.
-#[derive(Debug, Default)]
-pub(super) struct ExactSums {
-    scale: u8,
-    narrow: Vec<i128>,
-    wide: Vec<i256>,
-    is_wide: bool,
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256,
+};
+use types::{Decimal, Error, Result, SqlType, Value, errno};
+
+use super::groups::{NonNullGroups, RowGroups, combine, take_first};
+use crate::datum::Datum;
+
+/// Most digits of a DECIMAL held in 128 bits.
+const DIGITS_IN_128_BITS: u32 = 38;
+
+/// Digits that a sum has more than its addends: enough for 10^10 rows.
+const MORE_DIGITS: u32 = 10;
+
+/// Digits of a BIGINT UNSIGNED.
+const INTEGER_DIGITS: u32 = 20;
+
+/// The type that the sum of numbers of type `addend` is kept in: DOUBLE, or a DECIMAL with digits for 10^10 rows, which
+/// may have more than 65.
+pub(super) fn type_of_sum(addend: &SqlType) -> SqlType {
+    if addend.is_integer() {
+        SqlType::decimal(INTEGER_DIGITS + MORE_DIGITS, 0)
+    } else if addend.is_decimal() {
+        SqlType::decimal((addend.length + MORE_DIGITS).min(76), addend.decimals)
+    } else {
+        SqlType::DOUBLE
+    }
 }
 
-impl ExactSums {
-    pub fn resize(&mut self, groups: usize) {
-        if self.is_wide {
-            self.wide.resize(groups, i256::ZERO);
+/// The sum of each group.
+#[derive(Debug)]
+pub(super) struct Sums {
+    ty: SqlType,
+    totals: Totals,
+    non_null: NonNullGroups,
+}
+
+#[derive(Debug)]
+enum Totals {
+    Narrow(Vec<i128>),
+    Wide(Vec<i256>),
+    Double(Vec<f64>),
+}
+
+impl Sums {
+    /// Of a type that [`type_of_sum`] gives.
+    pub fn new(ty: SqlType) -> Self {
+        let totals = if !ty.is_decimal() {
+            Totals::Double(Vec::new())
+        } else if ty.length <= DIGITS_IN_128_BITS {
+            Totals::Narrow(Vec::new())
         } else {
-            self.narrow.resize(groups, 0);
+            Totals::Wide(Vec::new())
+        };
+        Self {
+            ty,
+            totals,
+            non_null: NonNullGroups::default(),
+        }
+    }
+
+    pub fn resize(&mut self, groups: usize) {
+        self.grow_totals(groups);
+        self.non_null.resize(groups);
+    }
+
+    fn grow_totals(&mut self, groups: usize) {
+        if groups <= self.len() {
+            return;
+        }
+        match &mut self.totals {
+            Totals::Narrow(totals) => totals.resize(groups, 0),
+            Totals::Wide(totals) => totals.resize(groups, i256::ZERO),
+            Totals::Double(totals) => totals.resize(groups, 0.0),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match &self.totals {
+            Totals::Narrow(totals) => totals.len(),
+            Totals::Wide(totals) => totals.len(),
+            Totals::Double(totals) => totals.len(),
+        }
+    }
+
+    /// Adds numbers of the addend's type, or sums of parts.
+    pub fn update(&mut self, values: &ArrayRef, groups: RowGroups<'_>, group_count: usize) -> Result<()> {
+        self.grow_totals(group_count);
+        self.non_null.update(values.as_ref(), groups, group_count);
+        let added = match &mut self.totals {
+            Totals::Narrow(totals) => add_narrow(totals, values, groups)?,
+            Totals::Wide(totals) => add_wide(totals, values, groups)?,
+            Totals::Double(totals) => match values.data_type() {
+                DataType::Null => Some(()),
+                DataType::Float64 => combine(totals, typed::<Float64Type>(values), groups, |sum, v| {
+                    Some(sum + v)
+                }),
+                other => return Err(not_a_number(other)),
+            },
+        };
+        added.ok_or_else(too_many_digits)
+    }
+
+    /// Adds one number that is not NULL.
+    #[inline(always)]
+    pub fn add(&mut self, group: usize, value: Datum<'_>) -> Result<()> {
+        match (&mut self.totals, value) {
+            (Totals::Narrow(totals), Datum::Int(v)) => {
+                add_to(totals, group, |sum| sum.checked_add(i128::from(v)))?
+            }
+            (Totals::Narrow(totals), Datum::UInt(v)) => {
+                add_to(totals, group, |sum| sum.checked_add(i128::from(v)))?
+            }
+            (Totals::Double(totals), Datum::Double(v)) => add_to(totals, group, |sum| Some(sum + v))?,
+            (_, Datum::Decimal(v)) => self.add_decimal(group, &v)?,
+            _ => {
+                return Err(Error::internal(
+                    "an aggregate of numbers was given something else",
+                ));
+            }
+        }
+        self.non_null.set(group);
+        Ok(())
+    }
+
+    fn add_decimal(&mut self, group: usize, value: &Decimal) -> Result<()> {
+        let value = value
+            .rescale(self.ty.decimals)
+            .ok_or_else(too_many_digits)?
+            .unscaled;
+        match &mut self.totals {
+            Totals::Narrow(totals) => add_to(totals, group, |sum| sum.checked_add(value.to_i128()?)),
+            Totals::Wide(totals) => add_to(totals, group, |sum| sum.checked_add(value)),
+            Totals::Double(_) => Err(Error::internal("a DECIMAL was added to a sum of doubles")),
+        }
+    }
+
+    /// A group's sum; NULL if it has no number.
+    pub fn get(&self, group: usize) -> Value {
+        if !self.non_null.get(group) {
+            return Value::Null;
+        }
+        match &self.totals {
+            Totals::Narrow(totals) => {
+                let sum = totals.get(group).copied().unwrap_or(0);
+                Value::Decimal(Decimal::from_i128(sum, self.ty.decimals))
+            }
+            Totals::Wide(totals) => {
+                let sum = totals.get(group).copied().unwrap_or(i256::ZERO);
+                Value::Decimal(Decimal::new(sum, self.ty.decimals))
+            }
+            Totals::Double(totals) => Value::Double(totals.get(group).copied().unwrap_or(0.0)),
+        }
+    }
+
+    /// Removes the first groups: their sums, in the type of [`type_of_sum`].
+    pub fn take(&mut self, groups: usize) -> ArrayRef {
+        let nulls = self.non_null.take(groups);
+        let ty = self.ty.arrow_type();
+        match &mut self.totals {
+            Totals::Narrow(totals) => {
+                let sums = PrimitiveArray::<Decimal128Type>::new(take_first(totals, groups).into(), nulls);
+                Arc::new(sums.with_data_type(ty))
+            }
+            Totals::Wide(totals) => {
+                let sums = PrimitiveArray::<Decimal256Type>::new(take_first(totals, groups).into(), nulls);
+                Arc::new(sums.with_data_type(ty))
+            }
+            Totals::Double(totals) => Arc::new(PrimitiveArray::<Float64Type>::new(
+                take_first(totals, groups).into(),
+                nulls,
+            )),
         }
     }
 
     pub fn size_bytes(&self) -> usize {
-        self.narrow.capacity() * 16 + self.wide.capacity() * 32
-    }
-
-    fn widen(&mut self) {
-        if !self.is_wide {
-            self.wide = self.narrow.drain(..).map(i256::from_i128).collect();
-            self.is_wide = true;
-        }
-    }
-
-    /// Adds `unscaled / 10^scale` to a group's sum.
-    pub fn add(&mut self, group: usize, value: &Decimal) -> Result<()> {
-        let aligned = if value.scale == self.scale {
-            Some(*value)
-        } else {
-            self.align(value)?
+        let totals = match &self.totals {
+            Totals::Narrow(totals) => totals.capacity() * size_of::<i128>(),
+            Totals::Wide(totals) => totals.capacity() * size_of::<i256>(),
+            Totals::Double(totals) => totals.capacity() * size_of::<f64>(),
         };
-        let Some(value) = aligned else {
-            return Err(too_many_digits());
-        };
-        if !self.is_wide {
-            if let (Some(sum), Some(v)) = (self.narrow.get_mut(group), value.unscaled.to_i128())
-                && let Some(next) = sum.checked_add(v)
-            {
-                *sum = next;
-                return Ok(());
-            }
-            self.widen();
-        }
-        if let Some(sum) = self.wide.get_mut(group) {
-            *sum = sum.checked_add(value.unscaled).ok_or_else(too_many_digits)?;
-        }
-        Ok(())
-    }
-
-    /// Adds an integer, when all values are.
-    #[inline]
-    pub fn add_integer(&mut self, group: usize, value: i128) -> Result<()> {
-        if self.scale == 0
-            && !self.is_wide
-            && let Some(sum) = self.narrow.get_mut(group)
-            && let Some(next) = sum.checked_add(value)
-        {
-            *sum = next;
-            return Ok(());
-        }
-        self.add(group, &Decimal::from_i128(value, 0))
-    }
-
-    /// Brings a value, or all sums, to the larger scale of the two.
-    fn align(&mut self, value: &Decimal) -> Result<Option<Decimal>> {
-        if value.scale < self.scale {
-            return Ok(value.rescale(self.scale));
-        }
-        self.widen();
-        for sum in &mut self.wide {
-            let rescaled = Decimal::new(*sum, self.scale).rescale(value.scale);
-            *sum = rescaled.ok_or_else(too_many_digits)?.unscaled;
-        }
-        self.scale = value.scale;
-        Ok(Some(*value))
-    }
-
-    pub fn get(&self, group: usize) -> Decimal {
-        if self.is_wide {
-            Decimal::new(self.wide.get(group).copied().unwrap_or(i256::ZERO), self.scale)
-        } else {
-            Decimal::from_i128(self.narrow.get(group).copied().unwrap_or(0), self.scale)
-        }
+        totals + self.non_null.size_bytes()
     }
 }
 
+fn add_narrow(totals: &mut [i128], values: &ArrayRef, groups: RowGroups<'_>) -> Result<Option<()>> {
+    Ok(match values.data_type() {
+        DataType::Null => Some(()),
+        DataType::Int64 => combine(totals, typed::<Int64Type>(values), groups, |sum, v| {
+            sum.checked_add(i128::from(v))
+        }),
+        DataType::UInt64 => combine(totals, typed::<UInt64Type>(values), groups, |sum, v| {
+            sum.checked_add(i128::from(v))
+        }),
+        DataType::Decimal128(..) => {
+            combine(totals, typed::<Decimal128Type>(values), groups, i128::checked_add)
+        }
+        other => return Err(not_a_number(other)),
+    })
+}
+
+fn add_wide(totals: &mut [i256], values: &ArrayRef, groups: RowGroups<'_>) -> Result<Option<()>> {
+    Ok(match values.data_type() {
+        DataType::Null => Some(()),
+        DataType::Decimal128(..) => combine(totals, typed::<Decimal128Type>(values), groups, |sum, v| {
+            sum.checked_add(i256::from_i128(v))
+        }),
+        DataType::Decimal256(..) => {
+            combine(totals, typed::<Decimal256Type>(values), groups, i256::checked_add)
+        }
+        other => return Err(not_a_number(other)),
+    })
+}
+
+fn typed<T: ArrowPrimitiveType>(values: &ArrayRef) -> &PrimitiveArray<T> {
+    values.as_primitive::<T>()
+}
+
+#[inline(always)]
+fn add_to<S: Copy>(totals: &mut [S], group: usize, add: impl FnOnce(S) -> Option<S>) -> Result<()> {
+    if let Some(total) = totals.get_mut(group) {
+        *total = add(*total).ok_or_else(too_many_digits)?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn not_a_number(ty: &DataType) -> Error {
+    Error::internal(format!("a sum of values of type {ty}"))
+}
+
+#[cold]
 fn too_many_digits() -> Error {
     Error::new(
-        types::errno::ER_DATA_OUT_OF_RANGE,
+        errno::ER_DATA_OUT_OF_RANGE,
         "DECIMAL value is out of range in 'sum()'",
     )
 }
 
-/// Calls `add(row, value)` for each value of a numeric array that is not NULL.
-pub(super) fn each_exact(array: &ArrayRef, mut add: impl FnMut(usize, Exact) -> Result<()>) -> Result<()> {
-    let mut each = |row: usize, value: Exact| {
-        if array.is_valid(row) {
-            add(row, value)
-        } else {
-            Ok(())
-        }
-    };
-    match array.data_type() {
-        DataType::Int64 => {
-            let values = array.as_primitive::<Int64Type>().values();
-            values
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, v)| each(i, Exact::Integer(i128::from(*v))))
-        }
-        DataType::UInt64 => {
-            let values = array.as_primitive::<UInt64Type>().values();
-            values
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, v)| each(i, Exact::Integer(i128::from(*v))))
-        }
-        DataType::Decimal128(_, scale) => {
-            let values = array.as_primitive::<Decimal128Type>().values();
-            let scale = *scale as u8;
-            values
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, v)| each(i, Exact::Decimal(Decimal::from_i128(*v, scale))))
-        }
-        DataType::Decimal256(_, scale) => {
-            let values = array.as_primitive::<Decimal256Type>().values();
-            let scale = *scale as u8;
-            values
-                .iter()
-                .enumerate()
-                .try_for_each(|(i, v)| each(i, Exact::Decimal(Decimal::new(*v, scale))))
-        }
-        DataType::Null => Ok(()),
-        other => Err(Error::internal(format!("no exact number in an array of {other}"))),
-    }
-}
-
-/// An exact number out of an array.
-pub(super) enum Exact {
-    Integer(i128),
-    Decimal(Decimal),
-}
-
-/// The doubles of an array.
+/// The doubles of an array; `None` for an array of NULLs without a type.
 pub(super) fn doubles(array: &ArrayRef) -> Result<Option<&arrow::array::Float64Array>> {
     match array.data_type() {
         DataType::Float64 => Ok(Some(array.as_primitive::<Float64Type>())),
         DataType::Null => Ok(None),
-        other => Err(Error::internal(format!("no double in an array of {other}"))),
+        other => Err(not_a_number(other)),
     }
 }

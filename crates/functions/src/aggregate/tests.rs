@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
-use types::{Collation, SqlType, Value};
+use types::{Collation, SqlType, TypeKind, Value};
 
 use super::*;
 use crate::bind;
@@ -21,8 +21,8 @@ fn run(name: &str, ty: SqlType, distinct: bool, values: ArrayRef) -> String {
     // In two steps, so that state is carried.
     let first = values.slice(0, rows / 2);
     let rest = values.slice(rows / 2, rows - rows / 2);
-    accumulator.update(&[first], rows / 2, None, &ctx).unwrap();
-    accumulator.update(&[rest], rows - rows / 2, None, &ctx).unwrap();
+    accumulator.update(&[first], rows / 2, &ctx).unwrap();
+    accumulator.update(&[rest], rows - rows / 2, &ctx).unwrap();
     accumulator.evaluate(&ctx).unwrap().display_text(&call.shown)
 }
 
@@ -88,8 +88,12 @@ fn groups_are_apart() {
     let mut accumulator = GroupedAccumulator::new(&call).unwrap();
     let ctx = crate::EvalContext::default();
     let values = ints(&[Some(1), Some(10), None, Some(5)]);
-    accumulator.update(&[values], &[0, 1, 2, 0], 3, &ctx).unwrap();
-    accumulator.update(&[ints(&[Some(7)])], &[3], 4, &ctx).unwrap();
+    accumulator
+        .update(&[values], RowGroups::Each(&[0, 1, 2, 0]), 3, &ctx)
+        .unwrap();
+    accumulator
+        .update(&[ints(&[Some(7)])], RowGroups::Each(&[3]), 4, &ctx)
+        .unwrap();
     let shown: Vec<String> = (0..4)
         .map(|g| accumulator.value(g, &ctx).unwrap().display_text(&call.ty))
         .collect();

@@ -1,9 +1,9 @@
 //! Assignments as MySQL 8.0.33 made them, strict and not.
 
-use types::{Collation, SqlType, TypeKind, Value};
+use types::{Collation, SqlMode, SqlType, TypeKind, Value};
 
 use super::*;
-use crate::{EvalContext, SqlMode};
+use crate::EvalContext;
 
 fn int(kind: TypeKind, unsigned: bool) -> SqlType {
     SqlType {

@@ -103,7 +103,7 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
     if let Some(text) = charset::decode(bytes, charset) {
         return Ok(text);
     }
-    let valid = charset::valid_len(bytes, charset);
+    let valid = charset.valid_len(bytes);
     incorrect_string(target, bytes.get(valid..).unwrap_or_default())?;
     Ok(String::from_utf8_lossy(bytes.get(..valid).unwrap_or_default()).into_owned())
 }

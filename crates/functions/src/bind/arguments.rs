@@ -99,6 +99,10 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
     }
+    // A number is read of what is stored, so that warnings show no spaces.
+    if ty.is_numeric() && *expr.without_padding() != expr {
+        return implicit_cast(expr.without_padding().clone(), ty);
+    }
     if reads_branches(&expr, &ty) {
         return of_branches(expr, ty, &|branch| implicit_cast(branch, ty));
     }

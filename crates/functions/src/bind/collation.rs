@@ -56,7 +56,7 @@ impl Derived {
 pub(crate) fn derive(expr: &Expr) -> Derived {
     use Coercibility::*;
     let ty = expr.ty();
-    match expr {
+    match expr.without_padding() {
         Expr::Cast {
             input,
             implicit: true,

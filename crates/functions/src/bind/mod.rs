@@ -18,10 +18,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Collation, Error, Result, SqlMode, SqlType, TypeKind, Value, errno};
 
 use crate::aggregate::{AggregateCall, AggregateFunction};
-use crate::context::SqlMode;
 use crate::registry;
 use crate::{Expr, cast as conversion};
 

@@ -134,19 +134,7 @@ pub fn cannot_convert_message(bytes: &[u8], from: Charset, to: Charset) -> Strin
 
 /// What bytes become in a character set of which they are no text: NULL, in ASCII text with `?`. Warning 1300, in writes too.
 pub(crate) fn invalid(bytes: &[u8], target: Charset, ctx: &EvalContext) -> Result<Option<String>> {
-    ctx.warn(errno::ER_INVALID_CHARACTER_STRING, invalid_message(bytes, target))?;
+    ctx.warn(errno::ER_INVALID_CHARACTER_STRING, target.invalid_message(bytes))?;
     let ascii = |byte: &u8| if byte.is_ascii() { char::from(*byte) } else { '?' };
     Ok((target == Charset::Ascii).then(|| bytes.iter().map(ascii).collect()))
-}
-
-/// "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong one on, at most three.
-pub fn invalid_message(bytes: &[u8], target: Charset) -> String {
-    let valid = charset::valid_len(bytes, target);
-    let wrong: String = bytes
-        .iter()
-        .skip(valid)
-        .take(3)
-        .map(|b| format!("{b:02X}"))
-        .collect();
-    format!("Invalid {} character string: '{wrong}'", target.name())
 }

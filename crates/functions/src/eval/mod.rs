@@ -337,7 +337,7 @@ pub fn is_silent(constant: &Expr, ctx: &EvalContext) -> bool {
 }
 
 /// Whether evaluating it can fail, warn or have effects: then it must not be done for rows that do not need it.
-pub(crate) fn is_fallible(expr: &Expr) -> bool {
+pub fn is_fallible(expr: &Expr) -> bool {
     let mut fallible = false;
     expr.walk(&mut |e| {
         fallible |= match e {

@@ -5,6 +5,7 @@
 //! - [`search`]: LOCATE, REPLACE, FIELD, FIND_IN_SET, SUBSTRING_INDEX, STRCMP.
 //! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE, WEIGHT_STRING.
 //! - [`hash`], [`compress`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
+//! - [`char_padding`]: CHAR columns under PAD_CHAR_TO_FULL_LENGTH.
 //! - [`collation`]: COLLATE, CONVERT ... USING, BINARY, CHARSET(), COERCIBILITY().
 //!
 //! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String Functions and Operators".
@@ -13,6 +14,7 @@ pub(crate) mod aes;
 pub(crate) mod base64;
 pub(crate) mod basic;
 pub(crate) mod block_cipher;
+pub(crate) mod char_padding;
 pub(crate) mod collation;
 pub(crate) mod compress;
 pub(crate) mod encode;

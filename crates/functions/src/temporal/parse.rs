@@ -36,7 +36,7 @@ impl DateRules {
     };
 
     /// What `@@sql_mode` accepts as a value.
-    pub fn of_mode(mode: &crate::SqlMode) -> Self {
+    pub fn of_mode(mode: &types::SqlMode) -> Self {
         Self {
             zero_in_date: !mode.no_zero_in_date,
             zero_date: !mode.no_zero_date,
@@ -45,7 +45,7 @@ impl DateRules {
     }
 
     /// With the days that the mode allows.
-    pub fn under(self, mode: &crate::SqlMode) -> Self {
+    pub fn under(self, mode: &types::SqlMode) -> Self {
         Self {
             any_day: self.any_day || mode.allow_invalid_dates,
             ..self
@@ -53,7 +53,7 @@ impl DateRules {
     }
 
     /// For functions that take fields out of a date: a zero month or day is no obstacle.
-    pub fn of_fields(mode: &crate::SqlMode) -> Self {
+    pub fn of_fields(mode: &types::SqlMode) -> Self {
         Self {
             zero_in_date: true,
             zero_date: !mode.no_zero_date,
@@ -394,7 +394,7 @@ pub(crate) struct ParsedTime {
 
 impl ParsedTime {
     /// Rounded to microseconds, or cut as the mode wants it. May be a microsecond beyond the range of TIME.
-    pub fn rounded(&self, mode: &crate::SqlMode) -> i64 {
+    pub fn rounded(&self, mode: &types::SqlMode) -> i64 {
         match mode.time_truncate_fractional {
             true => self.us,
             false => self.us + self.rounding,

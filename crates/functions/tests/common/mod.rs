@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema as ArrowSchema};
 use arrow::record_batch::RecordBatch;
-use functions::{EvalContext, Expr, SqlMode, Strictness, TimeZone, assign};
+use functions::{EvalContext, Expr, Strictness, TimeZone, assign};
 use planner::BindEnv;
-use types::{Collation, Result, SqlType, TypeKind, Value};
+use types::{Collation, Result, SqlMode, SqlType, TypeKind, Value};
 
 /// The table `t` that expressions refer to, as `CREATE TABLE` and one INSERT made it.
 pub fn columns() -> Vec<(&'static str, SqlType, &'static str)> {
@@ -97,11 +97,10 @@ pub fn batch(row: &[Value], rows: usize) -> RecordBatch {
 }
 
 pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<Expr> {
-    let parsed = planner::parse_expression(text, sql_mode)?;
+    let parsed = syntax::parse_expression(text, sql_mode)?;
     let warnings = functions::Warnings::default();
-    let no_variable = |_: Option<planner::command::VariableScope>, _: &str| {
-        Err(types::Error::internal("no variables here"))
-    };
+    let no_variable =
+        |_: Option<syntax::ast::VariableScope>, _: &str| Err(types::Error::internal("no variables here"));
     let env = BindEnv {
         schema: Arc::default(),
         database: Some("shop"),

@@ -17,8 +17,8 @@ mod tuple;
 
 use functions::Expr;
 use schema::model::Table;
+use syntax::ast::IndexHint;
 
-use crate::ast::IndexHint;
 use crate::plan::Access;
 
 pub use choose::{choose, full};

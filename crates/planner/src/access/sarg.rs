@@ -49,17 +49,17 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
         ("in", [column, list @ ..]) => in_list(column, list, table),
         ("between", [column, low, high]) => between(column, low, high, table),
         ("is null", [column]) => Some(Sarg {
-            column: bare_column(column, table)?.0,
+            column: stored_column(column.without_padding(), table)?.0,
             intervals: vec![Interval::Point(RangeValue::IsNull)],
             exact: true,
         }),
         ("is not null", [column]) => Some(Sarg {
-            column: bare_column(column, table)?.0,
+            column: stored_column(column.without_padding(), table)?.0,
             intervals: vec![not_null()],
             exact: true,
         }),
         ("like", [column, pattern, escape @ ..]) => {
-            let (offset, ty) = bare_column(column, table)?;
+            let (offset, ty) = stored_column(column, table)?;
             let interval = like::prefix_range(&ty, pattern, escape.first())?;
             Some(Sarg {
                 column: offset,
@@ -97,8 +97,16 @@ fn turned(operator: &str) -> Option<&'static str> {
     })
 }
 
-/// A column of the table by itself, of a type that has an order in indexes.
+/// A column of the table by itself, of a type that has an order in indexes. A padded CHAR is compared as what is stored is where
+/// the collation ignores trailing spaces.
 fn bare_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
+    match expr.ty().collation.pads_space() {
+        true => stored_column(expr.without_padding(), table),
+        false => stored_column(expr, table),
+    }
+}
+
+fn stored_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
     match expr {
         Expr::Column { index, ty, .. } if *index < table.columns.len() && ty.kind != TypeKind::Json => {
             Some((*index, *ty))

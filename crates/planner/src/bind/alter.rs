@@ -1,20 +1,20 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 
-use schema::definition::{AlterChange, AlterWay, Ddl, IndexColumn, Position};
+use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
 use schema::model::Table;
 use schema::sharded_id;
+use syntax::ast::{
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, ColumnDefinition, ColumnPosition, DefaultClause,
+    IndexDefinition, IndexKind, ObjectName, TableOptions,
+};
 use types::{Collation, Error, Result, errno};
 
 use super::Binder;
 use super::collation::of_clauses;
 use super::definition::{inline_indexes, is_whole};
-use crate::ast::{
-    AlterItem, ColumnDefinition, ColumnPosition, DefaultClause, IndexDefinition, IndexKind, ObjectName,
-    TableOptions,
-};
 
 impl Binder<'_> {
-    pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem], way: AlterWay) -> Result<Ddl> {
+    pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem], options: AlterOptions) -> Result<Ddl> {
         let table = self.table(name)?;
         let mut changes = Vec::with_capacity(items.len());
         // Columns take the collation that the statement gives the table, if it does.
@@ -25,7 +25,7 @@ impl Binder<'_> {
         Ok(Ddl::AlterTable {
             name: self.table_name(name)?,
             changes,
-            way,
+            way: way(options),
         })
     }
 
@@ -192,7 +192,7 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>) -> Result<AlterChan
     if index.kind == IndexKind::Primary {
         return Err(no_primary_key_change("ADD PRIMARY KEY"));
     }
-    let prefix_of = |part: &crate::ast::IndexPart| {
+    let prefix_of = |part: &syntax::ast::IndexPart| {
         let column = table.and_then(|table| Some(&table.columns[table.column_offset(&part.column)?]));
         part.prefix
             .filter(|&prefix| !column.is_some_and(|column| is_whole(&column.ty, prefix)))
@@ -218,4 +218,21 @@ fn no_primary_key_change(what: &str) -> Error {
         what,
         "rows are stored by their primary key: create a new table and INSERT ... SELECT",
     )
+}
+
+fn way(options: AlterOptions) -> AlterWay {
+    AlterWay {
+        algorithm: match options.algorithm {
+            AlterAlgorithm::Default => definition::AlterAlgorithm::Default,
+            AlterAlgorithm::Instant => definition::AlterAlgorithm::Instant,
+            AlterAlgorithm::Inplace => definition::AlterAlgorithm::Inplace,
+            AlterAlgorithm::Copy => definition::AlterAlgorithm::Copy,
+        },
+        lock: match options.lock {
+            AlterLock::Default => definition::AlterLock::Default,
+            AlterLock::None => definition::AlterLock::None,
+            AlterLock::Shared => definition::AlterLock::Shared,
+            AlterLock::Exclusive => definition::AlterLock::Exclusive,
+        },
+    }
 }

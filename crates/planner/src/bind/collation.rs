@@ -1,9 +1,9 @@
 //! Character sets and collations by name, and which of them a definition gets.
 
+use syntax::ast::DataType;
 use types::{Charset, Collation, Error, Result, Warning, errno};
 
 use super::Binder;
-use crate::ast::DataType;
 use crate::errno::{
     ER_DEPRECATED_NATIONAL, ER_DEPRECATED_UTF8_ALIAS, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_UTF8MB3_COLLATION,

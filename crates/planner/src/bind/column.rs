@@ -2,11 +2,11 @@
 
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
+use syntax::ast::{ColumnDefinition, DataType, TypeName};
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::Binder;
 use super::collation::of_clauses;
-use crate::ast::{ColumnDefinition, DataType, TypeName};
 use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
@@ -204,9 +204,11 @@ fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<(
 
 /// AUTO_RANDOM of a column, with TiDB's errors about what cannot have it.
 fn auto_random(definition: &ColumnDefinition, ty: &SqlType) -> Result<Option<AutoRandom>> {
-    let Some((shard_bits, range_bits)) = definition.auto_random else {
+    let Some(bits) = definition.auto_random else {
         return Ok(None);
     };
+    let shard_bits = bits.shard.unwrap_or(AutoRandom::SHARD_BITS_DEFAULT);
+    let range_bits = bits.range.unwrap_or(AutoRandom::RANGE_BITS_DEFAULT);
     if ty.kind != TypeKind::BigInt {
         let name = ty.column_type();
         let name = name.split(['(', ' ']).next().unwrap_or_default();

@@ -2,21 +2,39 @@
 //! anything.
 
 use functions::Expr;
+use syntax::ast::{
+    self, ExplainFormat, GrantTarget, Maintenance, SetClause, ShowStatement, SplitPoints, Statement, Target,
+};
 use types::{Error, Result};
 
 use super::Binder;
 use super::expr::Context;
 use super::scope::NoNames;
-use crate::ast::{self, GrantTarget, Maintenance, SetClause, ShowStatement, Statement, Target};
-use crate::command::{
-    Command, ExplainFormat, Explained, GrantScope, SetItem, Show, SplitPoints, TableToLock,
-};
+use crate::command::{Command, Explained, GrantScope, SetItem, Show, TableToLock};
 use crate::env::Bound;
 
 impl Binder<'_> {
     pub fn command(&self, statement: &Statement) -> Result<Command> {
         match statement {
-            Statement::Command(command) => Ok(Command::clone(command)),
+            Statement::Transaction(statement) => Ok(Command::Transaction(statement.clone())),
+            Statement::User(statement) => Ok(Command::User(statement.clone())),
+            Statement::Use(database) => Ok(Command::Use {
+                database: database.clone(),
+            }),
+            Statement::Flush(what) => Ok(Command::Flush { what: what.clone() }),
+            Statement::Prepare { name, source } => Ok(Command::Prepare {
+                name: name.clone(),
+                source: source.clone(),
+            }),
+            Statement::Execute { name, using } => Ok(Command::Execute {
+                name: name.clone(),
+                using: using.clone(),
+            }),
+            Statement::Deallocate { name } => Ok(Command::Deallocate { name: name.clone() }),
+            Statement::AdminShowDdlJobs { past } => Ok(Command::AdminShowDdlJobs { past: *past }),
+            Statement::AdminCancelDdlJobs { jobs } => Ok(Command::AdminCancelDdlJobs { jobs: jobs.clone() }),
+            Statement::UnlockTables => Ok(Command::UnlockTables),
+            Statement::Empty => Ok(Command::DoNothing(Vec::new())),
             Statement::Show(show) => Ok(Command::Show(self.show(show)?)),
             Statement::Set(clauses) => {
                 let items = clauses
@@ -52,7 +70,7 @@ impl Binder<'_> {
                 index: index.clone(),
                 points: self.split_points(points)?,
             }),
-            Statement::DropAbsent {
+            Statement::DropObject {
                 kind,
                 names,
                 if_exists,
@@ -123,7 +141,22 @@ impl Binder<'_> {
                 name: name.clone(),
                 value: self.free(value)?,
             },
-            SetClause::Plain(item) => item.clone(),
+            SetClause::Names { charset, collation } => SetItem::Names {
+                charset: charset.clone(),
+                collation: collation.clone(),
+            },
+            SetClause::CharacterSet(charset) => SetItem::CharacterSet {
+                charset: charset.clone(),
+            },
+            SetClause::Transaction {
+                scope,
+                isolation,
+                read_only,
+            } => SetItem::Transaction {
+                scope: *scope,
+                isolation: *isolation,
+                read_only: *read_only,
+            },
         })
     }
 
@@ -150,7 +183,7 @@ impl Binder<'_> {
 
     fn show(&self, show: &ShowStatement) -> Result<Show> {
         Ok(match show {
-            ShowStatement::Plain(show) => show.clone(),
+            ShowStatement::OfServer(show) => Show::OfServer(show.clone()),
             ShowStatement::OfDatabase {
                 target,
                 database,
@@ -159,10 +192,7 @@ impl Binder<'_> {
             } => {
                 let database = self.database(database.as_deref())?;
                 let filter = filter.clone();
-                let empty = |what: &str, filter| Show::Empty {
-                    what: what.to_owned(),
-                    filter,
-                };
+                let empty = |what, filter| Show::Empty { what, filter };
                 match target {
                     Target::TableStatus => Show::TableStatus { database, filter },
                     Target::OpenTables => empty("OPEN TABLES", filter),

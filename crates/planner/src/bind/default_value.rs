@@ -3,12 +3,12 @@
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::Default;
+use syntax::ast::{DefaultClause, Expr as AstExpr};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
 use super::expr::Context;
 use super::scope::{NoNames, TableBinding};
-use crate::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 
@@ -101,7 +101,7 @@ impl Binder<'_> {
         };
         // A default is checked strictly whatever the mode, but for what the modes about zero dates allow.
         let context = EvalContext {
-            sql_mode: functions::SqlMode {
+            sql_mode: types::SqlMode {
                 strict: true,
                 ..self.env.sql_mode
             },

@@ -2,13 +2,13 @@
 
 use schema::definition::{Ddl, TableDefinition, TableName};
 use schema::model::{Handle, Index, IndexPart, SchemaState};
-use types::{Collation, Error, Result, TypeKind, Warning, errno};
-
-use super::Binder;
-use crate::ast::{
+use syntax::ast::{
     ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
     TableOptions,
 };
+use types::{Collation, Error, Result, TypeKind, Warning, errno};
+
+use super::Binder;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
@@ -62,7 +62,7 @@ impl Binder<'_> {
                 source: self.table_name(source)?,
                 if_not_exists: *if_not_exists,
             },
-            Statement::AlterTable { name, items, way } => self.alter_table(name, items, *way)?,
+            Statement::AlterTable { name, items, options } => self.alter_table(name, items, *options)?,
             Statement::DropTable { names, if_exists } => Ddl::DropTable {
                 names: self.table_names(names)?,
                 if_exists: *if_exists,
@@ -272,7 +272,7 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
     let index = |kind| IndexDefinition {
         kind,
         name: None,
-        parts: vec![crate::ast::IndexPart {
+        parts: vec![syntax::ast::IndexPart {
             column: column.name.clone(),
             prefix: None,
             descending: false,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use schema::model::{Column, Table};
+use syntax::ast::Select;
 use types::{Error, Result, errno};
 
 use super::Binder;
 use super::scope::TableBinding;
-use crate::ast::Select;
 
 impl Binder<'_> {
     pub(super) fn derived_table(&self, alias: &str, query: &Select) -> Result<TableBinding> {
@@ -37,6 +37,7 @@ impl Binder<'_> {
             table: Arc::new(Table::of_columns(-1, "", alias, columns)),
             as_of: None,
             rows: Some(Box::new(plan.root)),
+            pads: false,
         })
     }
 }

@@ -1,11 +1,11 @@
 //! `SELECT EXISTS (SELECT ...)`: whether a query has a row, which needs no more than a LIMIT and a count.
 
 use functions::{Expr, bind};
+use syntax::ast::Select;
 use types::{Result, SqlType, Value};
 
 use super::output::Item;
 use super::{Binder, BoundLimit, result_column, unsigned};
-use crate::ast::Select;
 use crate::plan::{QueryPlan, Rel};
 
 impl Binder<'_> {

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::bind;
+use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
 use super::collation::collation_named;
 use super::literal::{as_number, wants_number};
 use super::scope::Names;
-use crate::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 
 /// Positions from here on stand for the results of aggregates while a grouped query is being bound.
 pub const AGGREGATE_BASE: usize = 1 << 40;
@@ -50,7 +50,7 @@ impl Binder<'_> {
         if let Some(literal) = self.literal(expr)? {
             return Ok(literal);
         }
-        crate::stack::with_room(|| self.composite(expr, hint, context))
+        syntax::stack::with_room(|| self.composite(expr, hint, context))
     }
 
     fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
@@ -140,7 +140,7 @@ impl Binder<'_> {
             } => self.group_concat(*distinct, args, order_by, separator, context),
             ast::Expr::Default(Some(name)) => {
                 let (table, offset) = context.names.defaulted(name)?;
-                self.default_value(table, offset)
+                Ok(table.shown(self.default_value(table, offset)?))
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
@@ -186,7 +186,7 @@ impl Binder<'_> {
         self.operands(function, &list.iter().collect::<Vec<_>>(), context)
     }
 
-    fn system_variable(&self, scope: Option<crate::command::VariableScope>, name: &str) -> Result<Expr> {
+    fn system_variable(&self, scope: Option<ast::VariableScope>, name: &str) -> Result<Expr> {
         self.not_cacheable();
         let value = (self.env.system_variable)(scope, name)?;
         let ty = match &value {

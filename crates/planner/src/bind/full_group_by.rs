@@ -182,7 +182,7 @@ fn determined(select: &BoundSelect<'_>, table: &Table) -> HashSet<usize> {
 }
 
 fn column_of(expr: &Expr) -> Option<usize> {
-    match expr {
+    match expr.without_padding() {
         Expr::Column { index, .. } => Some(*index),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! INSERT and REPLACE.
 
 use functions::Expr;
+use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
@@ -9,7 +10,6 @@ use super::scope::{
     FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
 };
 use super::write::{assigned_column, refuse_virtual};
-use crate::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource, Kept};
 
 impl Binder<'_> {
@@ -20,6 +20,7 @@ impl Binder<'_> {
             table,
             as_of: None,
             rows: None,
+            pads: self.env.sql_mode.pad_char_to_full_length,
         };
         refuse_virtual(&table)?;
         let columns = target_columns(insert, &table)?;
@@ -180,12 +181,12 @@ impl DuplicateNames<'_, '_> {
 
     /// The new row's value of a column.
     fn new_value(&self, offset: usize) -> Expr {
-        let mut column = self.table.column(offset);
+        let mut column = self.table.stored(offset);
         if let Expr::Column { index, nullable, .. } = &mut column {
             *index += self.table.table.columns.len();
             *nullable = true;
         }
-        column
+        self.table.shown(column)
     }
 
     /// A column of the table that is read: its value is at hand where it was selected for a column of the same type.

@@ -2,10 +2,10 @@
 
 use functions::bind::literal_type;
 use functions::{EvalContext, Expr};
+use syntax::ast::{self, Introducer, NumberText, TemporalKind};
 use types::{Charset, Collation, Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
-use crate::ast::{self, Introducer, NumberText, TemporalKind};
 use crate::errno::ER_WRONG_VALUE;
 
 /// Hexadecimal and bit literals of up to this many bytes are numbers where a number is needed.
@@ -53,7 +53,7 @@ impl Binder<'_> {
         };
         let context = EvalContext {
             // A literal is rounded to microseconds in any mode.
-            sql_mode: functions::SqlMode {
+            sql_mode: types::SqlMode {
                 time_truncate_fractional: false,
                 ..self.env.sql_mode
             },
@@ -94,7 +94,7 @@ impl Binder<'_> {
             return Ok(Expr::literal(Value::String(text), ty));
         }
         if !quoted && charset.is_unicode() {
-            let message = functions::invalid_text(bytes, charset);
+            let message = charset.invalid_message(bytes);
             return Err(Error::new(errno::ER_INVALID_CHARACTER_STRING, message));
         }
         self.invalid(bytes, charset);
@@ -155,7 +155,7 @@ impl Binder<'_> {
         self.not_cacheable();
         self.warn(Warning::warning(
             errno::ER_INVALID_CHARACTER_STRING,
-            functions::invalid_text(bytes, charset),
+            charset.invalid_message(bytes),
         ));
     }
 

@@ -1,4 +1,4 @@
-//! Names and types: from [`crate::ast`] to plans, definitions and commands.
+//! Names and types: from [`syntax::ast`] to plans, definitions and commands.
 //!
 //! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by `functions::bind`.
 //! - [`scope`]: what a name can mean where it stands.
@@ -37,12 +37,12 @@ use std::collections::HashMap;
 use functions::Expr;
 use functions::bind::TypeEnv;
 use schema::definition::TableName;
+use syntax::Parsed;
+use syntax::ast::{self, ObjectName, Statement};
 use types::{Error, Result, SqlType, Warning, errno};
 
-use crate::ast::{self, ObjectName, Statement};
 use crate::env::{BindEnv, Bound};
 use crate::plan::Plan;
-use crate::syntax::Parsed;
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub(crate) use expr::AGGREGATE_BASE;

@@ -3,6 +3,7 @@
 //! Source: MySQL 8.0.33's answers, and the manual's 13.2.13 "SELECT Statement" ("resolution of unqualified column or alias references").
 
 use functions::Expr;
+use syntax::ast::ColumnName;
 use types::{Result, Warning, errno};
 
 use super::Binder;
@@ -11,7 +12,6 @@ use super::scope::{
     GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, TableNames, ambiguous_column, ambiguous_text,
     full_name, unknown_column,
 };
-use crate::ast::ColumnName;
 
 /// Finds the select item a name means; error 1052 if it may mean two different ones.
 pub fn find_item(

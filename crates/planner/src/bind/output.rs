@@ -3,12 +3,12 @@
 use functions::Expr;
 use functions::bind::implicit_cast;
 use schema::model::Table;
+use syntax::ast::{self, ObjectName, SelectItem};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::Binder;
 use super::expr::{Context, GUESSED_CHARS};
 use super::scope::TableBinding;
-use crate::ast::{self, ObjectName, SelectItem};
 
 /// One column of the output.
 #[derive(Debug, Clone)]

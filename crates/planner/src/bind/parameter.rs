@@ -6,11 +6,11 @@
 //! compared is as good with its own. Whoever executes the statement converts the values: `session`.
 
 use functions::{Expr, bind};
+use syntax::ast;
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::expr::{Context, GUESSED_CHARS};
-use crate::ast;
 
 /// Units of intervals that leave a date a date.
 const DAYS: &[&str] = &["day", "week", "month", "quarter", "year", "year_month"];

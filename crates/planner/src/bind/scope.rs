@@ -5,10 +5,10 @@ use std::sync::Arc;
 use functions::Expr;
 use functions::expr::Label;
 use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
+use syntax::ast::{ColumnName, ObjectName, TableRef};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
-use crate::ast::{ColumnName, ObjectName, TableRef};
 use crate::plan::Rel;
 
 /// A table as a statement names it.
@@ -20,6 +20,8 @@ pub struct TableBinding {
     pub as_of: Option<Expr>,
     /// Of a derived table: what makes its rows. `table` then only names and types its columns.
     pub rows: Option<Box<Rel>>,
+    /// Under PAD_CHAR_TO_FULL_LENGTH: its CHAR columns are stored without the spaces that statements see.
+    pub pads: bool,
 }
 
 /// Resolves the names of one place in a statement.
@@ -79,8 +81,21 @@ impl TableBinding {
         name.name == self.alias && name.database.as_ref().is_none_or(|d| self.is_in(d))
     }
 
-    /// The column at an offset, as an expression over all the table's columns.
+    /// The column at an offset as statements see it: an expression over all the table's columns.
     pub fn column(&self, offset: usize) -> Expr {
+        self.shown(self.stored(offset))
+    }
+
+    /// A column of the table's as statements see it.
+    pub fn shown(&self, stored: Expr) -> Expr {
+        match self.pads {
+            true => functions::padded_char(stored),
+            false => stored,
+        }
+    }
+
+    /// The column at an offset as it is stored.
+    pub fn stored(&self, offset: usize) -> Expr {
         let column = &self.table.columns[offset];
         Expr::Column {
             index: offset,
@@ -175,13 +190,14 @@ impl Binder<'_> {
         Ok(TableBinding {
             // A table of information_schema is called as the statement writes it, not as it is.
             alias: table.alias.as_ref().unwrap_or(&table.name.name).clone(),
+            pads: self.env.sql_mode.pad_char_to_full_length && !found.is_virtual(),
             table: found,
             as_of,
             rows: None,
         })
     }
 
-    fn as_of(&self, expr: &crate::ast::Expr) -> Result<Expr> {
+    fn as_of(&self, expr: &syntax::ast::Expr) -> Result<Expr> {
         let bound = self.scalar(expr, &super::expr::Context::of(&NoNames))?;
         Ok(functions::bind::implicit_cast(bound, SqlType::datetime(6)))
     }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
+use syntax::ast::{self, IndexHint, LockWait, NumberText, Select};
 use types::{Error, Result, errno};
 
 use super::Binder;
@@ -12,9 +13,8 @@ use super::limit::BoundLimit;
 use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
 use super::output::Item;
 use super::scope::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames};
-use crate::ast::{self, IndexHint, NumberText, Select};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
-use crate::plan::{Locking, QueryPlan, SortKey};
+use crate::plan::{Locking, LockingWait, QueryPlan, SortKey};
 
 /// A SELECT whose names are resolved. Expressions are over all the table's columns, by offset, and over the results of
 /// aggregates, from [`AGGREGATE_BASE`] on.
@@ -240,7 +240,11 @@ impl Binder<'_> {
         }
         Ok(Some(Locking {
             exclusive: clause.exclusive,
-            wait: clause.wait,
+            wait: match clause.wait {
+                LockWait::Wait => LockingWait::Wait,
+                LockWait::NoWait => LockingWait::NoWait,
+                LockWait::SkipLocked => LockingWait::SkipLocked,
+            },
         }))
     }
 }

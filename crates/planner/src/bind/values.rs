@@ -3,13 +3,13 @@
 //! A column is made of the number of the row, which [`crate::build`] counts: the value that stands there.
 
 use functions::Expr;
+use syntax::ast;
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::Context;
 use super::output::Item;
 use super::scope::NoNames;
-use crate::ast;
 use crate::errno::{ER_VALUES_CANNOT_HAVE_DEFAULT, ER_VALUES_MUST_HAVE_COLUMNS};
 
 impl Binder<'_> {

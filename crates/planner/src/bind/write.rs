@@ -1,11 +1,11 @@
 //! UPDATE and DELETE.
 
+use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
-use crate::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 use crate::errno::ER_NON_UPDATABLE_TABLE;
 use crate::plan::{Assignment, DeletePlan, Kept, SortKey, Target, UpdatePlan};
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use functions::Expr;
+use syntax::ast::IndexHint;
 use types::Result;
 
 use super::constant::Gate;
 use super::source::plain_order;
 use crate::access::{self, Request, RowLimit};
-use crate::ast::IndexHint;
 use crate::bind::{Binder, BoundLimit, TableBinding, literal_count, unsigned};
 use crate::plan::{SortKey, TableScan, Target};
 

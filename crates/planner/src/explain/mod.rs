@@ -3,9 +3,10 @@
 mod key_length;
 mod traditional;
 
+use syntax::ast::ExplainFormat;
 use types::{Collation, Error, Result, SqlType, Value};
 
-use crate::command::{ExplainFormat, Explained};
+use crate::command::Explained;
 use crate::dump;
 
 /// Columns, and rows with a value for each.

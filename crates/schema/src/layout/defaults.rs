@@ -27,10 +27,10 @@ pub(super) fn stored_default(column: &Column, text: &str) -> Result<Value> {
     let from = SqlType::varchar(text.len() as u32, Collation::DEFAULT);
     // Its time zone is UTC, as the text's, and its sql_mode refuses nothing that is in the catalog already.
     let context = EvalContext {
-        sql_mode: functions::SqlMode {
+        sql_mode: types::SqlMode {
             no_zero_date: false,
             no_zero_in_date: false,
-            ..functions::SqlMode::default()
+            ..types::SqlMode::default()
         },
         ..EvalContext::default()
     };

@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by panicking")]
 
-mod held;
 mod lifecycle;
 mod login;
 mod packets;
+mod pending_reply;
 mod raw;
 mod status;
 mod support;

@@ -12,7 +12,7 @@
 //! | `TIMEOUT s` | `wait_timeout` of so many seconds |
 //! | `PANIC` | panics |
 //! | `PATIENCE s` | `net_write_timeout` of so many seconds |
-//! | `LATE` | what [`Session::failed_late`] has told it |
+//! | `LATE` | what [`Session::pending_reply_failed`] was called with |
 //! | `HOLD name [bytes]` | OK, which waits until [`Fake::release`] lets it go, with the name as its text, made longer |
 //! | `EARLY outcome` | the same, let go before its maker goes on, with no error or that one |
 //! | `AHEAD outcome` | the same, let go once its maker has gone on, and before the answer is whole; `panic`: with a panic |
@@ -38,7 +38,7 @@ use wire::prepare_ok::PrepareOk;
 use wire::row::{Format, RowEncoder};
 use wire::status;
 use wire::writer::Writer;
-use wire::{ClientInfo, ColumnDefinition, Command, Flow, HangUp, HeldAnswer, PacketSink};
+use wire::{ClientInfo, ColumnDefinition, Command, Flow, HangUp, PacketSink, PendingReply};
 
 pub fn account(user: &str, host: &str, plugin: &str, password: &str) -> Account {
     let auth_string = match plugin {
@@ -63,7 +63,7 @@ pub struct Fake {
     pub interrupted: AtomicBool,
     pub connections: AtomicU64,
     /// Answers that wait, from when they have been left.
-    pub held: Mutex<HashMap<String, Arc<dyn HeldAnswer>>>,
+    pub held: Mutex<HashMap<String, Arc<dyn PendingReply>>>,
     /// How often an answer was let go after its maker had gone on.
     pub late: AtomicU64,
 }
@@ -101,7 +101,7 @@ impl Fake {
     /// Lets an answer go that waits.
     pub fn release(&self, name: &str, outcome: types::Result<()>) {
         let held = self.held.lock().unwrap().remove(name);
-        held.unwrap().release(outcome, &mut || {
+        held.unwrap().complete(outcome, &mut || {
             self.late.fetch_add(1, Ordering::SeqCst);
         });
     }
@@ -109,7 +109,7 @@ impl Fake {
     /// The same, for one whose end panics; whoever lets it go survives that.
     pub fn release_badly(&self, name: &str) {
         let held = self.held.lock().unwrap().remove(name).unwrap();
-        let release = || held.release(Ok(()), &mut || panic!("on purpose"));
+        let release = || held.complete(Ok(()), &mut || panic!("on purpose"));
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(release));
     }
 }
@@ -164,7 +164,7 @@ impl Sessions for Shared {
             in_transaction: false,
             wait_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),
-            failed_late: Vec::new(),
+            failed_commits: Vec::new(),
             holding: Mutex::new(None),
             interrupt: Arc::new(AtomicBool::new(false)),
             statements: Vec::new(),
@@ -192,9 +192,9 @@ struct FakeSession {
     in_transaction: bool,
     wait_timeout: Duration,
     write_timeout: Duration,
-    failed_late: Vec<String>,
+    failed_commits: Vec<String>,
     /// The answer that is about to be left.
-    holding: Mutex<Option<(String, Arc<dyn HeldAnswer>)>>,
+    holding: Mutex<Option<(String, Arc<dyn PendingReply>)>>,
     interrupt: Arc<AtomicBool>,
     statements: Vec<Prepared>,
 }
@@ -236,8 +236,8 @@ impl Session for FakeSession {
         }
     }
 
-    fn failed_late(&mut self, error: &Error) {
-        self.failed_late.push(error.message.clone());
+    fn pending_reply_failed(&mut self, error: &Error) {
+        self.failed_commits.push(error.message.clone());
     }
 
     fn change_user(&mut self, client: ClientInfo) -> types::Result<()> {
@@ -309,7 +309,7 @@ impl FakeSession {
                 self.write_timeout = Duration::from_secs(rest.parse().unwrap());
                 return self.ok(out);
             }
-            "LATE" => self.failed_late.join(", "),
+            "LATE" => self.failed_commits.join(", "),
             "HOLD" | "EARLY" | "AHEAD" | "LAST" | "DEFECT" | "CRASH" => return self.hold(word, rest, out),
             "PANIC" => {
                 let _ = out.send_with(&mut |out| {
@@ -327,7 +327,7 @@ impl FakeSession {
     /// An answer that waits, where the connection can have one.
     fn hold(&mut self, word: &str, rest: &str, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let (name, bytes) = rest.split_once(' ').unwrap_or((rest, "0"));
-        let Some(held) = out.hold() else {
+        let Some(held) = out.defer_reply() else {
             return self.ok_saying("not held", out);
         };
         let announce = || {
@@ -347,7 +347,7 @@ impl FakeSession {
         if word == "EARLY" {
             let_go();
         }
-        match held.go_on() {
+        match held.detach() {
             Some(Err(error)) => return self.error(&error, out),
             Some(Ok(())) => assert_eq!(word, "EARLY"),
             None if word == "AHEAD" => let_go(),

@@ -18,9 +18,9 @@ impl Session {
 
     pub(super) fn show_create_table(&self, name: &TableName) -> Result<Listing> {
         let table = self.table(name)?;
-        self.check_locked_table(&table, catalog::metadata_lock::Use::Read)?;
+        self.check_locked_table(&table, cluster::metadata_lock::Use::Read)?;
         let next_id = if table.id_column().is_some() {
-            Some(self.shared.catalog.next_auto_increment(&table)?)
+            Some(self.shared.catalog.cluster.ids().next(&table)?)
         } else {
             None
         };
@@ -32,7 +32,7 @@ impl Session {
 
     pub(super) fn show_create_database(&self, name: &str, if_not_exists: bool) -> Result<Listing> {
         self.account.check_database(name)?;
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         let database = schema
             .database(name)
             .ok_or_else(|| crate::errors::unknown_database(name))?;

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray};
 use functions::EvalContext;
-use planner::command::{Show, ShowFilter};
+use planner::command::Show;
 use schema::model::INFORMATION_SCHEMA;
+use syntax::ast::{ServerShow, ShowFilter};
 use types::{Result, Value};
 
 use crate::listing::Listing;
@@ -19,8 +20,18 @@ use crate::session::Session;
 impl Session {
     /// Answers a SHOW statement.
     pub(crate) fn show(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+        let listing = self.shown(show, eval)?;
+        match reads(show) {
+            Reads::Dictionary => self.join_transaction(true)?,
+            Reads::Accounts => self.join_transaction(false)?,
+            Reads::Nothing => {}
+        }
+        Ok(listing)
+    }
+
+    fn shown(&mut self, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
         match show {
-            Show::Databases(filter) => self.filtered(self.show_databases(filter), filter, eval),
+            Show::OfServer(show) => self.show_of_server(show, eval),
             Show::Tables {
                 database,
                 full,
@@ -41,23 +52,34 @@ impl Session {
                 self.filtered(self.show_regions(table, index.as_deref())?, filter, eval)
             }
             Show::CreateTable(table) => self.show_create_table(table),
-            Show::CreateDatabase { name, if_not_exists } => self.show_create_database(name, *if_not_exists),
-            Show::Variables { global, filter } => self.filtered(self.show_variables(*global), filter, eval),
-            Show::Status { global: _, filter } => self.filtered(self.show_status(), filter, eval),
-            Show::ProcessList { full } => Ok(self.show_process_list(*full)),
-            Show::Warnings {
+            Show::Empty { what, filter } => self.filtered(server::empty(what), filter, eval),
+        }
+    }
+
+    fn show_of_server(&mut self, show: &ServerShow, eval: &Arc<EvalContext>) -> Result<Listing> {
+        match show {
+            ServerShow::Databases(filter) => self.filtered(self.show_databases(filter), filter, eval),
+            ServerShow::CreateDatabase { name, if_not_exists } => {
+                self.show_create_database(name, *if_not_exists)
+            }
+            ServerShow::Variables { global, filter } => {
+                self.filtered(self.show_variables(*global), filter, eval)
+            }
+            ServerShow::Status { global: _, filter } => self.filtered(self.show_status(), filter, eval),
+            ServerShow::ProcessList { full } => Ok(self.show_process_list(*full)),
+            ServerShow::Warnings {
                 errors_only,
                 offset,
                 count,
             } => Ok(self.show_warnings(*errors_only, *offset, *count)),
-            Show::CountWarnings { errors_only } => Ok(self.show_count_warnings(*errors_only)),
-            Show::Engines => Ok(server::engines(self.shared.store.engine_name())),
-            Show::Collation(filter) => self.filtered(server::collations(), filter, eval),
-            Show::Charset(filter) => self.filtered(server::charsets(), filter, eval),
-            Show::Plugins(filter) => self.filtered(server::plugins(), filter, eval),
-            Show::Grants { user } => self.show_grants(user.as_ref()),
-            Show::CreateUser { user } => self.show_create_user(user),
-            Show::Empty { what, filter } => self.filtered(server::empty(what), filter, eval),
+            ServerShow::CountWarnings { errors_only } => Ok(self.show_count_warnings(*errors_only)),
+            ServerShow::Engines => Ok(server::engines(self.shared.store.engine_name())),
+            ServerShow::Collation(filter) => self.filtered(server::collations(), filter, eval),
+            ServerShow::Charset(filter) => self.filtered(server::charsets(), filter, eval),
+            ServerShow::Plugins(filter) => self.filtered(server::plugins(), filter, eval),
+            ServerShow::Grants { user } => self.show_grants(user.as_ref()),
+            ServerShow::CreateUser(user) => self.show_create_user(user),
+            ServerShow::List { words, filter } => self.filtered(server::empty(words), filter, eval),
         }
     }
 
@@ -90,6 +112,39 @@ impl Session {
         let mut keep = keep.into_iter();
         listing.rows.retain(|_| keep.next().unwrap_or(false));
         Ok(listing)
+    }
+}
+
+/// What MySQL reads of its tables for a SHOW statement: with autocommit off that is part of a transaction.
+enum Reads {
+    Nothing,
+    /// As a query of `information_schema` does.
+    Dictionary,
+    /// Without a snapshot that lasts.
+    Accounts,
+}
+
+/// Source: MySQL 8.0.33's answers.
+fn reads(show: &Show) -> Reads {
+    match show {
+        Show::Tables { .. } | Show::TableStatus { .. } | Show::Columns { .. } | Show::Index { .. } => {
+            Reads::Dictionary
+        }
+        Show::Empty { what, .. } => reads_of_list(what),
+        Show::OfServer(show) => match show {
+            ServerShow::Databases(_) | ServerShow::Collation(_) | ServerShow::Charset(_) => Reads::Dictionary,
+            ServerShow::List { words, .. } => reads_of_list(words),
+            ServerShow::CreateUser(_) => Reads::Accounts,
+            _ => Reads::Nothing,
+        },
+        Show::CreateTable(_) | Show::Regions { .. } => Reads::Nothing,
+    }
+}
+
+fn reads_of_list(words: &str) -> Reads {
+    match words {
+        "TRIGGERS" | "EVENTS" | "PROCEDURE STATUS" | "FUNCTION STATUS" => Reads::Dictionary,
+        _ => Reads::Nothing,
     }
 }
 

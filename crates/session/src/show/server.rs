@@ -1,6 +1,6 @@
 //! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets, grants.
 
-use catalog::information_schema::server::charset_description;
+use system::charsets::charset_description;
 use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
 
 use crate::listing::{Listing, text, text_type};
@@ -115,7 +115,7 @@ impl Session {
             // The grants of others are in the `mysql` database, which is for administrators.
             self.account.check_database("mysql")?;
         }
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         let account = accounts.get(&name, &host).ok_or_else(|| {
             types::Error::new(
                 1141,
@@ -137,7 +137,7 @@ impl Session {
         if (&name, &host) != (&self.account.user, &self.account.host) {
             self.account.check_database("mysql")?;
         }
-        let accounts = self.shared.catalog.accounts();
+        let accounts = self.shared.catalog.accounts.current();
         let account = accounts.get(&name, &host).ok_or_else(|| {
             types::Error::new(
                 errno::ER_CANNOT_USER,
@@ -225,7 +225,7 @@ pub fn charsets() -> Listing {
 /// Some columns of `information_schema.PLUGINS`, under names of their own.
 pub fn plugins() -> Listing {
     let mut listing = Listing::texts(&["Name", "Status", "Type", "Library", "License"]);
-    for row in catalog::information_schema::server::plugins() {
+    for row in system::plugins::plugins() {
         listing.push(
             [0, 2, 3, 5, 9]
                 .iter()

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use catalog::information_schema::{columns, keys};
-use planner::command::ShowFilter;
 use schema::definition::TableName;
 use schema::model::{Database, Index, Table};
+use syntax::ast::ShowFilter;
+use system::{columns, keys};
 use types::{Result, SqlType, Value};
 
 use crate::errors;
@@ -15,7 +15,7 @@ use crate::session::Session;
 impl Session {
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
         self.account.check_database(&name.database)?;
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         if schema.database(&name.database).is_none() {
             return Err(errors::unknown_database(&name.database));
         }
@@ -27,7 +27,7 @@ impl Session {
 
     fn database(&self, name: &str) -> Result<Arc<Database>> {
         self.account.check_database(name)?;
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         schema
             .database(name)
             .cloned()
@@ -40,7 +40,7 @@ impl Session {
             _ => "Database".to_owned(),
         };
         let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
-        let schema = self.shared.catalog.schema();
+        let schema = self.shared.catalog.cluster.schema();
         for name in schema.databases.keys().filter(|name| self.account.may_use(name)) {
             listing.push(vec![text(name)]);
         }
@@ -105,7 +105,7 @@ impl Session {
 
     fn table_status(&self, table: &Table) -> Result<Vec<Value>> {
         let auto_increment = if table.columns.iter().any(|c| c.auto_increment) {
-            Value::UInt(self.shared.catalog.next_auto_increment(table)?)
+            Value::UInt(self.shared.catalog.cluster.ids().next(table)?)
         } else {
             Value::Null
         };

@@ -3,9 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use functions::{BlockEncryption, SqlMode, TimeZone};
+use functions::{BlockEncryption, TimeZone};
 use planner::plan::Route;
-use types::{Charset, Collation, Error, Result, errno};
+use types::{Charset, Collation, Error, Result, SqlMode, errno};
 
 use super::values::SessionVariables;
 use crate::track::TrackTransaction;
@@ -183,9 +183,6 @@ const MODES: &[(&str, u32)] = &[
     ("TIME_TRUNCATE_FRACTIONAL", 32),
 ];
 
-/// The mode whose meaning StemDB does not have; asking for it is refused rather than ignored.
-pub const MISSING_MODE: &str = "PAD_CHAR_TO_FULL_LENGTH";
-
 /// Brings a mode list into MySQL's order, with combination modes spelled out. Fails with the name that is not one.
 pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
     let mut bits = 0;
@@ -240,9 +237,6 @@ pub fn sql_mode_of_bits(bits: i128) -> Result<String, String> {
         .filter(|(_, bit)| has(*bit))
         .map(|(name, _)| *name)
         .collect();
-    if asked.contains(&MISSING_MODE) {
-        return Err(MISSING_MODE.to_owned());
-    }
     let included: Vec<&str> = asked.iter().flat_map(|name| parts(name)).copied().collect();
     let on = |name: &&str| asked.contains(name) || included.contains(name);
     let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).filter(on).collect();
@@ -267,6 +261,7 @@ fn parse_sql_mode(text: &str) -> SqlMode {
         real_as_float: has("REAL_AS_FLOAT"),
         allow_invalid_dates: has("ALLOW_INVALID_DATES"),
         time_truncate_fractional: has("TIME_TRUNCATE_FRACTIONAL"),
+        pad_char_to_full_length: has("PAD_CHAR_TO_FULL_LENGTH"),
     }
 }
 

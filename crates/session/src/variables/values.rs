@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::globals::GlobalValue;
+use cluster::settings::GlobalValue;
 use parking_lot::RwLock;
-use types::{Charset, Collation, Error, Result, Value, errno};
+use types::{Error, Result, Value, errno};
 
+use super::charset::{charset_of, collation_of, numbered, paired};
 use super::definitions::{Definition, Effect, Kind, Scope, all};
-use super::settings::{MISSING_MODE, normalize_sql_mode, parse_time_zone, retired_modes, sql_mode_of_bits};
+use super::settings::{normalize_sql_mode, parse_time_zone, retired_modes, sql_mode_of_bits};
 
 /// Values in the form SHOW VARIABLES prints, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -47,8 +48,11 @@ impl GlobalVariables {
         value: Option<Value>,
     ) -> Result<(Vec<GlobalValue>, Option<String>)> {
         let definition = definition.canonical();
+        let numbered = value.as_ref().and_then(numbered);
         let (text, warning) = self.assigned(definition, value)?;
-        let other = text.as_deref().and_then(|text| paired(definition.name, text));
+        let other = text
+            .as_deref()
+            .and_then(|text| paired(definition.name, text, numbered));
         let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
         changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
         Ok((changes, warning))
@@ -130,18 +134,6 @@ fn parsed(definition: &Definition, text: &str) -> Result<Value> {
 
 /// A value in printed form, and the text of the warning that it was adjusted.
 type Assigned = (Option<Arc<str>>, Option<String>);
-
-/// A character set and its collation are two variables of one choice: what the other one becomes when this one is set.
-pub fn paired(name: &str, text: &str) -> Option<(String, &'static str)> {
-    let has_both = |place: &&str| matches!(*place, "connection" | "database" | "server");
-    if let Some(place) = name.strip_prefix("character_set_").filter(has_both) {
-        let charset = Charset::from_name(text)?;
-        return Some((format!("collation_{place}"), charset.default_collation().name()));
-    }
-    let place = name.strip_prefix("collation_").filter(has_both)?;
-    let collation = Collation::from_name(text)?;
-    Some((format!("character_set_{place}"), collation.charset().name()))
-}
 
 /// One session's values: the server's as they were when it connected, and what it has set since.
 #[derive(Clone)]
@@ -275,31 +267,14 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
         Kind::Text => Ok((Some(string(name, &value)?), None)),
         Kind::Enum(choices) => Ok((Some(choice(name, &value, choices)?.to_owned()), None)),
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
-        Kind::Charset | Kind::CharsetOrNull => {
-            // A number is that of a collation, whose character set is meant.
-            let (text, numbered) = name_or_collation(name, &value)?;
-            let charset = match numbered {
-                Some(collation) => Some(collation.charset()),
-                None => Charset::from_name(&text),
-            };
-            let charset = charset.ok_or_else(|| {
-                Error::new(
-                    errno::ER_UNKNOWN_CHARACTER_SET,
-                    format!("Unknown character set: '{text}'"),
-                )
-            })?;
-            Ok((Some(charset.name().to_owned()), None))
-        }
-        Kind::Collation => {
-            let (text, numbered) = name_or_collation(name, &value)?;
-            let collation = numbered.or_else(|| Collation::from_name(&text)).ok_or_else(|| {
-                Error::new(
-                    errno::ER_UNKNOWN_COLLATION,
-                    format!("Unknown collation: '{text}'"),
-                )
-            })?;
-            Ok((Some(collation.name().to_owned()), None))
-        }
+        Kind::Charset | Kind::CharsetOrNull => Ok((Some(charset_of(name, &value)?.name().to_owned()), None)),
+        Kind::Collation => Ok((Some(collation_of(name, &value)?.name().to_owned()), None)),
+        // The first locale is the only one here.
+        Kind::Locale => match number(&value) {
+            Some(0) => Ok((Some("en_US".to_owned()), None)),
+            Some(other) => Ok((Some(other.to_string()), None)),
+            None => Ok((Some(string(name, &value)?), None)),
+        },
         Kind::SqlMode => {
             let text = match number(&value) {
                 Some(bits) if retired_modes(bits) != 0 => {
@@ -312,11 +287,8 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
                 Some(bits) => sql_mode_of_bits(bits),
                 None => normalize_sql_mode(&string(name, &value)?),
             };
-            let text = text.map_err(|bad| match bad.as_str() {
-                MISSING_MODE => Error::not_supported(format_args!("sql_mode {bad}"), "use RPAD()"),
-                bad => wrong_value(name, bad),
-            });
-            Ok((Some(text?), None))
+            let text = text.map_err(|bad| wrong_value(name, &bad))?;
+            Ok((Some(text), None))
         }
         Kind::TimeZone => {
             let text = string(name, &value)?;
@@ -359,21 +331,12 @@ fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'stati
     found.copied().ok_or_else(|| wrong_value(name, &text))
 }
 
-fn number(value: &Value) -> Option<i128> {
+pub(super) fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Int(i) => Some(i128::from(*i)),
         Value::UInt(u) => Some(i128::from(*u)),
         _ => None,
     }
-}
-
-/// A text as it is, or a number with the collation that has it, if there is one.
-fn name_or_collation(name: &str, value: &Value) -> Result<(String, Option<Collation>)> {
-    let Some(number) = number(value) else {
-        return Ok((string(name, value)?, None));
-    };
-    let found = Collation::ALL.into_iter().find(|c| i128::from(c.id()) == number);
-    Ok((number.to_string(), found))
 }
 
 fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {
@@ -387,7 +350,7 @@ fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<Stri
     Ok((Some(kept.to_string()), warning))
 }
 
-fn string(name: &str, value: &Value) -> Result<String> {
+pub(super) fn string(name: &str, value: &Value) -> Result<String> {
     match value {
         Value::String(s) => Ok(s.clone()),
         Value::Bytes(b) => Ok(String::from_utf8(b.clone()).unwrap_or_else(|_| types::shown_bytes(b))),
@@ -417,7 +380,7 @@ fn check_isolation(
     Ok((text, Some(told.to_owned())))
 }
 
-fn wrong_value(name: &str, value: &str) -> Error {
+pub(super) fn wrong_value(name: &str, value: &str) -> Error {
     Error::new(
         errno::ER_WRONG_VALUE_FOR_VAR,
         format!("Variable '{name}' can't be set to the value of '{value}'"),
@@ -495,7 +458,7 @@ mod tests {
         assert_eq!(text("collation_server"), "latin1_swedish_ci");
         global.configure("collation_server", "utf8mb4_bin").unwrap();
         assert_eq!(text("character_set_server"), "utf8mb4");
-        assert_eq!(paired("character_set_client", "latin1"), None);
+        assert_eq!(paired("character_set_client", "latin1", None), None);
     }
 
     #[test]

@@ -403,6 +403,30 @@ impl Charset {
             Self::Latin1 => text.is_ascii() || text.chars().all(|c| self.has(c)),
         }
     }
+
+    /// How many bytes from the start on are text of this character set.
+    pub fn valid_len(self, bytes: &[u8]) -> usize {
+        let utf8 = |bytes: &[u8]| std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);
+        match self {
+            Self::Latin1 => bytes.len(),
+            Self::Ascii => bytes.iter().take_while(|b| b.is_ascii()).count(),
+            Self::Utf8mb4 | Self::Binary => utf8(bytes),
+            // Characters of four bytes begin with one of those.
+            Self::Utf8mb3 => utf8(bytes).min(bytes.iter().take_while(|b| **b < 0xf0).count()),
+        }
+    }
+
+    /// The message of error 1300, "Invalid utf8mb4 character string: 'FF'": the bytes from the first wrong one on, at most
+    /// three.
+    pub fn invalid_message(self, bytes: &[u8]) -> String {
+        let wrong: String = bytes
+            .iter()
+            .skip(self.valid_len(bytes))
+            .take(3)
+            .map(|b| format!("{b:02X}"))
+            .collect();
+        format!("Invalid {} character string: '{wrong}'", self.name())
+    }
 }
 
 #[cfg(test)]

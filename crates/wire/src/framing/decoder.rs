@@ -6,8 +6,8 @@ use super::{FRAME_BYTES_MAX, HEADER_BYTES};
 
 /// Space offered to one read.
 const READ_BYTES: usize = 16 * 1024;
-/// What the buffer keeps between commands.
-const KEEP_BYTES: usize = 256 * 1024;
+/// The most that a decoder's buffer keeps between commands.
+pub const KEPT_BYTES: usize = 256 * 1024;
 
 /// Puts payloads together from bytes as they arrive.
 ///
@@ -76,6 +76,22 @@ impl FrameDecoder {
         self.start < self.end || self.continues
     }
 
+    /// Bytes of memory that the buffers take.
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.len() + self.assembled.len()
+    }
+
+    /// Frees a large buffer of which every byte has been consumed.
+    fn shrink(&mut self) {
+        if self.start == self.end && self.buffer.len() > KEPT_BYTES {
+            self.start = 0;
+            self.end = 0;
+            self.payload = (0, 0);
+            self.buffer.truncate(READ_BYTES);
+            self.buffer.shrink_to(READ_BYTES);
+        }
+    }
+
     /// Gives memory back while nothing is expected for a while.
     pub fn release(&mut self) {
         if !self.has_pending() {
@@ -107,10 +123,6 @@ impl FrameDecoder {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
-        }
-        if self.end == 0 && self.buffer.len() > KEEP_BYTES {
-            self.buffer.truncate(READ_BYTES);
-            self.buffer.shrink_to(READ_BYTES);
         }
         // A frame under way is read in large pieces, but memory follows what has really arrived: a header alone
         // must not make the server allocate 16 MiB.
@@ -148,6 +160,7 @@ impl FrameDecoder {
             self.is_assembled = false;
             self.assembled = Vec::new();
         }
+        self.shrink();
         loop {
             let arrived = &self.buffer[self.start..self.end];
             let Some((&[a, b, c, sequence], body)) = arrived.split_first_chunk::<HEADER_BYTES>() else {
@@ -195,6 +208,7 @@ impl FrameDecoder {
             self.start += skipped;
             self.skipping -= skipped;
             if self.skipping > 0 {
+                self.shrink();
                 return false;
             }
             if self.is_assembled && !self.continues {

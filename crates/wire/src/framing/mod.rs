@@ -11,7 +11,7 @@
 mod decoder;
 mod encoder;
 
-pub use decoder::FrameDecoder;
+pub use decoder::{FrameDecoder, KEPT_BYTES};
 pub use encoder::FrameEncoder;
 
 /// Length and sequence number.
@@ -22,8 +22,9 @@ pub const FRAME_BYTES_MAX: usize = 0xff_ffff;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn decode_all(decoder: &mut FrameDecoder, mut bytes: &[u8], step: usize) -> Vec<Vec<u8>> {
         let mut payloads = Vec::new();

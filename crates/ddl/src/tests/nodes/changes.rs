@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
-
 use schema::definition::{AlterChange, Position};
 use schema::model::SchemaState;
 
@@ -38,7 +37,11 @@ fn definitions_reach_the_others_before_they_are_acknowledged() {
 #[test]
 fn no_row_is_lost_and_indexes_agree_while_definitions_change() {
     let shared = SharedStore::new();
-    let nodes = [shared.running_node(), shared.running_node(), shared.running_node()];
+    let nodes = [
+        shared.running_node(),
+        shared.running_node(),
+        shared.running_node(),
+    ];
     make_table(&nodes[0], 600);
     let stop = Stop::default();
     let expected = thread::scope(|scope| {
@@ -108,7 +111,11 @@ fn write_until(db: &SchemaChanger, stop: &Stop, n: i64) -> BTreeMap<i64, bool> {
 #[test]
 fn truncation_has_one_moment_on_all_nodes() {
     let shared = SharedStore::new();
-    let nodes = [shared.running_node(), shared.running_node(), shared.running_node()];
+    let nodes = [
+        shared.running_node(),
+        shared.running_node(),
+        shared.running_node(),
+    ];
     make_table(&nodes[0], 10);
     let (stop, next) = (Stop::default(), AtomicU64::new(100));
     let written = thread::scope(|scope| {
@@ -189,7 +196,9 @@ fn lock_tables_elsewhere_is_waited_for() {
     let id = table(&two, "t").id;
     for write in [false, true] {
         let locked = two
-            .cluster().metadata_locks().clone()
+            .cluster()
+            .metadata_locks()
+            .clone()
             .lock_for_session(&[(id, write)], &ctx.limit())
             .unwrap();
         let change = vec![add_column(column("c", int()), Position::Last)];
@@ -343,7 +352,11 @@ fn ids_follow_what_another_node_sets() {
 #[test]
 fn a_long_transaction_holds_up_one_table_only() {
     let shared = SharedStore::new();
-    let (one, two, three) = (shared.running_node(), shared.running_node(), shared.running_node());
+    let (one, two, three) = (
+        shared.running_node(),
+        shared.running_node(),
+        shared.running_node(),
+    );
     make_table(&one, 30);
     let user = user_of(&two);
     let ctx = context();

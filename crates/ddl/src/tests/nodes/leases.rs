@@ -16,7 +16,8 @@ fn nodes_come_and_go() {
     let shared = SharedStore::new();
     let (one, two) = (shared.still_node(), shared.still_node());
     let numbers = |node: &SchemaChanger| {
-        node.cluster().live_nodes()
+        node.cluster()
+            .live_nodes()
             .unwrap()
             .iter()
             .map(|n| n.number)
@@ -89,7 +90,10 @@ fn a_node_that_does_not_renew_cannot_commit() {
     two.cluster().make_lease_due();
     follow(&two);
     assert_eq!(table(&two, "t").columns.len(), 2);
-    assert_eq!(code(locks.rely_on(two.cluster().lease())), errno::ER_SCHEMA_OUT_OF_DATE);
+    assert_eq!(
+        code(locks.rely_on(two.cluster().lease())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
     drop(locks);
     put(&two, 77).unwrap();
     assert_eq!(checked(&one, "t"), 4);
@@ -124,7 +128,8 @@ fn a_node_that_joins_again_has_its_number_unless_another_has() {
     let (one, two) = (shared.still_node(), shared.still_node());
     let number = |node: &SchemaChanger| node.cluster().node().unwrap().number;
     let number_seen = Arc::new(AtomicU32::new(0));
-    two.cluster().answer_requests(Arc::new(LastNumber(Arc::clone(&number_seen))));
+    two.cluster()
+        .answer_requests(Arc::new(LastNumber(Arc::clone(&number_seen))));
     shared.outlive(&[&one]);
     let join_again = |node: &SchemaChanger| {
         node.cluster().node().unwrap().lose();
@@ -238,7 +243,10 @@ fn a_statement_waits_for_the_next_lease_unless_it_has_written() {
     }
     let ts = shared.store.snapshot_now().unwrap().ts();
     reads.check_read_at(ts).unwrap();
-    assert_eq!(code(writes.rely_on(one.cluster().lease())), errno::ER_SCHEMA_OUT_OF_DATE);
+    assert_eq!(
+        code(writes.rely_on(one.cluster().lease())),
+        errno::ER_SCHEMA_OUT_OF_DATE
+    );
 }
 
 /// The node believes that its lease lasts; what it reads is behind it.
@@ -252,7 +260,9 @@ fn a_moment_behind_the_lease_has_it_renewed() {
     shared.clock.advance_ms(LEASE_MS * 2);
     let ts = shared.store.snapshot_now().unwrap().ts();
     assert_eq!(code(reads.check_read_at(ts)), errno::ER_SCHEMA_OUT_OF_DATE);
-    reads.wait_to_cover(one.cluster().lease(), ts, false, &ctx.limit()).unwrap();
+    reads
+        .wait_to_cover(one.cluster().lease(), ts, false, &ctx.limit())
+        .unwrap();
     assert_eq!(one.cluster().node().unwrap().term, before.term + 1);
     assert_eq!(
         code(reads.wait_to_cover(one.cluster().lease(), ts, true, &ctx.limit())),

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kv::{EmbeddedOptions, Interrupt, ManualClock, Store, TxnOptions};
+use cluster::metadata_lock::Use;
 use cluster::node::NodeOptions;
 use cluster::{Cluster, TransactionLocks};
-use cluster::metadata_lock::Use;
+use kv::{EmbeddedOptions, Interrupt, ManualClock, Store, TxnOptions};
 use schema::definition::Ddl;
 use schema::model::Table;
 use types::{Result, Value, errno};
@@ -174,9 +174,7 @@ fn is_open(db: &SchemaChanger) -> bool {
         ..context()
     };
     let mut locks = TransactionLocks::new(db.cluster().metadata_locks().clone());
-    locks
-        .acquire(table(db, "t").id, Use::Read, &ctx.limit())
-        .is_ok()
+    locks.acquire(table(db, "t").id, Use::Read, &ctx.limit()).is_ok()
 }
 
 fn impatient() -> DdlContext {

@@ -16,7 +16,7 @@ use kv::Transaction;
 use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
 use schema::layout::RowHandle;
 use schema::model::{Handle, Table};
-use types::{Result, Value};
+use types::{Error, Result, Value};
 
 use self::on_duplicate::OnDuplicate;
 use self::rows::{NewRow, NewRows, RowMaker, Template};
@@ -213,7 +213,8 @@ impl Insert<'_> {
             Handle::Hidden if !rows.is_empty() => {
                 let first = self
                     .ctx
-                    .catalog
+                    .cluster
+                    .ids()
                     .allocate_row_ids(self.table.id, rows.len() as u64)?;
                 let (layout, start_ts) = (self.table.row_id_layout(), writer.txn.start_ts());
                 Some((first..).map(move |sequence| layout.id(start_ts, sequence) as i64))
@@ -228,6 +229,10 @@ impl Insert<'_> {
             .collect()
     }
 
+    fn duplicate(&self, key: UniqueKey, row: &NewRow) -> Error {
+        duplicate::error(self.table, key, &row.values, &self.ctx.eval.sql_mode)
+    }
+
     fn write_one(&mut self, mut row: NewRow, mut image: Image, writer: &mut Writer<'_, '_>) -> Result<()> {
         while let Some(conflict) = writer.conflict(&image, None)? {
             match (&self.plan.mode, &self.on_duplicate) {
@@ -235,7 +240,7 @@ impl Insert<'_> {
                     image = self.give_another_id(&mut row, &image, writer)?;
                 }
                 _ if conflict.is_building => {
-                    return Err(duplicate::error(self.table, conflict.key, &row.values));
+                    return Err(self.duplicate(conflict.key, &row));
                 }
                 (InsertMode::Replace, _) => {
                     if self.replace(&row, &image, conflict, writer)? {
@@ -258,7 +263,7 @@ impl Insert<'_> {
                     return Ok(());
                 }
                 _ => {
-                    let error = duplicate::error(self.table, conflict.key, &row.values);
+                    let error = self.duplicate(conflict.key, &row);
                     if !self.plan.ignore {
                         return Err(error);
                     }
@@ -291,7 +296,7 @@ impl Insert<'_> {
                 .get(index)
                 .map_or_else(Vec::new, |index| index.parts.clone()),
         };
-        self.ctx.catalog.node().is_some() && self.rows.has_made_key(row, &parts)
+        self.ctx.cluster.node().is_some() && self.rows.has_made_key(row, &parts)
     }
 
     fn give_another_id(

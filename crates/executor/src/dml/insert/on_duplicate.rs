@@ -83,7 +83,7 @@ impl<'p> OnDuplicate<'p> {
         let keys = unique_keys(&old_image).chain(unique_keys(&new_image));
         writer.lock(keys.map(<[u8]>::to_vec).collect::<Vec<_>>().into_iter())?;
         if let Some(conflict) = writer.conflict(&new_image, Some(&old_image))? {
-            let error = duplicate::error(self.table, conflict.key, &new);
+            let error = duplicate::error(self.table, conflict.key, &new, &ctx.eval.sql_mode);
             if !self.ignore || conflict.is_building {
                 return Err(error);
             }

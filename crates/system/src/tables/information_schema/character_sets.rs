@@ -23,18 +23,18 @@ MAXLEN int_unsigned - NOT
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {
-    let mut charsets = Charset::ALL;
-    charsets.sort_by_key(|c| c.name());
-    Ok(charsets
-        .into_iter()
-        .map(|c| {
-            vec![
-                text(c.name()),
-                text(c.default_collation().name()),
-                text(charset_description(c)),
-                number(u64::from(c.max_bytes_per_char())),
-            ]
-        })
-        .collect())
+        let mut charsets = Charset::ALL;
+        charsets.sort_by_key(|c| c.name());
+        Ok(charsets
+            .into_iter()
+            .map(|c| {
+                vec![
+                    text(c.name()),
+                    text(c.default_collation().name()),
+                    text(charset_description(c)),
+                    number(u64::from(c.max_bytes_per_char())),
+                ]
+            })
+            .collect())
     }
 }

@@ -3,8 +3,8 @@
 use cluster::message::ProcessRow;
 use types::Result;
 
-use crate::tables::process::process_row;
 use crate::table::{Context, Row, SystemTable};
+use crate::tables::process::process_row;
 use crate::values::text;
 
 pub(crate) struct ClusterProcesslist;
@@ -30,8 +30,9 @@ INFO varchar(65535) ci NULL ""
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let all = ctx.sources.server.cluster_processes()?;
-        let row =
-            |(node, process): (String, ProcessRow)| std::iter::once(text(node)).chain(process_row(process)).collect();
+        let row = |(node, process): (String, ProcessRow)| {
+            std::iter::once(text(node)).chain(process_row(process)).collect()
+        };
         Ok(all.into_iter().map(row).collect())
     }
 }

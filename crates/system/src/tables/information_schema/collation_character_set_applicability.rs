@@ -21,9 +21,9 @@ CHARACTER_SET_NAME varchar(64) ci NOT
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {
-    Ok(sorted_collations()
-        .into_iter()
-        .map(|c| vec![text(c.name()), text(c.charset().name())])
-        .collect())
+        Ok(sorted_collations()
+            .into_iter()
+            .map(|c| vec![text(c.name()), text(c.charset().name())])
+            .collect())
     }
 }

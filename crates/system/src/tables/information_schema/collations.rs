@@ -26,20 +26,20 @@ PAD_ATTRIBUTE varchar(9) bin NOT
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {
-    Ok(sorted_collations()
-        .into_iter()
-        .map(|c| {
-            let is_default = c.charset().default_collation() == c;
-            vec![
-                text(c.name()),
-                text(c.charset().name()),
-                number(u64::from(c.id())),
-                text(if is_default { "Yes" } else { "" }),
-                text("Yes"),
-                number(c.sort_length()),
-                text(if c.pads_space() { "PAD SPACE" } else { "NO PAD" }),
-            ]
-        })
-        .collect())
+        Ok(sorted_collations()
+            .into_iter()
+            .map(|c| {
+                let is_default = c.charset().default_collation() == c;
+                vec![
+                    text(c.name()),
+                    text(c.charset().name()),
+                    number(u64::from(c.id())),
+                    text(if is_default { "Yes" } else { "" }),
+                    text("Yes"),
+                    number(c.sort_length()),
+                    text(if c.pads_space() { "PAD SPACE" } else { "NO PAD" }),
+                ]
+            })
+            .collect())
     }
 }

@@ -25,16 +25,16 @@ SAVEPOINTS varchar(3) ci NULL ""
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {
         Ok(vec![
-        [
-            "InnoDB",
-            "DEFAULT",
-            "StemDB: transactions, row-level locking",
-            "YES",
-            "NO",
-            "YES",
-        ]
-        .map(text)
-        .to_vec(),
-    ])
+            [
+                "InnoDB",
+                "DEFAULT",
+                "StemDB: transactions, row-level locking",
+                "YES",
+                "NO",
+                "YES",
+            ]
+            .map(text)
+            .to_vec(),
+        ])
     }
 }

@@ -31,24 +31,24 @@ REFERENCED_COLUMN_NAME varchar(64) ci NULL
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-    each_part(ctx, (4, 5), |table, index, part, sequence| {
-        let column = table.columns.get(part.column)?;
-        index.unique.then(|| {
-            vec![
-                text(CATALOG),
-                text(&table.database),
-                text(&index.name),
-                text(CATALOG),
-                text(&table.database),
-                text(&table.name),
-                text(&column.name),
-                number(sequence),
-                Value::Null,
-                Value::Null,
-                Value::Null,
-                Value::Null,
-            ]
+        each_part(ctx, (4, 5), |table, index, part, sequence| {
+            let column = table.columns.get(part.column)?;
+            index.unique.then(|| {
+                vec![
+                    text(CATALOG),
+                    text(&table.database),
+                    text(&index.name),
+                    text(CATALOG),
+                    text(&table.database),
+                    text(&table.name),
+                    text(&column.name),
+                    number(sequence),
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                ]
+            })
         })
-    })
     }
 }

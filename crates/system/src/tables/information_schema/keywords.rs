@@ -11,7 +11,6 @@ use crate::values::text;
 /// One word a line, `!` before those that are reserved.
 const WORDS: &str = include_str!("keywords.txt");
 
-
 pub(crate) struct Keywords;
 
 impl SystemTable for Keywords {
@@ -27,16 +26,16 @@ RESERVED int - NULL
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {
-    Ok(WORDS
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| {
-            let reserved = line.strip_prefix('!');
-            vec![
-                text(reserved.unwrap_or(line)),
-                Value::Int(i64::from(reserved.is_some())),
-            ]
-        })
-        .collect())
+        Ok(WORDS
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| {
+                let reserved = line.strip_prefix('!');
+                vec![
+                    text(reserved.unwrap_or(line)),
+                    Value::Int(i64::from(reserved.is_some())),
+                ]
+            })
+            .collect())
     }
 }

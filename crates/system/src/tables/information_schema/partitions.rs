@@ -1,9 +1,9 @@
 //! The partitions of tables. A table that is not partitioned has one row, without names.
 
-use super::sizes;
 use schema::model::Table;
 use types::{Result, Value};
 
+use super::sizes;
 use crate::table::{Context, Row, SystemTable};
 use crate::values::{CATALOG, text};
 

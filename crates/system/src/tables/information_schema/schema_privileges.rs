@@ -24,20 +24,20 @@ IS_GRANTABLE varchar(3) ci NOT ""
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for account in ctx.accounts() {
-        for database in &account.privileges.databases {
-            rows.extend(DATABASE.iter().map(|privilege| {
-                vec![
-                    text(account.name()),
-                    text(CATALOG),
-                    text(database),
-                    text(*privilege),
-                    yes(false),
-                ]
-            }));
+        let mut rows = Vec::new();
+        for account in ctx.accounts() {
+            for database in &account.privileges.databases {
+                rows.extend(DATABASE.iter().map(|privilege| {
+                    vec![
+                        text(account.name()),
+                        text(CATALOG),
+                        text(database),
+                        text(*privilege),
+                        yes(false),
+                    ]
+                }));
+            }
         }
-    }
-    Ok(rows)
+        Ok(rows)
     }
 }

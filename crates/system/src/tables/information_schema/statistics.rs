@@ -37,36 +37,40 @@ EXPRESSION longtext bin NULL
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-    each_part(ctx, (1, 2), |table, index, part, sequence| {
-        let column = table.columns.get(part.column)?;
-        // All parts of a unique index together have as many values as there are rows. Nothing is known about other parts.
-        let is_known = ctx.wants(9..10) && index.unique && sequence as usize == index.parts.len();
-        let cardinality = if is_known {
-            i64::try_from(ctx.sources.statistics.rows(table.id, ctx.sources.server.interrupt()))
+        each_part(ctx, (1, 2), |table, index, part, sequence| {
+            let column = table.columns.get(part.column)?;
+            // All parts of a unique index together have as many values as there are rows. Nothing is known about other parts.
+            let is_known = ctx.wants(9..10) && index.unique && sequence as usize == index.parts.len();
+            let cardinality = if is_known {
+                i64::try_from(
+                    ctx.sources
+                        .statistics
+                        .rows(table.id, ctx.sources.server.interrupt()),
+                )
                 .map_or(Value::Null, signed)
-        } else {
-            Value::Null
-        };
-        Some(vec![
-            text(CATALOG),
-            text(&table.database),
-            text(&table.name),
-            signed(i64::from(!index.unique)),
-            text(&table.database),
-            text(&index.name),
-            number(sequence),
-            text(&column.name),
-            text(if part.descending { "D" } else { "A" }),
-            cardinality,
-            part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
-            Value::Null,
-            text(if column.nullable { "YES" } else { "" }),
-            text("BTREE"),
-            text(""),
-            text(&index.comment),
-            text("YES"),
-            Value::Null,
-        ])
-    })
+            } else {
+                Value::Null
+            };
+            Some(vec![
+                text(CATALOG),
+                text(&table.database),
+                text(&table.name),
+                signed(i64::from(!index.unique)),
+                text(&table.database),
+                text(&index.name),
+                number(sequence),
+                text(&column.name),
+                text(if part.descending { "D" } else { "A" }),
+                cardinality,
+                part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
+                Value::Null,
+                text(if column.nullable { "YES" } else { "" }),
+                text("BTREE"),
+                text(""),
+                text(&index.comment),
+                text("YES"),
+                Value::Null,
+            ])
+        })
     }
 }

@@ -26,18 +26,18 @@ ENFORCED varchar(3) bin NOT ""
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-    each_part(ctx, (3, 4), |table, index, _, sequence| {
-        (index.unique && sequence == 1).then(|| {
-            vec![
-                text(CATALOG),
-                text(&table.database),
-                text(&index.name),
-                text(&table.database),
-                text(&table.name),
-                text(if index.primary { "PRIMARY KEY" } else { "UNIQUE" }),
-                text("YES"),
-            ]
+        each_part(ctx, (3, 4), |table, index, _, sequence| {
+            (index.unique && sequence == 1).then(|| {
+                vec![
+                    text(CATALOG),
+                    text(&table.database),
+                    text(&index.name),
+                    text(&table.database),
+                    text(&table.name),
+                    text(if index.primary { "PRIMARY KEY" } else { "UNIQUE" }),
+                    text("YES"),
+                ]
+            })
         })
-    })
     }
 }

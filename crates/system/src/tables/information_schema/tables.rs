@@ -1,9 +1,9 @@
 //! The tables, with estimates of their sizes.
 
 use schema::model::Table;
-use super::sizes;
 use types::{Result, Value};
 
+use super::sizes;
 use crate::table::{Context, Row, SystemTable};
 use crate::values::{CATALOG, number, signed, text};
 

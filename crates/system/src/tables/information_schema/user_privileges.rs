@@ -23,22 +23,22 @@ IS_GRANTABLE varchar(3) ci NOT ""
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for account in ctx.accounts() {
-        let granted: &[&str] = if account.privileges.everything {
-            &GLOBAL[..30]
-        } else {
-            &["USAGE"]
-        };
-        rows.extend(granted.iter().map(|privilege| {
-            vec![
-                text(account.name()),
-                text(CATALOG),
-                text(*privilege),
-                yes(account.privileges.grant_option),
-            ]
-        }));
-    }
-    Ok(rows)
+        let mut rows = Vec::new();
+        for account in ctx.accounts() {
+            let granted: &[&str] = if account.privileges.everything {
+                &GLOBAL[..30]
+            } else {
+                &["USAGE"]
+            };
+            rows.extend(granted.iter().map(|privilege| {
+                vec![
+                    text(account.name()),
+                    text(CATALOG),
+                    text(*privilege),
+                    yes(account.privileges.grant_option),
+                ]
+            }));
+        }
+        Ok(rows)
     }
 }

@@ -40,16 +40,16 @@ Trigger_priv varchar(1) ci NOT N
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for account in ctx.accounts() {
-        for database in &account.privileges.databases {
-            let mut row = vec![text(&account.host), text(database), text(&account.user)];
-            row.extend(std::iter::repeat_n(flag(true), 6));
-            row.push(flag(false));
-            row.extend(std::iter::repeat_n(flag(true), 12));
-            rows.push(row);
+        let mut rows = Vec::new();
+        for account in ctx.accounts() {
+            for database in &account.privileges.databases {
+                let mut row = vec![text(&account.host), text(database), text(&account.user)];
+                row.extend(std::iter::repeat_n(flag(true), 6));
+                row.push(flag(false));
+                row.extend(std::iter::repeat_n(flag(true), 12));
+                rows.push(row);
+            }
         }
-    }
-    Ok(rows)
+        Ok(rows)
     }
 }

@@ -69,34 +69,35 @@ User_attributes json - NULL
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
-    Ok(ctx.accounts()
-        .iter()
-        .map(|account| {
-            let all = account.privileges.everything;
-            let mut row = vec![text(&account.host), text(&account.user)];
-            // Select_priv to File_priv, Grant_priv, References_priv to Create_tablespace_priv.
-            row.extend(std::iter::repeat_n(flag(all), 10));
-            row.push(flag(account.privileges.grant_option));
-            row.extend(std::iter::repeat_n(flag(all), 18));
-            row.push(text(""));
-            row.extend(std::iter::repeat_n(Value::Bytes(Vec::new()), 3));
-            row.extend(std::iter::repeat_n(number(0), 4));
-            row.extend([
-                text(&account.plugin),
-                text(&account.authentication),
-                flag(false),
-                ctx.timestamp(account.password_changed_us),
-                Value::Null,
-                flag(account.locked),
-                flag(all),
-                flag(all),
-                Value::Null,
-                Value::Null,
-                Value::Null,
-                Value::Null,
-            ]);
-            row
-        })
-        .collect())
+        Ok(ctx
+            .accounts()
+            .iter()
+            .map(|account| {
+                let all = account.privileges.everything;
+                let mut row = vec![text(&account.host), text(&account.user)];
+                // Select_priv to File_priv, Grant_priv, References_priv to Create_tablespace_priv.
+                row.extend(std::iter::repeat_n(flag(all), 10));
+                row.push(flag(account.privileges.grant_option));
+                row.extend(std::iter::repeat_n(flag(all), 18));
+                row.push(text(""));
+                row.extend(std::iter::repeat_n(Value::Bytes(Vec::new()), 3));
+                row.extend(std::iter::repeat_n(number(0), 4));
+                row.extend([
+                    text(&account.plugin),
+                    text(&account.authentication),
+                    flag(false),
+                    ctx.timestamp(account.password_changed_us),
+                    Value::Null,
+                    flag(account.locked),
+                    flag(all),
+                    flag(all),
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                    Value::Null,
+                ]);
+                row
+            })
+            .collect())
     }
 }

@@ -2,8 +2,8 @@
 
 use types::Result;
 
-use crate::tables::variable::named;
 use crate::table::{Context, Row, SystemTable};
+use crate::tables::variable::named;
 
 pub(crate) struct GlobalStatus;
 

@@ -2,8 +2,8 @@
 
 use types::Result;
 
-use crate::tables::process::process_row;
 use crate::table::{Context, Row, SystemTable};
+use crate::tables::process::process_row;
 use crate::values::text;
 
 pub(crate) struct Processlist;

@@ -1,0 +1,323 @@
+//! The calls of aggregate functions in a query: which function, of what, and the types of its results.
+
+use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, errno};
+
+use super::collect::Concat;
+use crate::Expr;
+use crate::bind::TypeEnv;
+use crate::bind::arguments::{digits, implicit_cast, numeric_type, reads_branches, text_type};
+use crate::ops::arithmetic::{computed_type, quotient_scale};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AggregateFunction {
+    /// `COUNT(*)` has no argument; `COUNT(DISTINCT a, b)` several.
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    /// The value of the group's first row.
+    AnyValue,
+    BitAnd,
+    BitOr,
+    BitXor,
+    /// STD, STDDEV and STDDEV_POP.
+    StdPop,
+    StdSamp,
+    /// VARIANCE and VAR_POP.
+    VarPop,
+    VarSamp,
+    GroupConcat,
+    JsonArray,
+    JsonObject,
+}
+
+impl AggregateFunction {
+    /// By lower-case SQL name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "count" => Self::Count,
+            "sum" => Self::Sum,
+            "avg" => Self::Avg,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "any_value" => Self::AnyValue,
+            "bit_and" => Self::BitAnd,
+            "bit_or" => Self::BitOr,
+            "bit_xor" => Self::BitXor,
+            "std" | "stddev" | "stddev_pop" => Self::StdPop,
+            "stddev_samp" => Self::StdSamp,
+            "variance" | "var_pop" => Self::VarPop,
+            "var_samp" => Self::VarSamp,
+            "group_concat" => Self::GroupConcat,
+            "json_arrayagg" => Self::JsonArray,
+            "json_objectagg" => Self::JsonObject,
+            _ => return None,
+        })
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Sum => "sum",
+            Self::Avg => "avg",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::AnyValue => "any_value",
+            Self::BitAnd => "bit_and",
+            Self::BitOr => "bit_or",
+            Self::BitXor => "bit_xor",
+            Self::StdPop => "std",
+            Self::StdSamp => "stddev_samp",
+            Self::VarPop => "variance",
+            Self::VarSamp => "var_samp",
+            Self::GroupConcat => "group_concat",
+            Self::JsonArray => "json_arrayagg",
+            Self::JsonObject => "json_objectagg",
+        }
+    }
+
+    /// How many arguments a call has, but for COUNT.
+    fn arguments(self) -> usize {
+        1 + usize::from(self == Self::JsonObject)
+    }
+}
+
+/// One call in a query. Arguments have been cast to what the function computes in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AggregateCall {
+    pub function: AggregateFunction,
+    pub args: Vec<Expr>,
+    pub distinct: bool,
+    /// GROUP_CONCAT's other clauses.
+    pub concat: Option<Box<Concat>>,
+    /// What the aggregation puts out. A quotient's hidden digits are in it, so that `AVG(x) * 100` is MySQL's.
+    pub ty: SqlType,
+    /// What the call's value is shown as; see [`result`].
+    pub shown: SqlType,
+}
+
+impl AggregateCall {
+    /// Types the call and converts its arguments.
+    pub(crate) fn bind(
+        function: AggregateFunction,
+        mut args: Vec<Expr>,
+        distinct: bool,
+        env: &TypeEnv,
+    ) -> Result<Self> {
+        let fits = match function {
+            AggregateFunction::Count if distinct => !args.is_empty(),
+            AggregateFunction::Count => args.len() <= 1,
+            _ => args.len() == function.arguments(),
+        };
+        if !fits {
+            return Err(Error::new(
+                errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
+                format!(
+                    "Incorrect parameter count in the call to native function '{}'",
+                    function.name()
+                ),
+            ));
+        }
+        let (ty, shown) = match function {
+            AggregateFunction::Count => {
+                let ty = SqlType {
+                    length: 21,
+                    ..SqlType::BIGINT
+                };
+                (ty, ty)
+            }
+            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue => {
+                let ty = args.first().map_or(SqlType::NULL, Expr::ty);
+                (ty, ty)
+            }
+            AggregateFunction::Sum | AggregateFunction::Avg => {
+                let arg = args.pop().unwrap_or_else(Expr::null);
+                let arg = as_number(arg);
+                let shown = sum_type(function, &arg, env);
+                let arg = with_hidden_digits(arg, env.div_precision_increment);
+                let ty = inner_type(function, &shown, arg.ty().decimals, env);
+                args.push(arg);
+                (ty, shown)
+            }
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+                args = vec![as_bits(function, args.pop().unwrap_or_else(Expr::null))?];
+                (crate::ops::bits::result(), crate::ops::bits::result())
+            }
+            AggregateFunction::StdPop
+            | AggregateFunction::StdSamp
+            | AggregateFunction::VarPop
+            | AggregateFunction::VarSamp => {
+                let arg = args.pop().unwrap_or_else(Expr::null);
+                args.push(implicit_cast(arg, SqlType::DOUBLE));
+                (SqlType::COMPUTED_DOUBLE, SqlType::COMPUTED_DOUBLE)
+            }
+            AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                if let Some(value) = args.pop() {
+                    args.push(with_hidden_digits(value, env.div_precision_increment));
+                }
+                if function == AggregateFunction::JsonObject
+                    && let Some(name) = args.first_mut()
+                {
+                    let arg = std::mem::replace(name, Expr::null());
+                    let ty = text_type(&arg.ty(), Collation::Utf8mb4Bin);
+                    *name = implicit_cast(arg, ty);
+                }
+                (SqlType::JSON, SqlType::JSON)
+            }
+            AggregateFunction::GroupConcat => return Err(Error::internal("GROUP_CONCAT is bound by itself")),
+        };
+        // What DISTINCT does to these changes nothing.
+        let idempotent = matches!(
+            function,
+            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue
+        );
+        Ok(Self {
+            function,
+            args,
+            distinct: distinct && !idempotent,
+            concat: None,
+            ty,
+            shown,
+        })
+    }
+
+    /// Types a GROUP_CONCAT of `args`; of each key of `order` whether it is descending.
+    pub(crate) fn bind_concat(
+        args: Vec<Expr>,
+        distinct: bool,
+        order: Vec<(Expr, bool)>,
+        separator: String,
+        env: &TypeEnv,
+    ) -> Result<Self> {
+        // Kept as what they are before they are text: here IF and CASE do not show the branch's own.
+        let kept = |arg: Expr| match text_type(&arg.ty(), env.collation) {
+            ty if arg.ty().is_numeric() && reads_branches(&arg, &ty) => Expr::Cast {
+                input: Box::new(arg),
+                ty,
+                implicit: true,
+            },
+            _ => arg,
+        };
+        let text = crate::bind::call("concat", args.iter().cloned().map(kept).collect(), env)?;
+        let collation = text.ty().collation;
+        let ty = SqlType {
+            kind: TypeKind::LongText,
+            ..SqlType::varchar(u32::MAX, collation)
+        };
+        let distinct_args = if distinct { args.len() } else { 0 };
+        let mut all = vec![text];
+        all.extend(args.into_iter().take(distinct_args));
+        let (keys, descending) = order.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        all.extend(keys);
+        Ok(Self {
+            function: AggregateFunction::GroupConcat,
+            args: all,
+            distinct,
+            concat: Some(Box::new(Concat {
+                separator,
+                distinct_args,
+                descending,
+            })),
+            ty,
+            shown: ty,
+        })
+    }
+
+    /// Whether values can be taken in one by one, and not only as arrays: where there is one argument at most, and what
+    /// was there before is not asked for.
+    pub fn takes_values(&self) -> bool {
+        let keeps_rows = matches!(
+            self.function,
+            AggregateFunction::GroupConcat | AggregateFunction::JsonArray | AggregateFunction::JsonObject
+        );
+        !keeps_rows && !self.distinct && self.args.len() <= 1
+    }
+
+    /// Whether the result may be NULL.
+    pub fn nullable(&self) -> bool {
+        !matches!(
+            self.function,
+            AggregateFunction::Count
+                | AggregateFunction::BitAnd
+                | AggregateFunction::BitOr
+                | AggregateFunction::BitXor
+        )
+    }
+
+    /// The call as messages print it.
+    pub(crate) fn text(&self) -> String {
+        let args: Vec<String> = self.args.iter().map(|a| crate::print::expr(a, None)).collect();
+        let distinct = if self.distinct { "distinct " } else { "" };
+        format!("{}({distinct}{})", self.function.name(), args.join(","))
+    }
+}
+
+fn as_number(arg: Expr) -> Expr {
+    let ty = arg.ty();
+    if ty.kind == TypeKind::Null {
+        return implicit_cast(arg, SqlType::DOUBLE);
+    }
+    implicit_cast(arg, numeric_type(&ty))
+}
+
+fn as_bits(function: AggregateFunction, arg: Expr) -> Result<Expr> {
+    if crate::ops::bits::is_binary(&arg) {
+        return Err(Error::not_supported(
+            format!("{}() of binary strings", function.name().to_uppercase()),
+            "use CAST(... AS UNSIGNED)",
+        ));
+    }
+    Ok(match crate::ops::bits::as_unsigned(&arg.ty()) {
+        Some(target) => implicit_cast(arg, target),
+        None => arg,
+    })
+}
+
+fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
+    if arg.ty().is_float() {
+        // Of FLOAT(M,D), D digits, and more of a quotient.
+        let decimals = match (arg.ty().decimals, function) {
+            (SqlType::NOT_FIXED, _) => SqlType::NOT_FIXED,
+            (fixed, AggregateFunction::Avg) => fixed
+                .saturating_add(env.div_precision_increment)
+                .min(SqlType::NOT_FIXED),
+            (fixed, _) => fixed,
+        };
+        return SqlType {
+            decimals,
+            ..SqlType::COMPUTED_DOUBLE
+        };
+    }
+    let (whole, scale) = digits(arg);
+    let precision = whole + u32::from(scale);
+    if function == AggregateFunction::Sum {
+        return SqlType::decimal((precision + 22).min(65), scale);
+    }
+    let increment = u32::from(env.div_precision_increment);
+    let wide = (u32::from(scale) + increment).min(u32::from(Decimal::MAX_SCALE));
+    SqlType::decimal((precision + increment).clamp(wide.max(1), 65), wide as u8)
+}
+
+/// The type of a sum or an average with all its digits, where its argument has `scale` of them after the point.
+fn inner_type(function: AggregateFunction, shown: &SqlType, scale: u8, env: &TypeEnv) -> SqlType {
+    if !shown.is_decimal() {
+        return *shown;
+    }
+    let inner = match function {
+        AggregateFunction::Avg => quotient_scale(scale, 0, env.div_precision_increment),
+        _ => scale,
+    };
+    let scale = inner.max(shown.decimals);
+    let whole = shown.length.saturating_sub(u32::from(shown.decimals));
+    SqlType::decimal((whole + u32::from(scale)).min(65), scale)
+}
+
+/// A quotient in an argument keeps the digits that its own type does not show.
+fn with_hidden_digits(arg: Expr, increment: u8) -> Expr {
+    let ty = computed_type(&arg, increment);
+    match arg {
+        Expr::Call { function, args, .. } => Expr::Call { function, args, ty },
+        arg => arg,
+    }
+}

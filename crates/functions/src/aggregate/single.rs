@@ -1,0 +1,47 @@
+//! Every aggregate function over one set of rows.
+
+use arrow::array::ArrayRef;
+use types::{Result, Value};
+
+use super::{AggregateCall, GroupedAccumulator, RowGroups};
+use crate::context::EvalContext;
+use crate::datum::Datum;
+
+/// The value of an aggregate over one set of rows.
+#[derive(Debug)]
+pub struct Accumulator(GroupedAccumulator);
+
+impl Accumulator {
+    pub fn new(call: &AggregateCall) -> Result<Self> {
+        let mut only_group = GroupedAccumulator::new(call)?;
+        only_group.resize(1);
+        Ok(Self(only_group))
+    }
+
+    /// Takes `rows` rows in. The number matters to `COUNT(*)`, which has no arguments.
+    pub fn update(&mut self, args: &[ArrayRef], rows: usize, ctx: &EvalContext) -> Result<()> {
+        self.0.update(args, RowGroups::One(rows), 1, ctx)
+    }
+
+    /// Takes one row in, by the value of the call's argument; for `COUNT(*)`, which has none, by any that is not NULL. Of
+    /// calls that [`AggregateCall::takes_values`] says yes to.
+    #[inline(always)]
+    pub fn add(&mut self, value: Datum<'_>) -> Result<()> {
+        self.0.add(0, value)
+    }
+
+    /// The value so far; see [`GroupedAccumulator::value`].
+    pub fn evaluate(&self, ctx: &EvalContext) -> Result<Value> {
+        self.0.value(0, ctx)
+    }
+
+    /// The same as an array of one row, in the call's type.
+    pub fn evaluate_array(&self, ctx: &EvalContext) -> Result<ArrayRef> {
+        self.0.evaluate(ctx)
+    }
+
+    /// Memory held, in bytes, roughly.
+    pub fn size_bytes(&self) -> usize {
+        self.0.size_bytes()
+    }
+}

@@ -1,0 +1,130 @@
+//! Packets to a client's bytes: framing, compression, and the buffer that saves system calls.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use prometheus::IntCounter;
+use wire::compression::{Algorithm, Compressor};
+use wire::framing::FrameEncoder;
+use wire::{PacketSink, PendingReply};
+
+use crate::pending_reply::ConnectionReply;
+use crate::transport::Transport;
+
+/// Frames are written to the client when so many bytes of them have come together.
+const WRITE_BYTES: usize = 32 * 1024;
+
+/// Outgoing packets of one connection.
+pub struct Output {
+    frames: FrameEncoder,
+    compressor: Option<(Compressor, Vec<u8>)>,
+    bytes_sent: IntCounter,
+}
+
+impl Output {
+    pub fn new(bytes_sent: IntCounter) -> Self {
+        Self {
+            frames: FrameEncoder::new(),
+            compressor: None,
+            bytes_sent,
+        }
+    }
+
+    /// From here on packets are compressed.
+    pub fn start_compression(&mut self, algorithm: Algorithm) {
+        self.compressor = Some((Compressor::new(algorithm), Vec::new()));
+    }
+
+    /// The number of the frame that goes next.
+    pub fn sequence(&self) -> u8 {
+        self.frames.sequence()
+    }
+
+    /// `compressed`: the number of the compressed packet that goes next, where the connection is compressed.
+    pub fn set_sequence(&mut self, sequence: u8, compressed: Option<u8>) {
+        self.frames.set_sequence(sequence);
+        if let (Some((compressor, _)), Some(sequence)) = (&mut self.compressor, compressed) {
+            compressor.set_sequence(sequence);
+        }
+    }
+
+    /// Takes back a packet whose writer panicked.
+    pub fn abandon(&mut self) {
+        self.frames.abandon();
+    }
+
+    /// Takes out the frames that have not been written yet; `spare` becomes the buffer for the next ones.
+    pub fn take_frames(&mut self, spare: Vec<u8>) -> Vec<u8> {
+        self.frames.take(spare)
+    }
+
+    /// Frees buffers while the client is idle.
+    pub fn release_memory(&mut self) {
+        self.frames.release();
+    }
+
+    fn write_out(&mut self, transport: &mut Transport) -> io::Result<()> {
+        let plain = self.frames.bytes();
+        if plain.is_empty() {
+            return Ok(());
+        }
+        let result = match &mut self.compressor {
+            None => {
+                self.bytes_sent.inc_by(plain.len() as u64);
+                transport.write_all(plain)
+            }
+            Some((compressor, scratch)) => {
+                scratch.clear();
+                compressor.compress(plain, scratch).map_err(io::Error::other)?;
+                self.bytes_sent.inc_by(scratch.len() as u64);
+                transport.write_all(scratch)
+            }
+        };
+        self.frames.clear();
+        result
+    }
+}
+
+/// Where a session's replies go: see [`PacketSink`].
+pub struct Sink<'a> {
+    pub output: &'a mut Output,
+    pub transport: &'a mut Transport,
+    pub reply: Option<&'a Arc<ConnectionReply>>,
+}
+
+impl Sink<'_> {
+    fn write_when_full(&mut self) -> io::Result<()> {
+        let is_pending = self.reply.is_some_and(|reply| reply.is_pending());
+        if self.output.frames.bytes().len() >= WRITE_BYTES && !is_pending {
+            self.output.write_out(self.transport)?;
+        }
+        Ok(())
+    }
+}
+
+impl PacketSink for Sink<'_> {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.output.frames.push(payload);
+        self.write_when_full()
+    }
+
+    fn send_with(&mut self, write: &mut dyn FnMut(&mut Vec<u8>)) -> io::Result<()> {
+        self.output.frames.push_with(write);
+        self.write_when_full()
+    }
+
+    fn defer_reply(&mut self) -> Option<Arc<dyn PendingReply>> {
+        let reply = self.reply.filter(|_| self.output.frames.bytes().is_empty())?;
+        reply.defer().then(|| Arc::clone(reply) as Arc<dyn PendingReply>)
+    }
+
+    fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
+        self.output.frames.keep_if(fill);
+        self.write_when_full()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.write_out(self.transport)?;
+        self.transport.flush()
+    }
+}

@@ -1,0 +1,60 @@
+//! What a kind of statement does to the open transaction before it runs, whatever comes of it.
+
+use super::{Maintenance, ObjectKind, Select, Statement, UserStatement};
+
+impl Statement {
+    /// Whether the statement commits the open transaction before it runs, even if it then fails (manual 13.3.3).
+    pub fn commits_implicitly(&self) -> bool {
+        match self {
+            Self::TableMaintenance { action, .. } => *action != Maintenance::AdminCheck,
+            Self::LockTables(_) | Self::Flush(_) => true,
+            // SET ROLE is about the session alone.
+            Self::User(statement) => !matches!(statement, UserStatement::SetRole { user: None, .. }),
+            // Temporary tables are no part of the schema that others see.
+            Self::DropObject { kind, .. } => *kind != ObjectKind::TemporaryTable,
+            other => other.defines(),
+        }
+    }
+
+    /// Whether a READ ONLY transaction refuses the statement (1792), whatever it names. LOCK TABLES depends on its locks.
+    pub fn needs_read_write(&self) -> bool {
+        match self {
+            Self::Insert(_) | Self::Update(_) | Self::Delete(_) => true,
+            Self::Select(select) => locks_exclusively(select),
+            // EXPLAIN of a locking read reads the table's definition only.
+            Self::Explain { statement, .. } => {
+                matches!(**statement, Self::Insert(_) | Self::Update(_) | Self::Delete(_))
+            }
+            Self::TableMaintenance { action, .. } => {
+                matches!(action, Maintenance::Optimize | Maintenance::Repair)
+            }
+            Self::User(statement) => !matches!(statement, UserStatement::SetRole { .. }),
+            other => other.defines(),
+        }
+    }
+
+    /// Definitions, accounts' privileges included.
+    fn defines(&self) -> bool {
+        matches!(
+            self,
+            Self::CreateDatabase { .. }
+                | Self::AlterDatabase { .. }
+                | Self::DropDatabase { .. }
+                | Self::CreateTable(_)
+                | Self::CreateTableLike { .. }
+                | Self::AlterTable { .. }
+                | Self::DropTable { .. }
+                | Self::DropObject { .. }
+                | Self::TruncateTable(_)
+                | Self::RenameTable(_)
+                | Self::Grant { .. }
+                | Self::Revoke { .. }
+        )
+    }
+}
+
+/// FOR UPDATE of a table.
+fn locks_exclusively(select: &Select) -> bool {
+    select.from.as_ref().is_some_and(|from| from.query.is_none())
+        && select.locking.as_ref().is_some_and(|locking| locking.exclusive)
+}

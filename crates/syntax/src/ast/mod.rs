@@ -1,0 +1,149 @@
+//! Statements as the text has them: names unresolved, types of expressions unknown.
+//!
+//! Nothing here refers to a table, a bound type or a command of the server: what a statement means is the planner's to say.
+
+mod account;
+mod definition;
+mod effects;
+mod expr;
+mod query;
+mod session;
+mod show;
+mod write;
+
+pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
+pub use definition::{
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, ColumnDefinition, ColumnPosition,
+    CreateTable, DataType, DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, IndexPart, ObjectKind,
+    TableElement, TableOptions, TypeName,
+};
+pub use expr::{
+    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, TemporalKind, TruthTest, UnaryOp,
+};
+pub use query::{
+    IndexHint, IndexHintKind, Limit, LockWait, LockingClause, NamedExpr, OrderItem, Select, SelectItem,
+    TableRef,
+};
+pub use session::{
+    LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,
+};
+pub use show::{ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
+pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
+
+/// `[database.]name` of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectName {
+    pub database: Option<String>,
+    pub name: String,
+}
+
+/// One statement.
+#[derive(Debug, Clone)]
+pub enum Statement {
+    Select(Box<Select>),
+    Insert(Box<Insert>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
+    Explain {
+        format: ExplainFormat,
+        analyze: bool,
+        statement: Box<Statement>,
+    },
+
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+        options: DatabaseOptions,
+    },
+    AlterDatabase {
+        name: Option<String>,
+        options: DatabaseOptions,
+    },
+    DropDatabase {
+        name: String,
+        if_exists: bool,
+    },
+    CreateTable(Box<CreateTable>),
+    CreateTableLike {
+        name: ObjectName,
+        source: ObjectName,
+        if_not_exists: bool,
+    },
+    AlterTable {
+        name: ObjectName,
+        items: Vec<AlterItem>,
+        options: AlterOptions,
+    },
+    DropTable {
+        names: Vec<ObjectName>,
+        if_exists: bool,
+    },
+    /// DROP of anything that is neither a database nor a stored table nor an account.
+    DropObject {
+        kind: ObjectKind,
+        names: Vec<ObjectName>,
+        if_exists: bool,
+    },
+    TruncateTable(ObjectName),
+    RenameTable(Vec<(ObjectName, ObjectName)>),
+
+    /// GRANT ALL.
+    Grant {
+        scope: GrantTarget,
+        users: Vec<AccountName>,
+    },
+    /// REVOKE ALL; without a scope all that the accounts have.
+    Revoke {
+        scope: Option<GrantTarget>,
+        users: Vec<AccountName>,
+    },
+
+    User(UserStatement),
+
+    Transaction(TransactionStatement),
+    Use(String),
+    Show(ShowStatement),
+    Set(Vec<SetClause>),
+    Kill {
+        connection: Expr,
+        query_only: bool,
+    },
+    /// `ADMIN SHOW DDL JOBS [n]`; `past`: how many of those that are done.
+    AdminShowDdlJobs {
+        past: Option<u64>,
+    },
+    AdminCancelDdlJobs {
+        jobs: Vec<u64>,
+    },
+    /// ADMIN CHECK TABLE, CHECK TABLE, ANALYZE TABLE and their like.
+    TableMaintenance {
+        action: Maintenance,
+        tables: Vec<ObjectName>,
+    },
+    SplitTable {
+        table: ObjectName,
+        index: Option<String>,
+        points: SplitPoints<Expr>,
+    },
+    LockTables(Vec<LockedTable>),
+    UnlockTables,
+    /// What follows FLUSH, in upper case.
+    Flush(String),
+    Prepare {
+        name: String,
+        source: PrepareSource,
+    },
+    Execute {
+        name: String,
+        /// Names of user variables.
+        using: Vec<String>,
+    },
+    Deallocate {
+        name: String,
+    },
+    Do(Vec<Expr>),
+    /// Nothing to do: a comment alone, or a statement without any effect.
+    Empty,
+    /// Not a statement: the text that was to be one of several is wrong.
+    Invalid(types::Error),
+}

@@ -1,0 +1,99 @@
+//! Statements about transactions, the session and the server as written.
+
+use super::{Expr, ObjectName};
+
+/// Transaction control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransactionStatement {
+    /// BEGIN and START TRANSACTION; `None`: as the session has it.
+    Begin {
+        read_only: Option<bool>,
+        consistent_snapshot: bool,
+        optimistic: Option<bool>,
+    },
+    Commit {
+        chain: bool,
+        release: bool,
+    },
+    Rollback {
+        chain: bool,
+        release: bool,
+    },
+    Savepoint(String),
+    RollbackTo(String),
+    ReleaseSavepoint(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PrepareSource {
+    Text(String),
+    /// A user variable's name.
+    Variable(String),
+}
+
+/// Where SPLIT TABLE splits: by values of the leading parts of a key.
+#[derive(Debug, Clone)]
+pub enum SplitPoints<E> {
+    /// `BETWEEN (...) AND (...) REGIONS n`: into parts of equal size.
+    Between {
+        lower: Vec<E>,
+        upper: Vec<E>,
+        regions: u64,
+    },
+    /// `BY (...), ...`
+    By(Vec<Vec<E>>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maintenance {
+    AdminCheck,
+    Check,
+    Analyze,
+    Optimize,
+    Repair,
+}
+
+/// `t [AS alias] READ | WRITE` of LOCK TABLES.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockedTable {
+    pub name: ObjectName,
+    pub alias: Option<String>,
+    pub write: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableScope {
+    Session,
+    Global,
+    /// `SET TRANSACTION` without a scope: the next transaction only.
+    NextTransaction,
+}
+
+/// One assignment of SET.
+#[derive(Debug, Clone)]
+pub enum SetClause {
+    /// `None` means DEFAULT; identifiers (`ON`, `utf8mb4`) arrive as string literals.
+    Variable {
+        scope: VariableScope,
+        name: String,
+        value: Option<Expr>,
+    },
+    User {
+        name: String,
+        value: Expr,
+    },
+    /// `None` means DEFAULT.
+    Names {
+        charset: Option<String>,
+        collation: Option<String>,
+    },
+    /// `None` means DEFAULT.
+    CharacterSet(Option<String>),
+    /// `SET [SESSION|GLOBAL] TRANSACTION ...`
+    Transaction {
+        scope: VariableScope,
+        /// As in `@@transaction_isolation`.
+        isolation: Option<&'static str>,
+        read_only: Option<bool>,
+    },
+}

@@ -1,0 +1,99 @@
+//! SHOW, DESCRIBE and EXPLAIN as written.
+
+use super::{AccountName, Expr, ObjectName};
+
+#[derive(Debug, Clone)]
+pub enum ShowStatement {
+    /// Of the server or the session: nothing in it has to be resolved.
+    OfServer(ServerShow),
+    /// Of the named database, or the default one.
+    OfDatabase {
+        target: Target,
+        database: Option<String>,
+        full: bool,
+        filter: ShowFilter,
+    },
+    OfTable {
+        target: Target,
+        table: ObjectName,
+        full: bool,
+        filter: ShowFilter,
+    },
+    Regions {
+        table: ObjectName,
+        index: Option<String>,
+        filter: ShowFilter,
+    },
+}
+
+/// What is shown of a database or a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Tables,
+    TableStatus,
+    /// OPEN TABLES, TRIGGERS, EVENTS: there are none.
+    OpenTables,
+    Triggers,
+    Events,
+    Columns,
+    Index,
+    CreateTable,
+}
+
+/// SHOW statements that name no table and do not depend on the default database.
+#[derive(Debug, Clone)]
+pub enum ServerShow {
+    Databases(ShowFilter),
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+    },
+    Variables {
+        global: bool,
+        filter: ShowFilter,
+    },
+    Status {
+        global: bool,
+        filter: ShowFilter,
+    },
+    ProcessList {
+        full: bool,
+    },
+    Warnings {
+        errors_only: bool,
+        offset: u64,
+        count: Option<u64>,
+    },
+    CountWarnings {
+        errors_only: bool,
+    },
+    Engines,
+    Collation(ShowFilter),
+    Charset(ShowFilter),
+    Plugins(ShowFilter),
+    Grants {
+        user: Option<AccountName>,
+    },
+    CreateUser(AccountName),
+    /// Lists of objects and logs, by the words that name them: PROCEDURE STATUS, BINARY LOGS ...
+    List {
+        words: String,
+        filter: ShowFilter,
+    },
+}
+
+/// The filter of SHOW: `LIKE 'pattern'`, or `WHERE` over the statement's own output columns.
+#[derive(Debug, Clone, Default)]
+pub enum ShowFilter {
+    #[default]
+    None,
+    Like(String),
+    Where(Box<Expr>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainFormat {
+    Traditional,
+    Tree,
+    Json,
+}

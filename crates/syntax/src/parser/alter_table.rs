@@ -1,0 +1,225 @@
+//! ALTER TABLE.
+
+use types::{Error, Result};
+
+use super::Parser;
+use crate::ast::{AlterItem, AlterOptions, ColumnPosition, DatabaseOptions, Statement, TableOptions};
+use crate::lexer::keywords::Keyword as Kw;
+use crate::lexer::token::Kind;
+
+impl Parser<'_> {
+    /// TABLE has been taken.
+    pub fn alter_table(&mut self) -> Result<Statement> {
+        let name = self.object_name()?;
+        let mut items = Vec::new();
+        let mut options = AlterOptions::default();
+        if !self.at_statement_end() {
+            loop {
+                self.alter_item(&mut items, &mut options)?;
+                if !self.eat_kind(Kind::Comma) {
+                    break;
+                }
+            }
+        }
+        if self.is(Kw::PARTITION) {
+            return Err(Error::not_supported("partitions", ""));
+        }
+        Ok(Statement::AlterTable { name, items, options })
+    }
+
+    fn alter_item(&mut self, items: &mut Vec<AlterItem>, options: &mut AlterOptions) -> Result<()> {
+        if self.eat(Kw::ADD) {
+            return self.add(items);
+        }
+        if self.eat(Kw::DROP) {
+            items.push(self.drop_item()?);
+        } else if self.eat(Kw::MODIFY) {
+            self.eat(Kw::COLUMN);
+            let name = self.name()?;
+            items.push(self.modify(name.clone(), name)?);
+        } else if self.eat(Kw::CHANGE) {
+            self.eat(Kw::COLUMN);
+            let from = self.name()?;
+            let to = self.name()?;
+            items.push(self.modify(from, to)?);
+        } else if self.eat(Kw::ALTER) {
+            items.push(self.alter_column()?);
+        } else if self.eat(Kw::RENAME) {
+            items.push(self.rename_item()?);
+        } else if self.eat(Kw::CONVERT) {
+            self.expect(Kw::TO)?;
+            let mut options = DatabaseOptions::default();
+            while self.charset_or_collation(&mut options.charset, &mut options.collation)? {}
+            items.push(AlterItem::ConvertTo(options));
+        } else if self.eat(Kw::ALGORITHM) {
+            options.algorithm = self.alter_algorithm()?;
+        } else if self.eat(Kw::LOCK) {
+            options.lock = self.alter_lock()?;
+        } else if self.eat(Kw::FORCE) || self.validation() {
+            // Nothing is left to be rebuilt or validated.
+        } else if self.is_any(&[Kw::DISABLE, Kw::ENABLE]) {
+            self.advance();
+            self.expect(Kw::KEYS)?;
+        } else if self.is(Kw::ORDER) {
+            return Err(Error::not_supported(
+                "ALTER TABLE ... ORDER BY",
+                "rows are ordered by the primary key",
+            ));
+        } else {
+            items.push(AlterItem::Options(self.alter_table_options()?));
+        }
+        Ok(())
+    }
+
+    fn validation(&mut self) -> bool {
+        self.eat_all(&[Kw::WITHOUT, Kw::VALIDATION]) || self.eat_all(&[Kw::WITH, Kw::VALIDATION])
+    }
+
+    /// Options follow each other with blanks between them; a comma begins the next item.
+    fn alter_table_options(&mut self) -> Result<TableOptions> {
+        let mut options = TableOptions::default();
+        if !self.table_option(&mut options)? {
+            if self.is_any(&[
+                Kw::PARTITION,
+                Kw::COALESCE,
+                Kw::REORGANIZE,
+                Kw::EXCHANGE,
+                Kw::REMOVE,
+                Kw::ANALYZE,
+                Kw::CHECK,
+                Kw::OPTIMIZE,
+                Kw::REBUILD,
+                Kw::REPAIR,
+                Kw::TRUNCATE,
+            ]) {
+                return Err(Error::not_supported("partitions", ""));
+            }
+            if self.is_any(&[Kw::DISCARD, Kw::IMPORT, Kw::SECONDARY_LOAD, Kw::SECONDARY_UNLOAD]) {
+                return Err(Error::not_supported(self.word().to_uppercase(), ""));
+            }
+            return self.fail();
+        }
+        while self.table_option(&mut options)? {}
+        Ok(options)
+    }
+
+    fn add(&mut self, items: &mut Vec<AlterItem>) -> Result<()> {
+        if self.is(Kw::PARTITION) {
+            return Err(Error::not_supported("partitions", ""));
+        }
+        if let Some(index) = self.index_definition()? {
+            items.push(AlterItem::AddIndex(index));
+            return Ok(());
+        }
+        self.eat(Kw::COLUMN);
+        if self.eat_kind(Kind::LeftParen) {
+            let columns = self.comma_separated(|parser| {
+                if let Some(index) = parser.index_definition()? {
+                    return Ok(AlterItem::AddIndex(index));
+                }
+                let name = parser.name()?;
+                Ok(AlterItem::AddColumn(
+                    parser.column_definition(name)?,
+                    ColumnPosition::Last,
+                ))
+            })?;
+            self.expect_kind(Kind::RightParen)?;
+            items.extend(columns);
+            return Ok(());
+        }
+        let name = self.name()?;
+        let column = self.column_definition(name)?;
+        let position = self.position()?.unwrap_or(ColumnPosition::Last);
+        items.push(AlterItem::AddColumn(column, position));
+        Ok(())
+    }
+
+    fn position(&mut self) -> Result<Option<ColumnPosition>> {
+        if self.eat(Kw::FIRST) {
+            return Ok(Some(ColumnPosition::First));
+        }
+        if self.eat(Kw::AFTER) {
+            return Ok(Some(ColumnPosition::After(self.name()?)));
+        }
+        Ok(None)
+    }
+
+    fn modify(&mut self, name: String, new_name: String) -> Result<AlterItem> {
+        let definition = self.column_definition(new_name)?;
+        let position = self.position()?;
+        Ok(AlterItem::ModifyColumn {
+            name,
+            definition,
+            position,
+        })
+    }
+
+    fn drop_item(&mut self) -> Result<AlterItem> {
+        if self.eat_any(&[Kw::INDEX, Kw::KEY]).is_some() {
+            let name = if self.eat(Kw::PRIMARY) {
+                "PRIMARY".to_string()
+            } else {
+                self.name()?
+            };
+            return Ok(if name.eq_ignore_ascii_case("PRIMARY") {
+                AlterItem::DropPrimaryKey
+            } else {
+                AlterItem::DropIndex(name)
+            });
+        }
+        if self.eat(Kw::PRIMARY) {
+            self.expect(Kw::KEY)?;
+            return Ok(AlterItem::DropPrimaryKey);
+        }
+        if self.is(Kw::FOREIGN) {
+            return Err(Error::not_supported("foreign keys", ""));
+        }
+        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
+            return Err(Error::not_supported("DROP CONSTRAINT", "use DROP INDEX"));
+        }
+        if self.is(Kw::PARTITION) {
+            return Err(Error::not_supported("partitions", ""));
+        }
+        self.eat(Kw::COLUMN);
+        let name = self.name()?;
+        self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
+        Ok(AlterItem::DropColumn(name))
+    }
+
+    fn alter_column(&mut self) -> Result<AlterItem> {
+        if self.is(Kw::INDEX) {
+            return Err(Error::not_supported("invisible indexes", "drop the index"));
+        }
+        if self.is_any(&[Kw::CHECK, Kw::CONSTRAINT]) {
+            return Err(Error::not_supported("CHECK constraints", ""));
+        }
+        self.eat(Kw::COLUMN);
+        let name = self.name()?;
+        if self.eat_all(&[Kw::DROP, Kw::DEFAULT]) {
+            return Ok(AlterItem::SetDefault(name, None));
+        }
+        self.expect(Kw::SET)?;
+        if self.is_any(&[Kw::VISIBLE, Kw::INVISIBLE]) {
+            return Err(Error::not_supported("invisible columns", ""));
+        }
+        self.expect(Kw::DEFAULT)?;
+        let default = self.default_clause()?;
+        Ok(AlterItem::SetDefault(name, Some(default)))
+    }
+
+    fn rename_item(&mut self) -> Result<AlterItem> {
+        if self.eat(Kw::COLUMN) {
+            let from = self.name()?;
+            self.expect(Kw::TO)?;
+            return Ok(AlterItem::RenameColumn(from, self.name()?));
+        }
+        if self.eat_any(&[Kw::INDEX, Kw::KEY]).is_some() {
+            let from = self.name()?;
+            self.expect(Kw::TO)?;
+            return Ok(AlterItem::RenameIndex(from, self.index_name()?));
+        }
+        self.eat_any(&[Kw::TO, Kw::AS]);
+        self.eat_kind(Kind::Equal);
+        Ok(AlterItem::RenameTable(self.object_name()?))
+    }
+}

@@ -1,0 +1,466 @@
+//! The parser's cursor: the current token, looking ahead, what is expected, and error 1064.
+
+mod account;
+mod admin;
+mod alter_table;
+mod create_table;
+mod data_type;
+mod database;
+mod expr;
+mod function;
+pub(crate) mod literal;
+mod primary;
+mod select;
+mod set;
+mod short_query;
+mod show;
+mod split_table;
+mod statement;
+mod table_options;
+pub(crate) mod transaction;
+mod unsupported;
+mod write;
+
+use literal::{text_of_bytes, unquote, unquote_name};
+use types::{Error, Result, SqlMode, errno};
+
+use crate::ast::ObjectName;
+use crate::lexer::Lexer;
+use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
+use crate::lexer::raw_bytes::has_carried;
+use crate::lexer::token::{Kind, Token};
+use crate::syntax_message;
+
+/// How deep parentheses, calls and unary operators may be nested in the text.
+pub const MAX_NESTING: u32 = 100;
+/// How high an expression's tree may be: `1 + 1 + 1 ...` grows without nesting. Whoever walks an expression may recurse.
+pub const MAX_HEIGHT: u32 = 256;
+/// What `near '...'` shows at most, in bytes.
+const NEAR_BYTES: usize = 80;
+/// The protocol counts parameters with 16 bits.
+const MAX_PARAMETERS: usize = 65_535;
+/// A name's length in characters, of tables, columns, indexes and databases.
+const MAX_NAME_CHARS: usize = 64;
+const MAX_ALIAS_CHARS: usize = 256;
+
+/// A cursor over a text's tokens.
+pub struct Parser<'a> {
+    lexer: Lexer<'a>,
+    pub mode: SqlMode,
+    /// The token that has not been taken yet.
+    token: Token,
+    /// The one behind it.
+    next: Token,
+    /// Where the token before it ends.
+    previous_end: usize,
+    pub parameters: usize,
+    /// The parameters of LIMIT and OFFSET.
+    pub row_counts: Vec<usize>,
+    /// `@a := x` was met in an expression.
+    pub assigns: bool,
+    depth: u32,
+    /// Height of the tallest expression finished since the frame of [`Self::apart`] began.
+    height: u32,
+}
+
+impl<'a> Parser<'a> {
+    pub fn new(text: &'a str, at: usize, mode: SqlMode) -> Self {
+        let mut lexer = Lexer::new(text, at, &mode);
+        let token = lexer.next_token();
+        let next = lexer.next_token();
+        Self {
+            lexer,
+            mode,
+            token,
+            next,
+            previous_end: at,
+            parameters: 0,
+            row_counts: Vec::new(),
+            assigns: false,
+            depth: 0,
+            height: 0,
+        }
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.token.kind
+    }
+
+    pub fn start(&self) -> usize {
+        self.token.start
+    }
+
+    /// Where the last token taken ends.
+    pub fn previous_end(&self) -> usize {
+        self.previous_end
+    }
+
+    pub fn source(&self, start: usize, end: usize) -> &'a str {
+        let text = self.lexer.text();
+        text.get(start..end.min(text.len())).unwrap_or_default()
+    }
+
+    /// The current token's text.
+    pub fn word(&self) -> &'a str {
+        self.source(self.token.start, self.token.end)
+    }
+
+    /// A copy, to look further ahead than [`Self::peek`] does.
+    pub fn fork(&self) -> Self {
+        Self {
+            row_counts: self.row_counts.clone(),
+            ..*self
+        }
+    }
+
+    pub fn backslash_escapes(&self) -> bool {
+        self.lexer.backslash_escapes()
+    }
+
+    pub fn advance(&mut self) {
+        self.previous_end = self.token.end;
+        self.token = self.next;
+        self.next = self.lexer.next_token();
+    }
+
+    /// Whether a comma or a closing parenthesis follows the current token directly.
+    pub fn is_before_delimiter(&self) -> bool {
+        let next = self.lexer.text().as_bytes().get(self.token.end);
+        matches!(next, Some(b',' | b')'))
+    }
+
+    /// Whether nothing can be nested any deeper.
+    pub fn is_deepest(&self) -> bool {
+        self.depth >= MAX_NESTING
+    }
+
+    /// The token behind the current one.
+    pub fn peek(&self) -> Token {
+        self.next
+    }
+
+    /// The two tokens behind the current one.
+    pub fn peek_two(&self) -> (Token, Token) {
+        let mut lexer = self.lexer;
+        (self.next, lexer.next_token())
+    }
+
+    /// The keyword at the cursor; `None` at anything else, a quoted word too.
+    pub fn keyword(&self) -> Option<Keyword> {
+        self.token.keyword
+    }
+
+    /// Whether the word at the cursor can only be a name in quotes.
+    pub fn is_reserved(&self) -> bool {
+        self.token.keyword.is_some_and(Keyword::is_reserved)
+    }
+
+    pub fn peek_is(&self, keyword: Keyword) -> bool {
+        self.next.keyword == Some(keyword)
+    }
+
+    pub fn peek_is_any(&self, keywords: &[Keyword]) -> bool {
+        self.next.keyword.is_some_and(|next| keywords.contains(&next))
+    }
+
+    /// Whether the current token and those behind it are these words.
+    pub fn are(&self, keywords: &[Keyword]) -> bool {
+        let mut lexer = self.lexer;
+        let mut tokens = [self.token, self.next].into_iter();
+        keywords.iter().all(|keyword| {
+            let token = tokens.next().unwrap_or_else(|| lexer.next_token());
+            token.keyword == Some(*keyword)
+        })
+    }
+
+    pub fn is(&self, keyword: Keyword) -> bool {
+        self.token.keyword == Some(keyword)
+    }
+
+    pub fn is_any(&self, keywords: &[Keyword]) -> bool {
+        self.token
+            .keyword
+            .is_some_and(|keyword| keywords.contains(&keyword))
+    }
+
+    pub fn eat(&mut self, keyword: Keyword) -> bool {
+        let found = self.is(keyword);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes a word that is one of these, and says which.
+    pub fn eat_any(&mut self, keywords: &[Keyword]) -> Option<Keyword> {
+        let found = self.token.keyword.filter(|keyword| keywords.contains(keyword))?;
+        self.advance();
+        Some(found)
+    }
+
+    /// Takes all the words or none.
+    pub fn eat_all(&mut self, keywords: &[Keyword]) -> bool {
+        let found = self.are(keywords);
+        if found {
+            keywords.iter().for_each(|_| self.advance());
+        }
+        found
+    }
+
+    pub fn expect(&mut self, keyword: Keyword) -> Result<()> {
+        if self.eat(keyword) { Ok(()) } else { self.fail() }
+    }
+
+    pub fn eat_kind(&mut self, kind: Kind) -> bool {
+        let found = self.token.kind == kind;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub fn expect_kind(&mut self, kind: Kind) -> Result<()> {
+        if self.eat_kind(kind) { Ok(()) } else { self.fail() }
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.token.kind == Kind::End
+    }
+
+    /// At the end of the statement.
+    pub fn at_statement_end(&self) -> bool {
+        matches!(self.token.kind, Kind::End | Kind::Semicolon)
+    }
+
+    pub fn skip_semicolon(&mut self) {
+        self.eat_kind(Kind::Semicolon);
+    }
+
+    /// Where the text behind this statement begins.
+    pub fn behind_semicolon(&self) -> usize {
+        match self.token.kind {
+            Kind::Semicolon => self.token.end,
+            _ => self.token.start,
+        }
+    }
+
+    /// Error 1064 at the current token.
+    pub fn fail<T>(&self) -> Result<T> {
+        Err(self.error_at(self.token.start))
+    }
+
+    pub fn error_at(&self, start: usize) -> Error {
+        let text = self.lexer.text();
+        let mut start = start.min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let mut end = text.len().min(start + NEAR_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let line = 1 + text.as_bytes()[..start].iter().filter(|&&b| b == b'\n').count();
+        syntax_message(text.get(start..end).unwrap_or_default(), line)
+    }
+
+    /// A name: any word that is not reserved, or a quoted one, which may be empty: whoever looks for what it names says that
+    /// there is no such thing.
+    pub fn name(&mut self) -> Result<String> {
+        let name = match self.token.kind {
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
+            Kind::QuotedWord => unquote_name(self.word()),
+            _ => return self.fail(),
+        };
+        self.finish_name(name)
+    }
+
+    /// An alias: a name that may be as long as 256 characters, since columns are named by expressions too.
+    pub fn alias_name(&mut self) -> Result<String> {
+        let name = match self.token.kind {
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
+            Kind::QuotedWord => unquote_name(self.word()),
+            _ => return self.fail(),
+        };
+        if name.chars().count() > MAX_ALIAS_CHARS {
+            return Err(too_long(&name));
+        }
+        self.advance();
+        Ok(name)
+    }
+
+    /// A name behind a point, where reserved words are names too.
+    pub fn name_behind_point(&mut self) -> Result<String> {
+        let name = match self.token.kind {
+            Kind::Word if !has_carried(self.word()) => self.word().to_string(),
+            Kind::QuotedWord => unquote_name(self.word()),
+            _ => return self.fail(),
+        };
+        self.finish_name(name)
+    }
+
+    fn finish_name(&mut self, name: String) -> Result<String> {
+        if name.len() > MAX_NAME_CHARS && name.chars().count() > MAX_NAME_CHARS {
+            return Err(too_long(&name));
+        }
+        self.advance();
+        Ok(name)
+    }
+
+    /// A name or a string, as MySQL allows it for variables' values, engines, character sets.
+    pub fn name_or_text(&mut self) -> Result<String> {
+        match self.token.kind {
+            Kind::Text => self.text_literal(),
+            _ => self.name(),
+        }
+    }
+
+    /// A string literal.
+    pub fn text_literal(&mut self) -> Result<String> {
+        if self.token.kind != Kind::Text {
+            return self.fail();
+        }
+        let text = text_of_bytes(unquote(self.word(), self.backslash_escapes()))?;
+        self.advance();
+        Ok(text)
+    }
+
+    /// A database's name; 1102 for an empty one.
+    pub fn database_name(&mut self) -> Result<String> {
+        let name = self.name()?;
+        not_empty(&name, errno::ER_WRONG_DB_NAME, "database")?;
+        Ok(name)
+    }
+
+    /// The name of a new index; 1280 for an empty one.
+    pub fn index_name(&mut self) -> Result<String> {
+        let name = self.name()?;
+        not_empty(&name, errno::ER_WRONG_NAME_FOR_INDEX, "index")?;
+        Ok(name)
+    }
+
+    /// `[database.]name` of a table; 1102 and 1103 for empty names.
+    pub fn object_name(&mut self) -> Result<ObjectName> {
+        let first = self.name()?;
+        let named = if self.eat_kind(Kind::Dot) {
+            not_empty(&first, errno::ER_WRONG_DB_NAME, "database")?;
+            ObjectName {
+                database: Some(first),
+                name: self.name_behind_point()?,
+            }
+        } else {
+            ObjectName {
+                database: None,
+                name: first,
+            }
+        };
+        not_empty(&named.name, errno::ER_WRONG_TABLE_NAME, "table")?;
+        Ok(named)
+    }
+
+    /// A number of digits only, `0x` too.
+    pub fn unsigned(&mut self) -> Result<u64> {
+        if self.token.kind != Kind::Integer {
+            return self.fail();
+        }
+        let Ok(number) = self.word().parse() else {
+            return self.fail();
+        };
+        self.advance();
+        Ok(number)
+    }
+
+    pub fn unsigned_32(&mut self) -> Result<u32> {
+        let start = self.start();
+        u32::try_from(self.unsigned()?).map_err(|_| self.error_at(start))
+    }
+
+    /// `item, item ...`
+    pub fn comma_separated<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut items = vec![item(self)?];
+        while self.eat_kind(Kind::Comma) {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    pub fn if_exists(&mut self) -> Result<bool> {
+        if !self.eat(IF) {
+            return Ok(false);
+        }
+        self.expect(EXISTS)?;
+        Ok(true)
+    }
+
+    pub fn if_not_exists(&mut self) -> Result<bool> {
+        if !self.eat(IF) {
+            return Ok(false);
+        }
+        self.expect(NOT)?;
+        self.expect(EXISTS)?;
+        Ok(true)
+    }
+
+    /// The next `?`.
+    pub fn parameter(&mut self) -> Result<usize> {
+        if self.parameters >= MAX_PARAMETERS {
+            return Err(Error::new(
+                errno::ER_PS_MANY_PARAM,
+                "Prepared statement contains too many placeholders",
+            ));
+        }
+        self.expect_kind(Kind::Parameter)?;
+        self.parameters += 1;
+        Ok(self.parameters - 1)
+    }
+
+    /// Runs `parse` one level deeper. Fails where the text or the tree that comes of it is nested beyond [`MAX_NESTING`].
+    pub fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= MAX_NESTING {
+            return Err(self.too_deep(MAX_NESTING));
+        }
+        self.depth += 1;
+        let parsed = crate::stack::with_room(|| self.apart(parse));
+        self.depth -= 1;
+        parsed
+    }
+
+    /// Runs `parse` for a part beside others: what grows in it grows from the ground.
+    pub fn apart<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outside = std::mem::take(&mut self.height);
+        let parsed = parse(self);
+        self.height = outside.max(self.height);
+        parsed
+    }
+
+    /// To be called for each node put on top of what was parsed since the frame of [`Self::apart`] began.
+    pub fn grow(&mut self) -> Result<()> {
+        self.height += 1;
+        if self.height > MAX_HEIGHT {
+            return Err(self.too_deep(MAX_HEIGHT));
+        }
+        Ok(())
+    }
+
+    fn too_deep(&self, limit: u32) -> Error {
+        let near = self.error_at(self.token.start).message;
+        let at = near.find(" near '").map_or("", |at| &near[at..]);
+        Error::new(
+            errno::ER_PARSE_ERROR,
+            format!("Expressions are nested more than {limit} levels deep{at}"),
+        )
+    }
+}
+
+fn not_empty(name: &str, code: u16, what: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::new(code, format!("Incorrect {what} name ''")));
+    }
+    Ok(())
+}
+
+fn too_long(name: &str) -> Error {
+    Error::new(
+        errno::ER_TOO_LONG_IDENT,
+        format!("Identifier name '{name}' is too long"),
+    )
+}

@@ -1,0 +1,131 @@
+//! Options behind a table's definition.
+
+use types::{Error, Result, errno};
+
+use super::Parser;
+use crate::ast::TableOptions;
+use crate::lexer::keywords::Keyword as Kw;
+use crate::lexer::token::Kind;
+
+/// Options that are read and mean nothing here: `NAME [=] value`.
+const IGNORED: &[Kw] = &[
+    Kw::ROW_FORMAT,
+    Kw::KEY_BLOCK_SIZE,
+    Kw::STATS_PERSISTENT,
+    Kw::STATS_AUTO_RECALC,
+    Kw::STATS_SAMPLE_PAGES,
+    Kw::AVG_ROW_LENGTH,
+    Kw::MAX_ROWS,
+    Kw::MIN_ROWS,
+    Kw::CHECKSUM,
+    Kw::DELAY_KEY_WRITE,
+    Kw::PACK_KEYS,
+    Kw::COMPRESSION,
+    Kw::INSERT_METHOD,
+    Kw::TABLE_CHECKSUM,
+    Kw::AUTOEXTEND_SIZE,
+];
+
+/// Options that would change where data is, or how.
+const REFUSED: &[Kw] = &[
+    Kw::UNION,
+    Kw::CONNECTION,
+    Kw::TABLESPACE,
+    Kw::SECONDARY_ENGINE,
+    Kw::ENGINE_ATTRIBUTE,
+    Kw::PASSWORD,
+];
+
+impl Parser<'_> {
+    /// The options of CREATE TABLE, separated by blanks or commas.
+    pub fn table_options(&mut self) -> Result<TableOptions> {
+        let mut options = TableOptions::default();
+        while !self.at_statement_end() {
+            if !self.table_option(&mut options)? {
+                break;
+            }
+            self.eat_kind(Kind::Comma);
+        }
+        if self.is(Kw::PARTITION) {
+            return Err(Error::not_supported(
+                "partitions",
+                "create the table without them",
+            ));
+        }
+        Ok(options)
+    }
+
+    /// One option, where one begins.
+    pub fn table_option(&mut self, options: &mut TableOptions) -> Result<bool> {
+        if self.eat(Kw::ENGINE) {
+            self.eat_kind(Kind::Equal);
+            options.engine = Some(self.name_or_text()?);
+        } else if self.eat(Kw::AUTO_INCREMENT) {
+            self.eat_kind(Kind::Equal);
+            options.auto_increment = Some(self.unsigned()?);
+        } else if self.eat(Kw::AUTO_RANDOM_BASE) {
+            self.eat_kind(Kind::Equal);
+            options.auto_random_base = Some(self.unsigned()?);
+        } else if self.eat(Kw::SHARD_ROW_ID_BITS) {
+            self.eat_kind(Kind::Equal);
+            options.shard_row_id_bits = Some(self.unsigned()?);
+        } else if self.eat(Kw::PRE_SPLIT_REGIONS) {
+            self.eat_kind(Kind::Equal);
+            options.pre_split_regions = Some(self.unsigned()?);
+        } else if self.eat(Kw::COMMENT) {
+            self.eat_kind(Kind::Equal);
+            options.comment = Some(self.text_literal()?);
+        } else if self.is(Kw::DEFAULT) || self.is_any(&[Kw::CHARACTER, Kw::CHARSET, Kw::CHAR, Kw::COLLATE]) {
+            self.eat(Kw::DEFAULT);
+            self.charset_option(options)?;
+        } else if self.is_any(IGNORED) {
+            self.advance();
+            self.eat_kind(Kind::Equal);
+            if !matches!(
+                self.kind(),
+                Kind::Word | Kind::Integer | Kind::Text | Kind::QuotedWord
+            ) {
+                return self.fail();
+            }
+            self.advance();
+        } else if self.is_any(&[Kw::DATA, Kw::INDEX]) && self.peek_is(Kw::DIRECTORY) {
+            return Err(Error::not_supported("DATA DIRECTORY", "leave it out"));
+        } else if self.eat(Kw::ENCRYPTION) {
+            self.eat_kind(Kind::Equal);
+            if self.text_literal()?.eq_ignore_ascii_case("y") {
+                return Err(Error::not_supported("ENCRYPTION", "encrypt the file system"));
+            }
+        } else if self.is_any(REFUSED) {
+            return Err(Error::not_supported(
+                format!("the table option {}", self.word().to_uppercase()),
+                "leave it out",
+            ));
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn charset_option(&mut self, options: &mut TableOptions) -> Result<()> {
+        let mut charset = None;
+        let mut collation = None;
+        if !self.charset_or_collation(&mut charset, &mut collation)? {
+            return self.fail();
+        }
+        if let Some(new) = charset {
+            if let Some(old) = &options.charset
+                && !old.eq_ignore_ascii_case(&new)
+            {
+                return Err(Error::new(
+                    errno::ER_CONFLICTING_DECLARATIONS,
+                    format!("Conflicting declarations: 'CHARACTER SET {old}' and 'CHARACTER SET {new}'"),
+                ));
+            }
+            options.charset = Some(new);
+        }
+        if collation.is_some() {
+            options.collation = collation;
+        }
+        Ok(())
+    }
+}

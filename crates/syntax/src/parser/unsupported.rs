@@ -1,0 +1,116 @@
+//! Statements that MySQL has and StemDB has not: error 1235 that names them, so that nobody looks for a typing error.
+
+use types::{Error, Result};
+
+use super::Parser;
+use crate::ast::{ObjectKind, Statement};
+use crate::lexer::keywords::Keyword as Kw;
+
+/// First words of statements, and what to do instead.
+const STATEMENTS: &[(Kw, &str)] = &[
+    (Kw::CALL, "run the statements from the client"),
+    (Kw::HANDLER, "use SELECT"),
+    (Kw::LOAD, "use INSERT with several rows"),
+    (Kw::IMPORT, "use INSERT with several rows"),
+    (Kw::CHECKSUM, "compare COUNT(*) and SUM() of columns"),
+    (Kw::INSTALL, ""),
+    (Kw::UNINSTALL, ""),
+    (Kw::XA, "use one database for one transaction"),
+    (Kw::PURGE, "there is no binary log"),
+    (Kw::RESET, "there is no binary log"),
+    (Kw::CHANGE, "there is no replication"),
+    (Kw::STOP, "there is no replication"),
+    (Kw::BINLOG, "there is no binary log"),
+    (Kw::SHUTDOWN, "send SIGTERM to the server"),
+    (Kw::RESTART, "send SIGTERM to the server and start it again"),
+    (Kw::CLONE, ""),
+    (Kw::CACHE, ""),
+    (Kw::HELP, "see the manual"),
+    (Kw::SIGNAL, ""),
+    (Kw::RESIGNAL, ""),
+    (Kw::GET, ""),
+];
+
+/// What CREATE, ALTER and DROP can be about.
+const OBJECTS: &[(Kw, &str, &str)] = &[
+    (Kw::VIEW, "views", "use the SELECT itself"),
+    (Kw::TRIGGER, "triggers", "do it in the application"),
+    (
+        Kw::PROCEDURE,
+        "stored procedures",
+        "run the statements from the client",
+    ),
+    (Kw::FUNCTION, "stored functions", "compute it in the application"),
+    (Kw::EVENT, "events", "use the operating system's scheduler"),
+    (Kw::FULLTEXT, "full-text indexes", "use LIKE"),
+    (Kw::SPATIAL, "spatial indexes", ""),
+    (Kw::ROLE, "roles", "GRANT ALL to each account"),
+    (Kw::SERVER, "federated servers", ""),
+    (Kw::TABLESPACE, "tablespaces", "storage is managed by the server"),
+    (Kw::UNDO, "tablespaces", "storage is managed by the server"),
+    (Kw::LOGFILE, "tablespaces", "storage is managed by the server"),
+    (Kw::RESOURCE, "resource groups", ""),
+    (Kw::TEMPORARY, "temporary tables", "use an ordinary table"),
+    (Kw::INSTANCE, "ALTER INSTANCE", ""),
+];
+
+impl Parser<'_> {
+    /// Takes the words for what a database never has.
+    pub fn object_kind(&mut self) -> Option<ObjectKind> {
+        if self.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) || self.eat_all(&[Kw::TEMPORARY, Kw::TABLES]) {
+            return Some(ObjectKind::TemporaryTable);
+        }
+        match self.eat_any(&[Kw::VIEW, Kw::PROCEDURE, Kw::FUNCTION, Kw::TRIGGER, Kw::EVENT])? {
+            Kw::VIEW => Some(ObjectKind::View),
+            Kw::PROCEDURE => Some(ObjectKind::Procedure),
+            Kw::FUNCTION => Some(ObjectKind::Function),
+            Kw::TRIGGER => Some(ObjectKind::Trigger),
+            _ => Some(ObjectKind::Event),
+        }
+    }
+
+    /// DROP of it: nothing to do, and nothing to complain of where the statement says IF EXISTS.
+    pub fn drop_object(&mut self, kind: ObjectKind) -> Result<Statement> {
+        let if_exists = self.if_exists()?;
+        let names = if matches!(kind, ObjectKind::View | ObjectKind::TemporaryTable) {
+            let names = self.comma_separated(Self::object_name)?;
+            self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
+            names
+        } else {
+            vec![self.object_name()?]
+        };
+        Ok(Statement::DropObject {
+            kind,
+            names,
+            if_exists,
+        })
+    }
+
+    /// A statement that nothing above knows.
+    pub fn refuse_statement(&self) -> Result<Statement> {
+        for (word, instead) in STATEMENTS {
+            if self.is(*word) {
+                return Err(Error::not_supported(self.word().to_uppercase(), instead));
+            }
+        }
+        self.fail()
+    }
+
+    /// CREATE, ALTER or DROP of something, the verb taken.
+    pub fn refuse_object(&self, verb: &str) -> Result<Statement> {
+        // `CREATE OR REPLACE ALGORITHM = ... DEFINER = ... SQL SECURITY ... VIEW`
+        let is_view = self.is_any(&[Kw::OR, Kw::ALGORITHM, Kw::DEFINER, Kw::SQL]);
+        for (word, what, instead) in OBJECTS {
+            if self.is(*word) {
+                return Err(Error::not_supported(format!("{verb} of {what}"), instead));
+            }
+        }
+        if is_view {
+            return Err(Error::not_supported(
+                format!("{verb} of views and stored programs"),
+                "",
+            ));
+        }
+        self.fail()
+    }
+}

@@ -1,0 +1,243 @@
+//! INSERT, REPLACE, UPDATE, DELETE.
+
+use types::{Error, Result};
+
+use super::Parser;
+use crate::ast::{
+    Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Select, Update,
+};
+use crate::lexer::keywords::Keyword as Kw;
+use crate::lexer::token::Kind;
+
+impl Parser<'_> {
+    /// INSERT and REPLACE, the cursor at the verb.
+    pub fn insert(&mut self) -> Result<Insert> {
+        let replace = self.is(Kw::REPLACE);
+        self.advance();
+        // Priorities mean nothing here, as with InnoDB.
+        if self.eat_any(&[Kw::LOW_PRIORITY, Kw::DELAYED]).is_none() && !replace {
+            self.eat(Kw::HIGH_PRIORITY);
+        }
+        let ignore = !replace && self.eat(Kw::IGNORE);
+        self.eat(Kw::INTO);
+        let table = self.object_name()?;
+        if self.is(Kw::PARTITION) {
+            return Err(Error::not_supported("partitions", ""));
+        }
+        let mut insert = Insert {
+            replace,
+            ignore,
+            table,
+            columns: Vec::new(),
+            has_columns: false,
+            rows: InsertRows::Values(Vec::new()),
+            alias: None,
+            on_duplicate: Vec::new(),
+        };
+        self.insert_rows(&mut insert)?;
+        if !replace && !matches!(insert.rows, InsertRows::Query(_)) && self.eat(Kw::AS) {
+            insert.alias = Some(self.row_alias()?);
+        }
+        if !replace && self.eat(Kw::ON) {
+            self.expect(Kw::DUPLICATE)?;
+            self.expect(Kw::KEY)?;
+            self.expect(Kw::UPDATE)?;
+            insert.on_duplicate = self.comma_separated(Self::assignment)?;
+        }
+        Ok(insert)
+    }
+
+    fn insert_rows(&mut self, insert: &mut Insert) -> Result<()> {
+        if self.eat(Kw::SET) {
+            let assignments = self.comma_separated(Self::assignment)?;
+            let (columns, values) = assignments.into_iter().map(|a| (a.column, a.value)).unzip();
+            insert.columns = columns;
+            insert.has_columns = true;
+            insert.rows = InsertRows::Values(vec![values]);
+            return Ok(());
+        }
+        if self.kind() == Kind::LeftParen && !self.is_query_in_parentheses() {
+            self.advance();
+            insert.has_columns = true;
+            if self.kind() != Kind::RightParen {
+                insert.columns = self.comma_separated(Self::column_name)?;
+            }
+            self.expect_kind(Kind::RightParen)?;
+        }
+        if self.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
+            insert.rows = InsertRows::Values(self.rows_of_values()?);
+            return Ok(());
+        }
+        if self.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || self.kind() == Kind::LeftParen {
+            let mut select = self.select()?;
+            insert.rows = match select.values.take() {
+                // As without the parentheses: with DEFAULT, for one.
+                Some(rows) if select == Select::default() => InsertRows::Values(rows),
+                values => InsertRows::Query(Box::new(Select { values, ..select })),
+            };
+            return Ok(());
+        }
+        self.fail()
+    }
+
+    fn is_query_in_parentheses(&self) -> bool {
+        let (next, after) = self.peek_two();
+        (next.kind == Kind::LeftParen && after.kind != Kind::RightParen)
+            || matches!(next.keyword, Some(Kw::SELECT | Kw::WITH | Kw::TABLE | Kw::VALUES))
+    }
+
+    pub fn rows_of_values(&mut self) -> Result<Vec<Vec<Option<Expr>>>> {
+        let named = self.eat(Kw::ROW);
+        let mut rows = vec![self.row_of_values(0)?];
+        while self.eat_kind(Kind::Comma) {
+            if self.eat(Kw::ROW) != named {
+                return self.fail();
+            }
+            let width = rows.last().map_or(0, Vec::len);
+            rows.push(self.row_of_values(width)?);
+        }
+        Ok(rows)
+    }
+
+    /// `width`: how many values there probably are, as many as in the row before.
+    fn row_of_values(&mut self, width: usize) -> Result<Vec<Option<Expr>>> {
+        self.expect_kind(Kind::LeftParen)?;
+        let mut values = Vec::with_capacity(width);
+        if self.eat_kind(Kind::RightParen) {
+            return Ok(values);
+        }
+        values.push(self.value_or_default()?);
+        while self.eat_kind(Kind::Comma) {
+            values.push(self.value_or_default()?);
+        }
+        self.expect_kind(Kind::RightParen)?;
+        Ok(values)
+    }
+
+    /// `DEFAULT` by itself, as `None`, or an expression.
+    fn value_or_default(&mut self) -> Result<Option<Expr>> {
+        if self.is(Kw::DEFAULT) && self.peek().kind != Kind::LeftParen {
+            self.advance();
+            return Ok(None);
+        }
+        self.expression().map(Some)
+    }
+
+    fn row_alias(&mut self) -> Result<RowAlias> {
+        let name = self.name()?;
+        let mut columns = Vec::new();
+        if self.eat_kind(Kind::LeftParen) {
+            columns = self.comma_separated(Self::name)?;
+            self.expect_kind(Kind::RightParen)?;
+        }
+        Ok(RowAlias { name, columns })
+    }
+
+    fn assignment(&mut self) -> Result<Assignment> {
+        let column: ColumnName = self.column_name()?;
+        if !self.eat_kind(Kind::Equal) && !self.eat_kind(Kind::Assign) {
+            return self.fail();
+        }
+        let value = self.value_or_default()?;
+        Ok(Assignment { column, value })
+    }
+
+    pub fn update(&mut self) -> Result<Update> {
+        self.advance();
+        self.eat(Kw::LOW_PRIORITY);
+        let ignore = self.eat(Kw::IGNORE);
+        let table = self.table_ref()?;
+        if self.refuse_joins().is_err() {
+            return Err(Error::not_supported(
+                "UPDATE of several tables",
+                "update the tables one by one",
+            ));
+        }
+        self.expect(Kw::SET)?;
+        let assignments = self.comma_separated(Self::assignment)?;
+        let filter = if self.eat(Kw::WHERE) {
+            Some(self.expression()?)
+        } else {
+            None
+        };
+        Ok(Update {
+            ignore,
+            table,
+            assignments,
+            filter,
+            order_by: self.order_by()?,
+            limit: self.row_limit()?,
+        })
+    }
+
+    pub fn delete(&mut self) -> Result<Delete> {
+        self.advance();
+        let mut ignore = false;
+        // Each of them is a name too: `DELETE quick FROM ...` is about a table only with a comma or a star.
+        while let Some(word) = self.eat_any(&[Kw::LOW_PRIORITY, Kw::QUICK, Kw::IGNORE]) {
+            ignore |= word == Kw::IGNORE;
+        }
+        // The form for several tables, `DELETE t FROM ...` or `DELETE FROM t USING ...`: with one table it is the plain
+        // one, but for ORDER BY and LIMIT.
+        let mut target = None;
+        if !self.eat(Kw::FROM) {
+            if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || self.is_reserved() {
+                return self.fail();
+            }
+            target = Some(self.delete_target()?);
+            self.expect(Kw::FROM)?;
+        } else if self.is_target_of_using() {
+            target = Some(self.delete_target()?);
+            self.expect(Kw::USING)?;
+        }
+        let table = self.table_ref()?;
+        if self.refuse_joins().is_err() || self.is(Kw::USING) || self.kind() == Kind::Dot {
+            return Err(Self::no_multi_table_delete());
+        }
+        let filter = if self.eat(Kw::WHERE) {
+            Some(self.expression()?)
+        } else {
+            None
+        };
+        let is_plain = target.is_none();
+        Ok(Delete {
+            ignore,
+            target,
+            table,
+            filter,
+            order_by: if is_plain { self.order_by()? } else { Vec::new() },
+            limit: if is_plain { self.row_limit()? } else { None },
+        })
+    }
+
+    /// `[database.]table[.*]`
+    fn delete_target(&mut self) -> Result<ObjectName> {
+        let mut name = ObjectName {
+            database: None,
+            name: self.name()?,
+        };
+        while self.eat_kind(Kind::Dot) {
+            if self.eat_kind(Kind::Star) {
+                break;
+            }
+            name = ObjectName {
+                database: Some(name.name),
+                name: self.name_behind_point()?,
+            };
+        }
+        if self.kind() == Kind::Comma {
+            return Err(Self::no_multi_table_delete());
+        }
+        Ok(name)
+    }
+
+    /// Whether what follows is the `t USING` of `DELETE FROM t USING ...`.
+    fn is_target_of_using(&self) -> bool {
+        let mut ahead = self.fork();
+        ahead.delete_target().is_err() && ahead.kind() == Kind::Comma || ahead.is(Kw::USING)
+    }
+
+    fn no_multi_table_delete() -> Error {
+        Error::not_supported("DELETE from several tables", "delete from the tables one by one")
+    }
+}
