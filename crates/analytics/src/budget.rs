@@ -3,7 +3,7 @@
 //! It begins with a part of what is free, for which it waits if need be, and tries to get more when an operator needs more. It
 //! never gives back any before its end: what operators were promised stays theirs.
 
-use ::memory::{Ask, Grant, Refused, Share};
+use ::memory::{Grant, MemoryRequest, Refused, Share};
 use kv::Interrupt;
 
 use crate::runtime::{Limits, SHARES, partitions};
@@ -37,7 +37,7 @@ impl Budget {
     pub fn admit(limits: &Limits, interrupt: &Interrupt) -> Result<Self, Refused> {
         let mut grant = limits.memory.grant();
         let most = limits.memory_bytes;
-        let ask = Ask {
+        let ask = MemoryRequest {
             least: with_batches(most.min(LEAST_BYTES)),
             most: with_batches(most.min(FIRST_BYTES)),
             // For a statement of the other executor, which cannot spill.

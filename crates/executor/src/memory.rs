@@ -42,7 +42,7 @@ impl<'e> Memory<'e> {
     /// Counts `bytes` more. A large statement waits here for its turn. Fails with 8175 when the limit is passed or no memory
     /// is left, with 1317 once interrupted.
     pub fn grow(&self, bytes: usize) -> Result<()> {
-        let patience = self.waits.then_some(self.interrupt as &dyn ::memory::Patience);
+        let patience = self.waits.then_some(self.interrupt as &dyn ::memory::WaitControl);
         let mut account = self.account.borrow_mut();
         account.grow(bytes, patience).map_err(refused)
     }

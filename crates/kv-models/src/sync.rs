@@ -1,4 +1,5 @@
-//! `kv`'s file of the same name, on `shuttle`: its locks with the interface of `parking_lot`'s, which know no poison. No wait times out.
+//! `kv`'s file of the same name, on `shuttle`: its locks with the interface of `parking_lot`'s, without
+//! poisoning. No wait times out.
 
 pub(crate) use shuttle::sync::atomic;
 
@@ -6,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// Threads, on a machine that looks as if it had one processor, so that a commit may meet others.
+/// Threads, on a machine that seems to have one processor, so that commits may meet in a group.
 pub(crate) mod thread {
     pub(crate) use shuttle::thread::*;
     use std::num::NonZero;
@@ -42,7 +43,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Without one only while it waits.
+/// `None` only while it waits.
 pub(crate) struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
 
 impl<T> Deref for MutexGuard<'_, T> {

@@ -1,10 +1,10 @@
-//! What RocksDB's errors mean.
+//! RocksDB's errors as this crate's.
 
 use kv::Error;
 use rocksdb::ErrorKind;
 use std::path::Path;
 
-/// An error of a read or of work in the background.
+/// An error of a read, or of background work.
 pub fn from_rocksdb(error: &rocksdb::Error) -> Error {
     let text = error.to_string();
     if is_disk_full(&text) {
@@ -21,7 +21,8 @@ pub fn from_rocksdb(error: &rocksdb::Error) -> Error {
 pub fn from_open(error: &rocksdb::Error, dir: &Path) -> Error {
     let text = error.to_string();
     let dir = dir.display();
-    // RocksDB has no code of its own for a lock that is taken. The second text: taken by this very process.
+    // RocksDB has no error code for a lock that is taken. The second text is for a lock that this process
+    // holds.
     if text.contains("While lock file") || text.contains("lock hold by current process") {
         return Error::Unavailable(format!("another process is using {dir}"));
     }
@@ -36,7 +37,7 @@ pub fn from_open(error: &rocksdb::Error, dir: &Path) -> Error {
     }
 }
 
-/// RocksDB passes the operating system's words through.
+/// RocksDB passes the operating system's error text through.
 fn is_disk_full(text: &str) -> bool {
     ["No space left on device", "Disk quota exceeded", "File too large"]
         .iter()

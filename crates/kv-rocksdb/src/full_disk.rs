@@ -1,4 +1,4 @@
-//! What becomes of writes when what they have filled cannot be written out: `full_disk.cc`, which says why.
+//! Writes while a flush finds the disk full: `full_disk.cc`, which says why.
 
 #![expect(unsafe_code, reason = "the one call that the library does not wrap")]
 
@@ -9,8 +9,9 @@ unsafe extern "C" {
     fn stemdb_fail_on_full_disk(options: *mut rocksdb_options_t);
 }
 
-/// Has a flush that finds the disk full fail the writes that wait for it, instead of leaving them to wait for room.
+/// Makes a flush that finds the disk full fail the writes that wait for it, instead of letting them wait for
+/// space.
 pub(crate) fn fails_writes(options: &mut Options) {
-    // SAFETY: RocksDB's options, open and ours alone; the call adds to them and keeps nothing.
+    // SAFETY: `options` are RocksDB's, alive, and not shared; the call adds to them and keeps no pointer.
     unsafe { stemdb_fail_on_full_disk(options.as_raw_ptr()) };
 }

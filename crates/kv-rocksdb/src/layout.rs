@@ -1,35 +1,35 @@
-//! Bytes: how versions lie in RocksDB.
+//! The bytes of versions in RocksDB.
 //!
 //! | column family | key | value | holds |
 //! |---|---|---|---|
 //! | `latest` | key | commit_ts, flag, bytes | the newest version of every key |
 //! | `default` | `format`, `last_commit_ts` | | facts about the whole store |
 //!
-//! Versions that have been superseded lie in memory, and those of them that memory has not room enough for in a RocksDB of
-//! their own, which a start removes:
+//! Superseded versions are in memory. Those for which memory has no room are in a RocksDB of their own, which
+//! a start removes:
 //!
 //! | key | value |
 //! |---|---|
 //! | escaped key, !commit_ts | superseded_ts, flag, bytes |
 //!
-//! Timestamps are 8 bytes, big-endian; `!commit_ts` is its complement, so that a key's versions lie newest first. The
-//! flag is 1 for a value, 0 for a deletion. Those keys are escaped, so that no version of one key can lie
-//! between two of another whose bytes it begins with.
+//! Timestamps are 8 bytes, big-endian. `!commit_ts` is the complement, so that a key's versions are in
+//! descending order of their timestamps. The flag is 1 for a value, 0 for a deletion. Those keys are escaped,
+//! so that no version of one key can be between two versions of another key of which it is a prefix.
 //!
-//! Such a version was there from its `commit_ts` until its `superseded_ts`. Storing both makes each entry
-//! speak for itself: a read can tell that nothing was there at its moment, and collection can tell garbage from a
-//! single entry, in any order.
+//! A superseded version was the newest from its `commit_ts` until its `superseded_ts`. Both are stored, so
+//! that each entry can be interpreted alone: a read can tell that there was no version at its timestamp, and
+//! collection can tell garbage from a single entry, in any order.
 //!
-//! Format 1 had superseded versions in a family `history`, and a family `deletions` listed what was to be collected of
-//! `latest`. Both are dropped when such a store is opened.
+//! Format 1 had superseded versions in a column family `history`, and a column family `deletions` listed what
+//! was to be collected from `latest`. Both are dropped when such a store is opened.
 
 use kv::{Error, Result, Timestamp};
 
 pub const LATEST: &str = "latest";
 pub const META: &str = "default";
-/// All of them.
+/// All column families.
 pub const FAMILIES: [&str; 2] = [META, LATEST];
-/// What only format 1 has.
+/// Column families that only format 1 has.
 pub const FAMILIES_OF_1: [&str; 2] = ["history", "deletions"];
 
 /// The version of this layout, under [`FORMAT_KEY`] in `default`.
@@ -44,7 +44,7 @@ const FLAG_VALUE: u8 = 1;
 /// Keys are escaped in groups of eight bytes.
 const GROUP: usize = 8;
 
-/// A stored version: in `latest`, `ts` is when it was committed; of a superseded one, when that was.
+/// A stored version. `ts` is when it was committed, or for a superseded version when it was superseded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version<'a> {
     pub ts: Timestamp,
@@ -70,7 +70,7 @@ impl<'a> Version<'a> {
     }
 }
 
-/// Appends a version whose timestamp is to be filled in later.
+/// Appends a version whose timestamp is filled in later.
 pub fn push_unstamped_version(out: &mut Vec<u8>, value: Option<&[u8]>) {
     push_version(out, Version { ts: 0, value });
 }
@@ -92,9 +92,9 @@ pub fn version_bytes(value: Option<&[u8]>) -> usize {
     TS_BYTES + 1 + value.map_or(0, <[u8]>::len)
 }
 
-/// Appends a key so that escaped keys order as the keys do and none is a prefix of another: groups of eight bytes, each
-/// followed by a marker. Full groups have 255; the last group, which is never full, is padded with zeros and has 255
-/// less the number of zeros. TiKV escapes keys the same way.
+/// Appends a key so that escaped keys have the keys' order and none is a prefix of another: groups of eight
+/// bytes, each followed by a marker. The marker of a full group is 255. The last group, which is never full,
+/// is padded with zeros, and its marker is 255 minus their number. TiKV escapes keys the same way.
 pub fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
     let mut groups = key.chunks_exact(GROUP);
     for group in &mut groups {
@@ -108,8 +108,8 @@ pub fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
     out.push(u8::MAX - u8::try_from(padding).unwrap_or(0));
 }
 
-/// Appends where among the superseded ones the version of `key` committed at `commit_ts` lies. Seeking there from any timestamp
-/// leads to the newest version at or before it.
+/// Appends the key of a superseded version of `key` that was committed at `commit_ts`. A seek to the key for
+/// any timestamp finds the newest version at or before it.
 pub fn push_history_key(out: &mut Vec<u8>, key: &[u8], commit_ts: Timestamp) {
     push_escaped(out, key);
     out.extend_from_slice(&(!commit_ts).to_be_bytes());

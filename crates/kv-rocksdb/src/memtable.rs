@@ -1,4 +1,4 @@
-//! The write buffer of `latest`: `memtable/sorted_runs.cc`, which says why it is not RocksDB's own.
+//! The write buffer of `latest`: `memtable/sorted_runs.cc`, which says why RocksDB's own is not used.
 
 use std::sync::Once;
 
@@ -10,19 +10,20 @@ use crate::failure::from_rocksdb;
 #[expect(unsafe_code, reason = "the one call that the library does not wrap")]
 mod registry {
     unsafe extern "C" {
-        /// Makes RocksDB know [`super::FACTORY`] by its name.
+        /// Registers the memtable factory that [`super::FACTORY`] names with RocksDB.
         fn stemdb_register_sorted_runs();
     }
 
     pub fn add_sorted_runs() {
-        // SAFETY: it takes nothing, and RocksDB's registry, which it changes, has a lock of its own.
+        // SAFETY: it takes no arguments, and RocksDB's registry, which it changes, has a lock of its own.
         unsafe { stemdb_register_sorted_runs() }
     }
 }
 
 const FACTORY: &str = "memtable_factory=stemdb.SortedRuns";
 
-/// `options`, which hold nothing that lives outside of RocksDB yet (filters, comparators), with that write buffer.
+/// `options` with that write buffer. They must not hold anything yet that is alive outside RocksDB (filters,
+/// comparators).
 pub(crate) fn with_sorted_runs(mut options: Options) -> Result<Options> {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(registry::add_sorted_runs);
@@ -43,7 +44,7 @@ mod tests {
 
     type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-    /// Some begin others, and some are longer than a length of one byte can tell.
+    /// Some are prefixes of others, and some are longer than a length of one byte can express.
     fn random_key(random: &mut Random) -> Vec<u8> {
         let number = random.below(20_000);
         let mut key = format!("{number:05}").into_bytes();

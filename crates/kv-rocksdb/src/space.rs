@@ -1,4 +1,4 @@
-//! Stopping before the disk is full, while the answer can still be a definite one.
+//! Refusing commits before the disk is full, while a refusal can still be definite.
 
 use crate::machine::disk_space_bytes;
 use kv::{Error, Result};
@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// With more than that beyond the reserve, a look is good for [`LOOK_MS`] and for as many bytes as it leaves beyond this:
-/// others, who write to the same disk meanwhile, fill it no faster.
+/// If more than this is free beyond the reserve, a check is valid for [`CHECK_MS`] and for as many bytes as
+/// are free beyond this: other processes that write to the disk do not fill it faster.
 const PLENTY_BYTES: u64 = 256 << 20;
-const LOOK_MS: u64 = 100;
+const CHECK_MS: u64 = 100;
 
 const RESERVE_BYTES_MAX: u64 = 256 << 20;
 
-/// What is left of the reserve even by who may use it: RocksDB has its own small files to write.
+/// The part of the reserve that no commit may use: RocksDB has small files of its own to write.
 const LAST_BYTES: u64 = 1 << 20;
 
-/// Keeps some space free for what has been acknowledged and is still to be flushed and compacted.
+/// Keeps some disk space free, so that what has been acknowledged can still be flushed and compacted.
 pub(crate) struct FreeSpace {
     dir: PathBuf,
     reserve_bytes: u64,
     opened: Instant,
-    /// Until when the last look is good, in milliseconds since `opened`, and for how many bytes from now on.
-    good_until_ms: AtomicU64,
-    good_for_bytes: AtomicU64,
+    /// How long the last check is valid, in milliseconds since `opened`, and for how many more bytes.
+    valid_until_ms: AtomicU64,
+    valid_for_bytes: AtomicU64,
 }
 
 impl FreeSpace {
@@ -36,40 +36,40 @@ impl FreeSpace {
             dir: dir.to_owned(),
             reserve_bytes,
             opened: Instant::now(),
-            good_until_ms: AtomicU64::new(0),
-            good_for_bytes: AtomicU64::new(0),
+            valid_until_ms: AtomicU64::new(0),
+            valid_for_bytes: AtomicU64::new(0),
         }
     }
 
-    /// Whether the last look is enough to know that there is room for `bytes`; a system call for each commit would take
-    /// longer than the rest of its bookkeeping. For one thread at a time.
-    fn is_known_to_fit(&self, bytes: u64, now_ms: u64) -> bool {
-        let left = self.good_for_bytes.load(Ordering::Relaxed).checked_sub(bytes);
+    /// Whether the last check says that there is room for `bytes`. A system call for each commit would take
+    /// longer than the rest of this check. For one thread at a time.
+    fn fits_by_last_check(&self, bytes: u64, now_ms: u64) -> bool {
+        let left = self.valid_for_bytes.load(Ordering::Relaxed).checked_sub(bytes);
         match left {
-            Some(left) if now_ms < self.good_until_ms.load(Ordering::Relaxed) => {
-                self.good_for_bytes.store(left, Ordering::Relaxed);
+            Some(left) if now_ms < self.valid_until_ms.load(Ordering::Relaxed) => {
+                self.valid_for_bytes.store(left, Ordering::Relaxed);
                 true
             }
             _ => false,
         }
     }
 
-    fn note_look(&self, free: u64, now_ms: u64) {
+    fn note_check(&self, free: u64, now_ms: u64) {
         let plenty = free
             .saturating_sub(self.reserve_bytes)
             .saturating_sub(PLENTY_BYTES);
-        self.good_for_bytes.store(plenty, Ordering::Relaxed);
-        self.good_until_ms.store(now_ms + LOOK_MS, Ordering::Relaxed);
+        self.valid_for_bytes.store(plenty, Ordering::Relaxed);
+        self.valid_until_ms.store(now_ms + CHECK_MS, Ordering::Relaxed);
     }
 
-    /// Refuses a write of `bytes` that would touch the reserve or, where it may be used, would leave nothing of it.
+    /// Refuses a write of `bytes` that would use the reserve or, if `use_reserve`, all of it.
     pub fn check(&self, bytes: usize, use_reserve: bool) -> Result<()> {
         if self.reserve_bytes == 0 {
             return Ok(());
         }
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let now_ms = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if self.is_known_to_fit(bytes, now_ms) {
+        if self.fits_by_last_check(bytes, now_ms) {
             return Ok(());
         }
         let kept = if use_reserve {
@@ -78,11 +78,11 @@ impl FreeSpace {
             self.reserve_bytes
         };
         let space = disk_space_bytes(&self.dir);
-        self.note_look(space.as_ref().map_or(0, |(free, _)| *free), now_ms);
+        self.note_check(space.as_ref().map_or(0, |(free, _)| *free), now_ms);
         self.judge(space, kept.saturating_add(bytes))
     }
 
-    /// [`FreeSpace::check`] by a look at the disk, from any thread.
+    /// [`FreeSpace::check`] that always reads the disk's free space, from any thread.
     pub fn check_now(&self, bytes: usize) -> Result<()> {
         if self.reserve_bytes == 0 {
             return Ok(());
@@ -100,12 +100,12 @@ impl FreeSpace {
                 free >> 20,
                 self.reserve_bytes >> 20
             ))),
-            // Who cannot tell does not stand in the way; the write itself will say.
+            // If the free space is unknown, the write itself will fail if there is none.
             _ => Ok(()),
         }
     }
 
-    /// Whether writes are refused, or soon will be.
+    /// Whether commits are refused, or soon will be.
     pub fn is_short(&self) -> bool {
         let short = self.reserve_bytes.saturating_mul(2);
         disk_space_bytes(&self.dir).is_ok_and(|(free, _)| free < short)
@@ -117,16 +117,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_is_good_for_a_while_and_for_what_is_beyond_plenty() {
+    fn a_check_is_valid_for_a_while_and_for_what_is_beyond_plenty() {
         let space = FreeSpace::new(Path::new("/"), Some(RESERVE_BYTES_MAX));
-        assert!(!space.is_known_to_fit(1, 0), "before the first look");
-        space.note_look(RESERVE_BYTES_MAX + PLENTY_BYTES + 10, 1_000);
-        assert!(space.is_known_to_fit(6, 1_000));
-        assert!(!space.is_known_to_fit(5, 1_000), "more than was left");
-        assert!(space.is_known_to_fit(4, 1_000 + LOOK_MS - 1));
-        space.note_look(RESERVE_BYTES_MAX + PLENTY_BYTES + 10, 2_000);
-        assert!(!space.is_known_to_fit(1, 2_000 + LOOK_MS), "too long ago");
-        space.note_look(RESERVE_BYTES_MAX + PLENTY_BYTES, 3_000);
-        assert!(!space.is_known_to_fit(1, 3_000), "little is left");
+        assert!(!space.fits_by_last_check(1, 0), "before the first check");
+        space.note_check(RESERVE_BYTES_MAX + PLENTY_BYTES + 10, 1_000);
+        assert!(space.fits_by_last_check(6, 1_000));
+        assert!(!space.fits_by_last_check(5, 1_000), "more than was left");
+        assert!(space.fits_by_last_check(4, 1_000 + CHECK_MS - 1));
+        space.note_check(RESERVE_BYTES_MAX + PLENTY_BYTES + 10, 2_000);
+        assert!(!space.fits_by_last_check(1, 2_000 + CHECK_MS), "too long ago");
+        space.note_check(RESERVE_BYTES_MAX + PLENTY_BYTES, 3_000);
+        assert!(!space.fits_by_last_check(1, 3_000), "little is left");
     }
 }

@@ -1,42 +1,41 @@
-//! Versions in RocksDB: opening the store, and who does what.
+//! The storage that [`kv::EmbeddedEngine`] runs on: opening a RocksDB, and which part of this crate does what.
 //!
-//! Reads: [`crate::read`], [`crate::scan`], from memory where it can be: [`crate::latest::cache`]. Writes: [`crate::write`].
-//! What they supersede: [`crate::history`]. Removal: [`crate::collect`]. Ranges as a whole: [`crate::ranges`], [`crate::sizes`].
+//! The engine calls [`kv::Storage`]'s methods. They delegate to [`Versions`] (reads, scans, preparing commits), its parts
+//! [`Latest`] and [`Superseded`] (writes, collection, ranges as a whole), and [`FreeSpace`]. The way of a commit: `docs/commit.md`.
 
 use crate::failure::{from_open, from_rocksdb};
-use crate::history::History;
-use crate::latest::{Latest, Prepared};
+use crate::latest::deletions::remove_expired;
+use crate::latest::{Group, Latest, Prepared, approximate_bytes, split_range};
 use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
+use crate::log::Log;
 use crate::options::RocksOptions;
 use crate::recovery::{self, Lock, SyncMark};
 use crate::space::FreeSpace;
-use crate::spill::Spill;
+use crate::stats::figures;
+use crate::superseded::{History, Spill, Superseded};
+use crate::versions::{Comparison, Preparation, Scan, Versions};
 use kv::{
-    ApplyError, ApplyHow, Damage, Error, Interrupt, KeyGuard, KeyRange, KnownVersions, Pressure, Result,
+    ApplyError, ApplyHow, Damage, Error, Interrupt, KeyGuard, KeyRange, LockedVersions, Pressure, Result,
     ScanRequest, Seen, Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
 };
-use rocksdb::{ColumnFamilyDescriptor, DB, Options, WriteOptions};
+use rocksdb::{ColumnFamilyDescriptor, CompactOptions, DB, Options, WriteOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An open RocksDB.
 pub struct RocksStorage {
-    pub(crate) dir: PathBuf,
-    pub(crate) space: FreeSpace,
-    pub(crate) latest: Latest,
-    /// Each read that the row cache answers with RocksDB.
-    pub(crate) compares: bool,
-    pub(crate) history: History,
-    pub(crate) spill: Spill,
+    dir: PathBuf,
+    space: FreeSpace,
+    pub(crate) versions: Versions,
     newest_commit_ts: Timestamp,
-    /// Given back last of all.
+    /// Dropped last, after RocksDB has been closed.
     _lock: Lock,
 }
 
 impl RocksStorage {
-    /// Opens or creates the store in `dir`. `safe_point` is what compactions go by; it starts where the store was left,
-    /// since superseded versions do not outlive the process.
+    /// Opens or creates the store in `dir`. Compactions read `safe_point`, which starts at the newest commit, since superseded
+    /// versions do not survive the process.
     pub fn open(dir: &Path, options: &RocksOptions, safe_point: &Arc<AtomicU64>) -> Result<Self> {
         std::fs::create_dir_all(dir)
             .map_err(|error| Error::Unavailable(format!("cannot create {}: {error}", dir.display())))?;
@@ -53,37 +52,55 @@ impl RocksStorage {
         let mut db = DB::open_cf_descriptors(&options.database(), dir, families)
             .map_err(|error| from_open(&error, dir))?;
         options.tune(&db, dir);
-        // RocksDB has written to tables what the logs held, and begun another log.
+        // RocksDB has written the entries of the logs to table files, and started another log.
         let synced = recovery::newest_log(dir)
             .and_then(|log| SyncMark::begin(dir, log, db.latest_sequence_number()))
             .map_err(|error| Error::Unavailable(format!("cannot write to {}: {error}", dir.display())))?;
-        let mut write_synced = WriteOptions::default();
-        write_synced.set_sync(true);
-        let newest_commit_ts = check_format(&db, dir, &write_synced)?;
+        let newest_commit_ts = check_format(&db, dir)?;
         safe_point.fetch_max(newest_commit_ts, Ordering::SeqCst);
         for name in &obsolete {
             db.drop_cf(name).map_err(|error| from_rocksdb(&error))?;
         }
+        let log = Log::new(dir, synced);
         Ok(Self {
-            latest: Latest::new(db, dir, synced, options.row_cache_bytes)?,
-            compares: options.compare_cached_reads,
+            versions: Versions {
+                latest: Latest::new(db, log, options.row_cache_bytes, newest_commit_ts)?,
+                superseded: Superseded {
+                    history: History::new(options.history_bytes),
+                    spill: Spill::new(dir, safe_point),
+                },
+                compares: options.compare_cached_reads,
+            },
             dir: dir.to_owned(),
             space: FreeSpace::new(dir, options.disk_reserve_bytes),
-            history: History::new(options.history_bytes, newest_commit_ts),
-            spill: Spill::new(dir, safe_point),
             newest_commit_ts,
             _lock: lock,
         })
     }
+
+    /// `range`, with an end: beyond all keys that are stored, if it has none.
+    fn with_end(&self, range: &KeyRange) -> Result<KeyRange> {
+        if !range.end.is_empty() {
+            return Ok(range.clone());
+        }
+        let last = self.versions.latest.first_and_last_key(&KeyRange::all())?;
+        let longest = last
+            .map_or(0, |(_, last)| last.len())
+            .max(kv::Limits::default().key_bytes);
+        Ok(KeyRange::new(range.start.as_slice(), vec![u8::MAX; longest + 1]))
+    }
 }
 
-/// Refuses a store of an unknown format, marks a new one, and returns the newest commit's timestamp.
-fn check_format(db: &DB, dir: &Path, synced: &WriteOptions) -> Result<Timestamp> {
+/// Refuses a store of an unknown format, writes the format into a new one, and returns the newest commit's timestamp.
+fn check_format(db: &DB, dir: &Path) -> Result<Timestamp> {
     let get = |key| db.get(key).map_err(|error| from_rocksdb(&error));
     match get(FORMAT_KEY)?.as_deref() {
-        None | Some([1]) => db
-            .put_opt(FORMAT_KEY, [FORMAT], synced)
-            .map_err(|error| from_rocksdb(&error))?,
+        None | Some([1]) => {
+            let mut synced = WriteOptions::default();
+            synced.set_sync(true);
+            db.put_opt(FORMAT_KEY, [FORMAT], &synced)
+                .map_err(|error| from_rocksdb(&error))?;
+        }
         Some([FORMAT]) => {}
         Some(other) => {
             return Err(Error::Unavailable(format!(
@@ -112,7 +129,7 @@ impl Storage for RocksStorage {
     }
 
     fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen> {
-        self.read_one(key, ts, found)
+        self.versions.get(key, ts, found)
     }
 
     fn get_settled_with(
@@ -121,23 +138,23 @@ impl Storage for RocksStorage {
         ts: Timestamp,
         found: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Seen>> {
-        self.read_settled(key, ts, found)
+        self.versions.get_if_settled(key, ts, found)
     }
 
     fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp> {
-        self.read_commit_ts(key)
+        self.versions.commit_ts_of(key)
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
-        self.read_batch(keys, ts, visit)
+        self.versions.batch_get(keys, ts, visit)
     }
 
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()> {
-        self.scan_range(request, visit)
+        Scan::new(&self.versions, request).run(visit)
     }
 
-    fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Prepared> {
-        self.prepare_writes(writes, known)
+    fn prepare(&self, writes: &WriteBuffer, locked: &LockedVersions) -> Result<Prepared> {
+        Preparation::of(&self.versions, writes, locked)
     }
 
     fn supersedes(&self, prepared: &Prepared) -> bool {
@@ -145,41 +162,80 @@ impl Storage for RocksStorage {
     }
 
     fn apply(&self, group: Vec<Prepared>, commit_ts: Timestamp, how: ApplyHow) -> Result<(), ApplyError> {
-        self.apply_group(group, commit_ts, how)
+        let Versions {
+            latest, superseded, ..
+        } = &self.versions;
+        let Some(group) = Group::new(latest.put_heads(), group, commit_ts) else {
+            return Ok(());
+        };
+        self.space
+            .check(group.bytes(), how.use_reserve)
+            .map_err(ApplyError::NotApplied)?;
+        // Before any reader can find a newer version in `latest`.
+        superseded.history.add(group.superseded(), commit_ts);
+        // RocksDB writes and syncs the log before it makes anything visible. If that fails, the record may have reached
+        // the disk all the same, and an operating system that failed to sync once may claim success the next time. So
+        // this group's outcome is unknown, and the log cannot be trusted with another group.
+        latest.commit(group, how.sync).map_err(|error| {
+            tracing::error!(dir = %self.dir.display(), %error, "a write to the log failed");
+            ApplyError::Unknown(error)
+        })
     }
 
     fn sync_log(&self) -> Result<()> {
-        self.latest.sync_log()
+        self.versions.latest.sync_log()
     }
 
     fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64> {
-        self.collect_garbage(safe_point, thorough, guard)
+        let Versions {
+            latest, superseded, ..
+        } = &self.versions;
+        let dropped = superseded.collect(safe_point, latest.expired());
+        // What live snapshots still need.
+        superseded
+            .spill(&self.space, latest.expired())
+            .inspect_err(|error| {
+                tracing::warn!(dir = %self.dir.display(), %error, "superseded versions that snapshots need cannot be moved to disk");
+            })?;
+        let deletions = remove_expired(latest, safe_point, guard)?;
+        Ok(dropped + deletions + superseded.collect_spilled(safe_point, thorough)?)
     }
 
     fn pressure(&self) -> Pressure {
-        if !self.history.exceeds_budget(1) {
-            Pressure::Low
-        } else if !self.history.exceeds_budget(2) {
-            Pressure::High
-        } else {
-            Pressure::TooHigh
-        }
+        self.versions.superseded.pressure()
     }
 
     fn wanted_safe_point(&self) -> Timestamp {
-        self.history.wanted_safe_point()
+        self.versions.superseded.history.wanted_safe_point()
     }
 
     fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
-        self.split(range, parts)
+        split_range(&self.versions.latest, range, parts)
     }
 
     fn approximate_bytes(&self, range: &KeyRange) -> Result<u64> {
-        self.range_bytes(range)
+        approximate_bytes(&self.versions.latest, range)
     }
 
+    /// The space is freed as files are compacted: at once for files that are wholly within the range, and for all of it if
+    /// the disk is nearly full.
     fn destroy_range(&self, range: &KeyRange) -> Result<()> {
-        self.destroy(range)
+        let Versions {
+            latest, superseded, ..
+        } = &self.versions;
+        let range = self.with_end(range)?;
+        let destroyed = latest.destroy(&range);
+        superseded.history.destroy(&range);
+        destroyed?;
+        superseded.spill.destroy(&range)?;
+        if self.space.is_short() {
+            // A write buffer that becomes a file frees its log.
+            latest.flush()?;
+            let mut compact = CompactOptions::default();
+            compact.set_exclusive_manual_compaction(false);
+            latest.compact(&range, &compact)?;
+        }
+        Ok(())
     }
 
     fn verify_cached(
@@ -188,15 +244,15 @@ impl Storage for RocksStorage {
         ts: Timestamp,
         interrupt: Option<&Interrupt>,
     ) -> Result<Vec<Damage>> {
-        self.verify_pages(range, ts, interrupt)
+        Comparison::new(&self.versions, ts).of_range(range, interrupt)
     }
 
     fn flush(&self) -> Result<()> {
-        self.latest.flush()
+        self.versions.latest.flush()
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        self.figures()
+        figures(&self.versions)
     }
 }
 
@@ -239,16 +295,8 @@ mod tests {
                 .get_with(b"key", 9, &mut |bytes| value = Some(bytes.to_vec()))
                 .unwrap();
             assert_eq!(value.as_deref(), Some(&b"value"[..]));
-            assert_eq!(
-                storage
-                    .latest
-                    .behind_its_back()
-                    .0
-                    .get(FORMAT_KEY)
-                    .unwrap()
-                    .as_deref(),
-                Some(&[FORMAT][..])
-            );
+            let (db, _) = storage.versions.latest.raw();
+            assert_eq!(db.get(FORMAT_KEY).unwrap().as_deref(), Some(&[FORMAT][..]));
         }
         let names = DB::list_cf(&options, dir.path()).unwrap();
         assert_eq!(names.len(), 2, "{names:?}");
@@ -260,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn compaction_drops_deletions_that_nobody_has_to_know_of() {
+    fn compaction_drops_deletions_that_no_snapshot_needs() {
         let dir = tempfile::tempdir().unwrap();
         let safe_point = Arc::<AtomicU64>::default();
         let storage = RocksStorage::open(dir.path(), &RocksOptions::small(), &safe_point).unwrap();
@@ -268,7 +316,7 @@ mod tests {
             let mut writes = WriteBuffer::new();
             writes.delete(key.into());
             writes.put(format!("{key} stays").into_bytes(), b"value".to_vec());
-            let prepared = storage.prepare(&writes, &KnownVersions::default()).unwrap();
+            let prepared = storage.prepare(&writes, &LockedVersions::default()).unwrap();
             storage
                 .apply(vec![prepared], commit_ts, ApplyHow::default())
                 .unwrap();
@@ -277,12 +325,70 @@ mod tests {
         Storage::flush(&storage).unwrap();
         let mut compact = rocksdb::CompactOptions::default();
         compact.set_bottommost_level_compaction(rocksdb::BottommostLevelCompaction::Force);
-        storage.latest.compact(&KeyRange::all(), &compact).unwrap();
-        let (db, latest) = storage.latest.behind_its_back();
+        storage
+            .versions
+            .latest
+            .compact(&KeyRange::all(), &compact)
+            .unwrap();
+        let (db, latest) = storage.versions.latest.raw();
         let left: Vec<_> = db
             .iterator_cf(latest, rocksdb::IteratorMode::Start)
             .map(|entry| String::from_utf8(entry.unwrap().0.to_vec()).unwrap())
             .collect();
         assert_eq!(left, ["a stays", "b stays", "c", "c stays"]);
+    }
+
+    /// RocksDB counts the end of a range of files as part of it; the contract does not.
+    #[test]
+    fn the_end_of_a_destroyed_range_stays_even_if_a_file_ends_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let storage = RocksStorage::open(dir.path(), &RocksOptions::small(), &Arc::default()).unwrap();
+        for commit_ts in [10, 20] {
+            let mut writes = WriteBuffer::new();
+            for key in ["b1", "b2", "c"] {
+                writes.put(key.into(), commit_ts.to_string().into());
+            }
+            let prepared = storage.prepare(&writes, &LockedVersions::default()).unwrap();
+            storage
+                .apply(vec![prepared], commit_ts, ApplyHow::default())
+                .unwrap();
+        }
+        Storage::flush(&storage).unwrap();
+        // Files of the first level are never dropped whole.
+        storage
+            .versions
+            .latest
+            .compact(&KeyRange::all(), &CompactOptions::default())
+            .unwrap();
+        storage.destroy_range(&KeyRange::new("b", "c")).unwrap();
+        let read = |key: &str, ts| {
+            let mut value = None;
+            storage
+                .get_with(key.as_bytes(), ts, &mut |bytes| value = Some(bytes.to_vec()))
+                .unwrap();
+            value
+        };
+        assert_eq!((read("b1", kv::LATEST), read("b2", 15)), (None, None));
+        assert_eq!(read("c", kv::LATEST), Some(b"20".to_vec()));
+        assert_eq!(read("c", 15), Some(b"10".to_vec()));
+    }
+
+    #[test]
+    fn timestamps_continue_above_the_last_commit_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(kv::ManualClock::new(5_000));
+        let mut options = RocksOptions::small();
+        options.embedded.clock = clock.clone();
+        let mut last = 0;
+        for ms in [5_000, 10, 7] {
+            clock.set_ms(ms);
+            let store = crate::open(dir.path(), options.clone()).unwrap();
+            assert!(store.current_ts().unwrap() > last);
+            let mut txn = store.begin(kv::TxnOptions::default()).unwrap();
+            txn.put(b"key".to_vec(), b"value".to_vec()).unwrap();
+            let commit_ts = txn.commit(kv::Durability::Os).unwrap();
+            assert!(commit_ts > last);
+            last = commit_ts;
+        }
     }
 }

@@ -181,7 +181,7 @@ fn without_the_mark_the_log_knows_all_but_its_last_record() {
         match crashed.with_log(&log, false) {
             Ok(rows) if at < last => assert_eq!(rows, COMMITS, "byte {at}"),
             Ok(rows) => assert!(rows >= COMMITS - 1, "byte {at}: {rows}"),
-            Err(text) => assert!(text.contains("records behind the damage are whole"), "{text}"),
+            Err(text) => assert!(text.contains("records after the damage are undamaged"), "{text}"),
         }
     }
 }
@@ -487,10 +487,10 @@ fn repair_goes_on_without_what_is_lost_if_it_is_told_to() {
     assert!(loss.contains("changes of rows"), "{loss}");
     assert!(snapshot_of(&dir) == before, "it has changed a file");
     assert!(rows_of(&dir).is_err());
-    let Ok(Repaired::Done { kept, .. }) = repair(&dir, true) else {
+    let Ok(Repaired::Done { copies, .. }) = repair(&dir, true) else {
         panic!("not done")
     };
-    assert_eq!(fs::read(kept.join(log.file_name().unwrap())).unwrap(), damaged);
+    assert_eq!(fs::read(copies.join(log.file_name().unwrap())).unwrap(), damaged);
     assert_eq!(repair(&dir, true), Ok(Repaired::NothingToDo));
     let store = open(&dir).unwrap();
     let left = rows(&store).unwrap();

@@ -158,7 +158,7 @@ fn probe_all(shared: &Shared, probes: Vec<(Owner, PessimisticLockRequest)>) {
         let may_be_taken = match sent.wait(None) {
             Ok(Outcome::Answered(answer)) => {
                 if answer.errors.iter().any(|error| error.deadlock.is_some()) {
-                    shared.locks.give_way(owner);
+                    shared.locks.make_victim(owner);
                 }
                 // Nobody was there to wait for.
                 answer.errors.is_empty()

@@ -11,7 +11,7 @@ use crate::locks::{ClusterLocks, Got, Request, release};
 use crate::prober::PROBE_AFTER;
 use crate::sharing::SharedLocks;
 use bytes::Bytes;
-use kv::lock_table::{Acquired, HeldKey, Owner, Request as LocalRequest};
+use kv::lock_table::{Acquired, HeldKey, LockRequest, Owner};
 use kv::promise::not_fresh;
 use kv::{
     CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked,
@@ -79,7 +79,7 @@ impl TikvTransaction {
 
     /// Locks a key in this process; false if it was skipped.
     fn lock_here(&mut self, key: &[u8], options: &LockOptions) -> Result<bool> {
-        let request = LocalRequest::new(self.owner, self.held.len(), key, options);
+        let request = LockRequest::new(self.owner, self.held.len(), key, options);
         let asked = Instant::now();
         let acquired = self.shared.locks.lock(&request)?;
         self.local_waits += u64::from(request.has_waited.get());
@@ -90,7 +90,7 @@ impl TikvTransaction {
         }
         match acquired {
             // No commit is announced here, so there is none to come after.
-            Acquired::New(local) | Acquired::After(local, _) => {
+            Acquired::New(local) | Acquired::AfterPending(local, _) => {
                 let held = Held {
                     local,
                     cluster: InCluster::Nothing,
@@ -98,7 +98,7 @@ impl TikvTransaction {
                 self.held.insert(Arc::clone(&held.local.key), held);
                 Ok(true)
             }
-            Acquired::Held => Ok(true),
+            Acquired::AlreadyHeld => Ok(true),
             Acquired::Skipped => Ok(false),
         }
     }

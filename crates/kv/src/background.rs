@@ -1,5 +1,5 @@
-//! The threads an embedded engine runs by itself: one syncs the log each second for commits that did not wait for it,
-//! one collects garbage. One commits for those who do so at the same time (`group_commit`).
+//! An embedded engine's own threads: one commits groups (`group_commit`), one syncs the log each second for
+//! commits that did not wait for a sync, and one collects garbage.
 
 use crate::defect;
 use crate::embedded::Shared;
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// `innodb_flush_log_at_trx_commit` 0 and 2 promise about a second.
 const LOG_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Shorter than what all others ask for: many wait for what the thread that commits does.
+/// Shorter than the turns of all other threads, because many of them wait for the thread that commits groups.
 const COMMIT_TURN: Duration = Duration::from_micros(100);
 
-/// How often it is looked whether superseded versions take too much memory.
+/// How often memory pressure is checked.
 const PRESSURE_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Stop {
 }
 
 impl Stop {
-    /// True once it is time to stop.
+    /// Waits for the interval; true: it is time to stop.
     fn wait(&self, interval: Duration) -> bool {
         let mut asked = self.asked.lock();
         if !*asked {
@@ -36,7 +36,7 @@ impl Stop {
     }
 }
 
-/// Running threads; dropping it stops and joins them.
+/// The running threads. Dropping it stops and joins them.
 pub(crate) struct Background {
     stop: Arc<Stop>,
     end_commits: Box<dyn Fn() + Send + Sync>,
@@ -58,13 +58,13 @@ impl Background {
                 Turns::AtOnce(COMMIT_TURN).ask();
                 committing.serve_commits();
             });
-        // No thread to be had: who commits goes on for others then.
+        // If the thread cannot be started, threads that commit also commit for others.
         if let Ok(thread) = thread {
             shared.commits.announce_thread();
             background.threads.push(thread);
         }
-        // A failure has been noted where it counts: in the store, which refuses further writes, or it will be met
-        // again by the next round.
+        // A failed sync has made the store refuse further writes. A failed collection is tried again in the
+        // next round.
         background.every(LOG_SYNC_INTERVAL, "kv-log-sync", shared, |shared| {
             let _ = shared.sync_log();
         });
@@ -96,11 +96,12 @@ impl Background {
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
             while !stop.wait(interval) {
                 let Some(shared) = shared.upgrade() else { return };
-                // Logged, and tried again in the next round: both kinds of work leave the store as good as it was, or say so.
+                // A panic has been logged, and the next round tries again. Both kinds of work leave the store
+                // unharmed, or have made it refuse writes.
                 let _ = defect::catch(&doing, || work(&shared));
             }
         });
-        // No thread to be had: the same work is done by flush and by explicit collection.
+        // If the thread cannot be started, flush and explicit collections do the same work.
         self.threads.extend(thread);
     }
 }
@@ -111,7 +112,8 @@ impl Drop for Background {
         self.stop.changed.notify_all();
         (self.end_commits)();
         for thread in self.threads.drain(..) {
-            // Whoever is told of a commit may have been the last to know the engine.
+            // This may be one of these threads: a commit's completion may drop the last reference to the
+            // engine.
             if thread.thread().id() != thread::current().id() {
                 let _ = thread.join();
             }

@@ -1,7 +1,7 @@
-//! The write buffer of a transaction: what it has written and not yet committed. One for all engines.
+//! The write buffer of a transaction: its uncommitted writes. All engines share it.
 //!
-//! Nested savepoints undo writes: while one is open, each write logs what it replaced. Reading through the buffer to
-//! what lies below it: `merge`.
+//! Nested savepoints undo writes: while one is open, each write logs what it replaced. Reading through the
+//! buffer to what lies below it: `merge`.
 
 use std::ops::Bound;
 
@@ -11,7 +11,7 @@ use crate::small_map::{Range, SmallMap};
 /// One key's write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
-    /// What it leaves behind; `None`: a deletion.
+    /// `None`: a deletion.
     pub value: Option<Vec<u8>>,
     /// See [`crate::Transaction::put_guarded`].
     pub is_guarded: bool,
@@ -55,11 +55,11 @@ impl Write {
     }
 }
 
-/// What an entry costs beyond its bytes: its place in the map and two vectors.
+/// Memory of an entry beyond its bytes: the map's entry and two vectors.
 const ENTRY_OVERHEAD_BYTES: usize = 64;
 
-/// A place to return to. A handle: it stays good until it is released, or a savepoint set before it is rolled back to
-/// or released.
+/// A state of the buffer to return to. The handle is valid until it is released, or until an earlier
+/// savepoint is rolled back to or released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Savepoint {
     depth: usize,
@@ -108,7 +108,7 @@ impl WriteBuffer {
         self.writes.len()
     }
 
-    /// Memory the writes take, with what savepoints keep of overwritten ones.
+    /// Memory that the writes take, including overwritten ones that savepoints need.
     pub fn size_bytes(&self) -> usize {
         self.bytes + self.undo_bytes
     }
@@ -125,12 +125,12 @@ impl WriteBuffer {
             .map(|(key, write)| (key.as_slice(), write.value.as_deref()))
     }
 
-    /// All writes in key order, with what is known of them.
+    /// All writes in key order, with their flags.
     pub fn writes(&self) -> impl ExactSizeIterator<Item = (&[u8], &Write)> {
         self.writes.iter().map(|(key, write)| (key.as_slice(), write))
     }
 
-    /// The keys that have to be locked before they are committed, in order: no other key's lock guards them.
+    /// The keys that have to be locked before the commit, in order: those that no other key's lock guards.
     pub fn unguarded(&self) -> impl Iterator<Item = &[u8]> {
         let writes = self.writes.iter().filter(|(_, write)| !write.is_guarded);
         writes.map(|(key, _)| key.as_slice())
@@ -153,11 +153,15 @@ impl WriteBuffer {
         self.write(key, Write::delete());
     }
 
+    /// A key that the buffer has a write of is not fresh: even if that is a deletion, the key may have a value below the buffer.
     pub fn write(&mut self, key: Vec<u8>, write: Write) {
         let logged_key = (!self.marks.is_empty()).then(|| key.clone());
         self.bytes += cost(&key, &write);
         let key_bytes = key.len();
-        let before = self.writes.insert(key, write);
+        let before = self.writes.insert_with(key, |before| Write {
+            is_fresh: write.is_fresh && before.is_none(),
+            ..write
+        });
         if let Some(before) = &before {
             self.bytes -= ENTRY_OVERHEAD_BYTES + key_bytes + before.value_bytes();
         }
@@ -166,7 +170,7 @@ impl WriteBuffer {
         }
     }
 
-    /// Takes the key out of the buffer altogether, as if it had never been written.
+    /// Removes the key from the buffer, as if it had never been written.
     pub fn forget(&mut self, key: &[u8]) {
         if let Some((key, before)) = self.writes.remove(key) {
             self.bytes -= cost(&key, &before);
@@ -334,6 +338,17 @@ mod tests {
         assert!(buffer.rollback_to(savepoint));
         assert_eq!(buffer.unguarded().collect::<Vec<_>>(), [b"row"]);
         assert_eq!(buffer.get(b"entry"), Some(Some(&b"1"[..])));
+    }
+
+    #[test]
+    fn a_key_that_was_written_before_is_not_fresh() {
+        let mut buffer = WriteBuffer::new();
+        buffer.delete(b"deleted".to_vec());
+        for key in [b"deleted".to_vec(), b"new".to_vec()] {
+            buffer.write(key, Write::put(b"value".to_vec()).fresh());
+        }
+        let fresh = buffer.writes().map(|(_, write)| write.is_fresh);
+        assert_eq!(fresh.collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

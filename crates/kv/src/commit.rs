@@ -1,49 +1,52 @@
-//! What a group of commits does to an embedded store.
+//! Committing a group of transactions to an embedded store.
 //!
-//! All of a group is written together, but for those who follow others of the same group ([`crate::pending_commit`]): what they
-//! replace has to be there before they can be prepared. So a group falls into *runs*, each applied at a timestamp of its own,
-//! one after the other; the last one is synced, and with it all, before any of it shows.
+//! A group is written together, except that a dependent commit ([`crate::pending_commit`]) cannot be prepared before the commits of
+//! the same group that it depends on have been applied. So a group is divided into *runs*. Each run is applied at a timestamp of its own,
+//! in order. The last run is synced, and the earlier ones with it, before readers see any of them.
 //!
-//! Nothing here waits but for the log. What a run's members replace is known when it begins: it was read before they queued, or is
-//! what earlier runs of the group leave behind. Room for what they supersede was made then, too. Who panics leaves it open what of
-//! the group is there: the store refuses writes from then on, and all members hear that their outcome is not known.
+//! Nothing here waits for anything but the log. What a run's members replace is in memory when the run starts: their own threads
+//! have read it, or earlier runs of the group write it. Their threads have also made room in the history. A panic leaves it unknown
+//! what of the group is in the store: from then on the store refuses writes, and all members get the outcome
+//! [`Error::Undetermined`]. `docs/commit.md` shows the whole way of a commit.
 
 use crate::buffer::WriteBuffer;
 use crate::embedded::Shared;
 use crate::error::{Error, Result};
 use crate::pending_commit::PendingCommit;
-use crate::storage::{ApplyError, ApplyHow, KnownVersions, Storage};
+use crate::storage::{ApplyError, ApplyHow, LockedVersions, Storage};
 use crate::timestamp::Timestamp;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A transaction of a commit group.
-pub(crate) struct Member<P> {
+pub(crate) struct GroupMember<P> {
     pub work: Work<P>,
     /// The last timestamp at which it may be committed.
-    pub last: Timestamp,
-    /// Whether it may use the space that is kept free. Who shares its run may then too, which is rare and bounded.
+    pub last_ts: Timestamp,
+    /// Whether it may use the disk space that is kept free. Other members of its run may do so then too, which is rare and bounded.
     pub use_reserve: bool,
     pub commit: Arc<PendingCommit>,
 }
 
+/// What the group has to write for a member.
 pub(crate) enum Work<P> {
-    Ready(P),
-    /// To be prepared once the commits it follows have been applied. All that its writes replace is fresh or known then, so
-    /// nothing is read.
-    Later {
+    Prepared(P),
+    /// Writes to be prepared once `dependencies` have been applied. All that they replace is fresh or in `locked` then, so that
+    /// preparing reads nothing.
+    Dependent {
         writes: Arc<WriteBuffer>,
-        known: KnownVersions,
-        after: Vec<Arc<PendingCommit>>,
+        locked: LockedVersions,
+        dependencies: Vec<Arc<PendingCommit>>,
     },
 }
 
-impl<P> Member<P> {
-    fn has_to_wait(&self) -> bool {
+impl<P> GroupMember<P> {
+    /// Whether it depends on a commit of the run that is being gathered.
+    fn needs_new_run(&self) -> bool {
         match &self.work {
-            Work::Ready(_) => false,
-            Work::Later { after, .. } => after
+            Work::Prepared(_) => false,
+            Work::Dependent { dependencies, .. } => dependencies
                 .iter()
                 .any(|commit| !commit.is_applied() && !commit.has_failed()),
         }
@@ -53,57 +56,62 @@ impl<P> Member<P> {
 impl<P> Work<P> {
     fn prepare<S: Storage<Prepared = P>>(self, storage: &S) -> Result<P> {
         match self {
-            Self::Ready(prepared) => Ok(prepared),
-            // Who fails takes those along who have seen its writes.
-            Self::Later { after, .. } if !after.iter().all(|commit| commit.is_applied()) => {
+            Self::Prepared(prepared) => Ok(prepared),
+            // When a commit fails, the commits that depend on it fail too.
+            Self::Dependent { dependencies, .. }
+                if !dependencies.iter().all(|commit| commit.is_applied()) =>
+            {
                 Err(Error::Deadlock)
             }
-            Self::Later { writes, known, .. } => storage.prepare(&writes, &known),
+            Self::Dependent { writes, locked, .. } => storage.prepare(&writes, &locked),
         }
     }
 }
 
-/// A group that is being committed.
-struct Group<'a, S: Storage> {
-    open: OpenCommit<'a, S>,
+/// Commits a group, and returns the outcome of each member, in their order.
+pub(crate) fn commit_group<S: Storage>(
+    shared: &Shared<S>,
+    members: Vec<GroupMember<S::Prepared>>,
+    sync: bool,
+) -> Vec<Result<Timestamp>> {
+    if let Err(error) = shared.health.check_writable() {
+        return vec![Err(error); members.len()];
+    }
+    if !sync {
+        shared.unsynced.store(true, Ordering::SeqCst);
+    }
+    let mut group = CommittingGroup {
+        timestamps: GroupTimestamps::new(shared),
+        sync,
+        outcomes: Vec::with_capacity(members.len()),
+        unsynced: false,
+    };
+    let mut run = Vec::with_capacity(members.len());
+    let mut members = members.into_iter().peekable();
+    while let Some(first) = members.next() {
+        run.push(first);
+        run.extend(std::iter::from_fn(|| {
+            members.next_if(|member| !member.needs_new_run())
+        }));
+        group.apply(&mut run, members.peek().is_none());
+    }
+    group.finish()
+}
+
+/// A group while it is committed.
+struct CommittingGroup<'a, S: Storage> {
+    timestamps: GroupTimestamps<'a, S>,
     sync: bool,
     outcomes: Vec<Result<Timestamp>>,
-    /// Something was applied that has not been synced.
+    /// A run has been applied and not synced.
     unsynced: bool,
 }
 
-impl<S: Storage> Shared<S> {
-    /// The outcome of each, in their order.
-    pub fn commit_group(&self, members: Vec<Member<S::Prepared>>, sync: bool) -> Vec<Result<Timestamp>> {
-        if let Err(error) = self.check_writable() {
-            return vec![Err(error); members.len()];
-        }
-        if !sync {
-            self.unsynced.store(true, Ordering::SeqCst);
-        }
-        let mut group = Group {
-            open: OpenCommit::new(self),
-            sync,
-            outcomes: Vec::with_capacity(members.len()),
-            unsynced: false,
-        };
-        let mut run = Vec::with_capacity(members.len());
-        let mut members = members.into_iter().peekable();
-        while let Some(first) = members.next() {
-            run.push(first);
-            run.extend(std::iter::from_fn(|| {
-                members.next_if(|member| !member.has_to_wait())
-            }));
-            group.apply(&mut run, members.peek().is_none());
-        }
-        group.end()
-    }
-}
-
-impl<S: Storage> Group<'_, S> {
-    fn apply(&mut self, run: &mut Vec<Member<S::Prepared>>, is_last: bool) {
-        let shared = self.open.shared;
-        let ts = self.open.next_ts();
+impl<S: Storage> CommittingGroup<'_, S> {
+    /// Applies a run at the next timestamp.
+    fn apply(&mut self, run: &mut Vec<GroupMember<S::Prepared>>, is_last: bool) {
+        let shared = self.timestamps.shared;
+        let ts = self.timestamps.next();
         let how = ApplyHow {
             sync: self.sync && is_last,
             use_reserve: run.iter().any(|member| member.use_reserve),
@@ -111,11 +119,17 @@ impl<S: Storage> Group<'_, S> {
         let mut commits = Vec::with_capacity(run.len());
         let mut prepared = Vec::with_capacity(run.len());
         for member in run.drain(..) {
-            let Member {
-                work, last, commit, ..
+            let GroupMember {
+                work,
+                last_ts,
+                commit,
+                ..
             } = member;
-            let ready = shared.check_writable().and_then(|()| match last < ts {
-                true => Err(Error::CommitTooLate { commit_ts: ts, last }),
+            let ready = shared.health.check_writable().and_then(|()| match last_ts < ts {
+                true => Err(Error::CommitTooLate {
+                    commit_ts: ts,
+                    last: last_ts,
+                }),
                 false => work.prepare(&shared.storage),
             });
             match ready {
@@ -144,32 +158,31 @@ impl<S: Storage> Group<'_, S> {
                     self.outcomes[at] = Err(error.clone());
                 }
             }
-            Err(ApplyError::Unknown(error)) => self.lose(&error),
+            Err(ApplyError::Unknown(error)) => self.make_undetermined(&error),
         }
     }
 
-    /// Nobody knows what of the group will be there after a restart. Until then, readers see the runs that were applied.
-    fn lose(&mut self, error: &Error) {
+    /// After an error that leaves it unknown what of the group is in the log. Until a restart, readers see the runs that were applied.
+    fn make_undetermined(&mut self, error: &Error) {
         self.unsynced = false;
-        self.open
-            .shared
-            .refuse_writes(&format!("a write to the log failed ({error})"));
+        let health = &self.timestamps.shared.health;
+        health.refuse_writes(&format!("a write to the log failed ({error})"));
         for outcome in self.outcomes.iter_mut().filter(|outcome| outcome.is_ok()) {
             *outcome = Err(Error::Undetermined(error.to_string()));
         }
     }
 
-    fn end(mut self) -> Vec<Result<Timestamp>> {
-        let shared = self.open.shared;
-        // Where the last run was not to be: those before it count on its sync.
+    fn finish(mut self) -> Vec<Result<Timestamp>> {
+        let shared = self.timestamps.shared;
+        // Runs before the last rely on its sync. If the last one was not applied, they need a sync of their own.
         if self.sync
             && mem::take(&mut self.unsynced)
             && let Err(error) = shared.storage.sync_log()
         {
-            self.lose(&error);
+            self.make_undetermined(&error);
         }
         let committed = self.outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-        self.open.settle();
+        self.timestamps.publish();
         if committed > 0 {
             let counters = &shared.counters;
             let committed = u64::try_from(committed).unwrap_or(u64::MAX);
@@ -177,7 +190,7 @@ impl<S: Storage> Group<'_, S> {
             counters.groups.fetch_add(1, Ordering::Relaxed);
             if self.sync {
                 counters.syncs.fetch_add(1, Ordering::Relaxed);
-                // The sync took along what earlier groups had left.
+                // The sync covered what earlier groups had not synced.
                 shared.unsynced.store(false, Ordering::SeqCst);
             }
         }
@@ -185,45 +198,45 @@ impl<S: Storage> Group<'_, S> {
     }
 }
 
-/// A commit in flight. Dropped without being settled (a panic), it refuses further writes: nobody knows what is there.
-struct OpenCommit<'a, S: Storage> {
+/// The timestamps of a group in flight. Readers get none of them before they are published. Dropped without [`GroupTimestamps::publish`],
+/// by a panic, it refuses further writes, since nobody knows what of the group is in the store.
+struct GroupTimestamps<'a, S: Storage> {
     shared: &'a Shared<S>,
     first_ts: Timestamp,
-    /// The next one's to be given.
     next_ts: Timestamp,
-    settled: bool,
+    is_complete: bool,
 }
 
-impl<'a, S: Storage> OpenCommit<'a, S> {
+impl<'a, S: Storage> GroupTimestamps<'a, S> {
     fn new(shared: &'a Shared<S>) -> Self {
         let first_ts = shared.oracle.begin_commit();
         Self {
             shared,
             first_ts,
             next_ts: first_ts,
-            settled: false,
+            is_complete: false,
         }
     }
 
-    /// Nobody else is given timestamps from the first one on until all show.
-    fn next_ts(&mut self) -> Timestamp {
+    fn next(&mut self) -> Timestamp {
         let ts = self.next_ts;
         self.next_ts += 1;
         ts
     }
 
-    /// All that could be applied is there.
-    fn settle(mut self) {
-        self.settled = true;
+    /// Lets readers see what has been applied.
+    fn publish(mut self) {
+        self.is_complete = true;
     }
 }
 
-impl<S: Storage> Drop for OpenCommit<'_, S> {
+impl<S: Storage> Drop for GroupTimestamps<'_, S> {
     fn drop(&mut self) {
-        if !self.settled {
-            self.shared.refuse_writes("a commit was cut short by a defect");
+        if !self.is_complete {
+            let health = &self.shared.health;
+            health.refuse_writes("a commit was cut short by a defect");
         }
-        // Failed or not: if nothing is there, its timestamp shows nothing.
+        // After a failure too: a timestamp at which nothing was applied shows nothing.
         let last_ts = self.next_ts.saturating_sub(1).max(self.first_ts);
         self.shared.oracle.publish(self.first_ts, last_ts);
     }

@@ -1,20 +1,21 @@
-//! Panics on threads where nobody above would hear of them: the engine's own, and what they run for others.
+//! Panics on threads that have no caller to report them to: the engine's own threads, and callbacks that they
+//! run.
 //!
-//! A panic is a defect of ours, and its thread may be one that many wait for. It is caught where the work of one ends and that
-//! of the next begins, and logged there; what it leaves uncertain is for the caller to say.
+//! A panic is a defect of this program, and many may be waiting for its thread. It is caught between one
+//! piece of work and the next, and logged. The caller decides what the panic leaves uncertain.
 
 use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `work`. If it panics, that is logged with `doing`, which says what was going on ("syncing the log").
+/// Runs `work`. A panic is logged with `doing`, which says what was going on ("syncing the log").
 ///
 /// # Errors
 /// The panic's message.
 pub fn catch<T>(doing: &str, work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let message = message_of(&*payload);
-        // To drop it is to run code of whoever panicked, which may do so again, outside of this.
+        // Dropping the payload runs code that may panic again, outside of `catch_unwind`.
         mem::forget(payload);
         tracing::error!(doing, message, "a panic, which is a defect of this program");
         message

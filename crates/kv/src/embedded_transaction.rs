@@ -1,18 +1,18 @@
-//! One transaction of an embedded engine: the locks it holds, and how it commits.
+//! One transaction of an embedded engine: the locks it holds, and its commit up to the queue.
 
 use crate::buffer::WriteBuffer;
-use crate::commit::{Member, Work};
+use crate::commit::{GroupMember, Work};
 use crate::embedded::Shared;
 use crate::engine::{CommitDone, Durability, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
-use crate::group_commit::{self, Told};
+use crate::group_commit::{Completion, QueuedCommit};
 use crate::interrupt::Interrupt;
 use crate::lock::{LockMode, LockOptions, Locked};
-use crate::lock_table::{Acquired, HeldKey, Owner, Request};
-use crate::pending_commit::{Followed, PendingCommit};
+use crate::lock_table::{Acquired, HeldKey, LockRequest, Owner};
+use crate::pending_commit::{Dependencies, PendingCommit};
 use crate::promise::not_fresh;
-use crate::storage::{KnownVersions, Storage};
+use crate::storage::{LockedVersions, Storage};
 use crate::sync::Mutex;
 use crate::sync::atomic::Ordering;
 use crate::timestamp::{LATEST, Timestamp};
@@ -20,13 +20,13 @@ use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
 
-/// A transaction that holds more locks, or writes more, is not followed, and waits for those it follows before it commits: its
-/// writes are not kept for longer than they must be, and the thread that commits is not to prepare them.
-const FOLLOWED_KEYS_MAX: usize = 1 << 10;
-const FOLLOWED_BYTES_MAX: usize = 1 << 20;
+/// No transaction depends on one that holds more locks or writes more than this, and such a transaction waits for those it depends on
+/// before it commits. So its writes are not kept longer than needed, and the thread that commits groups does not prepare them.
+const DEPENDENT_KEYS_MAX: usize = 1 << 10;
+const DEPENDENT_BYTES_MAX: usize = 1 << 20;
 
-/// Room for locks.
-const HELD: usize = 8;
+/// Room for locks that most transactions do not exceed.
+const HELD_CAPACITY: usize = 8;
 
 pub(crate) struct EmbeddedTransaction<S: Storage> {
     shared: Arc<Shared<S>>,
@@ -36,16 +36,17 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
     use_reserve: bool,
     held: Vec<HeldKey>,
     lock_waits: u64,
-    known: KnownVersions,
-    /// Of one thread, like all of it; locked for what that does by reference only.
-    followed: Mutex<Followed>,
-    /// While it commits.
-    ending: Option<Ending>,
+    /// What it has read of keys that it has locked exclusively.
+    locked: LockedVersions,
+    /// Used by one thread, like the whole transaction. The mutex is for [`EngineTransaction::settle`], which has it by reference only.
+    dependencies: Mutex<Dependencies>,
+    /// Set while it commits.
+    committing: Option<Committing>,
 }
 
-/// Has small writes freed by the thread that has made them, with its next commit, rather than by the one that commits for all:
-/// an allocator has less to do there.
-fn free_later(writes: &Arc<WriteBuffer>) {
+/// Keeps small writes until this thread's next commit, so that this thread frees them, and not the one that commits groups. For the
+/// allocator, that is cheaper.
+fn free_on_this_thread(writes: &Arc<WriteBuffer>) {
     const BYTES_MAX: usize = 16 << 10;
     thread_local! {
         static LAST: Cell<Option<Arc<WriteBuffer>>> = const { Cell::new(None) };
@@ -55,18 +56,18 @@ fn free_later(writes: &Arc<WriteBuffer>) {
     }
 }
 
-struct Ending {
+struct Committing {
     commit: Arc<PendingCommit>,
-    /// Never locked: who commits has it alone.
+    /// Never locked: the thread that commits owns it.
     done: Mutex<CommitDone>,
 }
 
-/// What became of a request for one key.
+/// The result of a request for the lock of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lock {
-    /// Got for the first time; what the store holds there stands still.
+enum KeyLocked {
+    /// The transaction has it now and did not before. The key's newest version does not change from now on.
     New,
-    /// Had before, or got from somebody whose commit is on its way.
+    /// The transaction had it before, or has taken it over from a pending commit.
     Other,
     Skipped,
 }
@@ -75,7 +76,7 @@ impl<S: Storage> EmbeddedTransaction<S> {
     pub fn new(shared: Arc<Shared<S>>, start_ts: Timestamp, optimistic: bool) -> Self {
         shared.open.fetch_add(1, Ordering::Relaxed);
         Self {
-            // Nobody else has the timestamp.
+            // No other transaction has this timestamp.
             owner: start_ts,
             shared,
             start_ts,
@@ -83,38 +84,37 @@ impl<S: Storage> EmbeddedTransaction<S> {
             use_reserve: false,
             held: Vec::new(),
             lock_waits: 0,
-            known: KnownVersions::default(),
-            followed: Mutex::default(),
-            ending: None,
+            locked: LockedVersions::default(),
+            dependencies: Mutex::default(),
+            committing: None,
         }
     }
 
     fn hold(&mut self, held: HeldKey) {
         if self.held.is_empty() {
-            // Enough for most, without growing.
-            self.held.reserve(HELD);
+            self.held.reserve(HELD_CAPACITY);
         }
         self.held.push(held);
     }
 
-    fn lock_key(&mut self, key: &[u8], options: &LockOptions) -> Result<Lock> {
-        let request = Request::new(self.owner, self.held.len(), key, options);
+    fn lock_key(&mut self, key: &[u8], options: &LockOptions) -> Result<KeyLocked> {
+        let request = LockRequest::new(self.owner, self.held.len(), key, options);
         let acquired = self.shared.locks.lock(&request)?;
-        if request.has_waited.get() || matches!(acquired, Acquired::After(..)) {
+        if request.has_waited.get() || matches!(acquired, Acquired::AfterPending(..)) {
             self.lock_waits += 1;
         }
         Ok(match acquired {
             Acquired::New(held) => {
                 self.hold(held);
-                Lock::New
+                KeyLocked::New
             }
-            Acquired::After(held, commit) => {
-                self.followed.get_mut().add(&held.key, commit);
+            Acquired::AfterPending(held, commit) => {
+                self.dependencies.get_mut().add(&held.key, commit);
                 self.hold(held);
-                Lock::Other
+                KeyLocked::Other
             }
-            Acquired::Held => Lock::Other,
-            Acquired::Skipped => Lock::Skipped,
+            Acquired::AlreadyHeld => KeyLocked::Other,
+            Acquired::Skipped => KeyLocked::Skipped,
         })
     }
 
@@ -127,68 +127,65 @@ impl<S: Storage> EmbeddedTransaction<S> {
     /// Locks a key and reads it. `None`: it was skipped.
     fn lock_and_read(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Option<Arc<[u8]>>>> {
         let lock = self.lock_key(key, options)?;
-        if lock == Lock::Skipped {
+        if lock == KeyLocked::Skipped {
             return Ok(None);
         }
-        if let Some(value) = self.followed.get_mut().value(key)? {
+        if let Some(value) = self.dependencies.get_mut().value(key)? {
             return Ok(Some(value.map(Arc::from)));
         }
         let mut value = None;
         let storage = &self.shared.storage;
         let seen = storage.get_with(key, LATEST, &mut |found| value = Some(Arc::from(found)))?;
-        if let (Lock::New, LockMode::Exclusive, Some(held)) = (lock, options.mode, self.held.last()) {
-            self.known.insert(&held.key, seen.commit_ts, value.clone());
+        if let (KeyLocked::New, LockMode::Exclusive, Some(held)) = (lock, options.mode, self.held.last()) {
+            self.locked.insert(&held.key, seen.commit_ts, value.clone());
         }
         Ok(Some(value))
     }
 
-    /// Reads keys that are locked: whoever holds a key's lock sees its newest version stand still. `first_new` is where the
-    /// keys that this call locked begin among the held ones; what they hold is remembered, to be known at the commit.
+    /// Reads keys that are locked, so that their newest versions do not change. The locks that this call has taken are those in `held` from
+    /// `first_new` on; what is read of their keys is kept for the commit.
     fn read_locked(
         &mut self,
         keys: &[Vec<u8>],
-        locked: &[bool],
+        is_locked: &[bool],
         first_new: usize,
         mode: LockMode,
     ) -> Result<Vec<Locked>> {
-        let mut answers: Vec<Locked> = locked
+        let mut answers: Vec<Locked> = is_locked
             .iter()
-            .map(|locked| {
-                if *locked {
-                    Locked::Value(None)
-                } else {
-                    Locked::Skipped
-                }
+            .map(|is_locked| match is_locked {
+                true => Locked::Value(None),
+                false => Locked::Skipped,
             })
             .collect();
-        let followed = self.followed.get_mut();
+        let dependencies = self.dependencies.get_mut();
         let new = self.held.get(first_new..).unwrap_or_default();
         let mut new = new
             .iter()
-            .filter(|held| mode == LockMode::Exclusive && !followed.contains(&held.key))
+            .filter(|held| mode == LockMode::Exclusive && !dependencies.contains(&held.key))
             .peekable();
-        let known = &mut self.known;
+        let locked = &mut self.locked;
         let storage = &self.shared.storage;
         storage.batch_get_with(keys, LATEST, &mut |index, commit_ts, value| {
-            if let (Some(key), Some(Locked::Value(slot))) = (keys.get(index), answers.get_mut(index)) {
-                // Keys come in the order in which they were locked.
+            if let (Some(key), Some(Locked::Value(answer))) = (keys.get(index), answers.get_mut(index)) {
+                // Keys are visited in the order in which they were locked.
                 if let Some(held) = new.next_if(|held| *held.key == **key) {
-                    known.insert(&held.key, commit_ts, value.map(Arc::from));
+                    locked.insert(&held.key, commit_ts, value.map(Arc::from));
                 }
-                *slot = value.map(<[u8]>::to_vec);
+                *answer = value.map(<[u8]>::to_vec);
             }
         })?;
-        if !followed.is_empty() {
+        if !dependencies.is_empty() {
             for (key, answer) in keys.iter().zip(&mut answers) {
-                if let (Locked::Value(slot), Some(value)) = (answer, followed.value(key)?) {
-                    *slot = value.map(<[u8]>::to_vec);
+                if let (Locked::Value(answer), Some(value)) = (answer, dependencies.value(key)?) {
+                    *answer = value.map(<[u8]>::to_vec);
                 }
             }
         }
         Ok(answers)
     }
 
-    /// Optimistic mode: with all keys locked, nothing newer than our start may be there.
+    /// Optimistic mode: with all keys locked, no version may be newer than the start.
     fn check_conflicts(&self, writes: &WriteBuffer) -> Result<()> {
         for key in writes.unguarded() {
             let conflict_ts = self.shared.storage.commit_ts_of(key)?;
@@ -203,12 +200,12 @@ impl<S: Storage> EmbeddedTransaction<S> {
         Ok(())
     }
 
-    /// Reads what the writes replace as far as it is not known, so that it need not be read once the followed commits are
-    /// applied, by the thread that commits for all: it stands still already. False: it is too much to be kept until then.
-    fn read_ahead(&self, writes: &WriteBuffer, known: &mut KnownVersions) -> Result<bool> {
+    /// Reads what a dependent commit replaces and has not read yet, so that the thread that commits groups need not read it. Those
+    /// versions cannot change any more. False: they are too large to be kept until then.
+    fn read_replaced(&self, writes: &WriteBuffer, locked: &mut LockedVersions) -> Result<bool> {
         let missing: Vec<Vec<u8>> = writes
             .writes()
-            .filter(|(key, write)| !write.is_fresh && !known.contains(key))
+            .filter(|(key, write)| !write.is_fresh && !locked.contains(key))
             .map(|(key, _)| key.to_vec())
             .collect();
         if missing.is_empty() {
@@ -218,14 +215,14 @@ impl<S: Storage> EmbeddedTransaction<S> {
         let storage = &self.shared.storage;
         storage.batch_get_with(&missing, LATEST, &mut |index, commit_ts, value| {
             bytes += value.map_or(0, <[u8]>::len);
-            if let Some(key) = missing.get(index).filter(|_| bytes <= FOLLOWED_BYTES_MAX) {
-                known.insert_any(Arc::from(key.as_slice()), commit_ts, value.map(Arc::from));
+            if let Some(key) = missing.get(index).filter(|_| bytes <= DEPENDENT_BYTES_MAX) {
+                locked.insert_any(Arc::from(key.as_slice()), commit_ts, value.map(Arc::from));
             }
         })?;
-        Ok(bytes <= FOLLOWED_BYTES_MAX)
+        Ok(bytes <= DEPENDENT_BYTES_MAX)
     }
 
-    /// Who makes room is let through without.
+    /// Makes room in the history. A transaction that frees disk space itself may commit without.
     fn make_room(&self, options: &LockOptions) -> Result<()> {
         match self.shared.make_room(&options.interrupt) {
             Err(error) if !self.use_reserve || error == Error::Interrupted => Err(error),
@@ -233,10 +230,10 @@ impl<S: Storage> EmbeddedTransaction<S> {
         }
     }
 
-    /// Whether nothing is at the keys that are to be fresh, all of which are locked by now.
+    /// Checks that keys written as fresh have no value. All of them are locked by now.
     fn check_fresh(&mut self, writes: &WriteBuffer) -> Result<()> {
         for (key, _) in writes.writes().filter(|(_, write)| write.is_fresh) {
-            let is_there = match self.followed.get_mut().value(key)? {
+            let is_there = match self.dependencies.get_mut().value(key)? {
                 Some(value) => value.is_some(),
                 None => self.shared.storage.get_with(key, LATEST, &mut |_| ())?.found,
             };
@@ -247,23 +244,25 @@ impl<S: Storage> EmbeddedTransaction<S> {
         Ok(())
     }
 
-    /// All that a commit takes but the group's part, and all of it that may wait for the disk or for others.
+    /// All of a commit that comes before the group, which includes all of it that may wait for the disk or for other transactions.
     fn prepare(
         &mut self,
         writes: &Arc<WriteBuffer>,
         options: &LockOptions,
         fence: Option<&Fence>,
-    ) -> Result<Member<S::Prepared>> {
-        self.shared.check_writable()?;
-        // In key order, so that commits do not deadlock with one another. Guarded keys too, for which nobody competes but
-        // the garbage collector: what is prepared below must not be collected before it is applied.
-        // What is known is locked.
+    ) -> Result<GroupMember<S::Prepared>> {
+        self.shared.health.check_writable()?;
+        // In key order, so that commits do not deadlock with one another. Guarded keys too, although only the garbage collector
+        // competes for them: what a write replaces must not be collected between preparing and applying it.
+        // Keys in `locked` are locked already.
+        let mut locked = mem::take(&mut self.locked);
+        let mut in_order = locked.in_order();
         for (key, _) in writes.iter() {
-            if self.known.get(key).is_none() && self.lock_key(key, options)? == Lock::Skipped {
+            if in_order.get(key).is_none() && self.lock_key(key, options)? == KeyLocked::Skipped {
                 return Err(Error::LockNotAvailable);
             }
         }
-        let is_large = self.held.len() > FOLLOWED_KEYS_MAX || writes.size_bytes() > FOLLOWED_BYTES_MAX;
+        let is_large = self.held.len() > DEPENDENT_KEYS_MAX || writes.size_bytes() > DEPENDENT_BYTES_MAX;
         if self.optimistic || is_large {
             self.settle(Some(&options.interrupt))?;
         }
@@ -273,38 +272,35 @@ impl<S: Storage> EmbeddedTransaction<S> {
         if self.shared.options.check_promises {
             self.check_fresh(writes)?;
         }
-        let mut known = mem::take(&mut self.known);
-        let after = self.followed.get_mut().take_unapplied(&mut known)?;
-        let is_later = !after.is_empty() && self.read_ahead(writes, &mut known)?;
-        let work = if is_later {
+        let dependencies = self.dependencies.get_mut().take_unapplied(&mut locked)?;
+        let is_dependent = !dependencies.is_empty() && self.read_replaced(writes, &mut locked)?;
+        let work = if is_dependent {
             self.make_room(options)?;
-            Work::Later {
+            Work::Dependent {
                 writes: Arc::clone(writes),
-                known,
-                after,
+                locked,
+                dependencies,
             }
         } else {
-            for commit in after {
+            for commit in dependencies {
                 commit.wait(Some(&options.interrupt))?;
             }
-            let prepared = self.shared.storage.prepare(writes, &known)?;
+            let prepared = self.shared.storage.prepare(writes, &locked)?;
             if self.shared.storage.supersedes(&prepared) {
                 self.make_room(options)?;
             }
-            Work::Ready(prepared)
+            Work::Prepared(prepared)
         };
-        Ok(Member {
+        let announced = if is_large {
+            Arc::default()
+        } else {
+            Arc::clone(writes)
+        };
+        Ok(GroupMember {
             work,
-            last: fence.map_or(Timestamp::MAX, Fence::last),
+            last_ts: fence.map_or(Timestamp::MAX, Fence::last),
             use_reserve: self.use_reserve,
-            commit: Arc::new(PendingCommit::new(
-                self.owner,
-                if is_large {
-                    Arc::default()
-                } else {
-                    Arc::clone(writes)
-                },
-            )),
+            commit: Arc::new(PendingCommit::new(self.owner, announced)),
         })
     }
 }
@@ -317,8 +313,8 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
             return Ok(vec![locked.map_or(Locked::Skipped, answer)]);
         }
         let first_new = self.held.len();
-        let locked = self.lock_only(keys, options)?;
-        self.read_locked(keys, &locked, first_new, options.mode)
+        let is_locked = self.lock_only(keys, options)?;
+        self.read_locked(keys, &is_locked, first_new, options.mode)
     }
 
     fn lock_one(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Arc<[u8]>>> {
@@ -327,7 +323,7 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
 
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
         keys.iter()
-            .map(|key| Ok(self.lock_key(key, options)? != Lock::Skipped))
+            .map(|key| Ok(self.lock_key(key, options)? != KeyLocked::Skipped))
             .collect()
     }
 
@@ -346,22 +342,22 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
                 return done(Err(error));
             }
         };
-        self.ending = Some(Ending {
+        self.committing = Some(Committing {
             commit: Arc::clone(&work.commit),
             done: Mutex::new(done),
         });
         let shared = Arc::clone(&self.shared);
-        shared.commit(group_commit::Member {
+        shared.commit(QueuedCommit {
             work,
             bytes: writes.size_bytes(),
             durability,
-            done: self,
+            completion: self,
         });
-        free_later(writes);
+        free_on_this_thread(writes);
     }
 
     fn settle(&self, interrupt: Option<&Interrupt>) -> Result<()> {
-        self.followed.lock().settle(interrupt)
+        self.dependencies.lock().settle(interrupt)
     }
 
     fn use_reserve(&mut self) {
@@ -369,9 +365,9 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
     }
 
     fn rollback(&mut self) {
-        // What is known is locked.
-        self.known.clear();
-        self.followed.get_mut().clear();
+        // What was read under the locks may change once they are released.
+        self.locked.clear();
+        self.dependencies.get_mut().clear();
         self.unlock_all();
     }
 
@@ -388,39 +384,37 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
     }
 }
 
-impl<S: Storage> Told for EmbeddedTransaction<S> {
+impl<S: Storage> Completion for EmbeddedTransaction<S> {
     fn queued(&self) {
-        if let Some(ending) = self
-            .ending
-            .as_ref()
-            .filter(|ending| ending.commit.can_be_followed())
-        {
-            self.shared.locks.announce(&ending.commit, &self.held);
+        let commit = self.committing.as_ref().map(|committing| &committing.commit);
+        if let Some(commit) = commit.filter(|commit| commit.allows_dependents()) {
+            self.shared.locks.announce_commit(commit, &self.held);
         }
     }
 
-    fn told(mut self: Box<Self>, outcome: Result<Timestamp>) {
-        if let Some(ending) = &self.ending {
-            ending.commit.end(outcome.is_ok());
+    fn complete(mut self: Box<Self>, outcome: Result<Timestamp>) {
+        if let Some(committing) = &self.committing {
+            committing.commit.end(outcome.is_ok());
         }
-        self.shared.locks.forget(self.owner);
+        self.shared.locks.withdraw_commit(self.owner);
         self.unlock_all();
-        // From here on all is the caller's: if that panics, the store is as good as before.
-        let ending = self.ending.take();
+        // The rest is the caller's code. If it panics, nothing of the store is affected.
+        let committing = self.committing.take();
         drop(self);
-        if let Some(ending) = ending {
-            ending.done.into_inner()(outcome);
+        if let Some(committing) = committing {
+            committing.done.into_inner()(outcome);
         }
     }
 }
 
 impl<S: Storage> Drop for EmbeddedTransaction<S> {
     fn drop(&mut self) {
-        // Not told what became of its commit, or not to the end of that, which is a defect; but nobody shall wait for it.
-        if let Some(ending) = self.ending.take() {
-            self.shared.refuse_writes("a commit was cut short by a defect");
-            ending.commit.end(false);
-            self.shared.locks.forget(self.owner);
+        // Still committing: `complete` was not called, or panicked, which is a defect. Other transactions must not wait for this one.
+        if let Some(committing) = self.committing.take() {
+            let health = &self.shared.health;
+            health.refuse_writes("a commit was cut short by a defect");
+            committing.commit.end(false);
+            self.shared.locks.withdraw_commit(self.owner);
         }
         self.unlock_all();
         self.shared.open.fetch_sub(1, Ordering::Relaxed);

@@ -1,8 +1,7 @@
-//! What an engine has to implement, whether it is embedded or a cluster. No SQL and no user of the database sees it:
-//! they see [`crate::Store`].
+//! What an engine implements, embedded or over a cluster. Only [`crate::Store`] and its transactions call it.
 //!
-//! Embedded engines do not implement this by hand: [`crate::EmbeddedEngine`] does it once for every
-//! [`crate::Storage`], so that locks, timestamps and group commit cannot differ between them.
+//! Embedded engines do not implement it themselves: [`crate::EmbeddedEngine`] does so once for every
+//! [`crate::Storage`], so that locks, timestamps and group commit are the same for all of them.
 
 use crate::buffer::WriteBuffer;
 use crate::error::{Error, Result};
@@ -24,13 +23,14 @@ pub enum Durability {
     /// On disk before the acknowledgement.
     #[default]
     Sync,
-    /// Handed to the operating system; on disk within about a second. Survives the process, not the machine.
+    /// Given to the operating system, and on disk within about a second. Survives the end of the process, not
+    /// of the machine.
     Os,
-    /// Lazily, each second.
+    /// Written and synced each second.
     Lazy,
 }
 
-/// Is told the outcome of a commit, by whichever thread finds it: what it does delays others.
+/// Called with the outcome of a commit, by the thread that learns it. While it runs, other commits wait.
 pub type CommitDone = Box<dyn FnOnce(Result<Timestamp>) + Send>;
 
 /// What one round of garbage collection did.
@@ -38,20 +38,21 @@ pub type CommitDone = Box<dyn FnOnce(Result<Timestamp>) + Send>;
 pub struct GcReport {
     /// Snapshots below it are refused from now on.
     pub safe_point: Timestamp,
-    /// Versions removed in this round. `None`: the engine removes them later, while it compacts, and does not say.
+    /// Versions removed in this round. `None`: the engine removes them later, while it compacts, and does not
+    /// count them.
     pub removed: Option<u64>,
 }
 
-/// A key of which an engine has something else in memory than it has stored.
+/// A key for which an engine's memory and its stored data differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     pub key: Vec<u8>,
-    /// What it has, and what it should have, for a person.
+    /// Both versions, for a message.
     pub what: String,
 }
 
 impl Damage {
-    /// As many are reported at a time.
+    /// The most that are reported at a time.
     pub const REPORTED_MAX: usize = 100;
 }
 
@@ -63,7 +64,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// The moment to read at, and who may end the reading: an engine looks at it wherever it waits for others.
+/// The timestamp to read at, and the interrupt to check wherever the engine waits for other threads or nodes.
 #[derive(Clone, Copy)]
 pub struct ReadAt<'a> {
     /// A pinned timestamp, or [`crate::LATEST`].
@@ -71,14 +72,14 @@ pub struct ReadAt<'a> {
     pub interrupt: Option<&'a Interrupt>,
 }
 
-/// What a scan is told besides what to visit.
+/// A scan's parameters.
 #[derive(Clone, Copy)]
 pub struct ScanRequest<'a> {
     pub range: &'a KeyRange,
     /// A pinned timestamp, or [`crate::LATEST`].
     pub ts: Timestamp,
     pub reverse: bool,
-    /// Looked at now and then, also between pairs that are never visited.
+    /// Checked now and then, also between pairs that are not visited.
     pub interrupt: Option<&'a Interrupt>,
 }
 
@@ -94,11 +95,11 @@ pub trait Engine: Send + Sync {
         false
     }
 
-    /// A timestamp above all given before, at which everything acknowledged before the call can be seen.
+    /// A timestamp above all earlier ones, at which everything acknowledged before the call can be seen.
     fn current_ts(&self) -> Result<Timestamp>;
 
-    /// Keeps what a snapshot at `ts` sees from being collected until [`Engine::unpin`], and makes sure that nothing
-    /// will be committed at or below `ts` any more. Fails below the safe point and in the future.
+    /// Keeps what a snapshot at `ts` sees until [`Engine::unpin`], and makes sure that nothing will be
+    /// committed at or below `ts` any more. Fails below the safe point and in the future.
     fn pin(&self, ts: Timestamp) -> Result<()>;
 
     /// Ends one [`Engine::pin`] of `ts`.
@@ -116,12 +117,12 @@ pub trait Engine: Send + Sync {
     /// Starts a transaction at `start_ts`, which the caller has pinned.
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
 
-    /// Whether [`EngineTransaction::expect_absent`] ever says yes.
+    /// Whether [`EngineTransaction::expect_absent`] may return true.
     fn checks_late(&self) -> bool {
         false
     }
 
-    /// Whether it looks, at each commit, if what [`crate::promise`] says was kept. For tests.
+    /// Whether each commit checks the promises of [`crate::promise`]. For tests.
     fn checks_promises(&self) -> bool {
         false
     }
@@ -129,8 +130,8 @@ pub trait Engine: Send + Sync {
     /// Splits a range into at most `parts` of about equal size, in order and without gaps.
     fn split_range(&self, range: &KeyRange, parts: usize, at: ReadAt) -> Result<Vec<KeyRange>>;
 
-    /// Has regions begin at `keys`, and has the new ones spread over the stores; waits for that as long as `patience`
-    /// says. An engine that keeps all keys in one place does nothing.
+    /// Splits regions so that new ones start at `keys`, and spreads those over the stores. Waits for that up
+    /// to `patience`. An engine that keeps all keys in one place does nothing.
     fn split_at(
         &self,
         keys: &[Vec<u8>],
@@ -144,12 +145,14 @@ pub trait Engine: Send + Sync {
     /// About how many bytes the newest versions of a range take.
     fn approximate_bytes(&self, range: &KeyRange, at: ReadAt) -> Result<u64>;
 
-    /// Removes every version in `range` for good. The caller guarantees that nobody reads or writes it any more.
+    /// Removes every version in `range` for good. The caller guarantees that no transaction reads or writes
+    /// it any more.
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;
 
     fn safe_point(&self) -> Timestamp;
 
-    /// No snapshot below it lives, in any process. One of the past may still be opened, down to the safe point.
+    /// No snapshot below it is alive, in any process. A new one may still be opened below it, down to the
+    /// safe point.
     fn oldest_snapshot(&self) -> Timestamp {
         self.safe_point()
     }
@@ -157,16 +160,17 @@ pub trait Engine: Send + Sync {
     /// How long superseded versions are kept. Takes effect with the next round.
     fn set_gc_age(&self, age: Duration);
 
-    /// Removes what no snapshot can see any more. Engines also do so by themselves, in the background.
+    /// Removes what no snapshot can see any more. Engines also do so in the background.
     fn collect_garbage(&self) -> Result<GcReport>;
 
-    /// Compares what the engine has of a range in memory, in place of what it has stored, with that, while others write. What differs, at
-    /// most [`Damage::REPORTED_MAX`] keys, is dropped from memory. An engine without such a memory has nothing to compare.
+    /// Compares an engine's cache of a range with what is stored, while other transactions write. What
+    /// differs, at most [`Damage::REPORTED_MAX`] keys, is dropped from the cache. An engine without a cache
+    /// has nothing to compare.
     fn verify_cached(&self, _range: &KeyRange, _interrupt: Option<&Interrupt>) -> Result<Vec<Damage>> {
         Ok(Vec::new())
     }
 
-    /// Puts everything in memory on disk, for a quick start next time.
+    /// Writes everything in memory to disk, so that the next start is fast.
     fn flush(&self) -> Result<()>;
 
     fn stats(&self) -> Vec<(&'static str, f64)>;
@@ -174,13 +178,14 @@ pub trait Engine: Send + Sync {
     fn lock_stats(&self) -> LockStats;
 }
 
-/// The engine's part of one transaction: its row locks, and its end. Dropped without a commit, it is rolled back.
+/// The engine's part of a transaction: its row locks, and its end. Dropped without a commit, it is rolled
+/// back.
 pub trait EngineTransaction: Send + Sync {
     /// Locks keys in the order given and returns their newest committed values, in that order. On an error, locks
     /// taken so far stay until the end of the transaction, as in MySQL.
     fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>>;
 
-    /// [`EngineTransaction::lock`] of one key, which may be what most statements do. One that is skipped is an error:
+    /// [`EngineTransaction::lock`] of one key, the most common case. A key that would be skipped is an error:
     /// [`crate::Error::LockNotAvailable`].
     fn lock_one(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Arc<[u8]>>> {
         match self.lock(&[key.to_vec()], options)?.pop() {
@@ -195,19 +200,20 @@ pub trait EngineTransaction: Send + Sync {
     /// Whether the transaction holds the exclusive lock of a key.
     fn holds(&self, key: &[u8]) -> bool;
 
-    /// Has the commit fail with [`crate::Error::KeyExists`] if one of these keys, all of which will be written, is there
-    /// by then. False where that is no cheaper than to lock them now and look: nothing was noted.
+    /// Makes the commit fail with [`crate::Error::KeyExists`] if one of these keys, all of which will be
+    /// written, exists by then. False: it is no cheaper than locking and reading them now, and the commit
+    /// will not check.
     fn expect_absent(&mut self, _keys: &[Vec<u8>]) -> bool {
         false
     }
 
-    /// Applies all writes at one timestamp, atomically. Keys not locked yet are locked first, by `options`; in
-    /// optimistic mode, keys that changed since the start fail with a write conflict. Neither is needed for guarded keys
-    /// ([`crate::Transaction::put_guarded`]). Behind `fence` it fails with
+    /// Applies all writes at one timestamp, atomically. Locks keys that are not locked yet first, by
+    /// `options`. In optimistic mode, keys that have changed since the start fail with a write conflict.
+    /// Guarded keys ([`crate::Transaction::put_guarded`]) need neither. After `fence` it fails with
     /// [`crate::Error::CommitTooLate`], and nothing is applied, then or later.
     ///
-    /// `done` is told the outcome once: before this returns, or later by another thread. Locks have been released then,
-    /// either way.
+    /// Calls `done` with the outcome once: before this returns, or later on another thread. The locks have
+    /// been released by then, whatever the outcome.
     fn commit(
         self: Box<Self>,
         writes: &Arc<WriteBuffer>,
@@ -217,16 +223,17 @@ pub trait EngineTransaction: Send + Sync {
         done: CommitDone,
     );
 
-    /// Locks may have been got from transactions whose commits were on their way, and what they hold have been told ahead.
-    /// Waits until those are there for every reader. Not for the thread that commits.
+    /// Locks may have been taken over from transactions whose commits are pending, with the values that these
+    /// write. Waits until all readers see those. Not to be called on the thread that commits groups.
     ///
     /// # Errors
-    /// [`crate::Error::Deadlock`]: one of them failed, so this one has to be rolled back. [`crate::Error::Interrupted`].
+    /// [`crate::Error::Deadlock`]: one of the commits failed, so this transaction has to be rolled back.
+    /// [`crate::Error::Interrupted`].
     fn settle(&self, _interrupt: Option<&Interrupt>) -> Result<()> {
         Ok(())
     }
 
-    /// Lets the commit use the space that is kept free. Nothing to do where none is.
+    /// Lets the commit use the disk space that is kept free. Without effect where none is.
     fn use_reserve(&mut self) {}
 
     /// Releases all locks.
@@ -235,6 +242,6 @@ pub trait EngineTransaction: Send + Sync {
     /// How many keys the transaction has locked.
     fn lock_count(&self) -> usize;
 
-    /// How often another transaction, or what it had committed since, was in the way of a lock.
+    /// How often another transaction, or a version that it has committed since, was in the way of a lock.
     fn lock_waits(&self) -> u64;
 }

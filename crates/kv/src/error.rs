@@ -1,22 +1,22 @@
-//! What can go wrong below SQL, and the one place that says what a MySQL client sees of it.
+//! Errors below SQL, and the one place that maps them to MySQL's.
 
 use crate::timestamp::Timestamp;
 use types::errno;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What of a cluster did not do its share in time. The words are TiDB's, whose numbers clients know.
+/// The part of a cluster that did not answer in time. The texts are TiDB's, whose error numbers clients know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Who gives timestamps and knows where everything is.
+    /// The placement driver (PD), which gives timestamps and knows where regions are.
     Oracle,
-    /// A store does not answer,
+    /// A store does not answer.
     Store,
-    /// or answers that it has too much to do.
+    /// A store answers that it is overloaded.
     BusyStore,
-    /// A lock in the way of a read, whose transaction neither ends nor dies.
+    /// A lock blocks a read, and its transaction neither ends nor expires.
     Lock,
-    /// A range of keys has no store that serves it.
+    /// No store serves a range of keys.
     Region,
 }
 
@@ -32,43 +32,43 @@ impl std::fmt::Display for Part {
     }
 }
 
-/// A failure of the key-value layer. Every failed `commit` other than [`Error::Undetermined`] is definite: nothing
-/// of the transaction is there, now or after a restart.
+/// A failure of the key-value layer. Every failed `commit` except [`Error::Undetermined`] is definite:
+/// nothing of the transaction is in the store, now or after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The lock was not free within the time asked for. The transaction lives on.
+    /// The lock was not free within the wait time. The transaction can continue.
     #[error("Lock wait timeout exceeded; try restarting transaction")]
     LockTimeout,
-    /// The lock was not free and the request said NOWAIT. The transaction lives on.
+    /// The lock was not free and the request said NOWAIT. The transaction can continue.
     #[error("Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.")]
     LockNotAvailable,
-    /// Waiting would have closed a circle and this transaction was chosen to give way; the caller rolls it back.
+    /// The wait would have closed a circle, and this transaction is the victim. The caller rolls it back.
     #[error("Deadlock found when trying to get lock; try restarting transaction")]
     Deadlock,
-    /// Optimistic mode: someone else committed to a written key since this transaction started.
+    /// Optimistic mode: another transaction has committed a written key since this one started.
     #[error("Write conflict, txnStartTS={start_ts}, conflictCommitTS={conflict_ts} [try again later]")]
     WriteConflict {
         start_ts: Timestamp,
         conflict_ts: Timestamp,
     },
-    /// A key was there that [`crate::Transaction::expect_absent`] had said would not be.
+    /// A key exists for which [`crate::Transaction::expect_absent`] was called.
     #[error("a key that was expected to be absent is there")]
     KeyExists,
-    /// The commit would have come after the last moment at which it may ([`crate::Fence`]): the server's lease in the store
-    /// had ended, and others may have changed what the transaction took for granted.
+    /// The commit would have been after its [`crate::Fence`]: the server's lease in the store had ended, and
+    /// other servers may have changed what the transaction relies on.
     #[error(
         "Information schema is out of date: the server's lease ended at {last} and the commit would be at {commit_ts} [try again later]"
     )]
     CommitTooLate { commit_ts: Timestamp, last: Timestamp },
-    /// [`crate::Interrupt::raise`] was called: KILL, or a vanished client.
+    /// [`crate::Interrupt::raise`] was called: by KILL, or because the client has disconnected.
     #[error("Query execution was interrupted")]
     Interrupted,
-    /// Versions that old are garbage and may be gone.
+    /// Versions that old may have been collected.
     #[error(
         "GC life time is shorter than transaction duration, transaction starts at {ts}, GC safe point is {safe_point}"
     )]
     SnapshotTooOld { ts: Timestamp, safe_point: Timestamp },
-    /// Nobody knows yet what will be committed before that moment.
+    /// Transactions may still be committed before that timestamp.
     #[error("invalid as of timestamp: cannot set read timestamp to a future time")]
     SnapshotInFuture { ts: Timestamp },
     #[error("Specified key was too long; max key length is {limit_bytes} bytes")]
@@ -77,27 +77,29 @@ pub enum Error {
     ValueTooLarge { size_bytes: usize, limit_bytes: usize },
     #[error("Transaction is too large, size: {size_bytes}, limit: {limit_bytes}")]
     TransactionTooLarge { size_bytes: usize, limit_bytes: usize },
-    /// What the process may have in memory is held by others; the statement that wanted to write is undone.
+    /// Other statements hold the memory that the process may use. The statement that wanted to write is
+    /// undone.
     #[error(
         "The transaction needs more memory for what it has written than the server has left; commit in smaller parts"
     )]
     OutOfMemory,
-    /// A write in a transaction that was begun read only.
+    /// A write in a read-only transaction.
     #[error("Cannot execute statement in a READ ONLY transaction.")]
     ReadOnly,
-    /// An earlier failure made the log untrustworthy: reads go on, writes are refused until a restart.
+    /// An earlier failure left the contents of the log unknown: reads go on, writes are refused until a
+    /// restart.
     #[error("Running in read-only mode: {0}")]
     StoreReadOnly(String),
-    /// The commit may or may not have happened; after a restart it is wholly there or not at all.
+    /// The commit may or may not have happened. After a restart all of it is in the store, or nothing.
     #[error("execution result undetermined: {0}")]
     Undetermined(String),
-    /// Refused before anything was written; works again once there is space.
+    /// Refused before anything was written. Works again once there is space.
     #[error("Disk full ({0}); free some space and try again")]
     DiskFull(String),
     /// The store cannot be reached or opened.
     #[error("storage unavailable: {0}")]
     Unavailable(String),
-    /// A part of the cluster has not done its share, however often it was asked within the time limit. May be tried again.
+    /// A part of the cluster has not answered within the time limit, after retries. The caller may try again.
     #[error("{part}: {reason}")]
     ClusterTimeout { part: Part, reason: String },
     /// Bytes on disk that no version of this program wrote.
@@ -105,7 +107,7 @@ pub enum Error {
     Corrupt(String),
     #[error("storage I/O error: {0}")]
     Io(String),
-    /// A defect of ours.
+    /// A defect of this program.
     #[error("internal error: {0}")]
     Internal(String),
 }

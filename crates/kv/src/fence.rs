@@ -1,14 +1,14 @@
-//! The last moment at which some transactions may commit.
+//! The last timestamp at which transactions may commit.
 
 use crate::error::{Error, Result};
 use crate::timestamp::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A moment after which those who hold it may not commit any more. It can be moved up, never back, while commits that it
-/// bounds are under way; they look at it as late as they can.
+/// A timestamp after which the transactions that share it may not commit. It can be moved up, never back,
+/// while they are committing. A commit checks it as late as possible.
 ///
-/// It is compared with commit timestamps, not with a clock: a commit that is late because its message was, or its process
-/// stood still, is refused all the same.
+/// It is compared with commit timestamps, not with a clock. So a commit is also refused if it is late because
+/// its message was delayed or its process was suspended.
 #[derive(Debug)]
 pub struct Fence(AtomicU64);
 
@@ -17,7 +17,7 @@ impl Fence {
         Self(AtomicU64::new(last))
     }
 
-    /// The last timestamp that a commit may have.
+    /// The last timestamp at which a commit is allowed.
     pub fn last(&self) -> Timestamp {
         self.0.load(Ordering::SeqCst)
     }
@@ -28,7 +28,7 @@ impl Fence {
     }
 
     /// # Errors
-    /// [`Error::CommitTooLate`] for a timestamp behind it.
+    /// [`Error::CommitTooLate`] for a later timestamp.
     pub fn check(&self, commit_ts: Timestamp) -> Result<()> {
         let last = self.last();
         if commit_ts <= last {

@@ -1,15 +1,16 @@
 //! Group commit: transactions that commit at the same time share one write and one sync of the log.
 //!
-//! Who finds nobody at work, and few who could come, runs its own commit, at once. All others queue, and a thread of the
-//! queue's own takes all who have as one group, again and again until nobody is left. One of those who wait could do that
-//! as well; but where processors are scarce, a thread that has just been woken runs only after all others have had their turn, and
-//! until then nothing is written. In the end everybody waits for the one group, and the processors for the disk.
+//! If the queue is idle and no more transactions are open than there are processors, the caller commits its own transaction at once.
+//! Otherwise commits queue, and a thread of the queue's own takes all of them as one group, again and again until the queue
+//! is empty. One of the waiting threads could lead the next group instead. But where processors are scarce, a thread that has just
+//! been woken runs only after all others have had their turn, and nothing is written until then: in the end all threads
+//! wait for the one group, and the processors for the disk.
 //!
-//! Members are told what became of their group by whoever ran it, so a thread that commits need not wait for that.
+//! The thread that ran a group completes each member, so no member's own thread has to wait for its outcome.
 //!
-//! While a group runs, all other commits wait. So what runs here neither waits for a lock or a client nor reads the disk: that is
-//! done before a commit queues, by its own thread ([`crate::embedded_transaction`]). And whatever panics here, the group
-//! or one member's end, is caught and logged, each member gets an outcome, and the next group runs.
+//! While a group runs, all other commits wait. So nothing here waits for a lock or a client, or reads the disk: a commit's own thread
+//! does that before it queues ([`crate::embedded_transaction`]). A panic, in the group or in one member's completion, is caught and
+//! logged. Each member gets an outcome all the same, and the next group runs.
 
 use crate::defect;
 use crate::engine::Durability;
@@ -18,44 +19,44 @@ use crate::sync::{Condvar, Mutex};
 use crate::timestamp::Timestamp;
 use std::collections::VecDeque;
 
-/// A group ends before the member that would take it beyond this, so that one log record stays bounded.
+/// A group ends before the member that would make it larger, so that one log record stays bounded.
 const GROUP_BYTES_MAX: usize = 64 << 20;
 
-/// A commit that queues.
-pub(crate) struct Member<P> {
+/// A commit in the queue.
+pub(crate) struct QueuedCommit<P> {
     pub work: P,
     pub bytes: usize,
     pub durability: Durability,
-    pub done: Box<dyn Told>,
+    pub completion: Box<dyn Completion>,
 }
 
-/// Is told the outcome of its commit.
-pub(crate) trait Told: Send {
-    /// Its commit does not run at once. All that come to the queue from now on run after it.
+/// Gets the outcome of a commit.
+pub(crate) trait Completion: Send {
+    /// Called if the commit does not run at once, while the queue is locked: all commits that queue later run after it.
     fn queued(&self) {}
 
-    fn told(self: Box<Self>, outcome: Result<Timestamp>);
+    fn complete(self: Box<Self>, outcome: Result<Timestamp>);
 }
 
-impl<F: FnOnce(Result<Timestamp>) + Send> Told for F {
-    fn told(self: Box<Self>, outcome: Result<Timestamp>) {
+impl<F: FnOnce(Result<Timestamp>) + Send> Completion for F {
+    fn complete(self: Box<Self>, outcome: Result<Timestamp>) {
         self(outcome);
     }
 }
 
 struct Queue<P> {
-    members: VecDeque<Member<P>>,
-    /// Whether a group is running, or about to.
-    busy: bool,
-    /// Whether it is the thread's turn.
-    called: bool,
-    /// Whether there is such a thread. Without it, who has begun goes on until the queue is empty.
-    served: bool,
-    stopping: bool,
+    commits: VecDeque<QueuedCommit<P>>,
+    /// A group is running, or is about to.
+    is_busy: bool,
+    /// The committing thread is to run groups until the queue is empty.
+    is_thread_called: bool,
+    /// There is such a thread. Without one, the caller that has started continues until the queue is empty.
+    has_thread: bool,
+    is_stopping: bool,
 }
 
-/// Commits a group: gets its members' works, in their order, and whether any of them wants them synced, and gives each one's
-/// outcome. It runs for one group at a time.
+/// Commits a group: takes its members' work, in their order, and whether any of them asked for a sync, and returns the outcome of each. Called for
+/// one group at a time.
 type Run<'a, P> = dyn Fn(Vec<P>, bool) -> Vec<Result<Timestamp>> + 'a;
 
 /// The queue of commits.
@@ -68,31 +69,31 @@ impl<P> GroupCommit<P> {
     pub fn new() -> Self {
         Self {
             queue: Mutex::new(Queue {
-                members: VecDeque::new(),
-                busy: false,
-                called: false,
-                served: false,
-                stopping: false,
+                commits: VecDeque::new(),
+                is_busy: false,
+                is_thread_called: false,
+                has_thread: false,
+                is_stopping: false,
             }),
             changed: Condvar::new(),
         }
     }
 
-    /// Has a commit run as part of a group: now, or by another thread. `crowded`: there are more who want a processor than
-    /// processors, so that this thread might wait for one while others wait for it.
-    pub fn submit(&self, member: Member<P>, crowded: bool, run: &Run<P>) {
+    /// Has a commit run as part of a group: now, or by another thread. `is_crowded`: more threads want to run than there are
+    /// processors, so this thread might have to wait for one while other commits wait for this thread.
+    pub fn submit(&self, commit: QueuedCommit<P>, is_crowded: bool, run: &Run<P>) {
         {
             let mut queue = self.queue.lock();
-            let runs_now = !(queue.busy || crowded && queue.served);
+            let runs_now = !(queue.is_busy || is_crowded && queue.has_thread);
             if !runs_now {
-                member.done.queued();
+                commit.completion.queued();
             }
-            queue.members.push_back(member);
-            if std::mem::replace(&mut queue.busy, true) {
+            queue.commits.push_back(commit);
+            if std::mem::replace(&mut queue.is_busy, true) {
                 return;
             }
             if !runs_now {
-                queue.called = true;
+                queue.is_thread_called = true;
                 self.changed.notify_all();
                 return;
             }
@@ -100,31 +101,31 @@ impl<P> GroupCommit<P> {
         loop {
             self.run_group(run);
             let mut queue = self.queue.lock();
-            if queue.members.is_empty() {
-                queue.busy = false;
+            if queue.commits.is_empty() {
+                queue.is_busy = false;
                 return;
             }
-            if queue.served {
-                queue.called = true;
+            if queue.has_thread {
+                queue.is_thread_called = true;
                 self.changed.notify_all();
                 return;
             }
         }
     }
 
-    /// Says that a thread runs [`GroupCommit::serve`].
+    /// Says that a thread is going to run [`GroupCommit::serve`].
     pub fn announce_thread(&self) {
-        self.queue.lock().served = true;
+        self.queue.lock().has_thread = true;
     }
 
-    /// The thread's work; ends after [`GroupCommit::stop`].
+    /// The committing thread's work. Returns after [`GroupCommit::stop`].
     pub fn serve(&self, run: &Run<P>) {
         loop {
             {
                 let mut queue = self.queue.lock();
-                while !queue.called {
-                    if queue.stopping {
-                        queue.served = false;
+                while !queue.is_thread_called {
+                    if queue.is_stopping {
+                        queue.has_thread = false;
                         return;
                     }
                     self.changed.wait(&mut queue);
@@ -133,59 +134,59 @@ impl<P> GroupCommit<P> {
             loop {
                 self.run_group(run);
                 let mut queue = self.queue.lock();
-                if queue.members.is_empty() {
-                    queue.busy = false;
-                    queue.called = false;
+                if queue.commits.is_empty() {
+                    queue.is_busy = false;
+                    queue.is_thread_called = false;
                     break;
                 }
             }
         }
     }
 
-    /// Ends the thread once nobody queues.
+    /// Ends the committing thread once the queue is empty.
     pub fn stop(&self) {
-        self.queue.lock().stopping = true;
+        self.queue.lock().is_stopping = true;
         self.changed.notify_all();
     }
 
     fn run_group(&self, run: &Run<P>) {
-        let (works, dones, sync) = self.take_group();
-        // Whatever happens, nobody may be left waiting.
+        let (works, completions, sync) = self.take_group();
+        // Whatever happens, each member gets an outcome.
         let outcomes = defect::catch("committing a group", || run(works, sync)).unwrap_or_default();
         let cut_short = || Err(Error::Undetermined("the commit was cut short by a defect".into()));
         let outcomes = outcomes.into_iter().chain(std::iter::repeat_with(cut_short));
-        for (done, outcome) in dones.into_iter().zip(outcomes) {
-            // Logged. Who was to be told has been dropped, which tells all who wait for it.
-            let _ = defect::catch("ending a commit", || done.told(outcome));
+        for (completion, outcome) in completions.into_iter().zip(outcomes) {
+            // A panic has been logged. The completion has been dropped then, which ends the commit for all that wait for it.
+            let _ = defect::catch("ending a commit", || completion.complete(outcome));
         }
     }
 
-    fn take_group(&self) -> (Vec<P>, Vec<Box<dyn Told>>, bool) {
+    fn take_group(&self) -> (Vec<P>, Vec<Box<dyn Completion>>, bool) {
         let mut queue = self.queue.lock();
-        let mut works = Vec::with_capacity(queue.members.len());
-        let mut dones = Vec::with_capacity(queue.members.len());
+        let mut works = Vec::with_capacity(queue.commits.len());
+        let mut completions = Vec::with_capacity(queue.commits.len());
         let mut sync = false;
         let mut bytes = 0_usize;
-        while let Some(member) = queue.members.front() {
-            bytes = bytes.saturating_add(member.bytes);
+        while let Some(commit) = queue.commits.front() {
+            bytes = bytes.saturating_add(commit.bytes);
             if !works.is_empty() && bytes > GROUP_BYTES_MAX {
                 break;
             }
-            let Some(member) = queue.members.pop_front() else {
+            let Some(commit) = queue.commits.pop_front() else {
                 break;
             };
-            sync |= member.durability == Durability::Sync;
-            works.push(member.work);
-            dones.push(member.done);
+            sync |= commit.durability == Durability::Sync;
+            works.push(commit.work);
+            completions.push(commit.completion);
         }
-        (works, dones, sync)
+        (works, completions, sync)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ticket::Ticket;
+    use crate::outcome::outcome_channel;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::mpsc::channel;
@@ -199,15 +200,15 @@ mod tests {
     }
 
     fn submit(commits: &GroupCommit<u64>, work: u64, durability: Durability, run: &Run) -> Result<Timestamp> {
-        let (ticket, promise) = Ticket::new();
-        let member = Member {
+        let (sender, receiver) = outcome_channel();
+        let commit = QueuedCommit {
             work,
             bytes: 1,
             durability,
-            done: Box::new(move |outcome| promise.keep(outcome)),
+            completion: Box::new(move |outcome| sender.send(outcome)),
         };
-        commits.submit(member, false, &run);
-        ticket.wait()
+        commits.submit(commit, false, &run);
+        receiver.wait()
     }
 
     fn twenty_share(commits: &Arc<GroupCommit<u64>>, run: &Arc<Run>) {
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_come_during_a_write_share_the_next_one() {
+    fn commits_that_queue_during_a_write_share_the_next_one() {
         for with_thread in [false, true] {
             let commits = Arc::new(GroupCommit::<u64>::new());
             let groups = Arc::new(AtomicU64::new(0));
@@ -246,22 +247,22 @@ mod tests {
             let mut seen = seen.lock().clone();
             seen.sort_unstable();
             assert_eq!(seen, (0..20).collect::<Vec<_>>());
-            assert!(groups.load(Ordering::SeqCst) < 20, "nobody shared");
+            assert!(groups.load(Ordering::SeqCst) < 20, "no two shared a group");
             commits.stop();
             if let Some(thread) = served {
                 thread.join().unwrap();
-                // And nobody is left behind when it is gone.
+                // Without the thread, the caller commits.
                 submit(&commits, 20, Durability::Sync, &*run).unwrap();
             }
         }
     }
 
     #[test]
-    fn who_queued_for_a_thread_that_has_stopped_is_not_left_behind() {
+    fn commits_that_queued_for_a_stopped_thread_still_run() {
         let commits = GroupCommit::<u64>::new();
         let (begun, has_begun) = channel();
-        let (let_go, wait) = channel::<()>();
-        let (tell, told) = channel();
+        let (release, wait) = channel::<()>();
+        let (sender, outcomes) = channel();
         let wait = Mutex::new(wait);
         let run = move |works: Vec<u64>, _| {
             begun.send(works.clone()).unwrap();
@@ -269,34 +270,34 @@ mod tests {
             all(&works, 1)
         };
         let run: &Run = &run;
-        let member = |work| {
-            let tell = tell.clone();
-            Member {
+        let commit = |work| {
+            let sender = sender.clone();
+            QueuedCommit {
                 work,
                 bytes: 1,
                 durability: Durability::Os,
-                done: Box::new(move |outcome| tell.send(outcome).unwrap()),
+                completion: Box::new(move |outcome| sender.send(outcome).unwrap()),
             }
         };
         commits.announce_thread();
         thread::scope(|scope| {
             let served = scope.spawn(|| commits.serve(&run));
-            let first = member(0);
+            let first = commit(0);
             scope.spawn(|| commits.submit(first, false, &run));
             assert_eq!(has_begun.recv().unwrap(), [0]);
-            commits.submit(member(1), false, &run);
-            commits.submit(member(2), false, &run);
+            commits.submit(commit(1), false, &run);
+            commits.submit(commit(2), false, &run);
             commits.stop();
             served.join().unwrap();
-            drop(let_go);
+            drop(release);
         });
         assert_eq!(has_begun.recv().unwrap(), [1, 2]);
-        drop(tell);
-        assert_eq!(told.iter().collect::<Vec<_>>(), [Ok(1), Ok(1), Ok(1)]);
+        drop(sender);
+        assert_eq!(outcomes.iter().collect::<Vec<_>>(), [Ok(1), Ok(1), Ok(1)]);
     }
 
     #[test]
-    fn in_a_crowd_the_thread_commits() {
+    fn when_it_is_crowded_the_thread_commits() {
         let commits = GroupCommit::<u64>::new();
         let run = |works: Vec<u64>, _| all(&works, 1);
         let run: &Run = &run;
@@ -304,17 +305,17 @@ mod tests {
         thread::scope(|scope| {
             let served = scope.spawn(|| commits.serve(&run));
             for crowded in [true, false, true] {
-                let (tell, told) = channel();
-                let member = Member {
+                let (sender, outcomes) = channel();
+                let commit = QueuedCommit {
                     work: 0,
                     bytes: 1,
                     durability: Durability::Os,
-                    done: Box::new(move |_| tell.send(thread::current().id()).unwrap()),
+                    completion: Box::new(move |_| sender.send(thread::current().id()).unwrap()),
                 };
-                commits.submit(member, crowded, &run);
-                assert_eq!(told.recv().unwrap() == served.thread().id(), crowded);
-                // Until it has noticed that nobody is left.
-                while commits.queue.lock().busy {
+                commits.submit(commit, crowded, &run);
+                assert_eq!(outcomes.recv().unwrap() == served.thread().id(), crowded);
+                // Until the queue is idle again.
+                while commits.queue.lock().is_busy {
                     thread::yield_now();
                 }
             }
@@ -338,7 +339,7 @@ mod tests {
         }
     }
 
-    /// What a panic was raised with.
+    /// A panic's payload.
     struct PanicsAgain;
 
     impl Drop for PanicsAgain {
@@ -348,35 +349,35 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_that_goes_on_does_not_end_the_thread() {
+    fn a_panic_while_dropping_a_panic_does_not_end_the_thread() {
         let commits = GroupCommit::<u64>::new();
         let run: &Run = &|works, _| all(&works, 1);
         commits.announce_thread();
         thread::scope(|scope| {
             scope.spawn(|| commits.serve(&run));
-            let (tell, told) = channel();
+            let (sender, outcomes) = channel();
             for work in 0..3 {
-                let tell = tell.clone();
+                let sender = sender.clone();
                 let done = move |outcome| match work {
-                    2 => tell.send(outcome).unwrap(),
+                    2 => sender.send(outcome).unwrap(),
                     _ => std::panic::panic_any(PanicsAgain),
                 };
-                let member = Member {
+                let commit = QueuedCommit {
                     work,
                     bytes: 1,
                     durability: Durability::Os,
-                    done: Box::new(done),
+                    completion: Box::new(done),
                 };
-                commits.submit(member, true, &run);
+                commits.submit(commit, true, &run);
             }
-            let outcome = told.recv_timeout(Duration::from_secs(20));
+            let outcome = outcomes.recv_timeout(Duration::from_secs(20));
             commits.stop();
             assert_eq!(outcome.unwrap(), Ok(1));
         });
     }
 
     #[test]
-    fn a_panic_leaves_nobody_waiting() {
+    fn a_panic_leaves_no_commit_waiting() {
         let commits = GroupCommit::new();
         let outcome = submit(&commits, 0, Durability::Os, &|_, _| panic!("on purpose"));
         assert!(matches!(outcome, Err(Error::Undetermined(_))));

@@ -1,4 +1,4 @@
-//! What ends a statement early, KILL or its time limit: whatever waits, and long scans, look at it.
+//! Ending a statement early, by KILL or its time limit: whatever waits, and long scans, check it.
 
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
@@ -13,15 +13,15 @@ static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// No deadline.
 const NEVER: u64 = u64::MAX;
 
-/// A flag shared between the thread that runs a statement and whoever may interrupt it.
+/// A flag shared by the thread that runs a statement and the threads that may interrupt it.
 ///
-/// [`Interrupt::raise`] also wakes that thread where it waits. The flag stays up until [`Interrupt::clear`].
+/// [`Interrupt::raise`] also wakes that thread where it waits. The flag stays set until [`Interrupt::clear`].
 #[derive(Debug)]
 pub struct Interrupt {
     raised: AtomicBool,
-    /// When the statement's time is over.
+    /// When the statement's time limit ends.
     deadline_ns: AtomicU64,
-    /// Who sleeps in a wait, to be woken. One connection runs one statement, so there is at most one.
+    /// The thread that sleeps in a wait. One connection runs one statement, so there is at most one.
     sleeper: Mutex<Option<Thread>>,
 }
 
@@ -40,7 +40,7 @@ impl Interrupt {
         Arc::default()
     }
 
-    /// From `deadline` on it counts as raised; `None`: there is no limit (any more).
+    /// From `deadline` on it counts as raised; `None`: there is no time limit.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         let ns = deadline.map_or(NEVER, |at| {
             u64::try_from(at.saturating_duration_since(*EPOCH).as_nanos()).unwrap_or(NEVER)
@@ -48,7 +48,7 @@ impl Interrupt {
         self.deadline_ns.store(ns, Ordering::Relaxed);
     }
 
-    /// How long a wait may last before it has to look here again; `None`: for ever.
+    /// How long a wait may last before it has to check again; `None`: for ever.
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.deadline_ns.load(Ordering::Relaxed);
         (deadline != NEVER).then(|| Duration::from_nanos(deadline).saturating_sub(EPOCH.elapsed()))
@@ -81,7 +81,8 @@ impl Interrupt {
         self.time_left().is_some_and(|left| left.is_zero())
     }
 
-    /// [`Error::Interrupted`] once the flag is up.
+    /// # Errors
+    /// [`Error::Interrupted`] once it is raised.
     pub fn check(&self) -> Result<()> {
         if self.is_raised() {
             Err(Error::Interrupted)
@@ -90,7 +91,7 @@ impl Interrupt {
         }
     }
 
-    /// Has [`Interrupt::raise`] unpark the calling thread for as long as the guard lives.
+    /// Makes [`Interrupt::raise`] unpark the calling thread as long as the guard lives.
     pub fn wake_me(&self) -> WakeGuard<'_> {
         *self.sleeper.lock() = Some(thread::current());
         WakeGuard(self)
@@ -100,7 +101,7 @@ impl Interrupt {
 /// See [`Interrupt::wake_me`].
 pub struct WakeGuard<'a>(&'a Interrupt);
 
-impl memory::Patience for Interrupt {
+impl memory::WaitControl for Interrupt {
     fn left(&self) -> Option<Duration> {
         if self.is_killed() {
             return Some(Duration::ZERO);

@@ -1,26 +1,36 @@
-//! The transactional key-value contract, which every engine holds and `kv-tests` checks.
+//! The transactional key-value contract that every engine keeps, and what engines share to keep it: the write
+//! buffer, row locks, timestamps, group commit.
 //!
-//! - [`Store`] is one database of ordered keys: it gives timestamps, [`Snapshot`]s and [`Transaction`]s.
+//! - [`Store`] is one database of ordered keys. It gives timestamps, [`Snapshot`]s and [`Transaction`]s.
 //! - [`Reader`] is what snapshots and transactions have in common: get, batch get, scan.
 //! - [`Transaction`] = a start timestamp, our own write buffer ([`buffer`]) and row locks ([`LockOptions`]).
-//! - [`Engine`] is what a store runs on. Engines within this process are a [`Storage`] inside an [`EmbeddedEngine`],
-//!   which brings timestamps (`oracle`), group commit and garbage collection. [`memory`] is the smallest.
-//! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine has.
-//! - [`promise`] says what writes without a lock of their own rest on. [`defect`] catches panics on threads that many wait for.
+//! - [`Engine`] is what a store runs on. Engines within this process are a [`Storage`] inside an
+//!   [`EmbeddedEngine`], which adds timestamps (`oracle`), group commit and garbage collection. [`memory`] is
+//!   the smallest.
+//! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine
+//!   uses.
+//! - [`promise`] is what a caller guarantees about writes that take no lock of their own. [`defect`] catches
+//!   panics on threads that many wait for.
 //!
-//! Everything blocks: a connection has its own thread. Nothing here knows SQL.
+//! All calls block: a connection has its own thread. Not here: SQL, tables and types, which the crates above
+//! know, and what is stored, which `kv-rocksdb` and `kv-tikv` know.
+//!
+//! Where to go next: [`transaction`], then [`engine`]; for the embedded engine `docs/commit.md` and
+//! [`storage`]. `kv-tests` checks the contract, `kv-models` explores interleavings of threads.
 
 mod background;
 mod commit;
 mod deadlock;
 mod embedded;
 mod embedded_transaction;
+mod garbage;
 mod group_commit;
+mod health;
 mod merge;
 mod oracle;
+mod outcome;
 mod small_map;
 mod sync;
-mod ticket;
 
 pub mod buffer;
 pub mod defect;
@@ -57,7 +67,9 @@ pub use promise::{Fresh, Guard};
 pub use reader::{KeyRange, Reader, Visit, VisitBatch, successor_of_prefix};
 pub use region::{Region, SplitReport};
 pub use snapshot::Snapshot;
-pub use storage::{ApplyError, ApplyHow, KeyGuard, KnownVersions, Pressure, Seen, Storage, VisitVersions};
+pub use storage::{
+    ApplyError, ApplyHow, KeyGuard, LockedInOrder, LockedVersions, Pressure, Seen, Storage, VisitVersions,
+};
 pub use store::Store;
 pub use timestamp::{
     Clock, LATEST, ManualClock, PER_MILLISECOND, SystemClock, Timestamp, timestamp_from_ms, timestamp_to_ms,

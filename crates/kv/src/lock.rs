@@ -1,4 +1,5 @@
-//! The words of a lock request. How embedded engines grant them: `lock_table`; who gives way: `deadlock`.
+//! Lock requests and their answers. How embedded engines grant locks: `lock_table`. How deadlocks are
+//! resolved: `deadlock`.
 
 use crate::interrupt::Interrupt;
 use std::sync::Arc;
@@ -11,14 +12,14 @@ pub enum LockMode {
     Exclusive,
 }
 
-/// What to do about a lock that someone else holds.
+/// What to do if another transaction holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockWait {
-    /// Wait that long for each key, then fail with [`crate::Error::LockTimeout`].
+    /// Wait up to that long for each key, then fail with [`crate::Error::LockTimeout`].
     Timeout(Duration),
     /// Fail at once with [`crate::Error::LockNotAvailable`].
     NoWait,
-    /// Leave that key alone and say so ([`Locked::Skipped`]).
+    /// Skip the key: [`Locked::Skipped`].
     SkipLocked,
 }
 
@@ -27,12 +28,12 @@ pub enum LockWait {
 pub struct LockOptions {
     pub mode: LockMode,
     pub wait: LockWait,
-    /// Raised from outside, it ends a wait with [`crate::Error::Interrupted`].
+    /// Raised by another thread, it ends a wait with [`crate::Error::Interrupted`].
     pub interrupt: Arc<Interrupt>,
 }
 
 impl LockOptions {
-    /// Exclusive, waiting at most `timeout`, interrupted by nobody.
+    /// Exclusive, waits at most `timeout`, never interrupted.
     pub fn exclusive(timeout: Duration) -> Self {
         Self {
             mode: LockMode::Exclusive,
@@ -41,7 +42,7 @@ impl LockOptions {
         }
     }
 
-    /// Shared, waiting at most `timeout`, interrupted by nobody.
+    /// Shared, waits at most `timeout`, never interrupted.
     pub fn shared(timeout: Duration) -> Self {
         Self {
             mode: LockMode::Shared,
@@ -50,13 +51,13 @@ impl LockOptions {
     }
 }
 
-/// What became of one key of a lock request.
+/// The answer for one key of a lock request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Locked {
-    /// Locked; with the newest committed value, or the transaction's own write. `None`: no such key, which is locked
-    /// all the same, so nobody else can insert it.
+    /// Locked, with the newest committed value or the transaction's own write. `None`: the key does not
+    /// exist. It is locked all the same, so no other transaction can insert it.
     Value(Option<Vec<u8>>),
-    /// Someone else holds it, and the request said SKIP LOCKED.
+    /// Another transaction holds it, and the request said SKIP LOCKED.
     Skipped,
 }
 
@@ -77,7 +78,7 @@ pub struct LockStats {
     pub held: u64,
     /// Requests waiting right now.
     pub waiting: u64,
-    /// Since the start: requests that had to wait, waits that timed out, deadlocks broken.
+    /// Since the start: requests that had to wait, waits that timed out, deadlocks resolved.
     pub waits: u64,
     pub timeouts: u64,
     pub deadlocks: u64,

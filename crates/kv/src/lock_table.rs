@@ -1,11 +1,11 @@
-//! Row locks within one process: who holds which key, and who waits for it.
+//! Row locks within one process: which transaction holds which key, and which ones wait for it.
 //!
-//! An embedded engine needs no others; an engine over a cluster takes them first, so that its own connections queue
-//! up here, in order, and share and upgrade locks, and only one of them asks the cluster.
+//! An embedded engine needs no other locks. An engine over a cluster takes these first: its own connections queue
+//! here in order, and share and upgrade locks, and only one of them asks the cluster.
 //!
-//! A key need not exist to be locked, which is how two inserts of one unique key meet. Locks are granted in order of
-//! arrival; a release hands the lock to the next waiter and wakes exactly the threads that got one. Who gives way
-//! when waits form a circle: `deadlock`. What a lock is worth whose holder's commit is on its way: `pending_commit`.
+//! A key need not exist to be locked: two inserts of one unique key exclude each other that way. Locks are granted in order of
+//! arrival. A release grants the lock to the next waiters and wakes exactly those threads. Which transaction is rolled back
+//! when waits form a circle: `deadlock`. When a lock is released before its holder's commit ends: `pending_commit`.
 
 use crate::deadlock::{Detector, Waiting};
 use crate::error::{Error, Result};
@@ -16,37 +16,37 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::thread::{self, Thread};
 use hashbrown::DefaultHashBuilder;
-use hashbrown::hash_table::{Entry as TableEntry, HashTable};
+use hashbrown::hash_table::{Entry, HashTable};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Names a transaction within one lock table.
+/// Identifies a transaction within one lock table.
 pub type Owner = u64;
 
-/// Garbage collection, which holds a deleted key for a moment. It is nobody whom NOWAIT should hear about.
+/// Garbage collection, which locks a deleted key for a moment. NOWAIT and SKIP LOCKED wait for it.
 pub const COLLECTOR: Owner = 0;
 
-/// How long a request that does not want to wait waits for [`COLLECTOR`]; much longer than it ever holds a key.
+/// How long a NOWAIT or SKIP LOCKED request waits for [`COLLECTOR`]: much longer than that ever holds a key.
 const COLLECTOR_WAIT: Duration = Duration::from_secs(10);
 
 const SHARDS: usize = 128;
 
-/// Commits on their way are few, and looked for only where somebody would wait for one.
+/// Pending commits are few, and searched only when a request would have to wait for one.
 const COMMIT_SHARDS: usize = 16;
 
-/// Room that a shard keeps although it is empty.
-const SHARD_KEYS_KEPT: usize = 1 << 10;
+/// The capacity that an empty shard may retain.
+const SHARD_CAPACITY_MIN: usize = 1 << 10;
 
-/// States of a [`Waiter`]. Whoever moves it out of `WAITING` decides its fate.
+/// States of a [`Waiter`]. The thread that changes it from `WAITING` decides how the wait ends.
 const WAITING: u8 = 0;
 const GRANTED: u8 = 1;
 const VICTIM: u8 = 2;
 const GONE: u8 = 3;
 
-/// A lock that a transaction holds, kept by it for the release.
+/// A lock that a transaction holds, and needs for the release.
 #[derive(Debug, Clone)]
 pub struct HeldKey {
     pub key: Arc<[u8]>,
@@ -57,29 +57,29 @@ pub struct HeldKey {
 pub enum Acquired {
     /// To be released by the caller.
     New(HeldKey),
-    /// Likewise; and whoever had it last has not ended its commit yet. What that leaves at the key is what counts.
-    After(HeldKey, Arc<PendingCommit>),
-    /// The owner had it already, maybe in a weaker mode before.
-    Held,
-    /// SKIP LOCKED, and someone else has it.
+    /// Likewise; and the previous holder's commit is pending. The key's newest value is the one that this commit writes.
+    AfterPending(HeldKey, Arc<PendingCommit>),
+    /// The owner had it before, maybe in a weaker mode.
+    AlreadyHeld,
+    /// SKIP LOCKED, and another transaction has it.
     Skipped,
 }
 
 /// One request that waits.
 pub(crate) struct Waiter {
     pub owner: Owner,
-    /// How many keys the transaction holds: whoever has the least to lose gives way in a deadlock.
+    /// How many keys the transaction holds. The one with the fewest is the victim of a deadlock.
     pub locks_held: usize,
     mode: LockMode,
     state: AtomicU8,
-    /// With the grant: the commit on its way that the waiter gets the lock after.
-    after: Mutex<Option<Arc<PendingCommit>>>,
+    /// Set with the grant: the pending commit whose lock the waiter takes over.
+    pending: Mutex<Option<Arc<PendingCommit>>>,
     thread: Thread,
 }
 
 impl Waiter {
-    /// Decides the waiter's fate and wakes it; false if it was decided before.
-    fn settle(&self, state: u8) -> bool {
+    /// Ends the wait and wakes the thread; false if it has ended before.
+    fn end(&self, state: u8) -> bool {
         let decided = self
             .state
             .compare_exchange(WAITING, state, Ordering::SeqCst, Ordering::SeqCst)
@@ -90,9 +90,9 @@ impl Waiter {
         decided
     }
 
-    /// Chosen to give way.
+    /// Ends the wait with [`Error::Deadlock`].
     pub fn make_victim(&self) -> bool {
-        self.settle(VICTIM)
+        self.end(VICTIM)
     }
 
     pub fn is_waiting(&self) -> bool {
@@ -100,23 +100,24 @@ impl Waiter {
     }
 }
 
-struct Entry {
+/// The lock of one key, and its queue.
+struct KeyLock {
     key: Arc<[u8]>,
     hash: u64,
-    /// One exclusive owner, or any number of shared ones. Empty only for a moment, within [`Entry::grant`].
+    /// One exclusive owner, or any number of shared ones. Empty only for a moment, within [`KeyLock::grant`].
     mode: LockMode,
     owners: Owners,
-    /// The last commit on its way that writes the key and has given the lock up.
+    /// The last pending commit that writes the key and has released its lock early.
     pending: Option<Arc<PendingCommit>>,
     queue: VecDeque<Arc<Waiter>>,
 }
 
-/// Whether it can go on from what a commit on its way leaves behind. All others wait until that is there.
-fn may_follow(owner: Owner, mode: LockMode) -> bool {
+/// Whether a request may take over the lock of a pending commit. Others wait until the commit has ended.
+fn may_take_over(owner: Owner, mode: LockMode) -> bool {
     mode == LockMode::Exclusive && owner != COLLECTOR
 }
 
-/// Nearly every lock has one owner, which needs no allocation.
+/// Nearly every lock has one owner, for which nothing is allocated.
 enum Owners {
     None,
     One(Owner),
@@ -157,11 +158,11 @@ impl Owners {
     }
 }
 
-impl Entry {
-    /// Whether `owner` could have the lock in `mode` now, were there no queue.
+impl KeyLock {
+    /// Whether `owner` could have the lock in `mode` if there were no queue.
     fn admits(&self, owner: Owner, mode: LockMode) -> bool {
         match self.owners.as_slice() {
-            [] => self.pending.is_none() || may_follow(owner, mode),
+            [] => self.pending.is_none() || may_take_over(owner, mode),
             [only] if *only == owner => true,
             _ => mode == LockMode::Shared && self.mode == LockMode::Shared,
         }
@@ -180,20 +181,20 @@ impl Entry {
         }
     }
 
-    /// Has the owner give the lock up whose commit is on its way; false if it does not. What it locked and does not write stays
-    /// its own: such a lock guards other keys, and nothing at this one would tell who comes next to wait for them.
+    /// Releases the lock of the transaction whose commit is pending, and returns whether it did. A key that the transaction does not
+    /// write stays locked: such a lock guards other keys, and nothing here would make the next holder wait for those.
     fn release_early(&mut self, commit: &Arc<PendingCommit>) -> bool {
-        let gives_up = self.mode == LockMode::Exclusive
+        let releases = self.mode == LockMode::Exclusive
             && self.holds(commit.owner())
             && commit.write_of(&self.key).is_some();
-        if gives_up {
+        if releases {
             self.owners.remove(commit.owner());
             self.pending = Some(Arc::clone(commit));
         }
-        gives_up
+        releases
     }
 
-    /// What a request that did not hold the lock before is told of it.
+    /// The result of a request that did not hold the lock before.
     fn acquired(&self) -> Acquired {
         let held = HeldKey {
             key: Arc::clone(&self.key),
@@ -201,24 +202,24 @@ impl Entry {
         };
         match &self.pending {
             None => Acquired::New(held),
-            Some(commit) => Acquired::After(held, Arc::clone(commit)),
+            Some(commit) => Acquired::AfterPending(held, Arc::clone(commit)),
         }
     }
 
-    /// Gives the lock to as many waiters as can have it, in order.
+    /// Grants the lock to as many waiters as can have it, in order.
     fn grant(&mut self) {
         while let Some(next) = self.queue.front() {
             if next.is_waiting() {
                 if !self.admits(next.owner, next.mode) {
                     return;
                 }
-                // Take it first: once settled, the waiter runs.
+                // Take the lock first: once its wait ends, the waiter runs.
                 let next = Arc::clone(next);
                 let held_before = self.holds(next.owner);
                 let mode_before = self.mode;
                 self.take(next.owner, next.mode);
-                next.after.lock().clone_from(&self.pending);
-                if !next.settle(GRANTED) {
+                next.pending.lock().clone_from(&self.pending);
+                if !next.end(GRANTED) {
                     self.mode = mode_before;
                     if !held_before {
                         self.owners.remove(next.owner);
@@ -246,14 +247,14 @@ struct Counters {
 pub struct LockTable {
     shards: Box<[Shard]>,
     hasher: DefaultHashBuilder,
-    /// Commits on their way, by their owner.
+    /// Pending commits, sharded by owner.
     commits: [CommitShard; COMMIT_SHARDS],
     detector: Detector,
     counters: Counters,
 }
 
 /// One request for one key.
-pub struct Request<'a> {
+pub struct LockRequest<'a> {
     pub owner: Owner,
     pub locks_held: usize,
     pub key: &'a [u8],
@@ -264,7 +265,7 @@ pub struct Request<'a> {
     pub has_waited: Cell<bool>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> LockRequest<'a> {
     pub fn new(owner: Owner, locks_held: usize, key: &'a [u8], options: &'a LockOptions) -> Self {
         Self {
             owner,
@@ -278,13 +279,13 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What a look at the table found for a request.
-enum Found {
+/// The result of a request, or what it has to wait with.
+enum Attempt {
     Done(Acquired),
     MustWait {
         waiter: Arc<Waiter>,
         held: HeldKey,
-        /// In a weaker mode, to be upgraded.
+        /// The owner holds the lock in a weaker mode, which is to be upgraded.
         held_before: bool,
         timeout: Duration,
     },
@@ -296,10 +297,10 @@ impl Default for LockTable {
     }
 }
 
-/// In cache lines of its own: neighbours are other processors'.
+/// Aligned to cache lines of its own, because other processors use its neighbours.
 #[derive(Default)]
 #[repr(align(128))]
-struct Shard(Mutex<HashTable<Entry>>);
+struct Shard(Mutex<HashTable<KeyLock>>);
 
 #[derive(Default)]
 #[repr(align(128))]
@@ -316,7 +317,7 @@ impl LockTable {
         }
     }
 
-    fn shard(&self, hash: u64) -> &Mutex<HashTable<Entry>> {
+    fn shard(&self, hash: u64) -> &Mutex<HashTable<KeyLock>> {
         // The table inside a shard uses the low and the highest bits.
         let index = usize::try_from((hash >> 32) & 0xFFFF).unwrap_or(0) % SHARDS;
         &self.shards[index].0
@@ -326,11 +327,11 @@ impl LockTable {
     ///
     /// # Errors
     /// [`Error::LockTimeout`], [`Error::LockNotAvailable`], [`Error::Deadlock`], [`Error::Interrupted`].
-    pub fn lock(&self, request: &Request) -> Result<Acquired> {
+    pub fn lock(&self, request: &LockRequest) -> Result<Acquired> {
         let hash = self.hasher.hash_one(request.key);
-        match self.look(hash, request)? {
-            Found::Done(acquired) => Ok(acquired),
-            Found::MustWait {
+        match self.attempt(hash, request)? {
+            Attempt::Done(acquired) => Ok(acquired),
+            Attempt::MustWait {
                 waiter,
                 held,
                 held_before,
@@ -338,29 +339,29 @@ impl LockTable {
             } => {
                 request.has_waited.set(true);
                 self.wait(&waiter, &held, timeout, request.interrupt)?;
-                // The lock came right behind KILL, before this thread ran.
+                // The lock was granted after KILL, before this thread ran.
                 if request.interrupt.is_killed() && !held_before {
                     self.unlock(waiter.owner, &held);
                     return Err(Error::Interrupted);
                 }
-                let after = waiter.after.lock().take();
-                Ok(match after {
-                    _ if held_before => Acquired::Held,
+                let pending = waiter.pending.lock().take();
+                Ok(match pending {
+                    _ if held_before => Acquired::AlreadyHeld,
                     None => Acquired::New(held),
-                    Some(commit) => Acquired::After(held, commit),
+                    Some(commit) => Acquired::AfterPending(held, commit),
                 })
             }
         }
     }
 
-    /// Takes the lock if it is free, else joins its queue if the request wants to wait.
-    fn look(&self, hash: u64, request: &Request) -> Result<Found> {
+    /// Takes the lock if it is free, otherwise joins its queue if the request is willing to wait.
+    fn attempt(&self, hash: u64, request: &LockRequest) -> Result<Attempt> {
         let mut shard = self.shard(hash).lock();
-        let entry = shard.entry(hash, |entry| *entry.key == *request.key, |entry| entry.hash);
-        let mut entry = match entry {
-            TableEntry::Vacant(vacant) => {
+        let lock = shard.entry(hash, |lock| *lock.key == *request.key, |lock| lock.hash);
+        let mut lock = match lock {
+            Entry::Vacant(vacant) => {
                 let key: Arc<[u8]> = request.key.into();
-                vacant.insert(Entry {
+                vacant.insert(KeyLock {
                     key: Arc::clone(&key),
                     hash,
                     mode: request.mode,
@@ -368,32 +369,32 @@ impl LockTable {
                     pending: None,
                     queue: VecDeque::new(),
                 });
-                return Ok(Found::Done(Acquired::New(HeldKey { key, hash })));
+                return Ok(Attempt::Done(Acquired::New(HeldKey { key, hash })));
             }
-            TableEntry::Occupied(occupied) => occupied,
+            Entry::Occupied(occupied) => occupied,
         };
-        let entry = entry.get_mut();
-        let held_before = entry.holds(request.owner);
-        if held_before && entry.mode >= request.mode {
-            return Ok(Found::Done(Acquired::Held));
+        let lock = lock.get_mut();
+        let held_before = lock.holds(request.owner);
+        if held_before && lock.mode >= request.mode {
+            return Ok(Attempt::Done(Acquired::AlreadyHeld));
         }
-        // Who holds it already does not queue behind those who wait for him.
-        if (held_before || entry.queue.is_empty()) && entry.admits(request.owner, request.mode) {
-            entry.take(request.owner, request.mode);
-            return Ok(Found::Done(if held_before {
-                Acquired::Held
+        // A holder does not queue behind requests that wait for it.
+        if (held_before || lock.queue.is_empty()) && lock.admits(request.owner, request.mode) {
+            lock.take(request.owner, request.mode);
+            return Ok(Attempt::Done(if held_before {
+                Acquired::AlreadyHeld
             } else {
-                entry.acquired()
+                lock.acquired()
             }));
         }
-        if self.follow(entry, request) {
-            entry.take(request.owner, request.mode);
-            return Ok(Found::Done(entry.acquired()));
+        if self.take_over(lock, request) {
+            lock.take(request.owner, request.mode);
+            return Ok(Attempt::Done(lock.acquired()));
         }
-        let for_collector = entry.queue.is_empty() && entry.owners.as_slice() == [COLLECTOR];
+        let for_collector = lock.queue.is_empty() && lock.owners.as_slice() == [COLLECTOR];
         let timeout = match request.wait {
             LockWait::SkipLocked | LockWait::NoWait if for_collector => COLLECTOR_WAIT,
-            LockWait::SkipLocked => return Ok(Found::Done(Acquired::Skipped)),
+            LockWait::SkipLocked => return Ok(Attempt::Done(Acquired::Skipped)),
             LockWait::NoWait => return Err(Error::LockNotAvailable),
             LockWait::Timeout(timeout) if for_collector => timeout.max(COLLECTOR_WAIT),
             LockWait::Timeout(timeout) if timeout.is_zero() => {
@@ -407,17 +408,17 @@ impl LockTable {
             locks_held: request.locks_held,
             mode: request.mode,
             state: AtomicU8::new(WAITING),
-            after: Mutex::new(None),
+            pending: Mutex::new(None),
             thread: thread::current(),
         });
         if held_before {
-            entry.queue.push_front(Arc::clone(&waiter));
+            lock.queue.push_front(Arc::clone(&waiter));
         } else {
-            entry.queue.push_back(Arc::clone(&waiter));
+            lock.queue.push_back(Arc::clone(&waiter));
         }
         self.counters.waiting.fetch_add(1, Ordering::Relaxed);
-        let key = Arc::clone(&entry.key);
-        Ok(Found::MustWait {
+        let key = Arc::clone(&lock.key);
+        Ok(Attempt::MustWait {
             waiter,
             held: HeldKey { key, hash },
             held_before,
@@ -488,18 +489,18 @@ impl LockTable {
         }
     }
 
-    /// Takes a waiter that gave up out of its queue; those behind it may be able to go on.
+    /// Removes a waiter that gave up from its queue. Waiters behind it may get the lock then.
     fn leave_queue(&self, waiter: &Arc<Waiter>, held: &HeldKey) {
-        self.change(held, |entry| {
-            entry.queue.retain(|other| !Arc::ptr_eq(other, waiter))
+        self.change(held, |lock| {
+            lock.queue.retain(|other| !Arc::ptr_eq(other, waiter))
         });
     }
 
-    /// Releases what [`LockTable::lock`] gave, and wakes who can go on.
+    /// Releases what [`LockTable::lock`] gave, and grants the lock to the next waiters.
     pub fn unlock(&self, owner: Owner, held: &HeldKey) {
-        self.change(held, |entry| {
-            entry.owners.remove(owner);
-            entry.pending.take_if(|commit| commit.owner() == owner);
+        self.change(held, |lock| {
+            lock.owners.remove(owner);
+            lock.pending.take_if(|commit| commit.owner() == owner);
         });
     }
 
@@ -508,58 +509,59 @@ impl LockTable {
         &self.commits[index].0
     }
 
-    /// From now on others may follow the commit, whose owner holds the keys `held`. Every commit of theirs has to come after it.
-    pub(crate) fn announce(&self, commit: &Arc<PendingCommit>, held: &[HeldKey]) {
+    /// Lets other transactions take over locks of the commit's owner, which holds the keys `held`. Every commit of theirs has to be
+    /// ordered after it.
+    pub(crate) fn announce_commit(&self, commit: &Arc<PendingCommit>, held: &[HeldKey]) {
         let owner = commit.owner();
         self.commits_of(owner).lock().push(Arc::clone(commit));
-        // Who begins to wait in this moment may wait until the commit's end, as if nothing had been said.
+        // A request that starts to wait at this moment may wait until the commit has ended, as it would without this call.
         if self.counters.waiting.load(Ordering::Relaxed) == 0 {
             return;
         }
         for held in held {
-            self.change(held, |entry| {
-                if !entry.queue.is_empty() {
-                    entry.release_early(commit);
+            self.change(held, |lock| {
+                if !lock.queue.is_empty() {
+                    lock.release_early(commit);
                 }
             });
         }
     }
 
-    /// Ends [`LockTable::announce`]. The owner's locks are to be released after it, as ever.
-    pub(crate) fn forget(&self, owner: Owner) {
+    /// Ends [`LockTable::announce_commit`]. The caller releases the owner's remaining locks afterwards.
+    pub(crate) fn withdraw_commit(&self, owner: Owner) {
         self.commits_of(owner)
             .lock()
             .retain(|commit| commit.owner() != owner);
     }
 
-    /// Takes the lock from its owner if that one's commit is on its way, and the request can go on from there.
-    fn follow(&self, entry: &mut Entry, request: &Request) -> bool {
-        let Owners::One(owner) = entry.owners else {
+    /// Releases the lock of an owner whose commit is pending, if the request may take it over.
+    fn take_over(&self, lock: &mut KeyLock, request: &LockRequest) -> bool {
+        let Owners::One(owner) = lock.owners else {
             return false;
         };
-        if !entry.queue.is_empty() || !may_follow(request.owner, request.mode) {
+        if !lock.queue.is_empty() || !may_take_over(request.owner, request.mode) {
             return false;
         }
         let commits = self.commits_of(owner).lock();
         let commit = commits.iter().find(|commit| commit.owner() == owner);
-        commit.is_some_and(|commit| entry.release_early(commit))
+        commit.is_some_and(|commit| lock.release_early(commit))
     }
 
-    /// Changes an entry, grants what has become possible, and forgets the entry if nobody is left.
-    fn change(&self, held: &HeldKey, change: impl FnOnce(&mut Entry)) {
+    /// Changes a lock, grants it to waiters that can have it, and removes it if it is unused.
+    fn change(&self, held: &HeldKey, change: impl FnOnce(&mut KeyLock)) {
         let mut shard = self.shard(held.hash).lock();
-        let Ok(mut occupied) = shard.find_entry(held.hash, |entry| entry.key == held.key) else {
+        let Ok(mut occupied) = shard.find_entry(held.hash, |lock| lock.key == held.key) else {
             return;
         };
-        let entry = occupied.get_mut();
-        change(entry);
-        entry.grant();
-        if entry.is_unused() {
+        let lock = occupied.get_mut();
+        change(lock);
+        lock.grant();
+        if lock.is_unused() {
             occupied.remove();
-            // A transaction that locked millions of rows should not leave its room behind for ever.
-            if shard.capacity() > SHARD_KEYS_KEPT && shard.len() < shard.capacity() / 8 {
+            // The memory of a transaction that locked millions of rows is not kept for ever.
+            if shard.capacity() > SHARD_CAPACITY_MIN && shard.len() < shard.capacity() / 8 {
                 let keys = shard.len() * 2;
-                shard.shrink_to(keys, |entry| entry.hash);
+                shard.shrink_to(keys, |lock| lock.hash);
             }
         }
     }
@@ -568,25 +570,25 @@ impl LockTable {
     pub fn holds(&self, owner: Owner, key: &[u8]) -> bool {
         let hash = self.hasher.hash_one(key);
         let shard = self.shard(hash).lock();
-        let entry = shard.find(hash, |entry| *entry.key == *key);
-        entry.is_some_and(|entry| entry.mode == LockMode::Exclusive && entry.holds(owner))
+        let lock = shard.find(hash, |lock| *lock.key == *key);
+        lock.is_some_and(|lock| lock.mode == LockMode::Exclusive && lock.holds(owner))
     }
 
     fn holders_of(&self, held: &HeldKey, holders: &mut Vec<Owner>) {
         let shard = self.shard(held.hash).lock();
-        if let Some(entry) = shard.find(held.hash, |entry| entry.key == held.key) {
-            holders.extend_from_slice(entry.owners.as_slice());
+        if let Some(lock) = shard.find(held.hash, |lock| lock.key == held.key) {
+            holders.extend_from_slice(lock.owners.as_slice());
         }
     }
 
-    /// Who has waited for so long, and for which key: for an engine whose waits go on beyond this process.
+    /// The owners that have waited for at least this long, and for which keys. For an engine whose waits continue in other processes.
     pub fn long_waits(&self, at_least: Duration) -> Vec<(Owner, Arc<[u8]>)> {
         self.detector.long_waits(at_least)
     }
 
-    /// Ends `owner`'s wait with [`Error::Deadlock`]: part of the circle is outside. False if it does not wait any more.
-    pub fn give_way(&self, owner: Owner) -> bool {
-        self.detector.give_way(owner)
+    /// Ends `owner`'s wait with [`Error::Deadlock`]: part of the circle is in another process. False if it does not wait any more.
+    pub fn make_victim(&self, owner: Owner) -> bool {
+        self.detector.make_victim(owner)
     }
 
     /// Figures about all locks of the process.

@@ -1,14 +1,14 @@
 //! The memory engine: the whole contract without a disk, for tests and for `--store memory:`.
 //!
-//! A sorted map of version chains under one lock. Scans copy a page at a time, so that visitors run without the lock
-//! and may read from the same store.
+//! A sorted map of version chains under one lock. Scans copy a page at a time, so that visitors run without
+//! the lock and may read from the same store.
 
 use crate::buffer::WriteBuffer;
 use crate::embedded::{EmbeddedEngine, EmbeddedOptions};
 use crate::engine::ScanRequest;
 use crate::error::Result;
 use crate::reader::{KeyRange, Visit};
-use crate::storage::{ApplyError, ApplyHow, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};
+use crate::storage::{ApplyError, ApplyHow, KeyGuard, LockedVersions, Seen, Storage, VisitVersions};
 use crate::sync::RwLock;
 use crate::timestamp::Timestamp;
 use std::collections::BTreeMap;
@@ -171,7 +171,7 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn prepare(&self, writes: &WriteBuffer, _known: &KnownVersions) -> Result<Self::Prepared> {
+    fn prepare(&self, writes: &WriteBuffer, _locked: &LockedVersions) -> Result<Self::Prepared> {
         Ok(writes
             .iter()
             .map(|(key, value)| (key.to_vec(), value.map(Arc::from)))
@@ -204,7 +204,7 @@ impl Storage for MemoryStorage {
                 let mut garbage = chain
                     .partition_point(|(commit_ts, _)| *commit_ts <= safe_point)
                     .saturating_sub(1);
-                // A deletion that nobody looks behind any more is as good as nothing.
+                // No reader needs what is older than this deletion, so the deletion itself can be removed.
                 if let Some((commit_ts, None)) = chain.get(garbage)
                     && *commit_ts <= safe_point
                 {

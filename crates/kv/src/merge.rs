@@ -1,4 +1,4 @@
-//! Own writes over committed data: a reader made of a write buffer and what lies below it.
+//! A transaction's own writes over committed data: reads through a write buffer to the reader below it.
 
 use crate::buffer::{Write, WriteBuffer};
 use crate::error::Result;
@@ -52,7 +52,8 @@ pub(crate) fn batch_get_with(
     })
 }
 
-/// Visits both in key order. The lower scan pushes, so buffered writes are let in before each of its pairs.
+/// Visits both in key order. The lower reader calls back for each of its pairs, and buffered writes before it
+/// are visited first.
 pub(crate) fn scan(
     buffer: &WriteBuffer,
     below: &dyn Reader,

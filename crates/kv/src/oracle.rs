@@ -1,12 +1,14 @@
 //! Timestamps for embedded engines: strictly increasing, and readers never wait for a commit in flight.
 //!
-//! A reader's timestamp must not see half of what it will see later: everything committed at or below it has to be
-//! there already. A commit's timestamp is only known to be safe once its write is done, milliseconds after it was
-//! chosen. Making readers wait that long would tie every read to the disk, so:
+//! A snapshot must never change: everything committed at or below a reader's timestamp has to be in the store
+//! when the timestamp is given. But a commit chooses its timestamp milliseconds before its write is durable.
+//! Readers that waited that long would be as slow as the disk. So:
 //!
 //! - A commit group takes a timestamp well above all issued ones, the *ceiling*.
-//! - While it is in flight, readers get timestamps below the ceiling, so they do not see the group, now or later.
-//! - Once its write is durable and applied, the ceiling becomes the floor: the next reader is above it and sees it.
+//! - While the group is in flight, readers get timestamps below the ceiling, so they do not see the group,
+//!   now or later.
+//! - Once the group is durable and applied, it is *published*: the ceiling becomes the floor, and the next
+//!   reader is above it and sees the group.
 //!
 //! One commit group is in flight at a time (`group_commit`). The hot path is one compare-and-swap.
 
@@ -20,7 +22,7 @@ use std::time::Duration;
 /// The ceiling when no commit is in flight.
 const OPEN: Timestamp = Timestamp::MAX;
 
-/// How long to sleep between looks at a commit that is in flight. Only for who asks for a timestamp beyond it.
+/// How long to sleep between checks of a commit in flight, for a request beyond its timestamp.
 const POLL: Duration = Duration::from_micros(100);
 
 /// Gives timestamps.
@@ -53,8 +55,8 @@ impl Oracle {
 
     /// A timestamp above all given before, below the commit in flight, and at or above every published one.
     ///
-    /// The order matters: `last` is read before `ceiling`, and [`Oracle::begin_commit`] moves `last` after it has set
-    /// the ceiling. So whoever missed the ceiling fails its compare-and-swap.
+    /// The order matters: this reads `last` before `ceiling`, and [`Oracle::begin_commit`] changes `last`
+    /// after it has set the ceiling. So a caller that missed the ceiling fails its compare-and-swap.
     pub fn current_ts(&self) -> Timestamp {
         let now = timestamp_from_ms(self.clock.now_ms());
         loop {
@@ -63,7 +65,7 @@ impl Oracle {
             let next = if ceiling == OPEN {
                 now.max(last + 1)
             } else {
-                // Never leap towards a ceiling: it has to last for as long as the commit takes.
+                // No jump towards the ceiling: the room below it has to last as long as the commit takes.
                 last + 1
             };
             if next >= ceiling {
@@ -81,7 +83,8 @@ impl Oracle {
         }
     }
 
-    /// Makes sure that nothing will be committed at or below `ts` any more; waits for a commit in flight there.
+    /// Makes sure that nothing will be committed at or below `ts` any more. Waits for a commit in flight
+    /// there.
     pub fn admit(&self, ts: Timestamp) -> Result<()> {
         loop {
             let last = self.last.load(Ordering::SeqCst);
@@ -106,8 +109,8 @@ impl Oracle {
         }
     }
 
-    /// Opens a commit and returns its timestamp. One at a time; it ends with [`Oracle::publish`]. What it commits may have
-    /// timestamps of its own, from this one on upwards.
+    /// Opens a commit and returns its timestamp. One at a time; it ends with [`Oracle::publish`]. A group's
+    /// later runs may use the timestamps above this one.
     pub fn begin_commit(&self) -> Timestamp {
         let now = timestamp_from_ms(self.clock.now_ms());
         loop {
@@ -125,11 +128,11 @@ impl Oracle {
         }
     }
 
-    /// Ends the commit that was opened at `commit_ts` and has used timestamps up to `last_ts`: those given from now on are
-    /// above them.
+    /// Ends the commit that was opened at `commit_ts` and has used timestamps up to `last_ts`. Timestamps
+    /// given from now on are above them.
     pub fn publish(&self, commit_ts: Timestamp, last_ts: Timestamp) {
-        // The ceiling first: in between, readers are not held below it, and whichever side of `last_ts` they
-        // come out on is right, since its write is done and its caller has not been told yet.
+        // The ceiling first. Between the two steps a reader may get a timestamp on either side of `last_ts`.
+        // Both are correct: the write is done, and its caller has not been answered yet.
         let _ = self
             .ceiling
             .compare_exchange(commit_ts, OPEN, Ordering::SeqCst, Ordering::Relaxed);
@@ -183,7 +186,7 @@ mod tests {
         assert!(oracle.begin_commit() > timestamp_from_ms(1_000) + 5);
     }
 
-    /// Shows a different time to everyone who looks, up to a second apart.
+    /// Returns a different time to each call, up to a second apart.
     #[derive(Default)]
     struct ScatteredClock(AtomicU64);
 
@@ -215,7 +218,7 @@ mod tests {
         let raced = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let read = || {
-            // The timestamps that came while another commit was applied, which are those that could be wrong.
+            // The timestamps given while another commit was being applied: only those could be wrong.
             let mut given = Vec::new();
             let mut last = (0, usize::MAX);
             while !stop.load(Ordering::Relaxed) {
@@ -236,7 +239,7 @@ mod tests {
             let readers: Vec<_> = (0..3).map(|_| scope.spawn(read)).collect();
             let mut commits = Vec::with_capacity(COMMITS);
             while commits.len() < COMMITS || raced.load(Ordering::Relaxed) < RACES {
-                // Where there are fewer processors than threads, readers run now and then all the same.
+                // Lets readers run where there are fewer processors than threads.
                 if commits.len() % 64 == 0 {
                     thread::yield_now();
                 }

@@ -1,38 +1,41 @@
-//! Commits that wait for their group, and are followed by others before it is written.
+//! Pending commits, and early lock release: transactions that depend on a commit which has not ended.
 //!
-//! A row's lock is of no use any more once its holder's commit has its place in the queue: whoever comes after queues behind
-//! it. So another transaction may take the lock then, and go on from what the commit will leave behind: it *follows* it. Where
-//! many change one row, they need not wait for the disk one after the other. InnoDB gives up row locks before it
-//! writes its log for the same reason.
+//! Once a commit is in the queue, every later commit that locks its rows queues behind it. So its row locks are no longer needed:
+//! another transaction may take the lock of a row and continue from the value that the pending commit writes. Its commit is
+//! *dependent* then. Many transactions that change one row need not wait for the disk one after the other.
+//! (InnoDB releases row locks before it writes its log for the same reason. DeWitt et al., "Implementation techniques for main
+//! memory database systems", 1984, call such transactions pre-committed.)
 //!
-//! Who follows commits after the followed one, or not at all should that one fail. Until it is there, its writes are known from
-//! here and for the locked keys only; whatever looks further waits for it ([`crate::EngineTransaction::settle`]).
+//! A dependent commit is ordered after the commits it depends on, and fails if one of them fails. Until they have ended, it reads
+//! what they write from here, and only for keys that it has locked. Any other read waits for them
+//! ([`crate::EngineTransaction::settle`]).
 
 use crate::buffer::WriteBuffer;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::lock_table::Owner;
 use crate::small_map::SmallMap;
-use crate::storage::KnownVersions;
+use crate::storage::LockedVersions;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
 use crate::timestamp::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What has become of it.
+/// States. A commit is first queued. It may fail before or after it is applied.
 const QUEUED: u8 = 0;
-/// The store has it, but maybe not the disk. Readers do not see it yet.
+/// The store has its writes, but maybe not the disk. Readers do not see them yet.
 const APPLIED: u8 = 1;
+/// Durable, and readers see it.
 const COMMITTED: u8 = 2;
 const FAILED: u8 = 3;
 
-/// A transaction's commit, from its place in the queue to its end.
+/// A transaction's commit, from the time it queues until it ends.
 pub struct PendingCommit {
     owner: Owner,
     writes: Arc<WriteBuffer>,
     state: AtomicU8,
-    /// Once it is applied.
+    /// Set before the state becomes [`APPLIED`].
     commit_ts: AtomicU64,
     waiting: Mutex<()>,
     ended: Condvar,
@@ -50,8 +53,8 @@ impl PendingCommit {
         }
     }
 
-    /// Whether it says what it writes.
-    pub(crate) fn can_be_followed(&self) -> bool {
+    /// Whether other transactions may depend on it: not if it does not say what it writes.
+    pub(crate) fn allows_dependents(&self) -> bool {
         !self.writes.is_empty()
     }
 
@@ -59,7 +62,7 @@ impl PendingCommit {
         self.owner
     }
 
-    /// What it leaves behind; the outer `None`: it does not write the key.
+    /// What it writes at `key`; the outer `None`: it does not write the key.
     pub fn write_of(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         self.writes.get(key)
     }
@@ -69,14 +72,14 @@ impl PendingCommit {
         self.state.store(APPLIED, Ordering::Release);
     }
 
-    /// The version that it has left at `key`; `None`: it has not been applied, or does not write the key.
+    /// The version that it has written at `key`; `None`: it has not been applied, or does not write the key.
     pub(crate) fn version_of(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
         let value = self.write_of(key)?;
         self.is_applied()
             .then(|| (self.commit_ts.load(Ordering::Relaxed), value))
     }
 
-    /// Its outcome, once it shows to readers if it shows at all. What is said first holds.
+    /// Sets its outcome. If it is committed, readers see it already. The first call counts.
     pub(crate) fn end(&self, is_committed: bool) {
         {
             let _waiting = self.waiting.lock();
@@ -105,13 +108,16 @@ impl PendingCommit {
         self.state() == FAILED
     }
 
-    /// Waits for its end. Fails if that was a failure.
+    /// Waits until it ends.
+    ///
+    /// # Errors
+    /// [`Error::Deadlock`]: it failed. [`Error::Interrupted`].
     pub(crate) fn wait(&self, interrupt: Option<&Interrupt>) -> Result<()> {
         if !self.has_ended() {
             let mut waiting = self.waiting.lock();
             while !self.has_ended() {
                 interrupt.map_or(Ok(()), Interrupt::check)?;
-                self.ended.wait_for(&mut waiting, INTERRUPT_LOOK);
+                self.ended.wait_for(&mut waiting, INTERRUPT_CHECK);
             }
         }
         if self.has_failed() {
@@ -122,26 +128,26 @@ impl PendingCommit {
     }
 }
 
-/// How often who waits for a commit's end looks whether it has been interrupted. Hardly any takes as long.
-pub(crate) const INTERRUPT_LOOK: Duration = Duration::from_millis(10);
+/// How often a thread that waits for a commit checks its interrupt. Hardly any wait takes as long.
+pub(crate) const INTERRUPT_CHECK: Duration = Duration::from_millis(10);
 
-/// With as many it is not worth a look each time which of them have ended.
+/// With more dependencies than this, not every new one is worth a search for those that have ended.
 const MANY: usize = 32;
 
-/// The commits that a transaction follows, by the keys on which it does.
+/// The commits that a transaction depends on, by the keys that it has locked after them.
 #[derive(Default)]
-pub(crate) struct Followed(SmallMap<Arc<[u8]>, Arc<PendingCommit>>);
+pub(crate) struct Dependencies(SmallMap<Arc<[u8]>, Arc<PendingCommit>>);
 
-impl Followed {
+impl Dependencies {
     pub fn add(&mut self, key: &Arc<[u8]>, commit: Arc<PendingCommit>) {
         if self.0.len() < MANY || self.0.len().is_power_of_two() {
-            self.forget_committed();
+            self.remove_committed();
         }
         self.0.insert(Arc::clone(key), commit);
     }
 
-    /// What they wrote can be read like everything else.
-    fn forget_committed(&mut self) {
+    /// What a committed transaction wrote can be read from the store.
+    fn remove_committed(&mut self) {
         let is_committed = |commit: &PendingCommit| commit.state() == COMMITTED;
         if !self.0.iter().any(|(_, commit)| is_committed(commit)) {
             return;
@@ -161,10 +167,10 @@ impl Followed {
         self.0.get(key).is_some()
     }
 
-    /// What the followed commit leaves at `key`; the outer `None`: none is followed there.
+    /// What a pending commit writes at `key`; the outer `None`: the transaction does not depend on one there.
     ///
     /// # Errors
-    /// [`Error::Deadlock`]: it has failed.
+    /// [`Error::Deadlock`]: the commit has failed.
     pub fn value(&self, key: &[u8]) -> Result<Option<Option<&[u8]>>> {
         match self.0.get(key) {
             Some(commit) if commit.has_failed() => Err(Error::Deadlock),
@@ -173,18 +179,18 @@ impl Followed {
         }
     }
 
-    /// Those that the store does not have yet, and forgets all. What they leave behind is what will be `known` of their keys.
+    /// Removes all, and returns the commits that have not been applied. `locked` gets what they write.
     ///
     /// # Errors
-    /// [`Error::Deadlock`]: one has failed.
-    pub fn take_unapplied(&mut self, known: &mut KnownVersions) -> Result<Vec<Arc<PendingCommit>>> {
+    /// [`Error::Deadlock`]: one of them has failed.
+    pub fn take_unapplied(&mut self, locked: &mut LockedVersions) -> Result<Vec<Arc<PendingCommit>>> {
         let mut unapplied = Vec::new();
         for (key, commit) in self.0.iter() {
             if commit.has_failed() {
                 return Err(Error::Deadlock);
             }
             if !commit.is_applied() {
-                known.insert_pending(key, commit);
+                locked.insert_pending(key, commit);
                 unapplied.push(Arc::clone(commit));
             }
         }
@@ -192,10 +198,10 @@ impl Followed {
         Ok(unapplied)
     }
 
-    /// Waits for all, and forgets them.
+    /// Waits until all have ended, and removes them.
     ///
     /// # Errors
-    /// [`Error::Deadlock`]: one has failed. [`Error::Interrupted`].
+    /// [`Error::Deadlock`]: one of them failed. [`Error::Interrupted`].
     pub fn settle(&mut self, interrupt: Option<&Interrupt>) -> Result<()> {
         for (_, commit) in self.0.iter() {
             commit.wait(interrupt)?;

@@ -1,4 +1,4 @@
-//! Which snapshots live, and the garbage-collection safe point that must stay at or below the oldest of them.
+//! The live snapshots, and the garbage-collection safe point, which stays at or below the oldest of them.
 
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
@@ -6,24 +6,24 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::timestamp::Timestamp;
 use std::sync::Arc;
 
-/// Enough that connections seldom meet on one.
+/// Enough that connections rarely contend for one.
 const SHARDS: usize = 16;
 
 /// The live snapshots, sharded by timestamp.
 pub struct Pins {
     shards: [Shard; SHARDS],
-    /// Shared with engines that drop old versions while they compact.
+    /// Shared with storages that drop old versions while they compact.
     safe_point: Arc<AtomicU64>,
 }
 
-/// How often each timestamp is pinned, in their order. A few at a time, of which nearly each new one is the newest: no
-/// tree. In cache lines of its own.
+/// How often each timestamp is pinned, in their order. There are few at a time, and nearly each new one is
+/// the newest, so a vector is better than a tree. Aligned to cache lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Shard(Mutex<Vec<(Timestamp, usize)>>);
 
 impl Pins {
-    /// `safe_point` is where others see it move.
+    /// `safe_point`: where compactions read it.
     pub fn new(safe_point: Arc<AtomicU64>) -> Self {
         Self {
             shards: std::array::from_fn(|_| Shard::default()),
@@ -53,7 +53,7 @@ impl Pins {
         if ts < safe_point {
             return Err(Error::SnapshotTooOld { ts, safe_point });
         }
-        match place(&shard, ts) {
+        match position(&shard, ts) {
             Ok(at) => shard[at].1 += 1,
             Err(at) => shard.insert(at, (ts, 1)),
         }
@@ -63,7 +63,7 @@ impl Pins {
     /// Ends one [`Pins::pin`].
     pub fn unpin(&self, ts: Timestamp) {
         let mut shard = self.shard(ts).lock();
-        if let Ok(at) = place(&shard, ts) {
+        if let Ok(at) = position(&shard, ts) {
             shard[at].1 -= 1;
             if shard[at].1 == 0 {
                 shard.remove(at);
@@ -96,8 +96,8 @@ impl Pins {
     }
 }
 
-/// Where a timestamp is, or belongs.
-fn place(pins: &[(Timestamp, usize)], ts: Timestamp) -> std::result::Result<usize, usize> {
+/// The position of a timestamp, or where it would be inserted.
+fn position(pins: &[(Timestamp, usize)], ts: Timestamp) -> std::result::Result<usize, usize> {
     pins.binary_search_by_key(&ts, |(pinned, _)| *pinned)
 }
 

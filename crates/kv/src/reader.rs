@@ -72,15 +72,15 @@ pub fn successor_of_prefix(prefix: &[u8]) -> Vec<u8> {
 /// Called for each pair of a scan, in key order (or against it); `Break` ends the scan.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
-/// Called for each key of a batch, once, in any order: its index, and its value if there is one.
+/// Called once for each key of a batch, in any order: its index, and its value if there is one.
 pub type VisitBatch<'a> = dyn FnMut(usize, Option<&[u8]>) + 'a;
 
 /// What snapshots and transactions have in common.
 pub trait Reader: Send + Sync {
-    /// Lends the value to `found` where it lies, without a copy; false if there is none.
+    /// Lends the value to `found` without a copy; false if there is none.
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool>;
 
-    /// Lends each key's value; all of one call are read at the same moment.
+    /// Lends each key's value. All of one call are read as of one moment.
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()>;
 
     /// Visits pairs until the range ends or the visitor breaks. The visitor may read from the same store.
@@ -92,12 +92,12 @@ pub trait Reader: Send + Sync {
         Ok(value)
     }
 
-    /// One answer per key, in the order asked; all read at the same moment.
+    /// One answer per key, in their order, all as of one moment.
     fn batch_get(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>> {
         let mut values = vec![None; keys.len()];
         self.batch_get_with(keys, &mut |index, value| {
-            if let Some(slot) = values.get_mut(index) {
-                *slot = value.map(<[u8]>::to_vec);
+            if let Some(answer) = values.get_mut(index) {
+                *answer = value.map(<[u8]>::to_vec);
             }
         })?;
         Ok(values)

@@ -1,15 +1,15 @@
-//! An ordered map that is a sorted vector while it is small. A transaction has a handful of keys, for which a tree's nodes
-//! are large and far from warm; one with very many gets its tree.
+//! An ordered map that is a sorted vector while it is small. Most transactions have a handful of keys, for
+//! which a tree's nodes are large and scattered. A transaction with many keys gets a tree.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, btree_map};
 use std::ops::{Bound, RangeBounds};
 use std::slice;
 
-/// With more entries it is a tree.
+/// With more entries than this it becomes a tree.
 const FEW: usize = 32;
-/// Room that is made for the first of them.
-const ROOM: usize = 8;
+/// The capacity of a new vector.
+const CAPACITY: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) enum SmallMap<K, V> {
@@ -46,14 +46,24 @@ impl<K: Ord, V> SmallMap<K, V> {
         }
     }
 
-    /// What the key had before.
+    /// Returns the key's previous value.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.insert_with(key, |_| value)
+    }
+
+    /// [`SmallMap::insert`] of a value that depends on the key's previous value.
+    pub fn insert_with(&mut self, key: K, value: impl FnOnce(Option<&V>) -> V) -> Option<V> {
         match self {
             Self::Few(entries) => match find(entries, &key) {
-                Ok(at) => Some(std::mem::replace(&mut entries[at].1, value)),
+                Ok(at) => {
+                    let before = &mut entries[at].1;
+                    let value = value(Some(before));
+                    Some(std::mem::replace(before, value))
+                }
                 Err(at) => {
+                    let value = value(None);
                     if entries.is_empty() {
-                        entries.reserve(ROOM);
+                        entries.reserve(CAPACITY);
                     }
                     entries.insert(at, (key, value));
                     if entries.len() > FEW {
@@ -62,7 +72,10 @@ impl<K: Ord, V> SmallMap<K, V> {
                     None
                 }
             },
-            Self::Many(map) => map.insert(key, value),
+            Self::Many(map) => {
+                let value = value(map.get(&key));
+                map.insert(key, value)
+            }
         }
     }
 
@@ -88,7 +101,7 @@ impl<K: Ord, V> SmallMap<K, V> {
         }
     }
 
-    /// The entries within a range, in order. Nothing, where it ends before it starts.
+    /// The entries within a range, in order. None if it ends before it starts.
     pub fn range<'a, Q: Ord + ?Sized>(&'a self, start: &Q, end: Bound<&Q>) -> Range<'a, K, V>
     where
         K: Borrow<Q>,
@@ -99,7 +112,7 @@ impl<K: Ord, V> SmallMap<K, V> {
                 let to = entries.partition_point(|(key, _)| (Bound::Unbounded, end).contains(key.borrow()));
                 Range::Few(entries.get(from..to).unwrap_or_default().iter())
             }
-            // A tree panics on a start beyond the end.
+            // A tree panics if the start is after the end.
             Self::Many(_) if matches!(end, Bound::Excluded(end) | Bound::Included(end) if start >= end) => {
                 Range::Few([].iter())
             }
@@ -108,7 +121,7 @@ impl<K: Ord, V> SmallMap<K, V> {
     }
 }
 
-/// Where a key is, or belongs. Keys that come in their order are found at once.
+/// The position of a key, or where it would be inserted. Fast for keys that are inserted in order.
 fn find<K: Borrow<Q>, V, Q: Ord + ?Sized>(entries: &[(K, V)], key: &Q) -> Result<usize, usize> {
     match entries.last() {
         None => Err(0),
@@ -117,7 +130,7 @@ fn find<K: Borrow<Q>, V, Q: Ord + ?Sized>(entries: &[(K, V)], key: &Q) -> Result
     }
 }
 
-/// Entries in order, of either form of the map.
+/// Iterates in order over either form of the map.
 pub(crate) enum Entries<'a, K, V, M> {
     Few(slice::Iter<'a, (K, V)>),
     Many(M),
@@ -163,7 +176,7 @@ impl<'a, K, V, M: ExactSizeIterator<Item = (&'a K, &'a V)>> ExactSizeIterator fo
 mod tests {
     use super::*;
 
-    /// Small and large, against a tree, with keys in order, against it, and in no order.
+    /// Small and large maps against a tree, with keys in order, in reverse order, and in no order.
     #[test]
     fn it_does_what_a_tree_does() {
         for count in [0, 1, 5, FEW as u32, FEW as u32 + 1, 200] {

@@ -8,24 +8,26 @@ use crate::timestamp::{LATEST, Timestamp};
 use std::fmt;
 use std::sync::Arc;
 
-/// What was committed at or before one timestamp; it never changes. Cheap to clone; while one lives, garbage
-/// collection keeps what it sees.
+/// What was committed at or before one timestamp. It never changes. Cheap to clone; while one is alive,
+/// garbage collection keeps what it sees.
 ///
-/// [`crate::Store::latest`] makes the exception: no timestamp, every *call* sees what is newest when it is made.
+/// The exception is [`crate::Store::latest`]: it has no timestamp, and each *call* sees what is newest at
+/// that moment.
 #[derive(Clone)]
 pub struct Snapshot {
     moment: Moment,
     interrupt: Option<Arc<Interrupt>>,
 }
 
-/// With the engine, whose count of owners all transactions share: one of them is one owner.
+/// The engine is part of it: all transactions share the engine's reference count, so a snapshot holds one
+/// reference, not two.
 #[derive(Clone)]
 enum Moment {
     Latest(Arc<dyn Engine>),
     Pinned(Arc<Pin>),
 }
 
-/// Holds back garbage collection while it lives.
+/// Holds garbage collection back while it is alive.
 struct Pin {
     engine: Arc<dyn Engine>,
     ts: Timestamp,
@@ -43,7 +45,7 @@ impl Snapshot {
         Ok(Self::pinned(engine, ts))
     }
 
-    /// What ends the wait for a timestamp ends the snapshot's reads, too.
+    /// The interrupt that ends the wait for a timestamp also ends the snapshot's reads.
     pub(crate) fn now(engine: Arc<dyn Engine>, interrupt: Option<Arc<Interrupt>>) -> Result<Self> {
         let ts = engine.pin_now(interrupt.as_deref())?;
         Ok(Self {
@@ -73,7 +75,7 @@ impl Snapshot {
         }
     }
 
-    /// The moment it shows; [`LATEST`] if it shows the newest state.
+    /// Its timestamp; [`LATEST`] if it shows the newest state.
     pub fn ts(&self) -> Timestamp {
         match &self.moment {
             Moment::Latest(_) => LATEST,
@@ -81,8 +83,8 @@ impl Snapshot {
         }
     }
 
-    /// Reads of the result end with [`crate::Error::Interrupted`] once `interrupt` is raised: scans even where there is
-    /// nothing to visit for long, and all where they wait for others.
+    /// Reads of the result fail with [`crate::Error::Interrupted`] once `interrupt` is raised: scans also
+    /// where there is nothing to visit for long, and all reads where they wait for other threads or nodes.
     #[must_use]
     pub fn interruptible(mut self, interrupt: Arc<Interrupt>) -> Self {
         self.interrupt = Some(interrupt);
@@ -107,7 +109,7 @@ impl Snapshot {
         }
     }
 
-    /// What is newest in the same store, borrowed.
+    /// A reader of the newest state of the same store.
     pub(crate) fn newest(&self) -> Reading<'_> {
         Reading {
             engine: &**self.engine(),
@@ -148,7 +150,7 @@ impl Reader for Snapshot {
     }
 }
 
-/// One moment of an engine. Borrowed: it costs nothing to make.
+/// A reader of an engine at one timestamp. It only borrows, so it costs nothing to create.
 pub(crate) struct Reading<'a> {
     engine: &'a dyn Engine,
     at: ReadAt<'a>,

@@ -1,6 +1,6 @@
-//! What is left for an embedded engine to do once locks, timestamps and group commit are taken care of: keep versions.
+//! What an embedded engine is built on: a storage that keeps versions of keys.
 //!
-//! [`crate::EmbeddedEngine`] makes an [`crate::Engine`] of it.
+//! [`crate::EmbeddedEngine`] adds locks, timestamps and group commit, and so makes a [`Storage`] an [`crate::Engine`].
 
 use crate::buffer::WriteBuffer;
 use crate::engine::{Damage, ScanRequest};
@@ -8,62 +8,73 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::pending_commit::PendingCommit;
 use crate::reader::{KeyRange, Visit};
-use crate::small_map::SmallMap;
+use crate::small_map::{self, SmallMap};
 use crate::timestamp::Timestamp;
+use std::cmp::Ordering;
+use std::iter::Peekable;
 use std::sync::Arc;
 
 /// Why a group of commits failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApplyError {
-    /// Definitely not there, now or after a restart, and the store is as good as before.
+    /// The group is not in the store, now or after a restart, and the store is unharmed.
     NotApplied(Error),
-    /// It may be on disk or not; the log cannot be trusted with anything further.
+    /// The group may be on disk or not. Nothing more may be written to the log.
     Unknown(Error),
 }
 
-/// How a group is applied: as its most demanding member asks.
+/// How a group is applied: as the most demanding of its members asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ApplyHow {
-    /// It is on disk at the end, together with everything applied before.
+    /// It is on disk when `apply` returns, together with everything applied before.
     pub sync: bool,
-    /// It may use the space that is kept free ([`crate::Transaction::use_reserve`]).
+    /// It may use the disk space that is kept free ([`crate::Transaction::use_reserve`]).
     pub use_reserve: bool,
 }
 
-/// What a read of one key met.
+/// What a read of one key found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// Whether there was a value.
     pub found: bool,
-    /// When what was seen (a value, or a deletion) was committed; 0 if there was nothing.
+    /// When the value, or the deletion, was committed; 0 if there was no version.
     pub commit_ts: Timestamp,
 }
 
-/// Called for each key of a batch, once, in any order: its index, when what was found was committed (0: nothing was),
-/// and the value if there is one.
+/// Called once for each key of a batch, in any order: its index, when the version that was found was committed (0: there is none), and
+/// the value if there is one.
 pub type VisitVersions<'a> = dyn FnMut(usize, Timestamp, Option<&[u8]>) + 'a;
 
-enum KnownVersion {
+enum LockedVersion {
     /// When it was committed, and its value.
     Read(Timestamp, Option<Arc<[u8]>>),
-    /// What a commit on its way leaves behind.
+    /// What a pending commit writes.
     Pending(Arc<PendingCommit>),
 }
 
-/// The newest versions of keys that a transaction has locked for itself alone and read. They stand still until it ends, so
-/// whoever has to know what a write replaces need not read them again.
+impl LockedVersion {
+    fn get(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
+        match self {
+            Self::Read(commit_ts, value) => Some((*commit_ts, value.as_deref())),
+            Self::Pending(commit) => commit.version_of(key),
+        }
+    }
+}
+
+/// The newest versions of keys that a transaction has locked exclusively and read. They do not change until it ends, so what its
+/// writes replace need not be read again.
 #[derive(Default)]
-pub struct KnownVersions {
-    versions: SmallMap<Arc<[u8]>, KnownVersion>,
+pub struct LockedVersions {
+    versions: SmallMap<Arc<[u8]>, LockedVersion>,
     bytes: usize,
 }
 
-impl KnownVersions {
+impl LockedVersions {
     /// Larger values are cheaper to read again than to keep.
     const VALUE_BYTES_MAX: usize = 4 << 10;
     const BYTES_MAX: usize = 1 << 20;
 
-    /// Remembers a version, unless that would take too much memory.
+    /// Keeps a version, unless that would take too much memory.
     pub fn insert(&mut self, key: &Arc<[u8]>, commit_ts: Timestamp, value: Option<Arc<[u8]>>) {
         let bytes = key.len() + value.as_deref().map_or(0, <[u8]>::len);
         if bytes > Self::VALUE_BYTES_MAX || self.bytes + bytes > Self::BYTES_MAX {
@@ -72,28 +83,32 @@ impl KnownVersions {
         self.insert_any(Arc::clone(key), commit_ts, value);
     }
 
-    /// Remembers a version of any size.
+    /// Keeps a version of any size.
     pub(crate) fn insert_any(&mut self, key: Arc<[u8]>, commit_ts: Timestamp, value: Option<Arc<[u8]>>) {
         self.bytes += key.len() + value.as_deref().map_or(0, <[u8]>::len);
-        self.versions.insert(key, KnownVersion::Read(commit_ts, value));
+        self.versions.insert(key, LockedVersion::Read(commit_ts, value));
     }
 
-    /// The version will be what `commit` leaves behind; it is known from when that is applied.
+    /// The version will be what `commit` writes. [`LockedVersions::get`] finds it once that is applied.
     pub(crate) fn insert_pending(&mut self, key: &Arc<[u8]>, commit: &Arc<PendingCommit>) {
-        let version = KnownVersion::Pending(Arc::clone(commit));
+        let version = LockedVersion::Pending(Arc::clone(commit));
         self.versions.insert(Arc::clone(key), version);
     }
 
-    /// Whether it is known, now or once the commits before this one are applied.
+    /// Whether [`LockedVersions::get`] finds the key, now or once the pending commits are applied.
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
         self.versions.get(key).is_some()
     }
 
-    /// When the newest version of `key` was committed (0: there is none), and its value; `None` if not known.
+    /// When the newest version of `key` was committed (0: there is none), and its value. `None`: it has not been kept.
     pub fn get(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
-        match self.versions.get(key)? {
-            KnownVersion::Read(commit_ts, value) => Some((*commit_ts, value.as_deref())),
-            KnownVersion::Pending(commit) => commit.version_of(key),
+        self.versions.get(key)?.get(key)
+    }
+
+    /// For lookups of keys in ascending order: cheaper than [`LockedVersions::get`] for each.
+    pub fn in_order(&self) -> LockedInOrder<'_> {
+        LockedInOrder {
+            rest: self.versions.iter().peekable(),
         }
     }
 
@@ -103,12 +118,33 @@ impl KnownVersions {
     }
 }
 
-/// Lets garbage collection touch the newest version of a key, which only the holder of its lock may do.
+/// See [`LockedVersions::in_order`].
+pub struct LockedInOrder<'a> {
+    rest: Peekable<small_map::Iter<'a, Arc<[u8]>, LockedVersion>>,
+}
+
+impl<'a> LockedInOrder<'a> {
+    /// [`LockedVersions::get`] of a key after all that have been looked up before.
+    pub fn get(&mut self, key: &[u8]) -> Option<(Timestamp, Option<&'a [u8]>)> {
+        while let Some((next, version)) = self.rest.peek() {
+            match (***next).cmp(key) {
+                Ordering::Less => {
+                    self.rest.next();
+                }
+                Ordering::Equal => return version.get(key),
+                Ordering::Greater => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Locks keys for garbage collection: only the holder of a key's lock may remove its newest version.
 pub trait KeyGuard {
-    /// False if someone holds the key; it is left for the next round.
+    /// False if the key is locked: it is left for the next round.
     fn try_lock(&mut self, key: &[u8]) -> bool;
 
-    /// Gives back everything locked since the last call.
+    /// Releases everything locked since the last call.
     fn unlock_all(&mut self);
 }
 
@@ -118,16 +154,16 @@ pub enum Pressure {
     Low,
     /// More than they should; to be collected soon.
     High,
-    /// Collection did not keep up: a commit that adds more waits for it, before it queues.
+    /// Collection did not keep up. A commit that adds more waits for it before it queues.
     TooHigh,
 }
 
 /// Versioned keys on disk or in memory.
 ///
-/// Reads at a timestamp are only asked for while it is pinned: collection keeps what they see. Reads at
-/// [`crate::LATEST`] are only asked for of keys whose locks the reader holds: they stand still.
+/// A read at a timestamp only happens while the timestamp is pinned: collection keeps what it sees. A read at
+/// [`crate::LATEST`] only happens for keys whose locks the reader holds: their newest versions do not change.
 pub trait Storage: Send + Sync + 'static {
-    /// One transaction's writes, made ready.
+    /// One transaction's writes, prepared.
     type Prepared: Send;
 
     fn name(&self) -> &'static str;
@@ -146,26 +182,26 @@ pub trait Storage: Send + Sync + 'static {
         found: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Seen>>;
 
-    /// When the newest version of a locked key was committed, be it a deletion that has not been collected yet; 0: there
+    /// When the newest version of a locked key was committed, which may be a deletion that has not been collected yet; 0: there
     /// is none.
     fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp>;
 
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()>;
 
-    /// Never asked for at [`crate::LATEST`].
+    /// Never at [`crate::LATEST`].
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
-    /// Makes a transaction's writes ready, while it holds the locks of all their keys until they are applied. Reads only what is
-    /// neither fresh nor `known`: where all is, this may run on the thread that commits for everybody.
-    fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Self::Prepared>;
+    /// Prepares a transaction's writes, whose keys it has locked until they are applied. Reads what they replace, except for keys
+    /// that are fresh or in `locked`. If all are, this may run on the thread that commits groups.
+    fn prepare(&self, writes: &WriteBuffer, locked: &LockedVersions) -> Result<Self::Prepared>;
 
-    /// Whether it adds to what makes the [`Storage::pressure`].
+    /// Whether it adds to the [`Storage::pressure`].
     fn supersedes(&self, _prepared: &Self::Prepared) -> bool {
         true
     }
 
-    /// Applies a group of transactions at one timestamp, atomically. One call at a time. Visible only once it is as
-    /// durable as asked. All other commits wait meanwhile: it reads nothing and makes no room.
+    /// Applies transactions at one timestamp, atomically. One call at a time. They become visible only when they are as
+    /// durable as asked. All other commits wait meanwhile, so this reads nothing and makes no room.
     fn apply(
         &self,
         group: Vec<Self::Prepared>,
@@ -173,11 +209,11 @@ pub trait Storage: Send + Sync + 'static {
         how: ApplyHow,
     ) -> Result<(), ApplyError>;
 
-    /// Brings everything applied so far to disk.
+    /// Syncs everything applied so far.
     fn sync_log(&self) -> Result<()>;
 
-    /// Removes what no snapshot at or above `safe_point` can see; in steps short enough not to hold up writers.
-    /// `thorough` asks for all of it now. Returns how many versions it removed.
+    /// Removes what no snapshot at or above `safe_point` can see, in steps short enough not to delay writers.
+    /// `thorough`: all of it, now. Returns how many versions it removed.
     fn collect(&self, safe_point: Timestamp, thorough: bool, guard: &mut dyn KeyGuard) -> Result<u64>;
 
     /// How urgent collection is.
@@ -185,7 +221,7 @@ pub trait Storage: Send + Sync + 'static {
         Pressure::Low
     }
 
-    /// The safe point that would end the pressure; 0: there is none.
+    /// The safe point that would end the pressure; 0: there is no pressure.
     fn wanted_safe_point(&self) -> Timestamp {
         0
     }
@@ -196,7 +232,7 @@ pub trait Storage: Send + Sync + 'static {
 
     fn destroy_range(&self, range: &KeyRange) -> Result<()>;
 
-    /// [`crate::Engine::verify_cached`], as readers of `ts` see it, which is pinned.
+    /// [`crate::Engine::verify_cached`] for readers of `ts`, which is pinned.
     fn verify_cached(
         &self,
         _range: &KeyRange,

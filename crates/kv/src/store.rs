@@ -30,17 +30,17 @@ impl Store {
         }
     }
 
-    /// The same, whose transactions draw what their writes take from a budget.
+    /// The same store, whose transactions account for the memory of their writes with `memory`.
     pub fn within(self, memory: &'static Broker) -> Self {
         Self { memory, ..self }
     }
 
-    /// The budget that [`Store::within`] named.
+    /// The budget given to [`Store::within`].
     pub fn budget(&self) -> &'static Broker {
         self.memory
     }
 
-    /// An empty database in memory, gone with the last clone.
+    /// An empty database in memory. It is dropped with the last clone.
     pub fn memory() -> Self {
         Self::new(Arc::new(crate::memory::engine()))
     }
@@ -82,7 +82,7 @@ impl Store {
 
     /// The newest committed state, with no timestamp: the cheapest read for an autocommit point statement.
     ///
-    /// Each call on it sees one moment, and two calls may see two: a statement that needs more than one call (an
+    /// Each call sees one moment, and two calls may see two. A statement that needs more than one call (an
     /// index entry, then its row) takes [`Store::snapshot_now`].
     pub fn latest(&self) -> Snapshot {
         Snapshot::latest(Arc::clone(&self.engine))
@@ -97,8 +97,8 @@ impl Store {
         self.engine.checks_late()
     }
 
-    /// Has regions begin at `keys`, and has the new ones spread over the stores; waits for that as long as `patience`
-    /// says. An engine that keeps all keys in one place does nothing, and says so.
+    /// Splits regions so that new ones start at `keys`, and spreads those over the stores. Waits for that up
+    /// to `patience`. An engine that keeps all keys in one place does nothing, and reports that.
     ///
     /// # Errors
     /// Those of the cluster, [`crate::Error::Interrupted`]. Some of the splits may have been made.
@@ -123,8 +123,8 @@ impl Store {
         self.engine.regions(range, interrupt)
     }
 
-    /// Removes every version in `range` for good, without passing through a transaction (DROP, TRUNCATE). The caller
-    /// guarantees that nobody reads or writes it any more, at any timestamp.
+    /// Removes every version in `range` for good, without a transaction (DROP, TRUNCATE). The caller
+    /// guarantees that no transaction reads or writes it any more, at any timestamp.
     pub fn destroy_range(&self, range: &KeyRange) -> Result<()> {
         self.engine.destroy_range(range)
     }
@@ -134,8 +134,8 @@ impl Store {
         self.engine.safe_point()
     }
 
-    /// No snapshot below it lives, in any process. One of the past may still be opened, down to the safe point: for who
-    /// knows that such a snapshot would not be used for what he asks about.
+    /// No snapshot below it is alive, in any process. A new one may still be opened below it, down to the
+    /// safe point: the caller has to know that such a snapshot will not read what it asks about.
     pub fn oldest_snapshot(&self) -> Timestamp {
         self.engine.oldest_snapshot()
     }
@@ -145,13 +145,13 @@ impl Store {
         self.engine.set_gc_age(age);
     }
 
-    /// One round of garbage collection, now. Engines also do so by themselves, in the background.
+    /// One round of garbage collection, now. Engines also collect in the background.
     pub fn run_gc(&self) -> Result<GcReport> {
         self.engine.collect_garbage()
     }
 
-    /// Compares what the engine has of a range in memory, in place of what it has stored, with that. What differs, at most
-    /// [`Damage::REPORTED_MAX`] keys, is dropped from memory.
+    /// Compares the engine's cache of a range with what is stored. What differs, at most
+    /// [`Damage::REPORTED_MAX`] keys, is dropped from the cache.
     ///
     /// # Errors
     /// Those of the engine, [`crate::Error::Interrupted`].
@@ -159,7 +159,7 @@ impl Store {
         self.engine.verify_cached(range, interrupt)
     }
 
-    /// Puts everything in memory on disk: for a clean shutdown.
+    /// Writes everything in memory to disk, for a clean shutdown.
     pub fn flush(&self) -> Result<()> {
         self.engine.flush()
     }

@@ -1,5 +1,5 @@
-//! Locks, atomics and threads of this crate, from one place: what replaces this file decides which thread goes on where threads meet.
-//! `kv-models` does so, to try many orders.
+//! This crate's locks, atomics and threads. `kv-models` replaces this file by one that decides which thread
+//! runs wherever threads synchronize, and explores many orders.
 
 pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 pub(crate) use std::sync::atomic;

@@ -1,6 +1,6 @@
-//! What a timestamp is: 46 bits of milliseconds and an 18-bit counter, as TiDB has it.
+//! Timestamps: 46 bits of milliseconds and an 18-bit counter, as in TiDB.
 //!
-//! Not here: where they come from. That is [`crate::oracle`] for embedded engines and PD for TiKV.
+//! Not here: where they come from. That is [`crate::oracle`] for embedded engines, and PD for TiKV.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Strictly increasing; the upper 46 bits are milliseconds since 1970 (UTC), the lower 18 a counter.
 pub type Timestamp = u64;
 
-/// Not a moment but a request: the newest committed version, whatever its timestamp.
+/// In place of a timestamp: the newest committed version, whatever its timestamp.
 pub const LATEST: Timestamp = Timestamp::MAX;
 
 /// Bits of the counter below the milliseconds.
@@ -27,7 +27,7 @@ pub fn timestamp_to_ms(ts: Timestamp) -> u64 {
     ts >> LOGICAL_BITS
 }
 
-/// Where wall-clock time comes from; tests bring their own.
+/// Where wall-clock time comes from. Tests have clocks of their own.
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970. May go backwards; timestamps made from it do not.
     fn now_ms(&self) -> u64;
@@ -45,7 +45,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told otherwise.
+/// A clock that only moves when it is set.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicU64);
 

@@ -1,7 +1,8 @@
 //! A transaction: a start timestamp, a write buffer and row locks.
 //!
-//! Plain reads see own writes over the snapshot; [`Transaction::current`] and [`Transaction::lock`] see own writes
-//! over the newest committed state, as MySQL's DML and locking reads do. The engine sees the buffer once, at commit.
+//! Plain reads see the transaction's own writes over its snapshot. [`Transaction::current`] and
+//! [`Transaction::lock`] see own writes over the newest committed state, as MySQL's DML and locking reads do.
+//! The engine gets the buffer once, at commit.
 
 use crate::buffer::{Savepoint, Write, WriteBuffer};
 use crate::engine::{CommitDone, Durability, Engine, EngineTransaction};
@@ -11,10 +12,10 @@ use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::lock::{LockMode, LockOptions, LockWait, Locked};
 use crate::merge;
+use crate::outcome::outcome_channel;
 use crate::promise::{Fresh, Guard, Promises};
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::snapshot::{Reading, Snapshot};
-use crate::ticket::Ticket;
 use crate::timestamp::Timestamp;
 use memory::{Account, Broker, Holder, Share};
 use std::fmt;
@@ -24,22 +25,24 @@ use std::time::Duration;
 /// How a transaction behaves.
 #[derive(Debug, Clone)]
 pub struct TxnOptions {
-    /// Locks nothing until commit, and fails there with [`Error::WriteConflict`] if a written key has changed.
+    /// Locks nothing until the commit, which fails with [`Error::WriteConflict`] if a written key has
+    /// changed.
     pub optimistic: bool,
     /// Every write fails with [`Error::ReadOnly`].
     pub read_only: bool,
-    /// The whole transaction is one statement of its client, so nobody can tell a commit at its end from one just after
-    /// its beginning. Spares an engine that asks others for timestamps one of them.
+    /// The transaction is one statement of its client, which cannot tell a commit at its end from one just
+    /// after its start. Saves an engine over a cluster one request for a timestamp.
     pub single_statement: bool,
-    /// [`Transaction::expect_absent`] may say yes: the caller can run its work again without, should the commit fail with
-    /// [`Error::KeyExists`].
+    /// [`Transaction::expect_absent`] may return true: the caller can run its work again without it if the
+    /// commit fails with [`Error::KeyExists`].
     pub check_late: bool,
-    /// On a store that others use: how long its locks are in their way should this process die; while it lives, it renews
-    /// them. Short is for work of a moment on what others wait for. `None`: as the engine is configured.
+    /// On a shared store: how long its locks block other servers if this process ends. While the process
+    /// runs, it renews them. A short time is for short work on keys that others wait for. `None`: as the
+    /// engine is configured.
     pub lock_ttl: Option<Duration>,
-    /// How long `commit` waits for each key that was written without being locked before.
+    /// How long `commit` waits for each key that was written and not locked before.
     pub commit_lock_wait: Duration,
-    /// Ends lock waits of `commit`, and reads, once raised.
+    /// Once raised, ends reads and the lock waits of `commit`.
     pub interrupt: Option<Arc<Interrupt>>,
     /// A lower limit than the engine's for this transaction's writes, in bytes.
     pub max_bytes: Option<usize>,
@@ -60,11 +63,11 @@ impl Default for TxnOptions {
     }
 }
 
-/// What a transaction's writes take while it commits, as a multiple of their size: the buffer, what is prepared of it, and
-/// the engine's own.
+/// Memory that a commit takes, as a multiple of the writes' size: the buffer, the prepared records, and the
+/// engine's copy.
 const COMMIT_FACTOR: usize = 3;
 
-/// Gives back the memory once the commit is done.
+/// Releases the memory before it calls `done`.
 fn freed_after(memory: Account, done: CommitDone) -> CommitDone {
     Box::new(move |outcome| {
         drop(memory);
@@ -74,27 +77,27 @@ fn freed_after(memory: Account, done: CommitDone) -> CommitDone {
 
 /// One transaction. Dropped without a commit, it is rolled back.
 pub struct Transaction {
-    /// The engine's part; gone after the commit.
+    /// The engine's part.
     locks: Box<dyn EngineTransaction>,
-    /// Shared with [`View`]s; copied on write only while one lives.
+    /// Shared with [`View`]s, and copied on write only while one is alive.
     buffer: Arc<WriteBuffer>,
     snapshot: Snapshot,
-    /// An optimistic transaction's first snapshot: a deletion since the start must not be collected before the commit
-    /// has looked for conflicts.
+    /// An optimistic transaction's first snapshot. A deletion since the start must not be collected before
+    /// the commit has checked for conflicts.
     _start: Option<Snapshot>,
     start_ts: Timestamp,
     options: TxnOptions,
     limits: Limits,
-    /// Of what the writes take, until they are committed.
+    /// Memory of the writes, until they are committed.
     memory: Account,
-    /// Set when a savepoint was used after its end: nobody knows what should be committed.
+    /// Set when a savepoint was used after its end: it is unknown what should be committed.
     broken: bool,
-    /// Of an engine that checks them.
+    /// Of an engine that checks promises.
     promises: Option<Box<Promises>>,
 }
 
 impl Transaction {
-    /// `memory`: what its writes take is drawn from there, where it is more than a little.
+    /// `memory`: accounts for its writes, beyond a small amount.
     pub(crate) fn begin(
         engine: Arc<dyn Engine>,
         options: TxnOptions,
@@ -125,14 +128,14 @@ impl Transaction {
         self.start_ts
     }
 
-    /// The moment plain reads see.
+    /// The timestamp of plain reads.
     pub fn snapshot_ts(&self) -> Timestamp {
         self.snapshot.ts()
     }
 
-    /// Moves plain reads to this moment: READ COMMITTED does so for each statement, and REPEATABLE READ may for the
+    /// Moves plain reads to now. READ COMMITTED does so for each statement, and REPEATABLE READ may for the
     /// first one (MySQL takes the snapshot with the first read, not with BEGIN). Conflicts of an optimistic
-    /// transaction are still judged from its start.
+    /// transaction are still checked from its start.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
         self.settle()?;
         let engine = Arc::clone(self.snapshot.engine());
@@ -140,13 +143,13 @@ impl Transaction {
         Ok(())
     }
 
-    /// Own writes over the newest committed state: what DML and locking reads search through before they lock.
+    /// Own writes over the newest committed state: what DML and locking reads search before they lock.
     pub fn current(&self) -> Current<'_> {
         Current { transaction: self }
     }
 
-    /// An owned reader of what plain reads see now: own writes so far over the snapshot. For parallel scans, whose
-    /// threads cannot borrow the transaction.
+    /// An owned reader of what plain reads see now: the own writes so far over the snapshot. For parallel
+    /// scans, whose threads cannot borrow the transaction.
     pub fn view(&self) -> View {
         View {
             buffer: Arc::clone(&self.buffer),
@@ -154,7 +157,7 @@ impl Transaction {
         }
     }
 
-    /// [`Transaction::view`], over another moment.
+    /// [`Transaction::view`] over another snapshot.
     pub fn view_at(&self, snapshot: Snapshot) -> View {
         View {
             buffer: Arc::clone(&self.buffer),
@@ -162,7 +165,7 @@ impl Transaction {
         }
     }
 
-    /// What is newest now: what a statement that locks reads.
+    /// A snapshot of now, for a statement that locks.
     ///
     /// # Errors
     /// Those of [`Transaction::settle`], and of the engine's timestamps.
@@ -171,7 +174,8 @@ impl Transaction {
         Snapshot::now(Arc::clone(self.snapshot.engine()), self.options.interrupt.clone())
     }
 
-    /// [`Transaction::newest_snapshot`] for a statement that begins; the transaction's own where it began with the statement.
+    /// [`Transaction::newest_snapshot`] for a statement that starts; the transaction's own snapshot if it
+    /// started with the statement.
     pub fn statement_snapshot(&self) -> Result<Snapshot> {
         match self.options.single_statement {
             true => Ok(self.snapshot.clone()),
@@ -204,8 +208,8 @@ impl Transaction {
         Ok(locked)
     }
 
-    /// [`Transaction::lock`] for one key. One that is to be skipped, or that is not to be waited for, is an error:
-    /// [`Error::LockNotAvailable`].
+    /// [`Transaction::lock`] for one key. A key that would be skipped, or that the request does not wait for,
+    /// is an error: [`Error::LockNotAvailable`].
     pub fn lock_one(&mut self, key: &[u8], options: &LockOptions) -> Result<Option<Arc<[u8]>>> {
         self.check_lock(key)?;
         let value = self.locks.lock_one(key, options)?;
@@ -215,7 +219,7 @@ impl Transaction {
         })
     }
 
-    /// [`Transaction::lock`] for who does not need the values; false for a key that was skipped.
+    /// [`Transaction::lock`] without the values; false for a key that was skipped.
     pub fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
         for key in keys {
             self.check_lock(key)?;
@@ -230,7 +234,8 @@ impl Transaction {
         self.limits.check_key(key)
     }
 
-    /// That this transaction holds the exclusive lock of a key, so that it may write what the key guards.
+    /// Evidence that this transaction holds the exclusive lock of a key, so that it may write what the key
+    /// guards.
     ///
     /// # Errors
     /// It does not hold it.
@@ -245,36 +250,39 @@ impl Transaction {
         let promises = self.promises.as_deref_mut();
         Guard {
             start_ts: self.start_ts,
-            place: promises.map_or(0, |promises| promises.add_guard(key)),
+            index: promises.map_or(0, |promises| promises.add_guard(key)),
         }
     }
 
-    /// Whether [`Transaction::expect_absent`] is worth calling.
+    /// Whether [`Transaction::expect_absent`] may return true.
     pub fn checks_late(&self) -> bool {
         self.options.check_late && !self.options.optimistic
     }
 
-    /// Offers to leave it to the commit to see that these keys, which are about to be written for the first time, are not
-    /// there: where the engine takes that, they need not be locked before, which spares a cluster a round trip.
+    /// Offers to let the commit check that these keys, which are about to be written for the first time, do
+    /// not exist. True: the engine does so, and they need not be locked before, which saves a cluster a round
+    /// trip.
     pub fn expect_absent(&mut self, keys: &[Vec<u8>]) -> bool {
         self.checks_late()
             && keys.iter().all(|key| self.buffer.get(key).is_none())
             && self.locks.expect_absent(keys)
     }
 
-    /// Whether writes are to go without locks, and conflicts to show at the commit. [`Transaction::lock`] locks all the same.
+    /// Whether writes take no locks, and the commit checks for conflicts. [`Transaction::lock`] locks all the
+    /// same.
     pub fn is_optimistic(&self) -> bool {
         self.options.optimistic
     }
 
-    /// Says that this transaction makes room, or lets room be made (DROP, TRUNCATE): its commit may use the space that an
-    /// engine keeps free, and refuses to all others with [`Error::DiskFull`]. Not for writes of any size.
+    /// Says that this transaction frees disk space (DROP, TRUNCATE): its commit may use the space that an
+    /// engine keeps free, and that it refuses to all others with [`Error::DiskFull`]. Not for large writes.
     pub fn use_reserve(&mut self) {
         self.locks.use_reserve();
     }
 
-    /// What a lock was given with may be the write of a commit that is on its way: waits until it is there, as every read that
-    /// goes beyond locked keys does by itself, and the commit. For who tells somebody of it before.
+    /// The value that a lock returned may be the write of a pending commit. Waits until that has ended. Every
+    /// read beyond locked keys does so by itself, and so does the commit. For callers that report the value
+    /// to a client before.
     ///
     /// # Errors
     /// [`Error::Deadlock`] (roll back), [`Error::Interrupted`].
@@ -287,7 +295,8 @@ impl Transaction {
         self.locks.lock_count()
     }
 
-    /// How often others, or what they had committed since, were in the way of a lock so far.
+    /// How often another transaction, or a version that it has committed since, was in the way of a lock so
+    /// far.
     pub fn lock_waits(&self) -> u64 {
         self.locks.lock_waits()
     }
@@ -300,34 +309,31 @@ impl Transaction {
         self.write(key, Write::delete())
     }
 
-    /// [`Transaction::put`] of a key that guards others, which may be written then.
+    /// [`Transaction::put`] of a key that guards others. The guarded keys may be written then.
     pub fn put_guard(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<Guard> {
         let guard = self.guard_at(&key);
         self.write(key, Write::put(value))?;
         Ok(guard)
     }
 
-    /// [`Transaction::delete`], likewise.
+    /// [`Transaction::delete`] of a key that guards others.
     pub fn delete_guard(&mut self, key: Vec<u8>) -> Result<Guard> {
         let guard = self.guard_at(&key);
         self.write(key, Write::delete())?;
         Ok(guard)
     }
 
-    /// [`Transaction::put`] of a key that another key guards: an index entry's, which only whoever changes its row writes.
-    /// The commit need not lock it, which spares a cluster a round trip, and does not look for its conflicts. What this rests
-    /// on: [`crate::promise`].
+    /// [`Transaction::put`] of a key that another key guards: an index entry, which only a transaction that
+    /// changes its row writes. The commit need not lock it, which saves a cluster a round trip, and does not
+    /// check it for conflicts. What the caller promises: [`crate::promise`].
     pub fn put_guarded(&mut self, guard: Guard, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
         self.write_guarded(guard, key, Write::put(value))
     }
 
-    /// [`Transaction::put_guarded`] of a key that has no value, in no transaction that has been committed: an index entry of
-    /// a new row. That it replaces nothing is not looked up.
+    /// [`Transaction::put_guarded`] of a key that has no value in any committed transaction: an index entry
+    /// of a new row. The commit does not look up what it replaces.
     pub fn put_fresh(&mut self, guard: Guard, _: Fresh, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        let write = Write::put(value);
-        // What this transaction has deleted before has a value below its buffer.
-        let is_written = self.buffer.get(&key).is_some();
-        self.write_guarded(guard, key, if is_written { write } else { write.fresh() })
+        self.write_guarded(guard, key, Write::put(value).fresh())
     }
 
     /// [`Transaction::delete`], as [`Transaction::put_guarded`].
@@ -364,23 +370,23 @@ impl Transaction {
         Ok(())
     }
 
-    /// A place to return to, for a statement or for SAVEPOINT. Savepoints nest.
+    /// A state to return to, for a statement or for SAVEPOINT. Savepoints nest.
     pub fn savepoint(&mut self) -> Savepoint {
         Arc::make_mut(&mut self.buffer).savepoint()
     }
 
-    /// Undoes all writes since the savepoint, which stays good; those set after it end. Locks stay.
+    /// Undoes all writes since the savepoint, which stays valid. Later savepoints end. Locks stay.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
-        let known = Arc::make_mut(&mut self.buffer).rollback_to(savepoint);
-        debug_assert!(known, "rollback to a savepoint that has ended");
-        self.broken |= !known;
+        let is_open = Arc::make_mut(&mut self.buffer).rollback_to(savepoint);
+        debug_assert!(is_open, "rollback to a savepoint that has ended");
+        self.broken |= !is_open;
     }
 
-    /// Ends a savepoint and those set after it, and keeps the writes.
+    /// Ends a savepoint and the later ones, and keeps the writes.
     pub fn release(&mut self, savepoint: Savepoint) {
-        let known = Arc::make_mut(&mut self.buffer).release(savepoint);
-        debug_assert!(known, "release of a savepoint that has ended");
-        self.broken |= !known;
+        let is_open = Arc::make_mut(&mut self.buffer).release(savepoint);
+        debug_assert!(is_open, "release of a savepoint that has ended");
+        self.broken |= !is_open;
     }
 
     /// Whether there is anything to commit.
@@ -388,7 +394,8 @@ impl Transaction {
         !self.buffer.is_empty()
     }
 
-    /// Whether its writes take memory that large statements could have: then its own statements must not wait for that.
+    /// Whether its writes hold memory that large statements wait for. Then its own statements must not wait
+    /// for memory.
     pub fn holds_shared_memory(&self) -> bool {
         self.memory.holds(Share::Large)
     }
@@ -403,35 +410,35 @@ impl Transaction {
         &self.buffer
     }
 
-    /// Makes all writes visible at once, and returns the timestamp at which they are. Locks are released in any case.
-    /// A transaction that wrote nothing answers with its snapshot's timestamp.
+    /// Makes all writes visible at once, and returns the timestamp at which they are. Releases the locks in
+    /// any case. A transaction that wrote nothing returns its snapshot's timestamp.
     ///
     /// # Errors
-    /// [`Error::Undetermined`]: the outcome is unknown. Any other: nothing was committed; [`Error::KeyExists`] only after
-    /// [`Transaction::expect_absent`].
+    /// [`Error::Undetermined`]: the outcome is unknown. Any other: nothing was committed;
+    /// [`Error::KeyExists`] only after [`Transaction::expect_absent`].
     pub fn commit(self, durability: Durability) -> Result<Timestamp> {
         self.commit_within(durability, None)
     }
 
-    /// [`Transaction::commit`], if that is not after the fence's moment.
+    /// [`Transaction::commit`], unless that would be after the fence.
     ///
     /// # Errors
     /// [`Error::CommitTooLate`]: nothing was committed, and will not be; and those of `commit`.
     pub fn commit_within(self, durability: Durability, fence: Option<&Fence>) -> Result<Timestamp> {
-        let (ticket, promise) = Ticket::new();
-        self.commit_then(durability, fence, Box::new(move |outcome| promise.keep(outcome)));
-        ticket.wait()
+        let (sender, receiver) = outcome_channel();
+        self.commit_then(durability, fence, Box::new(move |outcome| sender.send(outcome)));
+        receiver.wait()
     }
 
-    /// [`Transaction::commit_within`] for who has other things to do than to wait: `done` is told the outcome, before this
-    /// returns or later by a thread of the engine's, which has others' commits to see to.
+    /// [`Transaction::commit_within`] without waiting: calls `done` with the outcome, before this returns or
+    /// later on a thread of the engine's, on which other commits depend.
     pub fn commit_then(mut self, durability: Durability, fence: Option<&Fence>, done: CommitDone) {
         if self.broken {
             drop(self);
             return done(Err(Error::Internal("a savepoint was used after its end".into())));
         }
         if self.buffer.is_empty() {
-            // What it has answered may rest on a commit that it follows.
+            // Its answers may contain the writes of a pending commit.
             let outcome = self.settle().map(|()| self.snapshot.ts());
             self.locks.rollback();
             return done(outcome);
@@ -455,7 +462,7 @@ impl Transaction {
         self.locks.commit(&self.buffer, &options, durability, fence, done);
     }
 
-    /// Forgets all writes and releases all locks. Dropping the transaction does the same.
+    /// Discards all writes and releases all locks. Dropping the transaction does the same.
     pub fn rollback(mut self) {
         self.locks.rollback();
     }

@@ -1,4 +1,4 @@
-//! Commits that nobody waits for: each is told its outcome once, whatever becomes of the engine meanwhile.
+//! Commits that no thread waits for: each is completed once, whatever happens to the engine meanwhile.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by panicking")]
 
@@ -20,30 +20,30 @@ fn commit_then(txn: Transaction, done: impl FnOnce(Result<Timestamp>) + Send + '
     txn.commit_then(Durability::Os, None, Box::new(done));
 }
 
-/// Keeps the thread that commits for others busy until it is dropped, so that all who commit queue.
+/// Keeps the thread that commits groups busy until it is dropped, so that all commits queue.
 struct Busy {
-    _let_go: Sender<()>,
+    _release: Sender<()>,
 }
 
 impl Busy {
     fn new(store: &Store) -> Self {
-        // Who comes first commits by itself.
+        // The first caller commits its own transaction.
         let first = put(store, "first");
-        let (let_go_first, wait) = channel();
+        let (release_first, wait) = channel();
         let (begun, has_begun) = channel();
         let first = thread::spawn(move || commit_then(first, block(begun, wait)));
         has_begun.recv_timeout(LONG).unwrap();
-        let (let_go, wait) = channel();
+        let (release, wait) = channel();
         let (begun, has_begun) = channel();
         commit_then(put(store, "second"), block(begun, wait));
-        drop(let_go_first);
+        drop(release_first);
         first.join().unwrap();
         has_begun.recv_timeout(LONG).unwrap();
-        Self { _let_go: let_go }
+        Self { _release: release }
     }
 }
 
-/// Says when it is told, and returns when the other end is dropped.
+/// A completion that reports when it is called, and returns when the other end is dropped.
 fn block(begun: Sender<()>, wait: Receiver<()>) -> impl FnOnce(Result<Timestamp>) + Send {
     move |_| {
         begun.send(()).unwrap();
@@ -53,86 +53,86 @@ fn block(begun: Sender<()>, wait: Receiver<()>) -> impl FnOnce(Result<Timestamp>
 
 /// Queues a commit of each key.
 fn queue(store: &Store, keys: &[&str]) -> Receiver<Result<Timestamp>> {
-    let (tell, told) = channel();
+    let (sender, outcomes) = channel();
     for key in keys {
-        let tell = tell.clone();
-        commit_then(put(store, key), move |outcome| tell.send(outcome).unwrap());
+        let sender = sender.clone();
+        commit_then(put(store, key), move |outcome| sender.send(outcome).unwrap());
     }
-    assert!(told.try_recv().is_err(), "they do not queue");
-    told
+    assert!(outcomes.try_recv().is_err(), "they do not queue");
+    outcomes
 }
 
 #[test]
-fn those_who_queue_are_told_by_another_thread() {
+fn queued_commits_are_completed_by_another_thread() {
     let store = Store::memory();
     let busy = Busy::new(&store);
-    let told = queue(&store, &["a", "b", "c"]);
+    let outcomes = queue(&store, &["a", "b", "c"]);
     assert_eq!(store.latest().get(b"a").unwrap(), None);
     drop(busy);
     let times: Vec<_> = (0..3)
-        .map(|_| told.recv_timeout(LONG).unwrap().unwrap())
+        .map(|_| outcomes.recv_timeout(LONG).unwrap().unwrap())
         .collect();
     assert!(times.iter().all(|ts| *ts == times[0]), "one group: {times:?}");
-    assert!(told.recv().is_err(), "told twice");
+    assert!(outcomes.recv().is_err(), "outcomes twice");
     assert!(store.latest().get(b"c").unwrap().is_some());
 }
 
 #[test]
-fn who_queues_while_the_engine_ends_is_told() {
+fn commits_that_queue_while_the_engine_ends_are_completed() {
     let store = Store::memory();
     let busy = Busy::new(&store);
-    let told = queue(&store, &["a", "b", "c"]);
+    let outcomes = queue(&store, &["a", "b", "c"]);
     let end = thread::spawn(move || drop(store));
-    // Time to ask the thread to stop, and nothing is wrong where it does not suffice.
+    // Usually enough for the thread to be asked to stop. If it is not, the test still passes.
     thread::sleep(Duration::from_millis(50));
     drop(busy);
     for _ in 0..3 {
-        told.recv_timeout(LONG).unwrap().unwrap();
+        outcomes.recv_timeout(LONG).unwrap().unwrap();
     }
     end.join().unwrap();
 }
 
 #[test]
-fn who_is_told_may_be_the_last_to_know_the_engine() {
+fn a_completion_may_drop_the_engine() {
     let store = Store::memory();
     let busy = Busy::new(&store);
-    let (tell, told) = channel();
+    let (sender, outcomes) = channel();
     let txn = put(&store, "a");
     let before = queue(&store, &["b"]);
     let last = put(&store, "c");
     commit_then(txn, {
-        let tell = tell.clone();
+        let sender = sender.clone();
         move |outcome| {
             drop(store);
-            tell.send(outcome).unwrap();
+            sender.send(outcome).unwrap();
         }
     });
-    commit_then(last, move |outcome| tell.send(outcome).unwrap());
+    commit_then(last, move |outcome| sender.send(outcome).unwrap());
     drop(busy);
     before.recv_timeout(LONG).unwrap().unwrap();
     for _ in 0..2 {
-        told.recv_timeout(LONG).unwrap().unwrap();
+        outcomes.recv_timeout(LONG).unwrap().unwrap();
     }
 }
 
 #[test]
-fn who_panics_when_told_keeps_it_from_nobody() {
+fn a_completion_that_panics_concerns_no_other_commit() {
     let store = Store::memory();
     for _ in 0..2 {
         let busy = Busy::new(&store);
         commit_then(put(&store, "a"), |_| panic!("on purpose"));
-        let told = queue(&store, &["b", "c"]);
+        let outcomes = queue(&store, &["b", "c"]);
         drop(busy);
         for _ in 0..2 {
-            told.recv_timeout(LONG).unwrap().unwrap();
+            outcomes.recv_timeout(LONG).unwrap().unwrap();
         }
     }
-    // Nor from those who come later.
+    // Nor a later one.
     put(&store, "a").commit(Durability::Sync).unwrap();
 }
 
 #[test]
-fn who_cannot_commit_is_told_at_once() {
+fn a_commit_that_fails_before_it_queues_is_completed_at_once() {
     let store = Store::memory();
     let mut other = store.begin(TxnOptions::default()).unwrap();
     other
@@ -147,10 +147,29 @@ fn who_cannot_commit_is_told_at_once() {
     for key in ["0", "a"] {
         txn.put(key.into(), b"x".to_vec()).unwrap();
     }
-    let (tell, told) = channel();
-    commit_then(txn, move |outcome| tell.send(outcome).unwrap());
-    assert_eq!(told.try_recv().unwrap(), Err(Error::LockTimeout));
-    // And has given back what it had.
+    let (sender, outcomes) = channel();
+    commit_then(txn, move |outcome| sender.send(outcome).unwrap());
+    assert_eq!(outcomes.try_recv().unwrap(), Err(Error::LockTimeout));
+    // It has released the lock that it had.
     put(&store, "0").commit(Durability::Os).unwrap();
     assert_eq!(store.lock_stats().held, 1);
+}
+
+#[test]
+fn locks_are_released_before_the_completion() {
+    let store = Store::memory();
+    for is_queued in [false, true] {
+        let busy = is_queued.then(|| Busy::new(&store));
+        let mut txn = put(&store, "a");
+        txn.lock(&[b"b".to_vec()], &LockOptions::exclusive(LONG)).unwrap();
+        let (sender, outcomes) = channel();
+        let locks = store.clone();
+        commit_then(txn, move |outcome| {
+            sender.send((outcome, locks.lock_stats().held)).unwrap();
+        });
+        drop(busy);
+        let (outcome, held) = outcomes.recv_timeout(LONG).unwrap();
+        assert!(outcome.is_ok());
+        assert_eq!(held, 0, "queued: {is_queued}");
+    }
 }

@@ -1,39 +1,39 @@
-//! What one holder has in memory: a statement, a transaction, a cursor.
+//! The memory of one holder: a statement, a transaction, a cursor.
 
 use crate::Refused;
 use crate::broker::{Broker, Grant};
 use crate::pool::Share;
-use crate::queue::{Ask, Patience};
+use crate::queue::{MemoryRequest, WaitControl};
 
 /// Counts bytes against a limit of its own and the process' budget.
 ///
-/// Up to [`Broker::free_bytes`] it does not ask the broker.
+/// Up to [`Broker::free_bytes`] it does not involve the broker.
 #[derive(Debug)]
 pub struct Account {
     holder: Holder,
     limit: usize,
     used: usize,
-    /// How far `used` may grow without asking.
+    /// How far `used` may grow without the broker.
     granted: usize,
     grant: Grant,
 }
 
-/// Who holds it, which says where it comes from.
+/// The kind of holder, which says which share its memory is taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// A statement while it runs. Up to [`Broker::large_bytes`] it takes chunks of [`Share::Small`]. Then it is large: it
-    /// waits, if it may, until it can have all that its limit allows, so that after that it is never refused for others'
-    /// sake.
+    /// A statement while it runs. Up to [`Broker::large_bytes`] it takes chunks of [`Share::Small`]. Beyond
+    /// that it is a large statement: it waits, if it may, until it can have all that its limit allows, and
+    /// after that other holders cannot make it fail.
     Statement,
-    /// What outlives a statement, of [`Share::Kept`]; never waits.
-    Kept,
-    /// A transaction's writes: as above, and what is left of [`Share::Large`].
+    /// What outlives a statement, taken from [`Share::Session`]. Never waits.
+    Session,
+    /// A transaction's writes: taken from [`Share::Session`], then from [`Share::Large`]. Never waits.
     Transaction,
     /// A packet of a client's, from its first bytes until its command has run: as a transaction's writes.
     Packet,
 }
 
-/// Taken at a time, at least.
+/// The least that is taken at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 
 impl Account {
@@ -47,12 +47,12 @@ impl Account {
         }
     }
 
-    /// Counts `bytes` more. `patience`: what ends a wait; `None`: it must not wait.
+    /// Counts `bytes` more. `control` ends a wait early; `None`: it must not wait.
     ///
     /// # Errors
     /// All of [`Refused`]. The bytes are counted all the same.
-    pub fn grow(&mut self, bytes: usize, patience: Option<&dyn Patience>) -> Result<(), Refused> {
-        self.resize(self.used.saturating_add(bytes), patience)
+    pub fn grow(&mut self, bytes: usize, control: Option<&dyn WaitControl>) -> Result<(), Refused> {
+        self.resize(self.used.saturating_add(bytes), control)
     }
 
     /// Counts `bytes` in all.
@@ -60,21 +60,21 @@ impl Account {
     /// # Errors
     /// As [`Account::grow`].
     #[inline]
-    pub fn resize(&mut self, bytes: usize, patience: Option<&dyn Patience>) -> Result<(), Refused> {
+    pub fn resize(&mut self, bytes: usize, control: Option<&dyn WaitControl>) -> Result<(), Refused> {
         self.used = bytes;
         if bytes <= self.granted {
             return Ok(());
         }
-        self.ask(patience)
+        self.request(control)
     }
 
     pub fn shrink(&mut self, bytes: usize) {
         self.used = self.used.saturating_sub(bytes);
     }
 
-    /// Whether it holds anything that others could have.
+    /// Whether it holds memory from the broker.
     pub fn holds_any(&self) -> bool {
-        [Share::Small, Share::Kept, Share::Large]
+        [Share::Small, Share::Session, Share::Large]
             .iter()
             .any(|share| self.holds(*share))
     }
@@ -84,29 +84,33 @@ impl Account {
     }
 
     #[cold]
-    fn ask(&mut self, patience: Option<&dyn Patience>) -> Result<(), Refused> {
-        let result = self.ask_for_more(patience);
+    fn request(&mut self, control: Option<&dyn WaitControl>) -> Result<(), Refused> {
+        let result = self.request_more(control);
         if matches!(result, Err(Refused::Limit(_) | Refused::InUse)) {
             self.grant.broker().count_refusal();
         }
         result
     }
 
-    fn ask_for_more(&mut self, patience: Option<&dyn Patience>) -> Result<(), Refused> {
+    fn request_more(&mut self, control: Option<&dyn WaitControl>) -> Result<(), Refused> {
         if self.used > self.limit {
             return Err(Refused::Limit(self.limit));
         }
         let missing = self.used - self.granted;
         match self.holder {
-            Holder::Statement => self.ask_for_statement(missing, patience),
-            Holder::Kept => self.take(Share::Kept, missing),
+            Holder::Statement => self.request_for_statement(missing, control),
+            Holder::Session => self.take(Share::Session, missing),
             Holder::Transaction | Holder::Packet => self
-                .take(Share::Kept, missing)
+                .take(Share::Session, missing)
                 .or_else(|_| self.take(Share::Large, missing)),
         }
     }
 
-    fn ask_for_statement(&mut self, missing: usize, patience: Option<&dyn Patience>) -> Result<(), Refused> {
+    fn request_for_statement(
+        &mut self,
+        missing: usize,
+        control: Option<&dyn WaitControl>,
+    ) -> Result<(), Refused> {
         if self.holds(Share::Large) {
             return self.take(Share::Large, missing);
         }
@@ -114,10 +118,10 @@ impl Account {
         if small <= self.grant.broker().large_bytes() && self.take(Share::Small, missing).is_ok() {
             return Ok(());
         }
-        self.become_large(patience)
+        self.become_large(control)
     }
 
-    /// Takes a chunk that has `missing` bytes.
+    /// Takes a chunk of at least `missing` bytes.
     fn take(&mut self, share: Share, missing: usize) -> Result<(), Refused> {
         let most = self.limit - self.granted;
         let chunk = missing.max(CHUNK_BYTES.max(self.granted / 4).min(most));
@@ -132,18 +136,18 @@ impl Account {
         Ok(())
     }
 
-    fn become_large(&mut self, patience: Option<&dyn Patience>) -> Result<(), Refused> {
+    fn become_large(&mut self, control: Option<&dyn WaitControl>) -> Result<(), Refused> {
         let all = self.limit.min(self.grant.broker().capacity(Share::Large));
         if self.used > all {
             return Err(Refused::Limit(all));
         }
-        self.granted = self.grant.admit(Ask::exactly(all), patience)?;
+        self.granted = self.grant.admit(MemoryRequest::exactly(all), control)?;
         self.limit = all;
         self.grant.give_back(Share::Small, usize::MAX);
         Ok(())
     }
 
-    /// Gives back what it does not use: it has grown as far as it will.
+    /// Releases what it does not use: it has reached its final size.
     pub fn trim(&mut self) {
         if self.holds(Share::Large) {
             let unused = self.granted.saturating_sub(self.used.max(CHUNK_BYTES));

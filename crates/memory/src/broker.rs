@@ -1,4 +1,4 @@
-//! Shares the process' memory out among statements and transactions.
+//! The broker: distributes the process' memory among statements and transactions.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,44 +11,44 @@ use crate::Refused;
 use crate::plan::{Part, Plan};
 use crate::pool::{Pool, SHARES, Share};
 use crate::pressure::{Pressure, Process};
-use crate::queue::{Ask, Patience, Queue, Waiter};
+use crate::queue::{MemoryRequest, Queue, WaitControl, Waiter};
 
-/// One for a process, and it lives as long: whoever needs it has a plain reference, which costs nothing to hand on.
+/// A process has one, for its whole life: callers hold plain references, which cost nothing to copy.
 pub struct Broker {
     limit: usize,
     parts: Vec<Part>,
-    /// What each statement may hold without asking.
+    /// What each statement may hold without the broker.
     free_bytes: usize,
-    /// How long a statement waits at most.
+    /// The longest wait of a statement.
     wait_max: Duration,
     pools: [Pool; SHARES.len()],
     pressure: Pressure,
     queue: Mutex<Queue>,
-    /// How many are in the queue, for who does not want to lock it.
+    /// The queue's length, for readers that do not lock it.
     waiting: AtomicUsize,
     waits: AtomicU64,
     wait_us: AtomicU64,
     refused: AtomicU64,
 }
 
-/// Below it, nobody looks what the process really has.
+/// For a smaller amount, the process' resident memory is not checked.
 const LARGE_STEP_BYTES: usize = 4 << 20;
 
 impl Broker {
-    /// Kept until the process ends.
+    /// Never freed.
     ///
     /// # Errors
-    /// For a person at a terminal: the fixed parts leave statements too little.
+    /// A message for a terminal: the fixed parts leave statements too little.
     pub fn start(plan: &Plan) -> Result<&'static Self, String> {
         let statements = plan.statements_bytes()?;
-        let (small, kept) = (statements / 8, statements / 4);
+        let (small, session) = (statements / 8, statements / 4);
         Ok(Box::leak(Box::new(Self::with_pools(
             plan,
-            [small, kept, statements - small - kept],
+            [small, session, statements - small - session],
         ))))
     }
 
-    /// Refuses nothing: for tests, and for stores without a server.
+    /// A broker that refuses nothing: for tests, and for stores without a server.
     pub fn unlimited() -> &'static Self {
         static UNLIMITED: LazyLock<Broker> = LazyLock::new(|| {
             let plan = Plan {
@@ -82,12 +82,12 @@ impl Broker {
         }
     }
 
-    /// What each statement may hold without asking, in bytes.
+    /// What each statement may hold without the broker, in bytes.
     pub fn free_bytes(&self) -> usize {
         self.free_bytes
     }
 
-    /// A statement that holds more than that beyond its free bytes is a large one.
+    /// A statement that holds more than this beyond its free bytes is a large one.
     pub fn large_bytes(&self) -> usize {
         (self.pool(Share::Small).capacity / 8).min(8 << 20)
     }
@@ -97,7 +97,7 @@ impl Broker {
         self.pool(share).capacity
     }
 
-    /// Nothing yet, to be added to.
+    /// An empty grant.
     pub fn grant(&'static self) -> Grant {
         Grant {
             broker: self,
@@ -105,7 +105,7 @@ impl Broker {
         }
     }
 
-    /// Counts a statement that failed because it could have no more.
+    /// Counts a statement that failed because it got no more memory.
     pub fn count_refusal(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
@@ -122,56 +122,56 @@ impl Broker {
     }
 
     fn serve(&self, queue: &mut Queue) {
-        queue.serve(&mut |ask| self.take_large(ask));
+        queue.serve(&mut |request| self.take_large(request));
         self.waiting.store(queue.len(), Ordering::SeqCst);
     }
 
-    /// For a large statement that begins. The queue is locked, so that nobody else does the same.
-    fn take_large(&self, ask: Ask) -> Option<usize> {
+    /// For a large statement that begins. The queue is locked, so that no other thread does the same.
+    fn take_large(&self, request: MemoryRequest) -> Option<usize> {
         let pool = self.pool(Share::Large);
-        let bytes = ask.of(pool)?;
-        // One is let in whatever the process has, or none ever might be.
+        let bytes = request.of(pool)?;
+        // One is always admitted, however much memory the process has. Otherwise none might ever be.
         let is_alone = pool.used() == 0;
         ((self.pressure.has_room(bytes) || is_alone) && pool.take(bytes, 0)).then_some(bytes)
     }
 
-    fn admit(&self, ask: Ask, patience: Option<&dyn Patience>) -> Result<usize, Refused> {
+    fn admit(&self, request: MemoryRequest, control: Option<&dyn WaitControl>) -> Result<usize, Refused> {
         let mut queue = self.queue.lock();
         if queue.is_empty()
-            && let Some(bytes) = self.take_large(ask)
+            && let Some(bytes) = self.take_large(request)
         {
             return Ok(bytes);
         }
-        let Some(patience) = patience else {
+        let Some(control) = control else {
             return Err(Refused::InUse);
         };
-        let waiter = queue.join(ask);
+        let waiter = queue.join(request);
         self.waiting.store(queue.len(), Ordering::SeqCst);
-        // What was given back before anybody could see that there is somebody waiting.
+        // For memory that was released before `waiting` was set.
         self.serve(&mut queue);
         drop(queue);
-        self.wait(&waiter, patience)
+        self.wait(&waiter, control)
     }
 
-    fn wait(&self, waiter: &Arc<Waiter>, patience: &dyn Patience) -> Result<usize, Refused> {
+    fn wait(&self, waiter: &Arc<Waiter>, control: &dyn WaitControl) -> Result<usize, Refused> {
         let started = Instant::now();
-        waiter.sleep(patience, self.wait_max, &mut || {
+        waiter.sleep(control, self.wait_max, &mut || {
             self.serve(&mut self.queue.lock());
         });
         self.waits.fetch_add(1, Ordering::Relaxed);
         let waited = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.wait_us.fetch_add(waited, Ordering::Relaxed);
-        if let Some(bytes) = waiter.given() {
+        if let Some(bytes) = waiter.granted() {
             return Ok(bytes);
         }
         let mut queue = self.queue.lock();
-        if let Some(bytes) = waiter.given() {
+        if let Some(bytes) = waiter.granted() {
             return Ok(bytes);
         }
         queue.leave(waiter);
-        // Those behind it may be content with less.
+        // Requests behind it may need less.
         self.serve(&mut queue);
-        let is_over = patience.left().is_some_and(|left| left.is_zero());
+        let is_over = control.left().is_some_and(|left| left.is_zero());
         Err(if is_over {
             Refused::Interrupted
         } else {
@@ -179,7 +179,7 @@ impl Broker {
         })
     }
 
-    /// What there is and what of it is held.
+    /// The budget, and what of it is held.
     pub fn figures(&self) -> Figures {
         let sum = |of: &dyn Fn(&Pool) -> usize| self.pools.iter().map(of).fold(0, usize::saturating_add);
         Figures {
@@ -189,7 +189,7 @@ impl Broker {
             statements: sum(&|pool| pool.capacity),
             used: sum(&Pool::used),
             small: self.pool(Share::Small).used(),
-            kept: self.pool(Share::Kept).used(),
+            session: self.pool(Share::Session).used(),
             large: self.pool(Share::Large).used(),
             waiting: self.waiting.load(Ordering::Relaxed),
             waits: self.waits.load(Ordering::Relaxed),
@@ -206,34 +206,34 @@ impl fmt::Debug for Broker {
     }
 }
 
-/// What there is and what of it is held, in bytes.
+/// The budget and what of it is held, in bytes.
 #[derive(Debug, Clone)]
 pub struct Figures {
-    /// Of the process.
+    /// The process' limit.
     pub limit: usize,
-    /// What it really has.
+    /// The process' resident memory.
     pub resident: usize,
-    /// What has a fixed size.
+    /// Parts of a fixed size.
     pub parts: Vec<Part>,
-    /// What is left to statements and transactions.
+    /// What statements and transactions may hold.
     pub statements: usize,
-    /// What they hold, in all and by share.
+    /// What they hold: in all, and by share.
     pub used: usize,
     pub small: usize,
-    pub kept: usize,
+    pub session: usize,
     pub large: usize,
-    /// Statements that wait now.
+    /// Statements that are waiting now.
     pub waiting: usize,
-    /// Waits that have ended, and how long all of them took.
+    /// Waits that have ended, and their total time.
     pub waits: u64,
     pub wait_us: u64,
-    /// Statements that failed because they could have no more, by their own limit or because others held it.
+    /// Statements that failed because they got no more: by their own limit, or because others held it.
     pub refused: u64,
-    /// How often the allocator was told to give memory back.
+    /// How often the allocator was told to return memory to the system.
     pub purges: u64,
 }
 
-/// What somebody holds of the budget; goes back when it is dropped.
+/// What one holder has of the budget. Released when dropped.
 pub struct Grant {
     broker: &'static Broker,
     held: [usize; SHARES.len()],
@@ -244,17 +244,18 @@ impl Grant {
         self.broker
     }
 
-    /// What it holds of a share, in bytes.
+    /// Bytes that it holds of a share.
     pub fn held(&self, share: Share) -> usize {
         self.held[share as usize]
     }
 
-    /// Takes `bytes` more of a share, if they are free.
+    /// Takes `bytes` more of a share if they are free.
     pub fn take(&mut self, share: Share, bytes: usize) -> bool {
         self.take_leaving(share, bytes, 0)
     }
 
-    /// [`Grant::take`] for who can do without: only if as much again, and `leave`, stays free for others, and nobody waits.
+    /// [`Grant::take`] of memory that the holder can do without: only if as much again, and `leave`, stays
+    /// free, and no statement waits.
     pub fn take_if_plenty(&mut self, share: Share, bytes: usize, leave: usize) -> bool {
         let leave = leave.min(self.broker.pool(share).capacity / 2);
         self.broker.waiting.load(Ordering::Relaxed) == 0
@@ -270,19 +271,24 @@ impl Grant {
         taken
     }
 
-    /// Takes of the share of large statements, and waits for it in order of arrival if `patience` is given. Who waits must
-    /// hold nothing of that share; and who holds some must never wait for memory. Answers how many bytes it got.
+    /// Takes memory of the share of large statements, and waits for it in order of arrival if `control` is
+    /// given. A holder that waits must hold nothing of that share, and one that holds some must never wait
+    /// for memory. Returns how many bytes it got.
     ///
     /// # Errors
     /// [`Refused::InUse`], [`Refused::Interrupted`].
-    pub fn admit(&mut self, ask: Ask, patience: Option<&dyn Patience>) -> Result<usize, Refused> {
-        let patience = patience.filter(|_| self.held(Share::Large) == 0);
-        let bytes = self.broker.admit(ask, patience)?;
+    pub fn admit(
+        &mut self,
+        request: MemoryRequest,
+        control: Option<&dyn WaitControl>,
+    ) -> Result<usize, Refused> {
+        let control = control.filter(|_| self.held(Share::Large) == 0);
+        let bytes = self.broker.admit(request, control)?;
         self.held[Share::Large as usize] += bytes;
         Ok(bytes)
     }
 
-    /// Gives `bytes` back.
+    /// Releases `bytes`.
     pub fn give_back(&mut self, share: Share, bytes: usize) {
         let held = &mut self.held[share as usize];
         let bytes = bytes.min(*held);

@@ -1,7 +1,8 @@
 //! The memory limit of a control group, version 1 or 2.
 //!
-//! A group's limit holds for all groups below it, so the lowest on the way up counts. In a container the path that
-//! `/proc/self/cgroup` names may be one of the host's, which is not mounted: then the mount itself is the group.
+//! A group's limit applies to all groups below it, so the lowest limit on the way up counts. In a container,
+//! the path that `/proc/self/cgroup` names may be one of the host's, which is not mounted. Then the mount
+//! itself is the group.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory of the test's own, gone with it.
+    /// A directory that is removed when this is dropped.
     struct Mount(PathBuf);
 
     impl Mount {

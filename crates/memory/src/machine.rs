@@ -1,11 +1,11 @@
-//! How much memory there is.
+//! The machine's memory.
 
 use std::fs;
 use std::path::Path;
 
 use crate::control_group;
 
-/// What is assumed of a machine that does not say.
+/// Assumed if the machine's memory is unknown.
 const UNKNOWN_BYTES: u64 = 2 << 30;
 
 /// Memory this process may use, in bytes: the machine's, or the limit of its control group if that is lower.

@@ -1,10 +1,10 @@
-//! How the process' memory is shared out when it starts.
+//! How the process' memory is divided when it starts.
 
 use std::time::Duration;
 
 use crate::pressure::Process;
 
-/// Something with a size of its own.
+/// A part of a fixed size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// For `/metrics`.
@@ -12,28 +12,29 @@ pub struct Part {
     pub bytes: usize,
 }
 
-/// What a broker starts from.
+/// What a broker is started with.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Bytes the process may have.
+    /// Bytes that the process may use.
     pub limit: usize,
-    /// What is taken off first.
+    /// Fixed parts, which are subtracted first.
     pub parts: Vec<Part>,
-    /// How many connections there may be; each may hold a little without asking.
+    /// The most connections. Each may hold a small amount without the broker.
     pub connections: usize,
-    /// How long a statement waits for memory at most.
+    /// The longest wait of a statement for memory.
     pub wait_max: Duration,
     pub process: Process,
 }
 
-/// The least that is left to statements.
+/// The least that has to be left to statements.
 const STATEMENTS_MIN_BYTES: usize = 32 << 20;
 
 /// What each statement may hold without the broker.
 const FREE_BYTES: std::ops::RangeInclusive<usize> = 16 << 10..=256 << 10;
 
 impl Plan {
-    /// Of the limit, what nobody accounts for: rows on their way, stacks, what the allocator has and nobody uses.
+    /// The part of the limit that nothing counts: rows on their way to clients, stacks, memory that the
+    /// allocator holds unused.
     fn uncounted(&self) -> usize {
         self.limit / 10
     }
@@ -65,7 +66,7 @@ impl Plan {
     /// What is left to statements and transactions.
     ///
     /// # Errors
-    /// For a person at a terminal, if it is too little.
+    /// A message for a terminal, if it is too little.
     pub(crate) fn statements_bytes(&self) -> Result<usize, String> {
         let parts = self.all_parts();
         let fixed = parts.iter().map(|part| part.bytes).fold(0, usize::saturating_add);
@@ -78,8 +79,8 @@ impl Plan {
             .map(|part| format!("{} {}", part.name, part.bytes))
             .collect();
         Err(format!(
-            "of a memory limit of {} bytes, {left} would be left to statements, and {STATEMENTS_MIN_BYTES} is the least; \
-             taken off are: {}. Raise memory.limit_bytes, or lower the sizes in [storage]",
+            "of a memory limit of {} bytes, {left} would be left to statements, which need at least {STATEMENTS_MIN_BYTES}; \
+             fixed parts are: {}. Raise memory.limit_bytes, or lower the sizes in [storage]",
             self.limit,
             parts.join(", ")
         ))

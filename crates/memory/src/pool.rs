@@ -1,20 +1,20 @@
-//! A part of the budget that statements take from and give back to.
+//! Pools: the shares of the budget.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Which part of the budget somebody takes from. They are apart, so that large statements, which wait for one another,
-/// leave the others room, and so that whoever waits holds nothing that those it waits for may need.
+/// A share of the budget. The shares are separate, so that large statements, which wait for one another,
+/// leave room for the others, and so that a waiting statement holds nothing that those it waits for may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// Statements that are not large, and what connections hold.
+    /// For statements that are not large, and for connections.
     Small = 0,
-    /// What is held beyond a statement: uncommitted writes, rows of cursors, parameters that were sent ahead.
-    Kept = 1,
-    /// Large statements, and transactions for which the share above is too small.
+    /// For what outlives a statement: uncommitted writes, rows of cursors, parameters that were sent ahead.
+    Session = 1,
+    /// For large statements, and for transactions that do not fit in [`Share::Session`].
     Large = 2,
 }
 
-pub(crate) const SHARES: [Share; 3] = [Share::Small, Share::Kept, Share::Large];
+pub(crate) const SHARES: [Share; 3] = [Share::Small, Share::Session, Share::Large];
 
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -38,7 +38,7 @@ impl Pool {
         self.capacity.saturating_sub(self.used())
     }
 
-    /// Takes `bytes`, if they and `left` more are free.
+    /// Takes `bytes` if they and `left` more are free.
     pub fn take(&self, bytes: usize, left: usize) -> bool {
         let most = self.capacity.saturating_sub(left);
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= most);

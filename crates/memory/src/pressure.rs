@@ -1,7 +1,8 @@
-//! What the process really has, beside what its parts say.
+//! The process' resident memory, compared with its limit.
 //!
-//! Much is estimated, and an allocator keeps what was freed for a while. So before a large amount is given out, the
-//! process' resident memory is looked at; if there is no room for it, the allocator gives back what nobody uses.
+//! Much of what is counted is estimated, and an allocator holds freed memory for a while. So before a large
+//! amount is granted, the resident memory is checked. If there is no room, the allocator returns unused
+//! memory to the system.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// How the process is looked at, and its allocator told to give back memory.
+/// How to read the process' resident memory, and how to make its allocator return memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Process {
-    /// Bytes of memory the process has; `None`: unknown.
+    /// The resident memory in bytes; `None`: unknown.
     pub resident_bytes: fn() -> Option<usize>,
-    /// Has the allocator give back what nobody uses. Takes milliseconds.
+    /// Makes the allocator return unused memory to the system. Takes milliseconds.
     pub purge: fn(),
 }
 
 impl Process {
-    /// As Linux tells, with an allocator that cannot be told anything.
+    /// Reads `/proc`, with an allocator that cannot be purged.
     pub fn plain() -> Self {
         Self {
             resident_bytes,
@@ -29,7 +30,7 @@ impl Process {
 }
 
 fn resident_bytes() -> Option<usize> {
-    // statm has pages, whose size std does not know; the lines of status are in KiB.
+    // `statm` counts pages, whose size std does not provide; the lines of `status` are in KiB.
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: usize = line.trim().strip_suffix(" kB")?.parse().ok()?;
@@ -43,7 +44,7 @@ pub(crate) struct Pressure {
     pub purges: AtomicU64,
 }
 
-/// Purging again sooner finds little.
+/// A purge sooner after the last one finds little.
 const PURGES_APART: Duration = Duration::from_millis(50);
 
 impl Pressure {
@@ -56,7 +57,7 @@ impl Pressure {
         }
     }
 
-    /// Whether the process may grow by so much.
+    /// Whether the process may grow by `bytes`.
     pub fn has_room(&self, bytes: usize) -> bool {
         if self.fits(bytes) {
             return true;

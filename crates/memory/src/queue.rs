@@ -1,4 +1,4 @@
-//! Large statements that wait for memory, in the order in which they came.
+//! Large statements that wait for memory, in order of arrival.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 
 use crate::pool::Pool;
 
-/// How much somebody asks for.
+/// How much memory a statement requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
-    /// Bytes to be waited for.
+pub struct MemoryRequest {
+    /// The least, for which it waits.
     pub least: usize,
-    /// More than that is of no use. In between, who asks gets a part of what is free.
+    /// The most that it can use. Between the two it gets a part of what is free.
     pub most: usize,
-    /// What is to stay free: for those who ask for all or nothing, and would wait long among many who do not.
+    /// What has to stay free for requests of all or nothing, which would wait long among many that take less.
     pub leave: usize,
 }
 
-impl Ask {
-    /// Of what is free, what somebody gets who can do with less than it wants: an eighth, so that those who come after
-    /// it get something too.
+impl MemoryRequest {
+    /// The part of the free memory that a request gets if it can use less than it wants: an eighth, so that
+    /// later requests get something too.
     const PART: usize = 8;
 
-    /// All of it, or nothing.
+    /// All, or nothing.
     pub fn exactly(bytes: usize) -> Self {
         Self {
             least: bytes,
@@ -33,26 +33,26 @@ impl Ask {
         }
     }
 
-    /// How much of `pool` there is for it, if there is enough.
+    /// How much of `pool` it gets, if there is enough.
     pub(crate) fn of(self, pool: &Pool) -> Option<usize> {
         let leave = self.leave.min(pool.capacity / 2);
         let free = pool.free().saturating_sub(leave);
-        // What is more than there will ever be is had by whoever is alone.
+        // A request for more than the whole pool is granted when no other holder has anything.
         let least = self.least.min(pool.capacity - leave);
         (least <= free).then(|| (free / Self::PART).clamp(least, self.most.max(least)))
     }
 }
 
-/// What ends a wait for memory early.
-pub trait Patience {
-    /// How long it may last from now on; zero: it is over. `None`: nothing limits it.
+/// Ends a wait for memory early.
+pub trait WaitControl {
+    /// How long the wait may still last; zero: it has to end. `None`: no limit.
     fn left(&self) -> Option<Duration>;
 
-    /// Runs `wait` on this thread, which is unparked when the wait is to end.
+    /// Runs `wait` on this thread, and unparks the thread when the wait has to end.
     fn run(&self, wait: &mut dyn FnMut());
 }
 
-/// How often a statement that waits looks whether the process has given memory back.
+/// How often a waiting statement checks whether the process has returned memory.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
@@ -62,31 +62,31 @@ pub(crate) struct Queue {
 
 pub(crate) struct Waiter {
     thread: Thread,
-    ask: Ask,
-    /// What it has got; 0: nothing so far.
-    given: AtomicUsize,
+    request: MemoryRequest,
+    /// The bytes that it has been granted; 0: none so far.
+    granted: AtomicUsize,
 }
 
 impl Waiter {
-    pub fn given(&self) -> Option<usize> {
-        match self.given.load(Ordering::Acquire) {
+    pub fn granted(&self) -> Option<usize> {
+        match self.granted.load(Ordering::Acquire) {
             0 => None,
             bytes => Some(bytes),
         }
     }
 
-    /// Sleeps until it has got something or the wait is to end; `look` is run now and then.
-    pub fn sleep(&self, patience: &dyn Patience, longest: Duration, look: &mut dyn FnMut()) {
+    /// Sleeps until memory is granted or the wait has to end. Calls `look` now and then.
+    pub fn sleep(&self, control: &dyn WaitControl, longest: Duration, look: &mut dyn FnMut()) {
         let over = Instant::now() + longest;
-        patience.run(&mut || {
-            while self.given().is_none() {
+        control.run(&mut || {
+            while self.granted().is_none() {
                 let left = over.saturating_duration_since(Instant::now());
-                let left = patience.left().map_or(left, |own| own.min(left));
+                let left = control.left().map_or(left, |own| own.min(left));
                 if left.is_zero() {
                     return;
                 }
                 thread::park_timeout(left.min(LOOK_AGAIN));
-                if self.given().is_none() {
+                if self.granted().is_none() {
                     look();
                 }
             }
@@ -103,11 +103,11 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    pub fn join(&mut self, ask: Ask) -> Arc<Waiter> {
+    pub fn join(&mut self, request: MemoryRequest) -> Arc<Waiter> {
         let waiter = Arc::new(Waiter {
             thread: thread::current(),
-            ask,
-            given: AtomicUsize::new(0),
+            request,
+            granted: AtomicUsize::new(0),
         });
         self.waiting.push_back(Arc::clone(&waiter));
         waiter
@@ -117,12 +117,12 @@ impl Queue {
         self.waiting.retain(|other| !Arc::ptr_eq(other, waiter));
     }
 
-    /// Gives to those who came first, until there is not enough for the next one.
-    pub fn serve(&mut self, take: &mut dyn FnMut(Ask) -> Option<usize>) {
+    /// Grants memory in order of arrival, until there is not enough for the next request.
+    pub fn serve(&mut self, take: &mut dyn FnMut(MemoryRequest) -> Option<usize>) {
         while let Some(first) = self.waiting.front()
-            && let Some(bytes) = take(first.ask)
+            && let Some(bytes) = take(first.request)
         {
-            first.given.store(bytes, Ordering::Release);
+            first.granted.store(bytes, Ordering::Release);
             first.thread.unpark();
             self.waiting.pop_front();
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::*;
 
 const MIB: usize = 1 << 20;
-/// What a statement may hold at most.
+/// The limit of a statement.
 const STATEMENT: usize = 100 * MIB;
 
 fn broker_of(process: Process, wait_max: Duration) -> &'static Broker {
@@ -30,14 +30,14 @@ fn broker() -> &'static Broker {
     broker_of(process, Duration::from_secs(60))
 }
 
-/// Waits until it is told to stop.
+/// Lets a statement wait until `stop`.
 #[derive(Default)]
-struct Patient {
+struct TestControl {
     is_over: AtomicBool,
     thread: parking_lot::Mutex<Option<thread::Thread>>,
 }
 
-impl Patient {
+impl TestControl {
     fn stop(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.lock().as_ref() {
@@ -46,7 +46,7 @@ impl Patient {
     }
 }
 
-impl Patience for Patient {
+impl WaitControl for TestControl {
     fn left(&self) -> Option<Duration> {
         self.is_over.load(Ordering::SeqCst).then_some(Duration::ZERO)
     }
@@ -61,7 +61,7 @@ fn statement(broker: &'static Broker) -> Account {
     Account::new(broker, Holder::Statement, STATEMENT)
 }
 
-/// Large statements until there is room for no other.
+/// As many large statements as there is room for.
 fn fill(broker: &'static Broker) -> Vec<Account> {
     let mut all = Vec::new();
     loop {
@@ -79,16 +79,17 @@ fn await_waiting(broker: &Broker, count: usize) {
     }
 }
 
-/// A large statement on a thread of its own, which ends as soon as it has got its memory. `order`: how many did so before.
+/// A large statement on a thread of its own, which ends as soon as it has got its memory. `order`: how many
+/// have ended before.
 fn wait_for_turn(
     broker: &'static Broker,
-    patient: &Arc<Patient>,
+    control: &Arc<TestControl>,
     order: &Arc<AtomicUsize>,
 ) -> JoinHandle<Result<usize, Refused>> {
-    let (patient, order) = (Arc::clone(patient), Arc::clone(order));
+    let (control, order) = (Arc::clone(control), Arc::clone(order));
     thread::spawn(move || {
         let mut account = statement(broker);
-        account.grow(20 * MIB, Some(&*patient))?;
+        account.grow(20 * MIB, Some(&*control))?;
         Ok(order.fetch_add(1, Ordering::SeqCst))
     })
 }
@@ -137,22 +138,22 @@ fn small_statements_go_on_beside_large_ones() {
     small.grow(2 * MIB, None).unwrap();
     let mut written = Account::new(broker, Holder::Transaction, usize::MAX);
     written.grow(20 * MIB, None).unwrap();
-    assert!(written.holds(Share::Kept) && !written.holds(Share::Large));
+    assert!(written.holds(Share::Session) && !written.holds(Share::Large));
 }
 
 #[test]
 fn large_statements_take_turns_in_the_order_they_came() {
     let broker = broker();
     let mut all = fill(broker);
-    let (patient, order) = (Arc::new(Patient::default()), Arc::default());
+    let (control, order) = (Arc::new(TestControl::default()), Arc::default());
     let threads: Vec<_> = (1..=3)
         .map(|count| {
-            let thread = wait_for_turn(broker, &patient, &order);
+            let thread = wait_for_turn(broker, &control, &order);
             await_waiting(broker, count);
             thread
         })
         .collect();
-    // Nobody overtakes those that wait.
+    // No other statement overtakes those that wait.
     all.truncate(1);
     for (place, thread) in threads.into_iter().enumerate() {
         assert_eq!(thread.join().unwrap(), Ok(place));
@@ -166,10 +167,10 @@ fn large_statements_take_turns_in_the_order_they_came() {
 fn a_wait_ends_when_it_is_interrupted_or_takes_too_long() {
     let broker = broker();
     let all = fill(broker);
-    let (patient, order) = (Arc::new(Patient::default()), Arc::default());
-    let thread = wait_for_turn(broker, &patient, &order);
+    let (control, order) = (Arc::new(TestControl::default()), Arc::default());
+    let thread = wait_for_turn(broker, &control, &order);
     await_waiting(broker, 1);
-    patient.stop();
+    control.stop();
     assert_eq!(thread.join().unwrap(), Err(Refused::Interrupted));
     assert_eq!(broker.figures().waiting, 0);
     drop(all);
@@ -182,21 +183,21 @@ fn a_wait_ends_when_it_is_interrupted_or_takes_too_long() {
 }
 
 #[test]
-fn who_holds_some_does_not_wait_for_more() {
+fn a_holder_of_large_memory_does_not_wait_for_more() {
     let broker = broker();
     let mut grant = broker.grant();
     let capacity = broker.capacity(Share::Large);
-    grant.admit(Ask::exactly(capacity / 2), None).unwrap();
-    let patient = Patient::default();
-    let refused = grant.admit(Ask::exactly(capacity), Some(&patient));
+    grant.admit(MemoryRequest::exactly(capacity / 2), None).unwrap();
+    let control = TestControl::default();
+    let refused = grant.admit(MemoryRequest::exactly(capacity), Some(&control));
     assert_eq!(refused, Err(Refused::InUse));
 }
 
 #[test]
-fn who_can_do_with_less_gets_a_part_of_what_is_free() {
+fn a_request_that_can_use_less_gets_a_part_of_what_is_free() {
     let broker = broker();
     let capacity = broker.capacity(Share::Large);
-    let ask = Ask {
+    let request = MemoryRequest {
         least: MIB,
         most: STATEMENT,
         leave: 0,
@@ -205,7 +206,7 @@ fn who_can_do_with_less_gets_a_part_of_what_is_free() {
     for _ in 0..20 {
         let mut grant = broker.grant();
         let free = capacity - broker.figures().large;
-        assert_eq!(grant.admit(ask, None), Ok((free / 8).clamp(MIB, STATEMENT)));
+        assert_eq!(grant.admit(request, None), Ok((free / 8).clamp(MIB, STATEMENT)));
         grants.push(grant);
     }
     let free = capacity - broker.figures().large;
@@ -215,9 +216,9 @@ fn who_can_do_with_less_gets_a_part_of_what_is_free() {
 }
 
 #[test]
-fn who_can_do_with_less_leaves_room_for_who_cannot() {
+fn a_request_that_can_use_less_leaves_room_for_others() {
     let broker = broker();
-    let ask = Ask {
+    let request = MemoryRequest {
         least: 10 * MIB,
         most: STATEMENT,
         leave: STATEMENT,
@@ -225,7 +226,7 @@ fn who_can_do_with_less_leaves_room_for_who_cannot() {
     let mut grants = Vec::new();
     loop {
         let mut grant = broker.grant();
-        if grant.admit(ask, None).is_err() {
+        if grant.admit(request, None).is_err() {
             break;
         }
         grants.push(grant);
@@ -247,13 +248,13 @@ fn what_the_process_really_has_counts_for_large_steps() {
     let broker = broker_of(process, Duration::from_secs(60));
     RESIDENT.store(500 * MIB, Ordering::SeqCst);
     let first = {
-        // Alone, it is let in.
+        // Alone, it is admitted.
         let mut first = statement(broker);
         first.grow(20 * MIB, None).unwrap();
         first
     };
     assert_eq!(statement(broker).grow(20 * MIB, None), Err(Refused::InUse));
-    // A small one does not look.
+    // A small amount is granted without the check.
     statement(broker).grow(2 * MIB, None).unwrap();
     thread::sleep(Duration::from_millis(60));
     PURGED_TO.store(100 * MIB, Ordering::SeqCst);

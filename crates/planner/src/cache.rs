@@ -16,6 +16,7 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::RwLock;
 use types::SqlType;
 
+use crate::object_access::ObjectAccess;
 use crate::plan::{Access, InsertSource, Plan, Rel, Target};
 
 const SHARDS: usize = 16;
@@ -41,6 +42,8 @@ pub struct PlanKey<'a> {
 #[derive(Debug)]
 pub struct CachedPlan {
     pub plan: Plan,
+    /// The privileges and locks that it needs.
+    pub accesses: Vec<ObjectAccess>,
     /// The version of the schema it was made for.
     pub schema_version: u64,
     pub parameters: usize,
@@ -53,10 +56,17 @@ pub struct CachedPlan {
 }
 
 impl CachedPlan {
-    pub fn new(plan: Plan, schema_version: u64, parameters: usize, cacheable: bool) -> Self {
+    pub fn new(
+        plan: Plan,
+        accesses: Vec<ObjectAccess>,
+        schema_version: u64,
+        parameters: usize,
+        cacheable: bool,
+    ) -> Self {
         Self {
             expires: depends_on_estimates(&plan).then(|| Instant::now() + ESTIMATES_HOLD),
             plan,
+            accesses,
             schema_version,
             parameters,
             cacheable,
@@ -260,7 +270,13 @@ mod tests {
             limit_of_output: None,
             max_execution: None,
         };
-        Arc::new(CachedPlan::new(Plan::Query(query), schema_version, 0, true))
+        Arc::new(CachedPlan::new(
+            Plan::Query(query),
+            Vec::new(),
+            schema_version,
+            0,
+            true,
+        ))
     }
 
     fn key<'a>(text: &'a str, database: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {

@@ -9,9 +9,10 @@ use functions::{TimeZone, Warnings};
 use schema::definition::Ddl;
 use schema::model::Schema;
 use syntax::ast::VariableScope;
-use types::{Charset, Collation, Result, SqlMode, SqlType, Value};
+use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
 use crate::command::Command;
+use crate::object_access::ObjectAccess;
 use crate::plan::{Plan, Route};
 
 /// The surroundings of a statement that is being planned; made by `session`.
@@ -47,6 +48,10 @@ pub struct BindEnv<'a> {
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.
     pub user_variables: &'a HashMap<String, Value>,
+    /// Fails with 1044 where the account may not use a database, whether it exists or not.
+    pub check_database: &'a dyn Fn(&str) -> Result<()>,
+    /// Error 1044 of the account, for a database that nobody may write to.
+    pub denied: &'a dyn Fn(&str) -> Error,
     /// Takes the warnings that planning causes.
     pub warnings: &'a Warnings,
 }
@@ -58,6 +63,8 @@ pub struct BindEnv<'a> {
 pub enum Bound {
     Plan {
         plan: Plan,
+        /// The privileges and locks it needs, an entry for each table.
+        accesses: Vec<ObjectAccess>,
         /// Whether the plan holds for other sessions and later executions too, with parameters of the same types, until the
         /// schema changes.
         cacheable: bool,

@@ -4,6 +4,7 @@
 //! `ddl`, or a [`command`]. [`PlanCache`] spares it for statements that have been planned before.
 //!
 //! - `bind`: what names mean. `access`: which index serves. `build`: the operators.
+//! - [`object_access`]: the privileges and locks that a plan needs.
 //! - [`explain`]: a plan for people; [`dump`]: a plan for tests.
 //!
 //! Not here: reading text (`syntax`), what functions there are and what types they have (`functions::bind`), running anything (`executor`,
@@ -20,6 +21,7 @@ mod env;
 pub mod errno;
 pub mod explain;
 
+pub mod object_access;
 pub mod plan;
 mod print;
 

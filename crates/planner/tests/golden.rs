@@ -175,6 +175,13 @@ impl Runner {
                 )),
             },
             user_variables: &user_variables,
+            check_database: &|_| Ok(()),
+            denied: &|database| {
+                Error::new(
+                    errno::ER_DBACCESS_DENIED_ERROR,
+                    format!("Access denied for user 'root'@'localhost' to database '{database}'"),
+                )
+            },
             warnings: &warnings,
         };
         let bound = planner::bind(parsed, &env)?;
@@ -193,7 +200,7 @@ impl Runner {
             Err(error) => return format!("{error}\n"),
         };
         let mut text = match bound {
-            Bound::Plan { plan, cacheable } => {
+            Bound::Plan { plan, cacheable, .. } => {
                 let once = if cacheable {
                     ""
                 } else {

@@ -1,26 +1,43 @@
-//! Commands: what each packet of the client's asks for. COM_CHANGE_USER is `server`'s.
+//! Commands: what each packet from the client asks for. `server` handles COM_CHANGE_USER.
 
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use types::{Charset, Collation, Error, Result, Value, errno};
+use types::{Charset, Collation, Error, Result, errno};
 use wire::capability;
 use wire::command::Command;
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
-use crate::errors;
+use crate::compile::Compiled;
+use crate::execute::plan_columns;
 use crate::reply::Done;
 use crate::session::Session;
+use crate::statement::{kill, show};
 
 impl Session {
-    pub(crate) fn command(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
+    /// Runs one command packet and sends its reply.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn handle(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
+        let flow = self.command(packet, out)?;
+        if !self.reply_waits {
+            self.process.end(Instant::now());
+        }
+        if self.process.is_killed() {
+            return Ok(Flow::Close);
+        }
+        Ok(flow)
+    }
+
+    fn command(&mut self, packet: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
         self.more_results = false;
-        self.answer_waits = false;
+        self.reply_waits = false;
         self.process.clear_interrupt();
-        let command = match Command::decode(packet, self.client.capabilities) {
+        let command = match Command::decode(packet, self.client.info.capabilities) {
             Ok(command) => command,
             Err(error) => {
                 self.fail(&error, out)?;
@@ -29,20 +46,23 @@ impl Session {
         };
         match command {
             Command::Quit => return Ok(Flow::Close),
-            Command::StmtClose(id) => self.close_prepared(id),
+            Command::StmtClose(id) => self.prepared.close(id),
             Command::StmtSendLongData {
                 statement_id,
                 parameter,
                 data,
             } => {
-                self.long_data(statement_id, parameter, data);
+                let most = self.settings.max_allowed_packet;
+                let memory = self.shared.engine.memory;
+                self.prepared
+                    .long_data(statement_id, parameter, data, most, memory);
             }
             Command::Query(query) => {
                 return self.query_command(query.text, out);
             }
             Command::StmtExecute(execute) => {
                 let result = self.execute_prepared(&execute, out)?;
-                self.answer(result, out)?;
+                self.send_result(result, out)?;
             }
             Command::StmtFetch { statement_id, rows } => {
                 let result = self.fetch(statement_id, rows, out)?;
@@ -58,7 +78,7 @@ impl Session {
             }
             other => {
                 let result = self.small_command(other, out)?;
-                self.answer(result, out)?;
+                self.send_result(result, out)?;
             }
         }
         Ok(Flow::Continue)
@@ -84,23 +104,25 @@ impl Session {
             }
             Command::SetMultiStatements(on) => {
                 if on {
-                    self.client.capabilities |= capability::MULTI_STATEMENTS;
+                    self.client.info.capabilities |= capability::MULTI_STATEMENTS;
                 } else {
-                    self.client.capabilities &= !capability::MULTI_STATEMENTS;
+                    self.client.info.capabilities &= !capability::MULTI_STATEMENTS;
                 }
                 // MySQL answers with EOF; clients take an OK of DEPRECATE_EOF's form as well.
                 self.send_rows_end(0, out)?;
                 Ok(Ok(None))
             }
-            Command::StmtReset(id) => Ok(self.reset_prepared(id).map(|()| Some(Done::default()))),
-            Command::ProcessKill(id) => Ok(self.kill(u64::from(id), false).map(|()| Some(Done::default()))),
+            Command::StmtReset(id) => Ok(self.prepared.reset(id).map(|()| Some(Done::default()))),
+            Command::ProcessKill(id) => {
+                Ok(kill::kill(self, u64::from(id), false).map(|()| Some(Done::default())))
+            }
             Command::Statistics => {
                 let line = self.shared.one_line();
                 out.send(line.as_bytes())?;
                 Ok(Ok(None))
             }
             Command::ProcessInfo => {
-                let listing = self.show_process_list(false);
+                let listing = show::process_list(self, false);
                 Ok(self.send_listing(&listing, Format::Text, out)?.map(|()| None))
             }
             Command::FieldList { table, wildcard } => {
@@ -117,8 +139,8 @@ impl Session {
         }
     }
 
-    /// Sends what a command came to, where it has not been sent yet.
-    fn answer(&mut self, result: Result<Option<Done>>, out: &mut dyn PacketSink) -> io::Result<()> {
+    /// Sends the reply, where it has not been sent yet.
+    fn send_result(&mut self, result: Result<Option<Done>>, out: &mut dyn PacketSink) -> io::Result<()> {
         match result {
             Ok(Some(done)) => self.send_ok(&done, out),
             Ok(None) => Ok(()),
@@ -126,25 +148,7 @@ impl Session {
         }
     }
 
-    /// Sends an error and keeps it for SHOW WARNINGS.
-    pub(crate) fn fail(&mut self, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
-        self.note_failure(error);
-        self.send_error(error, out)
-    }
-
-    /// Keeps an error for SHOW WARNINGS.
-    pub(crate) fn note_failure(&mut self, error: &Error) {
-        // Those of planning came before it.
-        self.collect_planning_warnings();
-        self.row_count = -1;
-        self.diagnostics.add(types::Warning {
-            level: types::WarningLevel::Error,
-            code: error.code,
-            message: error.message.clone(),
-        });
-    }
-
-    /// Text of the client's as UTF-8.
+    /// A text from the client as UTF-8.
     pub(crate) fn decode_text(&self, bytes: &[u8]) -> Result<String> {
         let decoded = wire::charset::decode(self.settings.charset_client, bytes);
         decoded.map(|text| text.into_owned()).ok_or_else(|| {
@@ -155,36 +159,13 @@ impl Session {
         })
     }
 
-    /// A statement's text as UTF-8. BLOBs in `_binary'...'` literals are no text, so bytes that are no UTF-8 are carried
-    /// along for the planner, which gives them back or refuses them where they stand.
+    /// A statement's text as UTF-8. BLOBs in `_binary'...'` literals are no text, so bytes that are no UTF-8 are encoded for
+    /// the planner, which decodes them, or refuses them where they stand.
     pub(crate) fn decode_statement<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
         match self.settings.charset_client {
             Charset::Latin1 => self.decode_text(bytes).map(Cow::Owned),
             charset => Ok(syntax::carry_bytes(bytes, charset)),
         }
-    }
-
-    /// `KILL [QUERY]`.
-    pub(crate) fn kill(&mut self, id: u64, query_only: bool) -> Result<()> {
-        let Some(process) = self.shared.processes.find(id) else {
-            return self.kill_elsewhere(id, query_only);
-        };
-        if !self.account.may_administer() && process.user() != self.client.user {
-            return Err(errors::not_owner(id));
-        }
-        let own = id == self.process.id;
-        match (query_only, own) {
-            (true, _) => process.kill_query(),
-            (false, true) => process.kill_self(),
-            (false, false) => process.kill(),
-        }
-        if own {
-            return Err(Error::new(
-                errno::ER_QUERY_INTERRUPTED,
-                "Query execution was interrupted",
-            ));
-        }
-        Ok(())
     }
 
     /// COM_FIELD_LIST: definitions, with defaults, of a table's columns whose names are LIKE the wildcard.
@@ -211,11 +192,11 @@ impl Session {
     fn columns_like(&mut self, table: &str, wildcard: &str) -> Result<Vec<planner::plan::ResultColumn>> {
         let quoted = format!("SELECT * FROM `{}`", table.replace('`', "``"));
         let compiled = self.compile_one(&quoted)?;
-        let crate::compile::Compiled::Plan(plan) = &compiled else {
+        let Compiled::Plan(plan) = &compiled else {
             return Err(Error::internal("a SELECT that is no plan"));
         };
-        self.check_plan(&plan.plan)?;
-        let columns = Self::plan_columns(&plan.plan).iter();
+        self.client.check_privileges(&plan.accesses)?;
+        let columns = plan_columns(&plan.plan).iter();
         Ok(columns
             .filter(|c| wildcard.is_empty() || functions::like(wildcard, &c.name, Collation::DEFAULT))
             .cloned()
@@ -233,28 +214,5 @@ impl Session {
         };
         self.process.begin("Query", Some(text.clone()), Instant::now());
         self.text(&text, out)
-    }
-
-    /// Records a statement's end in the server's statistics; one whose answer waits has not ended.
-    pub(crate) fn count(&self, kind: crate::statistics::Kind, started: Instant, failed: bool) {
-        if self.answer_waits {
-            return;
-        }
-        self.shared.statistics.record(kind, started.elapsed(), failed);
-    }
-
-    /// A value as a session keeps it in ROW_COUNT().
-    pub(crate) fn note_affected(&mut self, affected: u64) {
-        self.row_count = i64::try_from(affected).unwrap_or(i64::MAX);
-    }
-}
-
-/// The value of a KILL's expression.
-pub fn connection_number(value: &Value) -> Result<u64> {
-    match value {
-        Value::Int(id) if *id >= 0 => Ok(*id as u64),
-        Value::UInt(id) => Ok(*id),
-        Value::String(text) => text.trim().parse().map_err(|_| errors::unknown_thread(0)),
-        _ => Err(errors::unknown_thread(0)),
     }
 }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use planner::command::Command;
+use planner::object_access::ObjectAccess;
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan, PlanKey};
+use runner::{await_lease_to_plan, interruption};
 use schema::definition::Ddl;
 use schema::model::Schema;
 use syntax::ast::{Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
 
+use crate::errors;
 use crate::session::Session;
 
 /// A statement, ready to run.
@@ -22,15 +25,15 @@ pub enum Compiled {
     Command(Box<Command>),
 }
 
-/// What is known of a statement's parameters when it is compiled.
+/// What is there of a statement's parameters when it is compiled.
 #[derive(Clone, Copy)]
 pub(crate) enum Parameters<'a> {
     /// Their types.
-    Known(&'a [SqlType]),
+    Typed(&'a [SqlType]),
     /// The types of literals that were taken out of the text.
     Literals(&'a [SqlType]),
-    /// Nothing. Takes their types where they follow from where they stand.
-    Unknown(Option<&'a RefCell<Vec<Option<SqlType>>>>),
+    /// Nothing. Takes the types that follow from where the parameters stand.
+    Untyped(Option<&'a RefCell<Vec<Option<SqlType>>>>),
 }
 
 impl Compiled {
@@ -69,19 +72,20 @@ impl Session {
         let [parsed] = parsed.as_slice() else {
             return Ok(None);
         };
-        let schema = self.visible_schema();
+        let schema = self.shared.engine.cluster.schema();
         match self.bind(&schema, parsed, Parameters::Literals(&template.types)) {
             Ok(Bound::Plan {
                 plan,
+                accesses,
                 cacheable: true,
             }) => {
-                let plan = Arc::new(planned(plan, true, &schema, parsed));
+                let plan = Arc::new(planned(plan, accesses, true, &schema, parsed));
                 self.shared.plans.insert(&key, plan.clone());
                 Ok(Some(plan))
             }
             Ok(_) => {
-                // They are said again when the text is bound as it stands.
-                self.planning_warnings.take();
+                // They come again when the text is bound as it stands.
+                self.diagnostics.planning.take();
                 self.shared.plans.mark_unshareable(&key);
                 Ok(None)
             }
@@ -92,11 +96,13 @@ impl Session {
 
     /// Compiles a statement as it stands.
     pub(crate) fn compile(&self, parsed: &Parsed, params: Parameters<'_>) -> Result<Compiled> {
-        let schema = self.visible_schema();
+        let schema = self.shared.engine.cluster.schema();
         Ok(match self.bind(&schema, parsed, params)? {
-            Bound::Plan { plan, cacheable } => {
-                Compiled::Plan(Arc::new(planned(plan, cacheable, &schema, parsed)))
-            }
+            Bound::Plan {
+                plan,
+                accesses,
+                cacheable,
+            } => Compiled::Plan(Arc::new(planned(plan, accesses, cacheable, &schema, parsed))),
             Bound::Ddl(ddl) => Compiled::Ddl(Box::new(ddl)),
             Bound::Command(command) => Compiled::Command(Box::new(command)),
         })
@@ -113,10 +119,14 @@ impl Session {
         if let Some(found) = self.cached(&key) {
             return Ok(Compiled::Plan(found));
         }
-        let schema = self.visible_schema();
-        match self.bind(&schema, parsed, Parameters::Known(params))? {
-            Bound::Plan { plan, cacheable } => {
-                let plan = Arc::new(planned(plan, cacheable, &schema, parsed));
+        let schema = self.shared.engine.cluster.schema();
+        match self.bind(&schema, parsed, Parameters::Typed(params))? {
+            Bound::Plan {
+                plan,
+                accesses,
+                cacheable,
+            } => {
+                let plan = Arc::new(planned(plan, accesses, cacheable, &schema, parsed));
                 if cacheable {
                     self.shared.plans.insert(&key, plan.clone());
                 }
@@ -131,7 +141,7 @@ impl Session {
     pub(crate) fn compile_one(&self, text: &str) -> Result<Compiled> {
         let parsed = syntax::parse(text, &self.settings.sql_mode)?;
         match parsed.as_slice() {
-            [parsed] => self.compile(parsed, Parameters::Unknown(None)),
+            [parsed] => self.compile(parsed, Parameters::Untyped(None)),
             _ => Err(types::Error::internal("one statement was expected")),
         }
     }
@@ -146,9 +156,9 @@ impl Session {
         current
     }
 
-    /// Whether a plan that was kept may be used; counts the hit.
+    /// Whether a cached plan may be used; counts the hit.
     pub(crate) fn is_current(&self, plan: &CachedPlan) -> bool {
-        let current = plan.is_current(self.shared.catalog.cluster.schema_version());
+        let current = plan.is_current(self.shared.engine.cluster.schema_version());
         if current {
             let hits = &self.shared.statistics.plan_cache_hits;
             hits.fetch_add(1, Ordering::Relaxed);
@@ -156,68 +166,36 @@ impl Session {
         current
     }
 
-    /// The databases the account may use: names in others are not told apart from names that do not exist.
-    fn visible_schema(&self) -> Arc<Schema> {
-        let schema = self.shared.catalog.cluster.schema();
-        if self.account.privileges.everything {
-            return schema;
-        }
-        let visible = schema
-            .databases
-            .iter()
-            .filter(|(name, _)| self.account.may_use(name));
-        let databases = visible
-            .map(|(name, database)| (name.clone(), database.clone()))
-            .collect();
-        Arc::new(Schema {
-            version: schema.version,
-            databases,
-        })
-    }
-
-    /// Error 1044 in place of 1049 where the database may be there, but is not for this account; and with the account's
-    /// name where the planner, which does not know it, refuses to write to a system database.
-    fn hide_database(&self, error: types::Error) -> types::Error {
-        if error.code == types::errno::ER_DBACCESS_DENIED_ERROR
-            && error.message.starts_with("Access denied to")
-        {
-            let name = error.message.split('\'').nth(1).unwrap_or_default();
-            let message = format!(
-                "Access denied for user {} to database '{name}'",
-                self.account.name()
-            );
-            return types::Error::new(error.code, message);
-        }
-        if error.code != types::errno::ER_BAD_DB_ERROR {
-            return error;
-        }
-        let name = error.message.split('\'').nth(1).unwrap_or_default();
-        self.account.check_database(name).err().unwrap_or(error)
-    }
-
     fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
         let without_lease = Cell::new(None);
         let is_query = matches!(parsed.statement, Statement::Select(_));
-        let row_estimate = |table: i64| match self.await_lease_to_plan(is_query) {
+        let max_execution = Some(self.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
+        let row_estimate = |table: i64| match await_lease_to_plan(self.environment(), max_execution) {
             Ok(()) => self.row_estimate(table),
             Err(error) => {
                 without_lease.set(Some(error));
                 0
             }
         };
-        let system_variable =
-            |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
+        let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
+            self.view().system_variable(scope, name)
+        };
+        let check_database = |name: &str| self.client.account.check_database(name);
+        let denied = |name: &str| errors::database_access(&self.client.account.name(), name);
         let bound = planner::bind(
             parsed,
-            &self.bind_env(schema, params, &row_estimate, &system_variable),
-        )
-        .map_err(|error| self.hide_database(error))?;
-        // Nobody keeps a plan whose estimates were cut short.
+            &BindEnv {
+                check_database: &check_database,
+                denied: &denied,
+                ..self.bind_env(schema, params, &row_estimate, &system_variable)
+            },
+        )?;
+        // A plan whose estimates were cut short is not cached.
         if let Some(error) = without_lease.take() {
             return Err(error);
         }
         let interrupted = self.process.interrupt.check();
-        interrupted.map_err(|error| self.interruption(error.into()))?;
+        interrupted.map_err(|error| interruption(&self.process.interrupt, error.into()))?;
         Ok(bound)
     }
 
@@ -239,14 +217,14 @@ impl Session {
             schema: schema.clone(),
             database: self.database.as_deref(),
             params: match params {
-                Parameters::Known(types) | Parameters::Literals(types) => types,
-                Parameters::Unknown(_) => &[],
+                Parameters::Typed(types) | Parameters::Literals(types) => types,
+                Parameters::Untyped(_) => &[],
             },
-            params_known: !matches!(params, Parameters::Unknown(_)),
+            params_known: !matches!(params, Parameters::Untyped(_)),
             literal_params: matches!(params, Parameters::Literals(_)),
             places: match params {
-                Parameters::Unknown(places) => places,
-                Parameters::Known(_) | Parameters::Literals(_) => None,
+                Parameters::Untyped(places) => places,
+                Parameters::Typed(_) | Parameters::Literals(_) => None,
             },
             sql_mode: self.settings.sql_mode,
             charset_client: self.settings.charset_client,
@@ -255,10 +233,12 @@ impl Session {
             route: self.settings.route,
             row_estimate,
             system_variable,
-            user_variables: &self.user_variables,
+            user_variables: self.user_variables.shared(),
+            check_database: &|_| Ok(()),
+            denied: &|name| errors::unknown_database(name),
             time_zone: self.settings.time_zone,
             div_precision_increment: self.settings.div_precision_increment,
-            warnings: &self.planning_warnings,
+            warnings: &self.diagnostics.planning,
         }
     }
 
@@ -269,14 +249,15 @@ impl Session {
         columns: &[(String, SqlType)],
     ) -> Result<functions::Expr> {
         let row_estimate = |_| 0;
-        let system_variable =
-            |scope: Option<VariableScope>, name: &str| -> Result<Value> { self.system_variable(scope, name) };
+        let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
+            self.view().system_variable(scope, name)
+        };
         planner::bind_filter(
             condition,
             columns,
             &self.bind_env(
-                &self.shared.catalog.cluster.schema(),
-                Parameters::Unknown(None),
+                &self.shared.engine.cluster.schema(),
+                Parameters::Untyped(None),
                 &row_estimate,
                 &system_variable,
             ),
@@ -294,6 +275,12 @@ fn ends_planning(error: &types::Error) -> bool {
     )
 }
 
-fn planned(plan: Plan, cacheable: bool, schema: &Schema, parsed: &Parsed) -> CachedPlan {
-    CachedPlan::new(plan, schema.version, parsed.parameters, cacheable)
+fn planned(
+    plan: Plan,
+    accesses: Vec<ObjectAccess>,
+    cacheable: bool,
+    schema: &Schema,
+    parsed: &Parsed,
+) -> CachedPlan {
+    CachedPlan::new(plan, accesses, schema.version, parsed.parameters, cacheable)
 }

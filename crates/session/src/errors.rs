@@ -7,7 +7,7 @@ pub fn unknown_database(name: &str) -> Error {
     Error::new(errno::ER_BAD_DB_ERROR, format!("Unknown database '{name}'"))
 }
 
-/// What root is told of databases that nobody may change.
+/// Error 1044. Root gets it for databases that cannot be changed.
 pub fn database_access(account: &str, database: &str) -> Error {
     Error::new(
         errno::ER_DBACCESS_DENIED_ERROR,
@@ -44,20 +44,6 @@ pub fn unknown_statement(id: u32, function: &str) -> Error {
     Error::new(
         errno::ER_UNKNOWN_STMT_HANDLER,
         format!("Unknown prepared statement handler ({id}) given to {function}"),
-    )
-}
-
-pub fn no_savepoint(name: &str) -> Error {
-    Error::new(
-        errno::ER_SP_DOES_NOT_EXIST,
-        format!("SAVEPOINT {name} does not exist"),
-    )
-}
-
-pub fn read_only_transaction() -> Error {
-    Error::new(
-        errno::ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
-        "Cannot execute statement in a READ ONLY transaction.",
     )
 }
 

@@ -1,166 +1,163 @@
-//! What expressions of a statement know of it and of its session, and what they leave behind.
+//! Evaluation contexts: what the expressions of a statement read of it and of its session, and what they leave behind.
 
 use std::sync::Arc;
 
 use functions::{EvalContext, Strictness};
-use types::{Value, Warning};
+use types::Value;
 
 use crate::session::Session;
+use crate::view::SessionView;
 
-impl Session {
-    /// What expressions of the statement that starts now know.
-    pub(crate) fn eval_context(&self, params: Vec<Value>, strictness: Strictness) -> Arc<EvalContext> {
-        if let Some(mut kept) = self.kept_context.lock().take()
-            && let Some(context) = Arc::get_mut(&mut kept)
+/// Makes the evaluation contexts of a session's statements, out of the one before where it is not in use any more.
+#[derive(Default)]
+pub struct EvalContexts {
+    unused: Option<Arc<EvalContext>>,
+}
+
+impl EvalContexts {
+    /// The context of the statement that starts now.
+    pub fn next(
+        &mut self,
+        view: SessionView<'_>,
+        params: Vec<Value>,
+        strictness: Strictness,
+    ) -> Arc<EvalContext> {
+        if let Some(mut unused) = self.unused.take()
+            && let Some(context) = Arc::get_mut(&mut unused)
         {
-            self.renew(context, params, strictness);
-            return kept;
+            renew(context, view, params, strictness);
+            return unused;
         }
         // All fields are named: defaults would be allocated first.
         Arc::new(EvalContext {
             params,
-            sql_mode: self.settings.sql_mode,
+            sql_mode: view.settings.sql_mode,
             strictness,
-            time_zone: self.settings.time_zone,
-            now_us: self.now_us(),
-            connection_id: self.process.id,
-            user: self.user.clone(),
-            current_user: self.current_user.clone(),
-            database: self.database.clone(),
-            last_insert_id: self.last_insert_id,
-            row_count: self.row_count,
-            found_rows: self.found_rows,
-            div_precision_increment: self.settings.div_precision_increment,
-            max_allowed_packet: self.settings.max_allowed_packet,
-            group_concat_max_len: self.settings.group_concat_max_len,
-            block_encryption: self.settings.block_encryption,
+            time_zone: view.settings.time_zone,
+            now_us: view.now_us(),
+            connection_id: view.process.id,
+            user: view.client.user.clone(),
+            current_user: view.client.current_user.clone(),
+            database: view.database.clone(),
+            last_insert_id: view.last.insert_id,
+            row_count: view.last.row_count,
+            found_rows: view.last.found_rows,
+            div_precision_increment: view.settings.div_precision_increment,
+            max_allowed_packet: view.settings.max_allowed_packet,
+            group_concat_max_len: view.settings.group_concat_max_len,
+            block_encryption: view.settings.block_encryption,
             version: crate::shared::VERSION,
-            interrupted: self.interrupted.clone(),
-            user_variables: self.user_variables.clone(),
+            interrupted: view.interrupted.clone(),
+            user_variables: view.user_variables.shared().clone(),
             warnings: Default::default(),
             set_last_insert_id: Default::default(),
-            user_locks: self.user_locks.clone(),
+            user_locks: view.user_locks.clone(),
             state: Default::default(),
         })
     }
 
-    /// Makes the context of the statement before that of the one which starts now. Most of it is the same.
-    fn renew(&self, context: &mut EvalContext, given: Vec<Value>, strictly: Strictness) {
-        // Every field is named, so that none is forgotten.
-        let EvalContext {
-            params,
-            sql_mode,
-            strictness,
-            time_zone,
-            now_us,
-            connection_id,
-            user,
-            current_user,
-            database,
-            last_insert_id,
-            row_count,
-            found_rows,
-            div_precision_increment,
-            max_allowed_packet,
-            group_concat_max_len,
-            block_encryption,
-            version,
-            warnings,
-            interrupted: _,
-            set_last_insert_id,
-            user_variables,
-            user_locks: _,
-            state,
-        } = context;
-        *params = given;
-        *sql_mode = self.settings.sql_mode;
-        *strictness = strictly;
-        *time_zone = self.settings.time_zone;
-        *now_us = self.now_us();
-        *connection_id = self.process.id;
-        follow(user, &self.user);
-        follow(current_user, &self.current_user);
-        match (&mut *database, &self.database) {
-            (Some(database), Some(now)) => follow(database, now),
-            (None, None) => {}
-            _ => *database = self.database.clone(),
-        }
-        *last_insert_id = self.last_insert_id;
-        *row_count = self.row_count;
-        *found_rows = self.found_rows;
-        *div_precision_increment = self.settings.div_precision_increment;
-        *max_allowed_packet = self.settings.max_allowed_packet;
-        *group_concat_max_len = self.settings.group_concat_max_len;
-        *block_encryption = self.settings.block_encryption;
-        *version = crate::shared::VERSION;
-        drop(warnings.take());
-        *set_last_insert_id.get_mut().unwrap_or_else(|e| e.into_inner()) = None;
-        follow(user_variables, &self.user_variables);
-        state.clear();
-    }
-
-    /// Keeps a context for the next statement, unless somebody still uses it, but for its parameters, which may be large. Neither
-    /// what it interrupts nor what it locks changes in a session's life.
-    pub(crate) fn keep_context(&self, mut context: Arc<EvalContext>) -> Vec<Value> {
+    /// Takes a context back for the next statement, but for its parameters, which may be large. Neither what interrupts it
+    /// nor its user-level locks change in a session's life.
+    pub fn give_back(&mut self, mut context: Arc<EvalContext>) -> Vec<Value> {
         match Arc::get_mut(&mut context) {
             Some(unused) => {
                 let params = std::mem::take(&mut unused.params);
-                *self.kept_context.lock() = Some(context);
+                self.unused = Some(context);
                 params
             }
             None => context.params.clone(),
         }
     }
+}
 
-    /// Moves the statement's warnings to the diagnostics area.
-    pub(crate) fn collect_warnings(&mut self, eval: &EvalContext) {
-        self.keep_warnings(eval.warnings.take());
+/// Turns the context of the statement before into that of the one that starts now. Most of it is the same.
+fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, strictly: Strictness) {
+    // Every field is named, so that none is forgotten.
+    let EvalContext {
+        params,
+        sql_mode,
+        strictness,
+        time_zone,
+        now_us,
+        connection_id,
+        user,
+        current_user,
+        database,
+        last_insert_id,
+        row_count,
+        found_rows,
+        div_precision_increment,
+        max_allowed_packet,
+        group_concat_max_len,
+        block_encryption,
+        version,
+        warnings,
+        interrupted: _,
+        set_last_insert_id,
+        user_variables,
+        user_locks: _,
+        state,
+    } = context;
+    *params = given;
+    *sql_mode = view.settings.sql_mode;
+    *strictness = strictly;
+    *time_zone = view.settings.time_zone;
+    *now_us = view.now_us();
+    *connection_id = view.process.id;
+    share(user, &view.client.user);
+    share(current_user, &view.client.current_user);
+    match (&mut *database, view.database) {
+        (Some(database), Some(now)) => share(database, now),
+        (None, None) => {}
+        _ => *database = view.database.clone(),
+    }
+    *last_insert_id = view.last.insert_id;
+    *row_count = view.last.row_count;
+    *found_rows = view.last.found_rows;
+    *div_precision_increment = view.settings.div_precision_increment;
+    *max_allowed_packet = view.settings.max_allowed_packet;
+    *group_concat_max_len = view.settings.group_concat_max_len;
+    *block_encryption = view.settings.block_encryption;
+    *version = crate::shared::VERSION;
+    drop(warnings.take());
+    *set_last_insert_id.get_mut().unwrap_or_else(|e| e.into_inner()) = None;
+    share(user_variables, view.user_variables.shared());
+    state.clear();
+}
+
+/// Points to the value of now. The owners of a value that is the same are not counted again.
+fn share<T: ?Sized>(held: &mut Arc<T>, now: &Arc<T>) {
+    if !Arc::ptr_eq(held, now) {
+        held.clone_from(now);
+    }
+}
+
+impl Session {
+    /// The context of a statement that starts now.
+    pub(crate) fn eval_context(&mut self, params: Vec<Value>, strictness: Strictness) -> Arc<EvalContext> {
+        let parts = self.parts();
+        parts.contexts.next(parts.view, params, strictness)
     }
 
-    /// The same for warnings of planning.
-    pub(crate) fn collect_planning_warnings(&mut self) {
-        self.keep_warnings(self.planning_warnings.take());
+    /// The same for a statement that is no plan, with the parameters it was executed with.
+    pub(crate) fn command_context(&mut self, strictness: Strictness) -> Arc<EvalContext> {
+        self.eval_context(self.command_params.clone(), strictness)
     }
 
-    pub(crate) fn keep_warnings(&mut self, (warnings, count): (Vec<Warning>, u64)) {
-        if count == 0 {
-            return;
-        }
-        let notes = self.settings.notes;
-        let kept: Vec<Warning> = warnings
-            .into_iter()
-            .filter(|w| notes || w.level != types::WarningLevel::Note)
-            .collect();
-        let dropped = count.saturating_sub(kept.len() as u64);
-        self.diagnostics.count += kept.len() as u64 + if notes { dropped } else { 0 };
-        let room = self
-            .settings
-            .max_error_count
-            .saturating_sub(self.diagnostics.warnings.len());
-        self.diagnostics.warnings.extend(kept.into_iter().take(room));
-    }
-
-    /// Keeps what functions left for the session: LAST_INSERT_ID(expr).
+    /// Takes over what functions have left for the session: warnings, LAST_INSERT_ID(expr), assignments to variables.
     pub(crate) fn end_of_evaluation(&mut self, eval: &EvalContext) {
+        self.diagnostics.collect(eval, self.settings.warnings);
         let set = eval
             .set_last_insert_id
             .lock()
             .unwrap_or_else(|e| e.into_inner())
             .take();
         if let Some(id) = set {
-            self.last_insert_id = id;
+            self.last.insert_id = id;
         }
         let assigned = eval.state.take_assigned();
         if !assigned.is_empty() {
-            Arc::make_mut(&mut self.user_variables).extend(assigned);
-            self.assignments += 1;
+            self.user_variables.assign(assigned);
         }
-    }
-}
-
-/// Owners of what is the same are not counted again.
-fn follow<T: ?Sized>(kept: &mut Arc<T>, now: &Arc<T>) {
-    if !Arc::ptr_eq(kept, now) {
-        kept.clone_from(now);
     }
 }

@@ -1,52 +1,55 @@
-//! One connection's state and the way of one statement, from packet to packets.
+//! One connection's state, and a query's way from packet to packets.
 //!
-//! 1. [`Session::handle`] gets a command packet ([`command`]).
-//! 2. COM_QUERY's text goes to [`text`], which looks for the plan of the text with its literals taken out; other commands
-//!    that run statements to [`prepared`]. Both find plans through [`compile`]: in the cache all connections share, or
-//!    by `planner`.
-//! 3. A plan goes to [`run`]: metadata locks, the transaction or snapshot ([`transaction`]), then `executor` or
-//!    `analytics`. A definition or a statement about the session goes to [`statement`], [`set`], [`show`], [`account`].
-//! 4. Rows and OKs leave as packets through [`reply`].
+//! 1. **Packet.** `server` gives a command packet to [`Session::handle`], which decodes it ([`command`]).
+//! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both take the plan of the execution before
+//!    ([`recent_texts`], or the prepared statement), or ask [`compile`], which finds it in the plan cache of all connections
+//!    or has `planner` make it.
+//! 3. **Run.** [`execute`] checks the account's privileges ([`client`]), has `runner` take the metadata locks the plan lists,
+//!    and gives it the plan with an evaluation context ([`evaluation`]) and a sink ([`result_set`]). `runner` opens or joins
+//!    the transaction and calls an executor. If the schema has moved, the statement is planned again.
+//! 4. **Rows** leave while the query runs: [`result_set`] encodes them, or lends the client's buffer to the executor. Column
+//!    definitions are encoded once per plan ([`attachment`]).
+//! 5. **Reply.** [`reply`] has OK, errors, and what ends a result set. The OK of a commit may wait for the log in the session's
+//!    place ([`commit`]).
 //!
-//! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`).
+//! A statement that is no plan (SET, SHOW, definitions ...) goes from 3 to [`statement`], which has one kind in a file.
+//!
+//! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`); transactions, locks and retries
+//! (`runner`). To add a system variable, start at [`variables`]; to add a statement, at [`statement`].
 
-mod account;
+mod attachment;
 pub mod catalog;
+mod client;
+mod client_charset;
 mod command;
+mod commit;
 mod compile;
-mod ddl_jobs;
-mod drop_absent;
+mod diagnostics;
 mod errors;
 mod evaluation;
-mod implicit_commit;
-mod kept;
-mod known_texts;
-mod late_check;
-mod lease;
+mod execute;
+mod last_statement;
 mod listing;
-mod lock_tables;
 mod other_collations;
 mod other_nodes;
-mod placed;
-mod point;
 mod prepared;
 mod process;
+mod recent_texts;
 mod reply;
-mod run;
+mod result_set;
 mod session;
-mod set;
 mod shared;
-mod show;
-mod sinks;
-mod split;
 mod statement;
 pub mod statistics;
+mod table_locks;
 mod text;
-mod track;
-mod transaction;
+mod tracking;
 mod user_locks;
+mod user_variables;
 pub mod variables;
+mod view;
 mod virtual_tables;
+mod write_reply;
 
 pub use process::{Activity, Process, ProcessList};
 pub use session::Session;

@@ -1,4 +1,4 @@
-//! A small table made by the server itself: what SHOW, EXPLAIN and ADMIN statements answer with.
+//! The rows of SHOW, EXPLAIN and ADMIN statements, which the server makes.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Listing {
         self.rows.push(row);
     }
 
-    /// What the client is told of the columns.
+    /// The columns' definitions for the client.
     pub fn result_columns(&self) -> Vec<ResultColumn> {
         let column = |(name, ty): &(String, SqlType)| ResultColumn {
             database: String::new(),

@@ -1,8 +1,8 @@
-//! Collations that MySQL has and StemDB has not, by the numbers that clients ask for them with when they connect.
+//! Collations that MySQL has and StemDB has not, by the numbers that clients name them by when they connect.
 
 use types::{Error, errno};
 
-/// The error for a collation that is MySQL's and not here; `None` for numbers that MySQL does not know either.
+/// The error for a collation that is MySQL's and not here; `None` for numbers that MySQL has not either.
 pub fn refused(id: u16) -> Option<Error> {
     let name = name(id)?;
     let charset = charset_name(name);

@@ -1,6 +1,6 @@
-//! What goes over to other nodes that share the store: SET GLOBAL, KILL, and who is connected.
+//! What nodes that share a store do for each other: SET GLOBAL, KILL, and the list of connections.
 //!
-//! A server that has the store for itself is no node, and does none of it.
+//! A server that has the store to itself is no node, and does none of it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -10,23 +10,23 @@ use cluster::message::{ProcessRow, Reply, Request, Requester, Responder};
 use cluster::node::NodeRecord;
 use cluster::settings::GlobalValue;
 use functions::EvalContext;
+use kv::Interrupt;
 use types::{Error, Result, Value, Warning, errno};
 
 use crate::errors;
 use crate::process::node_of;
-use crate::session::Session;
 use crate::shared::Shared;
 use crate::variables::Definition;
 
-/// How long another node may take to answer: many times what a healthy node takes.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The most bytes of a statement that are sent to other nodes.
-const SENT_BYTES_MAX: usize = 1 << 10;
+/// How long another node may take to reply: many times what a healthy one takes.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+/// As many bytes of a statement go to other nodes.
+const STATEMENT_BYTES_MAX: usize = 1 << 10;
 
-/// Answers the requests of other nodes.
-struct ServerResponder(Weak<Shared>);
+/// This server, as long as it exists, as the other nodes see it.
+struct ThisNode(Weak<Shared>);
 
-impl Responder for ServerResponder {
+impl Responder for ThisNode {
     fn answer(&self, request: &Request) -> Reply {
         match self.0.upgrade() {
             Some(shared) => shared.answer(request),
@@ -36,7 +36,8 @@ impl Responder for ServerResponder {
 
     fn renumbered(&self, number: u32) {
         let Some(shared) = self.0.upgrade() else { return };
-        // Another node's connections have these ids by now, or will. Nothing these do could have been committed meanwhile.
+        // Connections of another node have these ids by now, or will have them. Nothing that these connections did since could
+        // have been committed.
         for process in shared.processes.all() {
             if node_of(process.id) != u64::from(number) {
                 process.kill();
@@ -46,29 +47,29 @@ impl Responder for ServerResponder {
 }
 
 impl Shared {
-    /// From here on this server takes part in what nodes do for each other.
-    pub(crate) fn meet_other_nodes(self: &Arc<Self>) {
-        if self.catalog.cluster.node().is_none() {
+    /// From here on this server takes part in it.
+    pub(crate) fn join_other_nodes(self: &Arc<Self>) {
+        if self.engine.cluster.node().is_none() {
             return;
         }
         if let Err(error) = self.take_over_stored_globals() {
             tracing::warn!(%error, "global variables are as configured until the store answers");
         }
         let shared = Arc::downgrade(self);
-        self.catalog
+        self.engine
             .cluster
             .watch_settings(move || match shared.upgrade() {
                 Some(shared) => shared.take_over_stored_globals(),
                 None => Ok(()),
             });
-        self.catalog
+        self.engine
             .cluster
-            .answer_requests(Arc::new(ServerResponder(Arc::downgrade(self))));
+            .answer_requests(Arc::new(ThisNode(Arc::downgrade(self))));
     }
 
     /// A number for a new connection.
     pub fn next_connection_id(&self) -> u64 {
-        let node = self.catalog.cluster.node();
+        let node = self.engine.cluster.node();
         self.processes.next_id(node.map(|node| node.number))
     }
 
@@ -80,8 +81,8 @@ impl Shared {
         value: Option<Value>,
     ) -> Result<Option<String>> {
         let (changes, warning) = self.variables.changes(definition, value)?;
-        if self.catalog.cluster.node().is_some() && !definition.canonical().is_of_node() {
-            self.catalog.cluster.settings().store(&changes)?;
+        if self.engine.cluster.node().is_some() && !definition.canonical().is_of_node() {
+            self.engine.cluster.settings().store(&changes)?;
             self.take_over_stored_globals()?;
         } else {
             self.take_over_globals(&changes);
@@ -91,7 +92,7 @@ impl Shared {
 
     fn take_over_stored_globals(&self) -> Result<()> {
         let _turn = self.globals_turn.lock();
-        self.take_over_globals(&self.catalog.cluster.settings().read()?);
+        self.take_over_globals(&self.engine.cluster.settings().read()?);
         Ok(())
     }
 
@@ -100,7 +101,7 @@ impl Shared {
         self.globals_changed();
     }
 
-    /// Answers a request of another node.
+    /// Replies to another node.
     fn answer(&self, request: &Request) -> Reply {
         match request {
             Request::Kill {
@@ -120,12 +121,12 @@ impl Shared {
                 }
             },
             Request::Processes { requester } => {
-                Reply::Processes(self.process_rows(requester, SENT_BYTES_MAX))
+                Reply::Processes(self.process_rows(requester, STATEMENT_BYTES_MAX))
             }
         }
     }
 
-    /// The connections of this server that somebody may see, with so many bytes of their statements.
+    /// The connections of this server that a requester may see, with so many bytes of their statements.
     pub(crate) fn process_rows(&self, requester: &Requester, text_max: usize) -> Vec<ProcessRow> {
         let beginning = |text: Arc<str>| text[..text.floor_char_boundary(text_max)].to_owned();
         let mut rows = Vec::new();
@@ -148,7 +149,7 @@ impl Shared {
         rows
     }
 
-    /// Where clients reach this server, as far as it knows.
+    /// The address that clients reach this server at, by its configuration.
     fn address(&self) -> String {
         let text = |name: &str| {
             let value = crate::variables::lookup(name).and_then(|d| self.variables.get(d));
@@ -158,33 +159,30 @@ impl Shared {
     }
 }
 
-impl Session {
-    pub(crate) fn requester(&self) -> Requester {
-        Requester {
-            user: self.client.user.clone(),
-            administers: self.account.may_administer(),
-        }
-    }
-
+impl Shared {
     /// KILL of a connection that is none of this server's.
-    pub(crate) fn kill_elsewhere(&self, id: u64, query_only: bool) -> Result<()> {
-        let catalog = &self.shared.catalog;
-        let Some(own) = catalog.cluster.node() else {
+    pub(crate) fn kill_elsewhere(
+        &self,
+        requester: Requester,
+        id: u64,
+        query_only: bool,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<()> {
+        let cluster = &self.engine.cluster;
+        let Some(own) = cluster.node() else {
             return Err(errors::unknown_thread(id));
         };
-        let nodes = catalog.cluster.live_nodes()?;
+        let nodes = cluster.live_nodes()?;
         let target = nodes
             .iter()
             .find(|node| node.id != own.id && u64::from(node.number) == node_of(id))
             .ok_or_else(|| errors::unknown_thread(id))?;
         let request = Request::Kill {
-            requester: self.requester(),
+            requester: requester,
             connection: id,
             query_only,
         };
-        let replies = catalog
-            .cluster
-            .request(&[target.id], &request, PATIENCE, &self.process.interrupt)?;
+        let replies = cluster.request(&[target.id], &request, REPLY_TIMEOUT, interrupt)?;
         match replies.into_iter().next() {
             Some((_, Reply::Killed)) => Ok(()),
             Some((_, Reply::Denied)) => Err(errors::not_owner(id)),
@@ -193,32 +191,34 @@ impl Session {
                 errno::ER_UNKNOWN_ERROR,
                 format!(
                     "{}: whether the connection was killed is not known",
-                    no_answer(&target.address)
+                    no_reply(&target.address)
                 ),
             )),
         }
     }
 
-    /// The connections of all nodes that the session may see, with their nodes' addresses. Of a node that does not answer
-    /// there are none, and a warning.
-    pub(crate) fn cluster_processes(&self, eval: &EvalContext) -> Result<Vec<(String, ProcessRow)>> {
-        let catalog = &self.shared.catalog;
-        let requester = self.requester();
-        let own_rows = self.shared.process_rows(&requester, usize::MAX);
-        let Some(own) = catalog.cluster.node() else {
-            let address = self.shared.address();
+    /// The connections of all nodes that a requester may see, with their nodes' addresses. A node that does not reply
+    /// contributes none, and a warning.
+    pub(crate) fn cluster_processes(
+        &self,
+        requester: Requester,
+        interrupt: &Arc<Interrupt>,
+        eval: &EvalContext,
+    ) -> Result<Vec<(String, ProcessRow)>> {
+        let cluster = &self.engine.cluster;
+        let own_rows = self.process_rows(&requester, usize::MAX);
+        let Some(own) = cluster.node() else {
+            let address = self.address();
             return Ok(own_rows.into_iter().map(|row| (address.clone(), row)).collect());
         };
-        let nodes = catalog.cluster.live_nodes()?;
+        let nodes = cluster.live_nodes()?;
         let others: Vec<i64> = nodes
             .iter()
             .map(|node| node.id)
             .filter(|id| *id != own.id)
             .collect();
-        let request = Request::Processes { requester };
-        let replies = catalog
-            .cluster
-            .request(&others, &request, PATIENCE, &self.process.interrupt)?;
+        let request = Request::Processes { requester: requester };
+        let replies = cluster.request(&others, &request, REPLY_TIMEOUT, interrupt)?;
         let mut replies: HashMap<i64, Reply> = replies.into_iter().collect();
         replies.insert(own.id, Reply::Processes(own_rows));
         let mut rows = Vec::new();
@@ -228,8 +228,8 @@ impl Session {
                     rows.extend(found.into_iter().map(|row| (address.clone(), row)));
                     continue;
                 }
-                Some(_) => format!("Node {address} has more connections than it can tell of at once"),
-                None => no_answer(&address),
+                Some(_) => format!("Node {address} has more connections than fit one message"),
+                None => no_reply(&address),
             };
             let warning = Warning::warning(errno::ER_UNKNOWN_ERROR, message);
             eval.warnings.push(warning);
@@ -238,9 +238,9 @@ impl Session {
     }
 }
 
-fn no_answer(address: &str) -> String {
+fn no_reply(address: &str) -> String {
     format!(
         "Node {address} has not answered within {} seconds",
-        PATIENCE.as_secs()
+        REPLY_TIMEOUT.as_secs()
     )
 }

@@ -1,4 +1,4 @@
-//! Who is connected and what they run: the list behind SHOW PROCESSLIST and KILL.
+//! The connections and what they run: the list behind SHOW PROCESSLIST and KILL.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Process {
     on_kill: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
-/// What SHOW PROCESSLIST tells of a connection.
+/// A connection, as SHOW PROCESSLIST shows it.
 #[derive(Debug, Clone)]
 pub struct Activity {
     pub user: String,
@@ -70,7 +70,7 @@ impl Process {
         (activity.command != "Sleep").then(|| activity.since.elapsed())
     }
 
-    /// Whether KILL CONNECTION has been asked for.
+    /// Whether KILL CONNECTION was called.
     pub fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)
     }
@@ -80,12 +80,12 @@ impl Process {
         self.interrupt.raise();
     }
 
-    /// KILL CONNECTION of one's own: the connection ends once the statement has been answered.
+    /// KILL CONNECTION of the connection that runs it: it ends after the reply.
     pub(crate) fn kill_self(&self) {
         self.killed.store(true, Ordering::Relaxed);
     }
 
-    /// A command begins: what was meant to end the one before is over. KILL CONNECTION stays.
+    /// A command begins: KILL QUERY of the one before has no effect on it. KILL CONNECTION stays in force.
     pub(crate) fn clear_interrupt(&self) {
         self.interrupt.clear();
         if self.is_killed() {
@@ -96,7 +96,7 @@ impl Process {
     /// KILL CONNECTION.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
-        // First of all: the statement that ends by the interrupt is not to be answered.
+        // Before anything else: the client gets no reply to the statement that the interrupt ends.
         if let Some(close) = &*self.on_kill.lock() {
             close();
         }
@@ -109,8 +109,8 @@ impl Process {
     }
 }
 
-/// How many bits of a connection's number count, where several servers share a store. Above them is the number of its
-/// server: together they fit the 32 bits that the protocol has.
+/// Low bits of a connection's number that count connections, where several servers share a store. Above them is the number
+/// of the server: together they fit the 32 bits that the protocol has.
 const COUNT_BITS: u32 = 21;
 const _: () = assert!(NUMBER_MAX.leading_zeros() == COUNT_BITS);
 
@@ -129,8 +129,8 @@ pub struct ProcessList {
 }
 
 impl ProcessList {
-    /// A new connection's number, which no other one of the database has. A server that has the store for itself counts
-    /// through all 32 bits, nodes through those below their number (2 million), passing over what is in use.
+    /// A number for a new connection, which no other connection to the store has. A server that has the store to itself counts
+    /// through all 32 bits, a node through those below its number (2 million). Numbers in use are passed over.
     pub fn next_id(&self, node: Option<u32>) -> u64 {
         let (first, bits) = match node {
             Some(number) => (u64::from(number) << COUNT_BITS, COUNT_BITS),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Kinds of statements that are counted apart, with the names SHOW STATUS has for them.
+/// Kinds of statements that have counters of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Kind {
@@ -23,6 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// With the names of SHOW STATUS and of the metrics.
     pub const ALL: [(Kind, &'static str, &'static str); 13] = [
         (Kind::Select, "Com_select", "select"),
         (Kind::Insert, "Com_insert", "insert"),
@@ -61,10 +62,6 @@ pub struct PerKind {
 #[repr(align(128))]
 pub struct Statistics {
     kinds: [PerKind; Kind::ALL.len()],
-    pub analytical: AtomicU64,
-    /// Transactions that ended, those of single statements included.
-    pub committed: AtomicU64,
-    pub rolled_back: AtomicU64,
     pub plan_cache_hits: AtomicU64,
     pub plan_cache_misses: AtomicU64,
 }
@@ -79,24 +76,14 @@ impl PerKind {
 impl Statistics {
     /// Counts a statement that has ended.
     pub fn record(&self, kind: Kind, took: Duration, failed: bool) {
-        let entry = &self.kinds[kind as usize];
+        let counted = &self.kinds[kind as usize];
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = LATENCY_BOUNDS_US.partition_point(|&bound| bound < us);
-        entry.total_us.fetch_add(us, Ordering::Relaxed);
-        entry.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        counted.total_us.fetch_add(us, Ordering::Relaxed);
+        counted.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         if failed {
-            entry.errors.fetch_add(1, Ordering::Relaxed);
+            counted.errors.fetch_add(1, Ordering::Relaxed);
         }
-    }
-
-    /// Counts a transaction that has ended.
-    pub fn count_end(&self, committed: bool) {
-        let counter = if committed {
-            &self.committed
-        } else {
-            &self.rolled_back
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn of(&self, kind: Kind) -> &PerKind {
@@ -114,14 +101,8 @@ impl Statistics {
             .iter()
             .map(|&(kind, name, _)| (name, self.of(kind).count()));
         let more = [
-            ("Handler_commit", self.committed.load(Ordering::Relaxed)),
-            ("Handler_rollback", self.rolled_back.load(Ordering::Relaxed)),
             ("Questions", self.questions()),
             ("Queries", self.questions()),
-            (
-                "Stemdb_analytical_queries",
-                self.analytical.load(Ordering::Relaxed),
-            ),
             (
                 "Stemdb_plan_cache_hits",
                 self.plan_cache_hits.load(Ordering::Relaxed),

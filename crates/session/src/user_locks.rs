@@ -1,8 +1,8 @@
 //! User-level locks: GET_LOCK() and its family. Within this server, and gone with it, as MySQL's are.
 //!
-//! A session may hold several, each of them several times. Waiters get a lock in the order they came. A wait that would
-//! close a circle of waits fails with 3058, for the session that closes it. As MySQL has it, the locks have nothing to do
-//! with transactions: they last until they are given back or the session ends.
+//! A session may hold several, each of them several times. Sessions that wait get a lock in the order of their requests. A
+//! wait that would close a cycle of waits fails with 3058. As in MySQL, the locks have nothing to do with transactions: they
+//! last until they are released or the session ends.
 //!
 //! Not here: what the functions take and answer (`functions::user_lock`).
 
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use types::{Error, Result, errno};
 
-/// How often a wait looks whether it has been interrupted.
+/// How often a wait checks for an interrupt.
 const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
 
 /// All locks of a server.
@@ -40,9 +40,9 @@ struct Lock {
 }
 
 impl State {
-    /// Whether `session` would wait for itself if it waited for `name`. Who waits for a lock waits for its owner; those
-    /// ahead in the queue wait for the same owner.
-    fn is_circle(&self, session: u64, name: &str) -> bool {
+    /// Whether `session` would wait for itself if it waited for `name`. A session that waits for a lock waits for its owner;
+    /// those ahead of it in the queue wait for the same owner.
+    fn closes_cycle(&self, session: u64, name: &str) -> bool {
         let mut name = name;
         // No chain is longer than there are waits.
         for _ in 0..=self.waits.len() {
@@ -60,7 +60,7 @@ impl State {
         false
     }
 
-    /// Gives a lock to who waits first, or to nobody.
+    /// Gives a lock to the session that has waited longest, or removes it.
     fn hand_over(&mut self, name: &str) {
         let Some(lock) = self.locks.get_mut(name) else {
             return;
@@ -84,7 +84,7 @@ pub struct SessionUserLocks {
     session: u64,
     /// Names of the locks held, so that a session that has none does not touch the table when it ends.
     held: Mutex<Vec<String>>,
-    /// How often functions have taken or given back locks.
+    /// How often functions have taken or released locks.
     uses: AtomicU64,
 }
 
@@ -98,7 +98,7 @@ impl SessionUserLocks {
         }
     }
 
-    /// Another number than before: the statement has taken or given back locks.
+    /// Another number than before: the statement has taken or released locks.
     pub fn uses(&self) -> u64 {
         self.uses.load(Ordering::Relaxed)
     }
@@ -143,7 +143,7 @@ impl functions::UserLocks for SessionUserLocks {
             }
             Some(_) if timeout.is_zero() => return Ok(false),
             Some(_) => {
-                if state.is_circle(self.session, name) {
+                if state.closes_cycle(self.session, name) {
                     return Err(Error::new(
                         errno::ER_USER_LOCK_DEADLOCK,
                         "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing \
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_several_times_and_given_back_as_often() {
+    fn taken_several_times_and_released_as_often() {
         let [a, b] = sessions();
         assert!(now(&a, "x") && now(&a, "x") && now(&a, "y"));
         assert!(!now(&b, "x"));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn waiters_are_served_in_their_order_and_at_the_session_s_end() {
+    fn waits_end_in_their_order_and_when_the_owner_s_session_ends() {
         let [a, b, c] = sessions();
         now(&a, "x");
         let wait = |session: &Arc<SessionUserLocks>| {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_waits_is_refused_and_an_interrupted_wait_leaves_nothing() {
+    fn a_cycle_of_waits_is_refused_and_an_interrupted_wait_leaves_nothing() {
         let [a, b] = sessions();
         now(&a, "x");
         now(&b, "y");

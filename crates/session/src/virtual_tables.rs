@@ -7,16 +7,14 @@ use cluster::message::ProcessRow;
 use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
-use schema::model::{INFORMATION_SCHEMA, Table};
 use system::{Server, Sources};
 use types::Result;
 
-use crate::session::Session;
-use crate::variables::definitions::{Scope, all};
+use crate::view::SessionView;
 
 /// The system tables as one session sees them.
 pub struct ServerTables<'a> {
-    pub session: &'a Session,
+    pub view: SessionView<'a>,
 }
 
 impl VirtualTables for ServerTables<'_> {
@@ -28,15 +26,15 @@ impl VirtualTables for ServerTables<'_> {
         conditions: &[Expr],
         eval: &EvalContext,
     ) -> Result<Vec<RecordBatch>> {
-        let catalog = &self.session.shared.catalog;
+        let catalog = &self.view.shared.catalog;
         let schema = catalog.cluster.schema();
         let table = schema.require_table(database, table)?;
-        let session = self.session;
+        let view = self.view;
         let sources = Sources {
             cluster: &catalog.cluster,
             accounts: &catalog.accounts,
             statistics: &catalog.statistics,
-            server: &StatementServer { session, eval },
+            server: &StatementServer { view, eval },
         };
         system::batches(sources, table, wanted, conditions, eval)
     }
@@ -44,79 +42,45 @@ impl VirtualTables for ServerTables<'_> {
 
 /// The server as a statement of one session sees it.
 struct StatementServer<'a> {
-    session: &'a Session,
+    view: SessionView<'a>,
     eval: &'a EvalContext,
 }
 
 impl Server for StatementServer<'_> {
     fn processes(&self) -> Vec<ProcessRow> {
-        let session = self.session;
-        session.shared.process_rows(&session.requester(), usize::MAX)
+        let view = self.view;
+        view.shared.process_rows(&view.client.requester(), usize::MAX)
     }
 
     fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>> {
-        self.session.cluster_processes(self.eval)
+        let view = self.view;
+        view.shared
+            .cluster_processes(view.client.requester(), &view.process.interrupt, self.eval)
     }
 
     fn variables(&self, global: bool) -> Vec<(String, String)> {
-        let session = self.session;
-        let mut rows = Vec::new();
-        for definition in all() {
-            let value = match (global, definition.scope) {
-                (true, Scope::Session) => continue,
-                (true, _) | (_, Scope::Global) => session.shared.variables.get(definition),
-                (false, _) => session.variable_text(definition),
-            };
-            rows.push((
-                definition.name.to_owned(),
-                value.map(|t| t.to_string()).unwrap_or_default(),
-            ));
-        }
-        rows
+        let rows = self.view.all_variables(global).into_iter();
+        rows.map(|(name, value)| (name.to_owned(), value.map(|t| t.to_string()).unwrap_or_default()))
+            .collect()
     }
 
     fn status(&self, _global: bool) -> Vec<(String, String)> {
-        self.session.shared.status(self.session)
+        self.view.shared.status(&self.view.client.info)
     }
 
     fn may_see(&self, database: &str) -> bool {
-        self.session.account.may_use(database)
+        self.view.client.account.may_use(database)
     }
 
     fn may_see_accounts(&self) -> bool {
-        self.session.account.may_administer()
+        self.view.client.account.may_administer()
     }
 
     fn time_zone(&self) -> TimeZone {
-        self.session.settings.time_zone
+        self.view.settings.time_zone
     }
 
     fn interrupt(&self) -> &Arc<Interrupt> {
-        &self.session.process.interrupt
-    }
-}
-
-/// Whether MySQL stores a system table in InnoDB, so that a query of it is part of a transaction: tables about the schema and
-/// the accounts are, tables about what the server does at the moment are not.
-pub(crate) fn is_in_dictionary(table: &Table) -> bool {
-    const OF_THE_MOMENT: [&str; 13] = [
-        "CLUSTER_PROCESSLIST",
-        "COLUMN_PRIVILEGES",
-        "ENGINES",
-        "KEYWORDS",
-        "OPTIMIZER_TRACE",
-        "PLUGINS",
-        "PROCESSLIST",
-        "PROFILING",
-        "SCHEMA_PRIVILEGES",
-        "ST_UNITS_OF_MEASURE",
-        "TABLESPACES",
-        "TABLE_PRIVILEGES",
-        "USER_PRIVILEGES",
-    ];
-    match table.database.as_str() {
-        INFORMATION_SCHEMA => !OF_THE_MOMENT.contains(&table.name.as_str()),
-        "mysql" => true,
-        _ => false,
+        &self.view.process.interrupt
     }
 }

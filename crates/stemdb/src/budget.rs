@@ -1,4 +1,4 @@
-//! The process' memory: its limit, what has a fixed size, and the broker that shares out the rest.
+//! The memory of the process: its limit, the parts of a fixed size, and the broker that shares out the rest.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use memory::{Broker, Part, Plan, Process};
 
 use crate::configuration::Memory;
 
-/// What the program takes by itself: its code, which is copied to large pages, schemas and plans, threads.
+/// Memory of the program itself: its code, which is copied to large pages, schemas and plans, threads.
 const PROGRAM_BYTES: usize = 96 << 20;
 
 const WAIT_MAX: Duration = Duration::from_secs(120);
@@ -14,11 +14,11 @@ const WAIT_MAX: Duration = Duration::from_secs(120);
 /// Bytes the process may have.
 pub fn limit_bytes(asked: &Memory) -> u64 {
     let machine = memory::machine_bytes();
-    // The rest is for the kernel, for whom files it keeps in memory count against the same limit, and for other programs.
+    // The rest is for other programs and for the kernel, whose file cache counts against the same limit.
     asked.limit_bytes.unwrap_or(machine - machine / 8)
 }
 
-/// What a statement may take at most, unless it is told otherwise: several run at a time, beside the caches.
+/// The default of `stemdb_memory_limit`, the memory of one statement: several run at a time, beside the caches.
 pub fn statement_bytes(limit_bytes: u64) -> u64 {
     (limit_bytes / 8).clamp(64 << 20, 1 << 30)
 }

@@ -11,8 +11,8 @@ use serde::Deserialize;
 pub struct Configuration {
     /// `rocksdb:DIR`, `tikv://PD:PORT[,PD:PORT...][/KEYSPACE]` or `memory:`.
     pub store: Option<String>,
-    /// Where the server keeps what is its own: a certificate it made, what queries spill. Default: with the data of a
-    /// `rocksdb:` store, else nowhere.
+    /// The directory of the server's own files: a certificate it made, what queries spill. Default: that of a `rocksdb:` store,
+    /// else none.
     pub data_dir: Option<PathBuf>,
     /// Address and port for MySQL clients.
     pub listen: Option<String>,
@@ -20,8 +20,8 @@ pub struct Configuration {
     pub socket: Option<PathBuf>,
     /// Address and port for `/status` and `/metrics`.
     pub status: Option<String>,
-    /// Whether the server's code is copied to large pages: faster, and some 40 MiB more memory. Off for profilers and
-    /// probes, which then know its functions (true).
+    /// Whether the server's code is copied to large pages: faster, and some 40 MiB more memory. Turn it off for profilers and
+    /// probes, which find no function names in the copy. Default: true.
     pub large_code_pages: Option<bool>,
     pub tls: Tls,
     pub proxy_protocol: ProxyProtocol,
@@ -57,7 +57,7 @@ pub struct ProxyProtocol {
 pub struct Memory {
     /// Bytes the process may have. Default: seven eighths of the machine's memory, or of what its control group allows it.
     pub limit_bytes: Option<u64>,
-    /// How long a large statement waits for memory that others hold. Default: 120.
+    /// How long a large statement waits for memory that other statements hold. Default: 120.
     pub wait_seconds: Option<u64>,
 }
 
@@ -65,33 +65,33 @@ pub struct Memory {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// Bytes of uncompressed blocks kept in memory. Default: a quarter of the memory limit.
+    /// Size of the cache of uncompressed blocks, in bytes. Default: a quarter of the memory limit.
     pub block_cache_bytes: Option<usize>,
-    /// Bytes of rows kept in memory beside them, in a form that reads faster. Default: an eighth of the memory limit.
+    /// Size of the cache of rows, which are read faster than from blocks, in bytes. Default: an eighth of the memory limit.
     pub row_cache_bytes: Option<usize>,
     /// Bytes of superseded versions of rows in memory. Default: a sixty-fourth of the memory limit, 8 to 256 MiB.
     pub history_bytes: Option<usize>,
     /// Bytes of new data gathered in memory before they are written as a file.
     pub write_buffer_bytes: Option<usize>,
-    /// Most files the store keeps open.
+    /// Files that the store may have open.
     pub max_open_files: Option<i32>,
     /// Bytes of the disk that no new data may take; statements that make room (DROP, TRUNCATE) may. Default: 256 MiB, or a
     /// twentieth of a small disk.
     pub reserve_bytes: Option<u64>,
 }
 
-/// Of a `tikv:` store. With `ca`, PD and TiKV are spoken to over TLS.
+/// Of a `tikv:` store. With `ca`, connections to PD and TiKV use TLS.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tikv {
-    /// PEM: who vouches for the cluster's certificates.
+    /// PEM: the certificate authority of the cluster.
     pub ca: Option<PathBuf>,
-    /// PEM: our own certificate and key, where the cluster asks for one.
+    /// PEM: the server's certificate and key for the cluster, where it requires them.
     pub certificate: Option<PathBuf>,
     pub key: Option<PathBuf>,
     /// The name in the cluster's certificates, if it is not the host of its addresses.
     pub server_name: Option<String>,
-    /// How long a read, or a step of a commit, goes on trying while stores are down or regions move. Default: 40.
+    /// How long a read, or a step of a commit, is tried again while stores are down or regions move. Default: 40.
     pub operation_timeout_seconds: Option<u64>,
     /// Threads that do nothing but send and receive. Default: a quarter of the cores, one to four.
     pub io_threads: Option<usize>,
@@ -101,7 +101,7 @@ pub struct Tikv {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cluster {
-    /// Seconds that the other servers wait for one that is gone, before they change definitions. Default: 10.
+    /// Seconds that the other servers wait for a server that has gone away, before they change definitions. Default: 10.
     pub lease_seconds: Option<u64>,
     /// Seconds that a statement waits where this server has no lease. Default: 40.
     pub lease_wait_seconds: Option<u64>,
@@ -110,8 +110,8 @@ pub struct Cluster {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shutdown {
-    /// Seconds after SIGTERM in which `/status` says 503 already and clients are still taken, so that a load balancer
-    /// sends none any more by the time they are refused. Default: 0.
+    /// Seconds after SIGTERM in which `/status` replies 503 already and clients are still accepted, so that a load balancer has
+    /// stopped sending clients by the time they are refused. Default: 0.
     pub delay_seconds: Option<u64>,
     /// Seconds that running transactions have to finish after SIGTERM. Default: 30.
     pub drain_seconds: Option<u64>,

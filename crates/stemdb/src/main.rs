@@ -23,7 +23,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the database server until it is told to stop.
+    /// Runs the database server until SIGTERM.
     Serve(serve::Arguments),
     /// Reads all files of a store that no server has open, and says whether they are whole. Changes nothing.
     Check(offline::CheckArguments),
@@ -37,7 +37,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // What the server has to say beside its answers: on standard error, since standard output is for the ready line.
+    // The server's log goes to standard error: standard output is for the ready line.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_target(false)

@@ -34,16 +34,11 @@ fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
         let errors = shared.statistics.of(kind).errors.load(Ordering::Relaxed);
         writeln!(out, "stemdb_statement_errors_total{{kind=\"{label}\"}} {errors}")?;
     }
+    let counters = &shared.engine.counters;
     for (name, value) in [
-        ("stemdb_analytical_queries_total", &shared.statistics.analytical),
-        (
-            "stemdb_transactions_committed_total",
-            &shared.statistics.committed,
-        ),
-        (
-            "stemdb_transactions_rolled_back_total",
-            &shared.statistics.rolled_back,
-        ),
+        ("stemdb_analytical_queries_total", &counters.analytical),
+        ("stemdb_transactions_committed_total", &counters.committed),
+        ("stemdb_transactions_rolled_back_total", &counters.rolled_back),
         ("stemdb_plan_cache_hits_total", &shared.statistics.plan_cache_hits),
         (
             "stemdb_plan_cache_misses_total",
@@ -88,7 +83,7 @@ fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
 
 /// The engine's own figures: commits, groups, conflicts, cache, files.
 fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
-    for (name, value) in shared.store.stats() {
+    for (name, value) in shared.engine.store.stats() {
         let kind = if name.ends_with("_total") {
             "counter"
         } else {
@@ -102,9 +97,9 @@ fn store(shared: &Shared, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// What the process may have, what has a fixed size, and what statements and transactions hold of the rest.
+/// The limit of the process, the parts of a fixed size, and what statements and transactions hold of the rest.
 fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
-    let figures = shared.memory.figures();
+    let figures = shared.engine.memory.figures();
     writeln!(
         out,
         "# HELP stemdb_memory_part_bytes What is taken off the limit before statements have theirs."
@@ -124,7 +119,7 @@ fn memory(shared: &Shared, out: &mut String) -> std::fmt::Result {
     writeln!(out, "# TYPE stemdb_memory_used_bytes gauge")?;
     for (share, bytes) in [
         ("small", figures.small),
-        ("kept", figures.kept),
+        ("kept", figures.session),
         ("large", figures.large),
     ] {
         writeln!(out, "stemdb_memory_used_bytes{{share=\"{share}\"}} {bytes}")?;

@@ -26,7 +26,7 @@ pub struct RepairArguments {
     accept_data_loss: bool,
 }
 
-/// Prints what the directory holds and whether it is whole: exit code 0, 1 if it is not, 2 if that could not be found out.
+/// Prints what the directory holds and whether it is whole: exit code 0, 1 if it is not, 2 if it could not be read.
 pub fn check(arguments: &CheckArguments) -> ExitCode {
     match recovery::check(&arguments.dir) {
         Ok(checked) => {
@@ -50,7 +50,7 @@ pub fn check(arguments: &CheckArguments) -> ExitCode {
     }
 }
 
-/// Prints what the damage of the log costs, and accepts that if it is told to.
+/// Prints what the damage of the log costs, and accepts that with --accept-data-loss.
 pub fn repair(arguments: &RepairArguments) -> ExitCode {
     let dir = arguments.dir.display();
     match recovery::repair(&arguments.dir, arguments.accept_data_loss) {
@@ -61,16 +61,16 @@ pub fn repair(arguments: &RepairArguments) -> ExitCode {
         Ok(Repaired::Refused { loss }) => {
             println!("{loss}");
             println!(
-                "Nothing was changed. `stemdb repair --accept-data-loss {dir}` cuts the log off there and keeps a copy of it: \
-                 these transactions are gone then"
+                "Nothing was changed. `stemdb repair --accept-data-loss {dir}` copies the log and cuts it off there: these \
+                 transactions are lost then"
             );
             ExitCode::from(DAMAGED)
         }
-        Ok(Repaired::Done { loss, kept }) => {
+        Ok(Repaired::Done { loss, copies }) => {
             println!("{loss}");
             println!(
-                "The log was cut off there. What it was is in {}; the store can be opened",
-                kept.display()
+                "The log was cut off there. Its copy is {}; the store can be opened",
+                copies.display()
             );
             ExitCode::SUCCESS
         }

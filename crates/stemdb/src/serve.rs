@@ -1,4 +1,4 @@
-//! `stemdb serve`: opens the store, starts the server, and stops both when told to.
+//! `stemdb serve`: opens the store, starts the server, and stops both at SIGTERM.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -24,18 +24,19 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:4000";
 const DEFAULT_STATUS: &str = "127.0.0.1:10080";
 const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
-/// Command line of `stemdb serve`; what is given here goes before the configuration file.
+/// Command line of `stemdb serve`, which overrides the configuration file.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// Where data is kept: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...] or that with /KEYSPACE, or memory: to keep nothing
+    /// Where the data is: rocksdb:DIR, tikv://PD:PORT[,PD:PORT...] or that with /KEYSPACE, or memory: for data that is gone
+    /// when the server stops
     /// [default: rocksdb:./stemdb-data]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Where the server keeps its own files (a certificate it made, what queries spill) [default: the store's directory;
-    /// on a cluster, nowhere]
+    /// Directory of the server's own files (a certificate it made, what queries spill) [default: the store's directory; on a
+    /// cluster, none]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Address for MySQL clients [default: 127.0.0.1:4000]
@@ -60,7 +61,7 @@ fn check_processor() -> Result<(), String> {
     Ok(())
 }
 
-/// While the server starts, and serves its first clients: what runs meanwhile runs on.
+/// On a thread of its own: the server starts and serves its first clients meanwhile.
 fn move_code() {
     let moving = || match scheduling::code::move_to_large_pages() {
         Ok(bytes) => tracing::debug!(bytes, "code was moved to large pages"),
@@ -81,7 +82,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         Some(path) => Configuration::read(path)?,
         None => Configuration::default(),
     };
-    // Before anything takes long, so that a signal during the start is not lost.
+    // Before anything that takes long, so that a signal during the start is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot wait for signals: {e}"))?;
     let started = Instant::now();
     if configuration.large_code_pages.unwrap_or(true) {
@@ -136,7 +137,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         memory,
         ..ServerConfig::default()
     };
-    // Last: from here on other servers on the store reckon with this one.
+    // Last: from here on the other servers on the store wait for this one.
     let catalog = open_catalog(&store, &listen, &status, &configuration)
         .map_err(|e| format!("{place}: {}", e.message))?;
     let shared = Shared::new(store.clone(), catalog, variables, spill);
@@ -146,7 +147,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
             return Err(match shared.catalog.close() {
                 Ok(()) => reason,
                 Err(error) => format!(
-                    "{reason}; others wait for it until its lease ends: {}",
+                    "{reason}; other servers wait for this one until its lease ends: {}",
                     error.message
                 ),
             });
@@ -160,7 +161,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     store.flush().map_err(|e| e.to_string())
 }
 
-/// Opens the doors.
+/// Starts to accept clients.
 fn start(
     config: ServerConfig,
     shared: &Arc<Shared>,
@@ -214,7 +215,7 @@ fn open_catalog(
     )
 }
 
-/// Lets what runs finish. A second signal ends the delay.
+/// Lets running transactions finish. A second signal ends the delay.
 fn stop(server: &ServerHandle, shutdown: &Shutdown, signals: &mut Signals) {
     let delay = shutdown.delay_seconds.map_or(Duration::ZERO, Duration::from_secs);
     server.announce_end();
@@ -225,7 +226,7 @@ fn stop(server: &ServerHandle, shutdown: &Shutdown, signals: &mut Signals) {
     server.drain(shutdown.drain_seconds.map_or(DEFAULT_DRAIN, Duration::from_secs));
 }
 
-/// The one line that says that clients may come.
+/// Prints the one line that says that the server accepts clients.
 fn announce(server: &ServerHandle, place: &str, started: Instant) {
     let listening: Vec<String> = server.addresses().iter().map(SocketAddr::to_string).collect();
     println!(
@@ -236,7 +237,7 @@ fn announce(server: &ServerHandle, place: &str, started: Instant) {
     );
 }
 
-/// Global variables: the file's, checked as SET GLOBAL would check them, and those that tell how the server was started.
+/// Global variables: those of the file, checked as SET GLOBAL would check them, and those that show how the server was started.
 fn global_variables(
     configuration: &Configuration,
     listen: &str,
@@ -281,7 +282,7 @@ fn hostname() -> String {
     name.trim().to_owned()
 }
 
-/// An address as others are told: of a server that listens on all interfaces, this host's name instead.
+/// The address that other servers show for this one: with the host's name, if it listens on all interfaces.
 fn advertised(listen: &str) -> String {
     let (host, port) = listen.rsplit_once(':').unwrap_or((listen, ""));
     let host_ip = host.trim_matches(['[', ']']).parse::<IpAddr>();

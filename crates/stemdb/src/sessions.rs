@@ -1,4 +1,4 @@
-//! Puts `session` behind the traits `server` asks for, so that neither of them knows the other.
+//! Puts `session` behind the traits of `server`, so that neither depends on the other.
 
 use std::io;
 use std::sync::Arc;

@@ -15,17 +15,17 @@ use crate::configuration::{Configuration, Storage, Tikv};
 /// A variable of the environment, for tests (tests/README.md): at 1, each read that the row cache answers is compared with RocksDB.
 const COMPARE_CACHED_READS: &str = "STEMDB_COMPARE_CACHED_READS";
 
-/// An open store, and where the server keeps what is its own: its certificate, what queries spill.
+/// An open store, and the directory of the server's own files: its certificate, what queries spill.
 pub struct Opened {
     pub store: Store,
     /// `None`: nowhere; a certificate lives as long as the process, and queries spill to the system's temporary directory.
     pub data_directory: Option<PathBuf>,
-    /// What of the store takes memory, by name, in bytes.
+    /// The parts of the store that take memory, by name, in bytes.
     pub memory_parts: Vec<(&'static str, u64)>,
 }
 
-/// `data_directory`: where it was asked for. A store in a directory is otherwise that place itself; a cluster has none, so
-/// that a server on it leaves nothing behind. `memory_bytes`: what the process may have, of which the store takes its part.
+/// `data_directory`: as configured. Without it, it is the store's own directory; a cluster has none, so that a server on it
+/// leaves nothing behind. `memory_bytes`: the limit of the process, of which the store takes its part.
 ///
 /// # Errors
 /// For a person at a terminal.
@@ -85,7 +85,7 @@ fn make(directory: &Path) -> Result<(), String> {
     DirBuilder::new().mode(0o700).create(directory).map_err(failed)
 }
 
-/// For tests: whether the store checks what its writes rest on.
+/// For tests: whether the store checks what its writes depend on.
 const CHECK_PROMISES: &str = "STEMDB_CHECK_PROMISES";
 
 fn checks_promises() -> bool {
@@ -142,7 +142,7 @@ fn tls(asked: &Tikv) -> Result<Option<kv_tikv::TlsOptions>, String> {
             server_name: asked.server_name.clone(),
         })),
         None if identity.is_some() || asked.server_name.is_some() => {
-            Err("tikv.ca is missing: TLS to the cluster needs to know who vouches for it".to_owned())
+            Err("tikv.ca is missing: TLS to the cluster needs its certificate authority".to_owned())
         }
         None => Ok(None),
     }

@@ -3,7 +3,7 @@
 use crate::gate::{Gate, Place};
 use kv::{
     ApplyError, ApplyHow, Damage, EmbeddedEngine, EmbeddedOptions, Error, Interrupt, KeyGuard, KeyRange,
-    KnownVersions, Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions,
+    LockedVersions, Pressure, Result, ScanRequest, Seen, Storage, Store, Timestamp, Visit, VisitVersions,
     WriteBuffer,
 };
 use parking_lot::Mutex;
@@ -128,7 +128,7 @@ impl Faults {
     }
 }
 
-/// Any storage, with [`Faults`]. To make writes ready is to read what they replace, unless all of that is known.
+/// Any storage, with [`Faults`]. Preparing writes counts as a read, unless all that they replace has been read under locks.
 pub struct FaultyStorage<S> {
     inner: S,
     faults: Arc<Faults>,
@@ -190,12 +190,12 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.scan(request, visit)
     }
 
-    fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<S::Prepared> {
-        let is_read = |(key, write): (&[u8], &kv::Write)| !write.is_fresh && known.get(key).is_none();
+    fn prepare(&self, writes: &WriteBuffer, locked: &LockedVersions) -> Result<S::Prepared> {
+        let is_read = |(key, write): (&[u8], &kv::Write)| !write.is_fresh && locked.get(key).is_none();
         if writes.writes().any(is_read) {
             self.faults.read()?;
         }
-        self.inner.prepare(writes, known)
+        self.inner.prepare(writes, locked)
     }
 
     fn supersedes(&self, prepared: &S::Prepared) -> bool {

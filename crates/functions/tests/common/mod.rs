@@ -118,6 +118,8 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         row_estimate: &|_| 0,
         system_variable: &no_variable,
         user_variables: &HashMap::new(),
+        check_database: &|_| Ok(()),
+        denied: &|database| types::Error::internal(database),
         warnings: &warnings,
     };
     let names: Vec<(String, SqlType)> = columns()

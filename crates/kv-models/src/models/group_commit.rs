@@ -1,11 +1,12 @@
-//! The queue of commits. What has to hold: each member is told its outcome once; what it is told to be committed is in the log, and synced if
-//! it asked for that; members that queue one behind the other are written and told in that order; one group is written at a time. And
-//! all that although the thread that writes fails or panics, and although a completion callback panics.
+//! The queue of commits. What has to hold: each member gets its outcome once; a commit whose outcome is
+//! success is in the log, and synced if it asked for that; commits that queue in order are written and
+//! completed in that order; one group is written at a time. And all that although the thread that writes
+//! fails or panics, and although a completion panics.
 
 use super::below;
 use crate::engine::Durability;
 use crate::error::{Error, Result};
-use crate::group_commit::{GroupCommit, Member};
+use crate::group_commit::{GroupCommit, QueuedCommit};
 use crate::sync::{Condvar, Mutex, thread};
 use crate::timestamp::Timestamp;
 use std::panic::resume_unwind;
@@ -19,8 +20,8 @@ struct Log {
     is_writing: bool,
     written: Vec<u64>,
     synced: usize,
-    told: Vec<(u64, bool)>,
-    /// What was wrong; a panic would go where those on purpose go.
+    completed: Vec<(u64, bool)>,
+    /// What was wrong. A panic here would be caught like those on purpose.
     wrong: Vec<String>,
 }
 
@@ -35,10 +36,10 @@ impl Log {
 struct World {
     commits: GroupCommit<u64>,
     log: Unseen<Log>,
-    /// How many have been told.
-    told: Mutex<u64>,
+    /// How many have been completed.
+    completed: Mutex<u64>,
     another: Condvar,
-    /// One of so many groups fails, and one of so many members panics when it is told; 0: none does.
+    /// One of so many groups fails, and one of so many completions panics; 0: none does.
     faults: u64,
 }
 
@@ -57,7 +58,7 @@ impl World {
             let is_alone = !std::mem::replace(&mut log.is_writing, true);
             log.insist(is_alone, "two groups at a time");
         }
-        // Others come meanwhile.
+        // Other commits arrive meanwhile.
         thread::sleep(std::time::Duration::ZERO);
         let fate = if self.fails() { below(3) } else { 3 };
         if fate == 0 {
@@ -71,7 +72,7 @@ impl World {
         for (at, work) in works.iter().enumerate() {
             if fate == 1 && at == 1 {
                 self.log().is_writing = false;
-                // As a panic, but without a word.
+                // A panic without a message on the terminal.
                 resume_unwind(Box::new("on purpose"));
             }
             let mut log = self.log();
@@ -97,32 +98,32 @@ impl World {
         } else {
             Durability::Os
         };
-        let told = move |outcome: Result<Timestamp>| {
+        let completion = move |outcome: Result<Timestamp>| {
             {
                 let mut log = world.log();
-                log.told.push((work, outcome.is_ok()));
+                log.completed.push((work, outcome.is_ok()));
                 if let Ok(place) = outcome {
                     let place = place as usize;
                     let is_own = log.written.get(place - 1) == Some(&work);
                     let is_synced = durability == Durability::Os || log.synced >= place;
-                    log.insist(is_own, "told of another's commit");
-                    log.insist(is_synced, "told before the sync");
+                    log.insist(is_own, "completed with another commit's outcome");
+                    log.insist(is_synced, "completed before the sync");
                 }
             }
-            *world.told.lock() += 1;
+            *world.completed.lock() += 1;
             world.another.notify_all();
             if world.fails() {
                 resume_unwind(Box::new("on purpose"));
             }
         };
-        let member = Member {
+        let commit = QueuedCommit {
             work,
             bytes: 1,
             durability,
-            done: Box::new(told),
+            completion: Box::new(completion),
         };
         self.commits
-            .submit(member, crowded, &|works, sync| self.run(works, sync));
+            .submit(commit, crowded, &|works, sync| self.run(works, sync));
     }
 }
 
@@ -130,7 +131,7 @@ fn check(faults: u64, with_thread: bool) {
     let world = Arc::new(World {
         commits: GroupCommit::new(),
         log: Unseen::default(),
-        told: Mutex::default(),
+        completed: Mutex::default(),
         another: Condvar::new(),
         faults,
     });
@@ -145,7 +146,7 @@ fn check(faults: u64, with_thread: bool) {
             thread::spawn(move || (0..EACH).for_each(|n| world.submit(thread * EACH + n, n == 1)))
         })
         .collect();
-    // Maybe while some still come.
+    // Maybe while some commits are still arriving.
     let stops_early = below(2) == 0;
     if stops_early {
         world.commits.stop();
@@ -154,10 +155,10 @@ fn check(faults: u64, with_thread: bool) {
         .into_iter()
         .for_each(|thread| thread.join().expect("no panic"));
     {
-        // Nobody has to be told to end for that.
-        let mut told = world.told.lock();
-        while *told < THREADS * EACH {
-            world.another.wait(&mut told);
+        // All commits are completed without that.
+        let mut completed = world.completed.lock();
+        while *completed < THREADS * EACH {
+            world.another.wait(&mut completed);
         }
     }
     world.commits.stop();
@@ -166,12 +167,12 @@ fn check(faults: u64, with_thread: bool) {
     }
     let log = world.log();
     assert_eq!(log.wrong, [""; 0]);
-    let mut told: Vec<u64> = log.told.iter().map(|(work, _)| *work).collect();
+    let mut completed: Vec<u64> = log.completed.iter().map(|(work, _)| *work).collect();
     for thread in 0..THREADS {
         let is_own = |work: &u64| work / EACH == thread;
         assert!(
-            told.iter().copied().filter(is_own).is_sorted(),
-            "told out of order: {told:?}"
+            completed.iter().copied().filter(is_own).is_sorted(),
+            "completed out of order: {completed:?}"
         );
         assert!(
             log.written.iter().copied().filter(is_own).is_sorted(),
@@ -179,24 +180,28 @@ fn check(faults: u64, with_thread: bool) {
             log.written
         );
     }
-    told.sort_unstable();
-    assert_eq!(told, (0..THREADS * EACH).collect::<Vec<_>>(), "each is told once");
+    completed.sort_unstable();
+    assert_eq!(
+        completed,
+        (0..THREADS * EACH).collect::<Vec<_>>(),
+        "each is completed once"
+    );
     if faults == 0 {
-        assert!(log.told.iter().all(|(_, is_committed)| *is_committed));
+        assert!(log.completed.iter().all(|(_, is_committed)| *is_committed));
     }
 }
 
-/// With the thread that commits, and it may be told to end while some still come.
+/// With the thread that commits groups, which may be stopped while some commits are still arriving.
 pub fn with_a_thread() {
     check(0, true);
 }
 
-/// The thread that begins goes on for the others.
+/// The thread that starts continues for the others.
 pub fn without_a_thread() {
     check(0, false);
 }
 
-/// Groups that fail, are cut short by a panic, or whose outcomes are missing; members that panic when they are told.
+/// Groups that fail, that a panic cuts short, or whose outcomes are missing; completions that panic.
 pub fn with_faults() {
     check(3, below(2) == 0);
 }

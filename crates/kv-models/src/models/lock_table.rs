@@ -1,7 +1,8 @@
-//! Row locks. What has to hold: one exclusive owner at a time and none beside shared ones; a waiting request is woken when its turn has come; of
-//! those who wait for each other one gives way; nothing is left in the table.
+//! Row locks. What has to hold: one exclusive owner at a time and no other beside it; a waiting request is
+//! woken when its turn has come; of transactions that wait for each other one is the victim; nothing is left
+//! in the table.
 
-use crate::lock_table::{Acquired, HeldKey, LockTable, Owner, Request};
+use crate::lock_table::{Acquired, HeldKey, LockRequest, LockTable, Owner};
 use crate::sync::{Condvar, Mutex, thread};
 use crate::{Error, Interrupt, LockMode, LockWait, Result};
 use std::collections::BTreeMap;
@@ -15,15 +16,15 @@ type Key = &'static str;
 #[derive(Default)]
 struct World {
     locks: LockTable,
-    /// Which owner has which key, and in which mode, for the checks.
+    /// Which owner holds which key, in which mode, for the checks.
     owners: Unseen<BTreeMap<Key, Vec<(Owner, LockMode)>>>,
     interrupt: Arc<Interrupt>,
-    /// Whether the last one has had its turn.
+    /// Whether the last transaction has had its turn.
     is_over: Mutex<bool>,
     over: Condvar,
 }
 
-/// A transaction, as far as locks go.
+/// A transaction's locks.
 struct Holder<'a> {
     world: &'a World,
     owner: Owner,
@@ -48,7 +49,7 @@ impl World {
 
 impl Holder<'_> {
     fn lock(&mut self, key: Key, mode: LockMode, wait: LockWait) -> Result<bool> {
-        let request = Request {
+        let request = LockRequest {
             owner: self.owner,
             locks_held: self.held.len(),
             key: key.as_bytes(),
@@ -60,8 +61,8 @@ impl Holder<'_> {
         match self.world.locks.lock(&request)? {
             Acquired::Skipped => return Ok(false),
             Acquired::New(held) => self.held.push((key, held)),
-            Acquired::After(..) => panic!("nobody commits"),
-            Acquired::Held => {}
+            Acquired::AfterPending(..) => panic!("no transaction commits"),
+            Acquired::AlreadyHeld => {}
         }
         let mut owners = self.world.owners();
         let owners = owners.entry(key).or_default();
@@ -106,7 +107,7 @@ fn together<T: Send + 'static, const N: usize>(world: &Arc<World>, threads: [fn(
 
 use LockMode::{Exclusive, Shared};
 
-/// Writers and readers of one key, and who does not want to wait.
+/// Writers and readers of one key, and requests that do not wait.
 pub fn one_key() {
     let world = Arc::new(World::default());
     together(
@@ -152,7 +153,7 @@ fn in_turn(world: &World, owner: Owner, keys: &[Key]) -> Result<()> {
     Ok(())
 }
 
-/// Each has what the next one wants.
+/// Each transaction holds what the next one requests.
 pub fn a_circle() {
     let world = Arc::new(World::default());
     let outcomes = together(
@@ -168,7 +169,7 @@ pub fn a_circle() {
     assert_eq!(broken, victims(&outcomes) as u64);
 }
 
-/// Two that share a key both want it alone.
+/// Two transactions that share a key both request it exclusively.
 pub fn upgrades() {
     fn upgrade(world: &World, owner: Owner) -> Result<()> {
         let mut holder = world.holder(owner);
@@ -188,7 +189,7 @@ pub fn upgrades() {
     assert!(victims(&outcomes) <= 1, "{outcomes:?}");
 }
 
-/// One that waits is killed, maybe when its turn has just come.
+/// A waiting transaction is killed, maybe just when its turn has come.
 pub fn an_interrupt() {
     let world = Arc::new(World::default());
     together(

@@ -8,15 +8,16 @@ pub mod transactions;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
-/// A failure's text has the schedule, which `shuttle::replay` runs again.
+/// A failure's message contains the schedule, which `shuttle::replay` runs again.
 const SEED: u64 = 0x5EED;
 
-/// How often a thread that could go on is interrupted, at most: most faults take two or three.
+/// How often a thread that could continue is preempted, at most: most defects need two or three preemptions.
 const PREEMPTIONS: [usize; 2] = [2, 4];
 
 const STACK_BYTES: usize = 256 << 10;
 
-/// Runs a model that many times with each kind of schedule: with few interruptions, and with very many. The variable `STEMDB_MODEL_RUNS` multiplies them.
+/// Runs a model `runs` times with each kind of schedule: with few preemptions, and with very many. The
+/// variable `STEMDB_MODEL_RUNS` multiplies the runs.
 pub fn explore(runs: usize, model: fn()) {
     let factor = std::env::var("STEMDB_MODEL_RUNS").ok();
     let runs = runs * factor.and_then(|factor| factor.parse().ok()).unwrap_or(1);
@@ -30,7 +31,7 @@ pub fn explore(runs: usize, model: fn()) {
     Runner::new(RandomScheduler::new_from_seed(SEED, runs), config).run(model);
 }
 
-/// One of so many.
+/// A random number below `n`.
 fn below(n: u64) -> u64 {
     use shuttle::rand::Rng;
     shuttle::rand::thread_rng().gen_range(0..n)

@@ -1,10 +1,11 @@
-//! The row cache beside a map that stands for RocksDB: commits, loads, reads, the removal of deletions and of ranges, each in the
-//! steps that `kv-rocksdb` takes for it.
+//! The row cache, with a map in place of RocksDB: commits, loads, reads, the removal of deletions and of
+//! ranges, each in the steps that `kv-rocksdb` takes for it.
 //!
-//! What has to hold: a reader finds in a page what was committed at or before its timestamp, no older and no newer version, and
-//! never half of a commit; and when all is quiet, each page has what is stored.
+//! What has to hold: a reader finds in a page what was committed at or before its timestamp, no older and no
+//! newer version, and never half of a commit; and when no thread is running any more, each page has what is
+//! stored.
 
-use crate::cache::{Entries, Lookup, Page, Part, RowCache};
+use crate::cache::{Lookup, Page, PageRange, RowCache, StoredEntries};
 use crate::layout::{TS_BYTES, Version, push_version};
 use crate::oracle::Oracle;
 use crate::sync::{Mutex, thread};
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex as Unseen, PoisonError};
 
 /// No page holds it.
 const TOO_LONG: usize = 33 << 10;
-/// Two of these have a load end, four split a page.
+/// Two of these end a load, four split a page.
 const LONG: usize = 9 << 10;
 
 type Key = &'static str;
@@ -22,15 +23,16 @@ type Key = &'static str;
 #[derive(Clone, Debug, PartialEq)]
 struct Committed {
     ts: Timestamp,
-    /// What says which one it is, and its length; `None`: a deletion.
+    /// A mark that identifies it, and its length; `None`: a deletion.
     value: Option<(u8, usize)>,
 }
 
 struct World {
     cache: RowCache,
-    /// RocksDB, each of whose calls happens at one moment.
+    /// In place of RocksDB: each call is atomic.
     stored: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
-    /// All versions there ever were, for the checks; threads do not meet there.
+    /// All versions that have ever been committed, for the checks. Not a synchronization of the modelled
+    /// threads.
     versions: Unseen<BTreeMap<Key, Vec<Committed>>>,
     acknowledged: Unseen<Timestamp>,
     oracle: Oracle,
@@ -39,13 +41,13 @@ struct World {
     committing: Mutex<()>,
 }
 
-/// What is stored of a range at one moment.
+/// The stored entries of a range as of one moment.
 struct Cursor {
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     at: usize,
 }
 
-impl Entries for Cursor {
+impl StoredEntries for Cursor {
     fn entry(&self) -> Option<(&[u8], &[u8])> {
         let (key, stored) = self.entries.get(self.at)?;
         Some((key, stored))
@@ -102,7 +104,7 @@ impl World {
         })
     }
 
-    /// As `Latest::commit`, with what goes before and behind it.
+    /// As `Latest::commit`, with the steps before and after it.
     fn commit(&self, writes: &[(Key, Option<(u8, usize)>)]) {
         let _alone = self.committing.lock();
         let ts = self.oracle.begin_commit();
@@ -148,24 +150,24 @@ impl World {
         }
     }
 
-    /// As `RocksStorage::load_around`.
-    fn load_around(&self, key: Key, ts: Timestamp) -> Option<Part> {
-        let loading = self.cache.begin_load_around(key.as_bytes());
-        let start = loading.range.start.clone();
-        let stored = self.iterate(&loading.range);
+    /// As `kv_rocksdb`'s `load_page_around`.
+    fn load_around(&self, key: Key, ts: Timestamp) -> Option<PageRange> {
+        let load = self.cache.begin_load_around(key.as_bytes());
+        let start = load.range.start.clone();
+        let stored = self.iterate(&load.range);
         let part = self
             .cache
-            .fill(&loading, &start, stored, ts, |_, _| {})
+            .fill(&load, &start, stored, ts, |_, _| {})
             .expect("versions");
         part.filter(|part| part.end.is_empty() || key.as_bytes() < part.end.as_slice())
     }
 
-    /// As `RocksStorage::load`.
-    fn load(&self, start: &[u8], ts: Timestamp) -> Option<Part> {
-        let loading = self.cache.begin_load(KeyRange::new(start, ""));
-        let stored = self.iterate(&loading.range);
+    /// As `kv_rocksdb`'s `load_page`.
+    fn load(&self, start: &[u8], ts: Timestamp) -> Option<PageRange> {
+        let load = self.cache.begin_load(KeyRange::new(start, ""));
+        let stored = self.iterate(&load.range);
         self.cache
-            .fill(&loading, start, stored, ts, |_, _| {})
+            .fill(&load, start, stored, ts, |_, _| {})
             .expect("versions")
     }
 
@@ -184,7 +186,7 @@ impl World {
         ts
     }
 
-    /// What a reader of `ts` has to see.
+    /// What a reader of `ts` must see.
     fn expected(&self, key: &[u8], ts: Timestamp) -> Option<Committed> {
         let versions = unseen(&self.versions);
         let of_key = versions
@@ -199,7 +201,7 @@ impl World {
         let found = found.map(parsed);
         let expected = self.expected(key, ts);
         if let Some(newer) = found.as_ref().filter(|found| found.ts > ts) {
-            // It leads to the history, which has what is expected.
+            // The reader goes to the history, which has what is expected.
             let versions = unseen(&self.versions);
             let is_real = versions.values().flatten().any(|version| version == newer);
             assert!(is_real, "{key:?} at {ts}: {newer:?} was never committed");
@@ -209,7 +211,7 @@ impl World {
         assert_eq!(visible(found), visible(expected), "{key:?} at {ts}");
     }
 
-    /// As a read of one key; `loads`: it is one that is worth a page.
+    /// As a read of one key; `loads`: it is worth loading a page.
     fn read(&self, key: Key, loads: bool) {
         let ts = self.pinned();
         let page = match self.cache.page(key.as_bytes(), ts) {
@@ -227,7 +229,7 @@ impl World {
         self.pins.unpin(ts);
     }
 
-    fn judge_part(&self, part: &Part, ts: Timestamp) {
+    fn judge_part(&self, part: &PageRange, ts: Timestamp) {
         let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
         let keys: Vec<Key> = unseen(&self.versions).keys().copied().collect();
         for key in keys.into_iter().filter(|key| range.contains(key.as_bytes())) {
@@ -235,7 +237,7 @@ impl World {
         }
     }
 
-    /// As a scan of everything, either way.
+    /// As a scan of everything, in either direction.
     fn scan(&self, reverse: bool) {
         let ts = self.pinned();
         let mut at = Vec::new();
@@ -261,7 +263,7 @@ impl World {
         self.pins.unpin(ts);
     }
 
-    /// As the collection of deletions, whose keys nobody writes.
+    /// As the collection of deletions, whose keys no thread writes.
     fn collect(&self, keys: &[Key]) {
         let safe_point = self.pins.advance(self.oracle.last());
         let mut stored = self.stored.lock();
@@ -276,7 +278,7 @@ impl World {
         }
     }
 
-    /// As `Latest::destroy`, of a range that nobody reads or writes.
+    /// As `Latest::destroy`, of a range that no thread reads or writes.
     fn destroy(&self, range: &KeyRange) {
         {
             let mut stored = self.stored.lock();
@@ -286,11 +288,11 @@ impl World {
         self.cache.forget(range);
     }
 
-    /// When nobody does anything any more.
+    /// When no thread is running any more.
     fn check_all(&self) {
         let ts = self.pinned();
         let mut rest = KeyRange::all();
-        while let Some(part) = self.cache.next_part(&rest) {
+        while let Some(part) = self.cache.next_page(&rest) {
             if part.page.is_complete_at(ts) {
                 self.judge_part(&part, ts);
                 let stored = self.stored.lock();
@@ -311,7 +313,7 @@ impl World {
     }
 }
 
-/// Runs all at the same time, and looks at what they leave.
+/// Runs all at the same time, then checks the result.
 fn together<const N: usize>(world: &Arc<World>, threads: [fn(&World); N]) {
     let threads: Vec<_> = threads
         .into_iter()
@@ -347,7 +349,7 @@ pub fn loads_and_commits() {
     );
 }
 
-/// Pages that are split, joined and given up.
+/// Pages that are split, joined and evicted.
 pub fn pages_that_split_and_go() {
     let world = World::new(6 * LONG as u64);
     world.fill_with(&["a", "b", "c", "d"], LONG);

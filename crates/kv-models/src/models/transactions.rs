@@ -1,11 +1,13 @@
-//! All of an embedded engine, on a storage in memory that says when it is synced, and whose writes may fail.
+//! All of an embedded engine, on a storage in memory that records when it is synced, and whose writes may
+//! fail.
 //!
-//! What has to hold: no update is lost, so what a lock was given up early with is what is committed; a commit that is acknowledged has been synced; nobody reads what has not
-//! been; a snapshot sees all of a transaction or nothing, twice the same; locks and commits on their way come to an end.
+//! What has to hold: no update is lost, so the value that an early released lock passes on is the one that is
+//! committed; a commit that is acknowledged has been synced; no reader sees what has not been; a snapshot
+//! sees all of a transaction or nothing, twice the same; locks and pending commits come to an end.
 
 use super::below;
 use crate::memory::MemoryStorage;
-use crate::storage::{ApplyError, ApplyHow, KeyGuard, KnownVersions, Seen, Storage, VisitVersions};
+use crate::storage::{ApplyError, ApplyHow, KeyGuard, LockedVersions, Seen, Storage, VisitVersions};
 use crate::sync::thread;
 use crate::{
     Durability, EmbeddedEngine, EmbeddedOptions, Error, KeyRange, LATEST, LockOptions, ManualClock, Reader,
@@ -25,7 +27,7 @@ struct Log {
 struct Logged {
     inner: MemoryStorage,
     log: Arc<Unseen<Log>>,
-    /// One of so many groups fails; 0: none does.
+    /// One of so many runs fails; 0: none does.
     faults: u64,
 }
 
@@ -34,7 +36,7 @@ fn locked(log: &Unseen<Log>) -> std::sync::MutexGuard<'_, Log> {
 }
 
 impl Logged {
-    /// All commits here want to be synced.
+    /// All commits here ask for a sync.
     fn judge(&self, ts: Timestamp, seen_ts: Timestamp) {
         let synced = locked(&self.log).synced;
         assert!(
@@ -90,8 +92,8 @@ impl Storage for Logged {
         self.inner.scan(request, visit)
     }
 
-    fn prepare(&self, writes: &WriteBuffer, known: &KnownVersions) -> Result<Self::Prepared> {
-        self.inner.prepare(writes, known)
+    fn prepare(&self, writes: &WriteBuffer, locked: &LockedVersions) -> Result<Self::Prepared> {
+        self.inner.prepare(writes, locked)
     }
 
     fn apply(
@@ -100,7 +102,7 @@ impl Storage for Logged {
         commit_ts: Timestamp,
         how: ApplyHow,
     ) -> std::result::Result<(), ApplyError> {
-        // Others come meanwhile.
+        // Other threads run meanwhile.
         thread::sleep(Duration::ZERO);
         if self.faults > 0 && below(self.faults) == 0 {
             return Err(ApplyError::NotApplied(Error::DiskFull("on purpose".into())));
@@ -169,7 +171,7 @@ impl World {
         Arc::new(Self { store, log })
     }
 
-    /// Adds to the numbers under some keys, and says when that was committed.
+    /// Adds to the numbers of some keys, and returns the commit's timestamp.
     fn add(&self, changes: &[(&str, i64)]) -> Result<Timestamp> {
         let mut txn = self.store.begin(TxnOptions::default())?;
         for (key, change) in changes {
@@ -186,7 +188,7 @@ impl World {
         Ok(commit_ts)
     }
 
-    /// Whether it was.
+    /// [`World::add`]; false: it failed as it may.
     fn added(&self, changes: &[(&str, i64)]) -> bool {
         match self.add(changes) {
             Ok(_) => true,
@@ -234,7 +236,8 @@ fn run<T: Send + 'static, const N: usize>(world: &Arc<World>, threads: [fn(&Worl
     ended
 }
 
-/// A counter that several change at the same time. Some of them fail if `faults` says so, and take those along that follow them.
+/// A counter that several threads change at the same time. With `faults` some commits fail, and those that
+/// depend on them.
 fn counter(faults: u64, background: bool) {
     let world = World::new(faults, background);
     let added = run(

@@ -1,88 +1,94 @@
-//! `latest`: the newest version of every key, in RocksDB and, of what is read, in memory as well ([`cache`]).
+//! `latest`: the newest version of every key, in RocksDB, and of keys that are read also in memory ([`cache`]).
 //!
-//! [`Latest`] is the only way to either of them. The database and its column families are fields of its own, and what it lends (values,
-//! iterators, sizes) cannot write. So all that changes `latest` is in [`mod@write`], where the cache hears of each change; what
-//! is to change it in another way (files that are ingested, a store that is restored) has to be written there too.
+//! [`Latest`] is the only way to both. The database and its column families are private fields of its own, and what it lends (values,
+//! iterators, sizes) cannot write. So each change of `latest` goes through a method here that tells the cache of it. Other ways to change
+//! it (ingested files, a restored store) have to be added here too.
+//!
+//! Not here: superseded versions ([`crate::superseded`]), and what a reader of a timestamp sees ([`crate::versions`]).
 
+mod batch;
 pub(crate) mod cache;
+pub(crate) mod deletions;
+mod load;
+mod measure;
 mod records;
 mod sizes;
-mod write;
+mod split;
 
-pub(crate) use sizes::{IN_FILES, IN_MEMORY};
-pub use write::Prepared;
+pub use batch::Prepared;
+pub(crate) use batch::{Group, PutHeads};
+pub(crate) use load::{load_page, load_page_around};
+pub(crate) use sizes::approximate_bytes;
+pub(crate) use split::split_range;
 
 use crate::failure::from_rocksdb;
-use crate::layout::{FAMILIES, LATEST};
-use crate::log_ahead::LogAhead;
-use crate::recovery::SyncMark;
+use crate::layout::{FAMILIES, LATEST, Version};
+use crate::log::Log;
 use cache::RowCache;
-use kv::{Error, KeyRange, Result};
+use deletions::{ExpiredDeletion, ExpiredDeletions};
+use kv::{Error, KeyRange, Result, Timestamp};
 use rocksdb::{
-    ColumnFamily, CompactOptions, DB, DBPinnableSlice, DBRawIterator, FlushOptions, ReadOptions, WriteOptions,
+    ColumnFamily, CompactOptions, DB, DBPinnableSlice, DBRawIterator, FlushOptions, ReadOptions, WriteBatch,
 };
 use std::ffi::CStr;
-use std::path::Path;
-use write::Heads;
 
-/// An open RocksDB, and the cache of its column family `latest`.
+/// An open RocksDB, the cache of its column family `latest`, and the deletions that are to be removed from it.
 pub(crate) struct Latest {
     db: DB,
     cache: RowCache,
-    log: LogAhead,
-    synced: SyncMark,
-    heads: Heads,
-    /// Made once: each costs an allocation on the other side.
+    log: Log,
+    put_heads: PutHeads,
+    expired: ExpiredDeletions,
+    /// Made once: each costs an allocation in RocksDB.
     read_options: ReadOptions,
-    write_synced: WriteOptions,
-    write_unsynced: WriteOptions,
 }
 
 impl Drop for Latest {
-    /// Nothing is written any more.
     fn drop(&mut self) {
-        match self.db.flush_wal(true) {
-            Ok(()) => self.synced.note_closed(self.db.latest_sequence_number()),
-            // The next start looks at more.
-            Err(error) => tracing::debug!(%error, "the log was not synced"),
-        }
+        self.log.close(&self.db);
     }
 }
 
 impl Latest {
-    /// Of a database in `dir`, with a cache of about so many bytes at most.
-    pub fn new(db: DB, dir: &Path, synced: SyncMark, row_cache_bytes: u64) -> Result<Self> {
-        let mut write_synced = WriteOptions::default();
-        write_synced.set_sync(true);
+    /// Of a database whose newest commit is of `newest_ts`, with a cache of at most about `row_cache_bytes`.
+    pub fn new(db: DB, log: Log, row_cache_bytes: u64, newest_ts: Timestamp) -> Result<Self> {
         Ok(Self {
-            heads: Heads::of(&db)?,
+            put_heads: PutHeads::of(&db)?,
             db,
             cache: RowCache::new(row_cache_bytes),
-            log: LogAhead::new(dir),
-            synced,
+            log,
+            expired: ExpiredDeletions::new(newest_ts),
             read_options: ReadOptions::default(),
-            write_synced,
-            write_unsynced: WriteOptions::default(),
         })
     }
 
-    /// To be read, and filled by what reads: only this module has the right to say what has changed.
+    /// To read, and to fill with what has been read: only this module may say what has changed.
     pub fn cache(&self) -> &RowCache {
         &self.cache
+    }
+
+    /// The deletions that can be removed.
+    pub fn expired(&self) -> &ExpiredDeletions {
+        &self.expired
+    }
+
+    /// For [`Prepared::push`] and [`Group::new`].
+    pub fn put_heads(&self) -> &PutHeads {
+        &self.put_heads
     }
 
     fn family(&self) -> Result<&ColumnFamily> {
         family_of(&self.db, LATEST)
     }
 
-    /// What is stored under a key.
+    /// The stored version of a key.
     pub fn get(&self, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>> {
         self.db
             .get_pinned_cf_opt(self.family()?, key, &self.read_options)
             .map_err(|error| from_rocksdb(&error))
     }
 
-    /// What is stored under each of some keys, by one call into RocksDB.
+    /// The stored version of each key, by one call into RocksDB.
     pub fn get_many<'a, K: AsRef<[u8]> + ?Sized + 'a>(
         &self,
         keys: impl IntoIterator<Item = &'a K>,
@@ -96,28 +102,23 @@ impl Latest {
             .map(|stored| stored.map_err(|error| from_rocksdb(&error))))
     }
 
-    /// What is stored in a range.
+    /// Iterates over the stored versions of a range.
     pub fn iterate(&self, range: &KeyRange) -> Result<DBRawIterator<'_>> {
         self.iterate_with(ReadOptions::default(), range)
     }
 
-    /// The same, with an end of its own behind `collected` entries in a row that are gone and not compacted away yet.
-    pub fn iterate_short_of(&self, range: &KeyRange, collected: u64) -> Result<DBRawIterator<'_>> {
+    /// [`Latest::iterate`] that ends as incomplete after so many entries in a row that are removed and not compacted away yet.
+    pub fn iterate_past(&self, range: &KeyRange, removed_max: u64) -> Result<DBRawIterator<'_>> {
         let mut options = ReadOptions::default();
-        options.set_max_skippable_internal_keys(collected);
+        options.set_max_skippable_internal_keys(removed_max);
         self.iterate_with(options, range)
     }
 
-    /// [`Latest::iterate`], of blocks that are not worth keeping in the cache.
+    /// [`Latest::iterate`] that keeps no blocks in the block cache.
     pub fn iterate_once(&self, range: &KeyRange) -> Result<DBRawIterator<'_>> {
         let mut options = ReadOptions::default();
         options.fill_cache(false);
         self.iterate_with(options, range)
-    }
-
-    /// Compactions and flushes end, and none begins any more.
-    pub fn stop_background_work(&self) {
-        self.db.cancel_all_background_work(true);
     }
 
     fn iterate_with(&self, mut options: ReadOptions, range: &KeyRange) -> Result<DBRawIterator<'_>> {
@@ -128,22 +129,88 @@ impl Latest {
         Ok(self.db.raw_iterator_cf_opt(self.family()?, options))
     }
 
-    /// A figure of RocksDB's about one of its families.
+    /// The first and the last key stored in a range.
+    pub fn first_and_last_key(&self, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut iterator = self.iterate(range)?;
+        iterator.seek_to_first();
+        let first = iterator.key().map(<[u8]>::to_vec);
+        iterator.seek_to_last();
+        let last = iterator.key().map(<[u8]>::to_vec);
+        iterator.status().map_err(|error| from_rocksdb(&error))?;
+        Ok(first.zip(last))
+    }
+
+    /// An integer property of RocksDB's for one of its column families.
     pub fn property(&self, family: &str, property: &CStr) -> Option<u64> {
         let family = family_of(&self.db, family).ok()?;
         self.db.property_int_value_cf(family, property).ok().flatten()
     }
 
-    /// Brings the log to disk.
-    pub fn sync_log(&self) -> Result<()> {
-        // What is written meanwhile may or may not be in it.
-        let written = self.db.latest_sequence_number();
-        self.db.flush_wal(true).map_err(|error| from_rocksdb(&error))?;
-        self.synced.note_synced(written);
+    /// Commits a group, which readers must not see yet: RocksDB first, then the cache. One call at a time. After an error the
+    /// group may be in RocksDB or not, now or after a restart.
+    pub fn commit(&self, group: Group, sync: bool) -> Result<()> {
+        let Group { members, batch } = group;
+        if let Err(error) = self.write(batch, sync) {
+            self.cache.forget(&KeyRange::all());
+            return Err(error);
+        }
+        self.cache.update(members.iter().flat_map(Prepared::newest));
         Ok(())
     }
 
-    /// Writes out what is in write buffers, of all families: one log is theirs together.
+    /// Removes newest versions that are deletions, that no snapshot needs, and whose keys are locked. Keys that have another
+    /// newest version by now stay. The cache does not need to know: it treats such a deletion and an absent key alike.
+    pub fn remove_deletions<'a>(&self, deletions: impl Iterator<Item = &'a ExpiredDeletion>) -> Result<u64> {
+        let latest = self.family()?;
+        let mut batch = WriteBatch::default();
+        for (deleted_ts, key) in deletions {
+            let stored = self.get(key)?;
+            let newest = stored.as_deref().map(Version::parse).transpose()?;
+            if newest.is_some_and(|newest| newest.value.is_none() && newest.ts == *deleted_ts) {
+                batch.delete_cf(latest, key);
+            }
+        }
+        let removed = batch.len();
+        if removed > 0 {
+            self.write(batch, false)?;
+        }
+        Ok(u64::try_from(removed).unwrap_or(u64::MAX))
+    }
+
+    /// Removes all of a range, which has an end. Drops whole files first, which frees their space at once, then covers the rest
+    /// with a range deletion, which frees it as files are compacted.
+    pub fn destroy(&self, range: &KeyRange) -> Result<()> {
+        let destroyed = self.destroy_stored(range);
+        // After an error, too: some of the range may have been removed.
+        self.cache.forget(range);
+        destroyed
+    }
+
+    fn destroy_stored(&self, range: &KeyRange) -> Result<()> {
+        let family = self.family()?;
+        // RocksDB takes the end of a range of files as part of it, so the range of files ends at the last key inside.
+        if let Some((first, last)) = self.first_and_last_key(range)? {
+            self.db
+                .delete_file_in_range_cf(family, first, last)
+                .map_err(|error| from_rocksdb(&error))?;
+        }
+        let mut batch = WriteBatch::default();
+        batch.delete_range_cf(family, &range.start, &range.end);
+        self.write(batch, true)
+    }
+
+    fn write(&self, batch: WriteBatch, sync: bool) -> Result<()> {
+        self.log
+            .write(&self.db, batch, sync)
+            .map_err(|error| from_rocksdb(&error))
+    }
+
+    /// Syncs the log.
+    pub fn sync_log(&self) -> Result<()> {
+        self.log.sync(&self.db).map_err(|error| from_rocksdb(&error))
+    }
+
+    /// Writes the write buffers of all column families to files. All of them, because they share one log.
     pub fn flush(&self) -> Result<()> {
         let written = self.db.latest_sequence_number();
         let mut options = FlushOptions::default();
@@ -153,17 +220,11 @@ impl Latest {
                 .flush_cf_opt(family_of(&self.db, name)?, &options)
                 .map_err(|error| from_rocksdb(&error))?;
         }
-        // While nobody writes: if nobody has since, the next start has no log to look at.
-        self.log.write(0, || {
-            self.synced.note_flushed(written);
-            if self.db.latest_sequence_number() == written {
-                self.synced.note_closed(written);
-            }
-        });
+        self.log.note_flushed(&self.db, written);
         Ok(())
     }
 
-    /// Compacts a range, which changes nothing of what it holds but for deletions that nobody has to know of.
+    /// Compacts a range. That changes nothing of what it holds but for deletions that no snapshot needs.
     pub fn compact(&self, range: &KeyRange, options: &CompactOptions) -> Result<()> {
         let bound = |key: &[u8]| (!key.is_empty()).then(|| key.to_vec());
         let (start, end) = (bound(&range.start), bound(&range.end));
@@ -171,9 +232,14 @@ impl Latest {
         Ok(())
     }
 
-    /// For tests that have to break what this module keeps.
+    /// Waits for running compactions and flushes, and lets no other begin.
+    pub fn stop_background_work(&self) {
+        self.db.cancel_all_background_work(true);
+    }
+
+    /// The database itself, for tests that change it without the cache.
     #[cfg(test)]
-    pub fn behind_its_back(&self) -> (&DB, &ColumnFamily) {
+    pub fn raw(&self) -> (&DB, &ColumnFamily) {
         (&self.db, self.family().unwrap())
     }
 }

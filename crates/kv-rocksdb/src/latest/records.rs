@@ -1,9 +1,9 @@
-//! The bytes of a RocksDB batch, made without it: each transaction writes its own records, on its own thread, and the leader
-//! of a group only puts them one behind the other.
+//! The bytes of a RocksDB write batch, made without RocksDB: each transaction encodes its own records on its own thread, and the thread
+//! that commits a group only concatenates them.
 //!
 //! A batch is a header (8 bytes for a sequence number that RocksDB fills in, and the number of records) and its records.
-//! A put is a head, which is the same for all puts of a column family, and the key and the value, each behind its
-//! length as a varint. RocksDB's log holds batches in this form, which therefore stays as it is.
+//! A put is a head, which is the same for all puts of a column family, then the key and the value, each after its
+//! length as a varint. RocksDB's log holds batches in this form, so the form cannot change between releases.
 
 use rocksdb::{ColumnFamily, WriteBatch};
 use std::ops::Range;
@@ -11,14 +11,14 @@ use std::ops::Range;
 const COUNT_AT: usize = 8;
 const HEADER_BYTES: usize = COUNT_AT + size_of::<u32>();
 
-/// What a record adds to its key and value, at most: tag, family and two lengths.
+/// The most that a record adds to its key and value: tag, family and two lengths.
 pub const OVERHEAD_BYTES: usize = 16;
 
-/// What the puts of one column family begin with.
+/// The first bytes of a put into one column family.
 #[derive(Debug, Clone)]
-pub struct Head(Box<[u8]>);
+pub struct PutHead(Box<[u8]>);
 
-impl Head {
+impl PutHead {
     /// As RocksDB itself writes it.
     pub fn of(family: &ColumnFamily) -> Self {
         let mut batch = WriteBatch::default();
@@ -29,16 +29,16 @@ impl Head {
     }
 }
 
-/// A batch in the making.
+/// The records of a batch.
 #[derive(Debug)]
 pub struct Records {
     bytes: Vec<u8>,
     count: u32,
 }
 
-/// Where in the bytes of [`Records`] a put's key and value are.
+/// Where a put's key and value are in the bytes of [`Records`].
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct PutSpan {
     pub key: Range<usize>,
     pub value: Range<usize>,
 }
@@ -54,18 +54,18 @@ impl Records {
         self.count == 0
     }
 
-    /// Adds a put. `key` and `value` append as many bytes as `key_bytes` and `value_bytes` say.
+    /// Adds a put. `key` and `value` append `key_bytes` and `value_bytes` bytes.
     pub fn put(
         &mut self,
-        head: &Head,
+        head: &PutHead,
         (key_bytes, key): (usize, impl FnOnce(&mut Vec<u8>)),
         (value_bytes, value): (usize, impl FnOnce(&mut Vec<u8>)),
-    ) -> Place {
+    ) -> PutSpan {
         self.count += 1;
         self.bytes.extend_from_slice(&head.0);
         let key = self.slice(key_bytes, key);
         let value = self.slice(value_bytes, value);
-        Place { key, value }
+        PutSpan { key, value }
     }
 
     fn slice(&mut self, bytes: usize, write: impl FnOnce(&mut Vec<u8>)) -> Range<usize> {
@@ -81,7 +81,7 @@ impl Records {
         start..self.bytes.len()
     }
 
-    /// Adds the records of another.
+    /// Appends the records of another batch.
     pub fn append(&mut self, other: &Self) {
         self.bytes
             .extend_from_slice(other.bytes.get(HEADER_BYTES..).unwrap_or_default());
@@ -96,7 +96,7 @@ impl Records {
         &mut self.bytes
     }
 
-    /// The batch.
+    /// Copies all records into a batch of RocksDB's.
     pub fn batch(&mut self) -> WriteBatch {
         if let Some(count) = self.bytes.get_mut(COUNT_AT..HEADER_BYTES) {
             count.copy_from_slice(&self.count.to_le_bytes());
@@ -129,7 +129,7 @@ mod tests {
             expected.put_cf(family, &key, &value);
             let records = if n < 3 { &mut first } else { &mut second };
             let place = records.put(
-                &Head::of(family),
+                &PutHead::of(family),
                 (key.len(), |out| out.extend_from_slice(&key)),
                 (value.len(), |out| out.extend_from_slice(&value)),
             );

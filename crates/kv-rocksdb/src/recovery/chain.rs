@@ -1,4 +1,5 @@
-//! All logs that are needed, one after the other: how far they go, and what lies behind that.
+//! All logs that are needed, in order: how far their sequence numbers go on without a gap, and what is after
+//! that.
 
 use super::log_format::{self, BLOCK_BYTES, Batch, End, Part, synced_before};
 use super::log_reader::LogReader;
@@ -9,7 +10,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Read at once: whole blocks.
+/// Bytes read at a time: whole blocks.
 const READ_BYTES: usize = 32 * BLOCK_BYTES;
 
 /// One log.
@@ -18,44 +19,45 @@ pub struct Log {
     pub number: u64,
     pub path: PathBuf,
     pub bytes: u64,
-    /// Where its last whole batch that follows those before it ends.
+    /// Where its last complete batch ends that continues the sequence.
     pub valid_bytes: u64,
-    /// How many such batches it has.
+    /// The number of such batches.
     pub batches: u64,
     /// Why they end there.
     pub end: End,
 }
 
-/// The logs, as far as sequence numbers go on without a gap.
+/// The logs, as far as their sequence numbers have no gap.
 #[derive(Debug, Default)]
 pub struct Chain {
-    /// Those that belong to it. One without a batch does, wherever it is.
+    /// The logs that belong to it. A log without a batch does, wherever it is.
     pub logs: Vec<Log>,
-    /// The first one that does not, since its first batch leaves a gap, and all behind it.
+    /// The first log that does not, because its first batch leaves a gap, and all later ones.
     pub rest: Vec<(u64, PathBuf)>,
     pub first_sequence: Option<u64>,
-    /// Behind the last batch. `None`: there is none.
+    /// The sequence number after the last batch. `None`: there is no batch.
     pub next_sequence: Option<u64>,
-    /// What does not belong to it has a batch of a number that it has, too: two stores' logs, or another program's.
+    /// A batch that does not belong to it has a sequence number that the chain has too: the directory has
+    /// logs of two stores, or another program's.
     pub overlaps: bool,
 }
 
-/// What of these logs is there behind the chain's end.
+/// What these logs hold after the chain's end.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Behind {
-    /// Log and offset of the first of it.
+    /// Log and offset of the first fragment.
     pub first: Option<(u64, u64)>,
-    /// Beginnings of batches, and the number behind the last one's last entry.
+    /// The number of batches that start there, and the sequence number after the last one's last entry.
     pub batches: u64,
     pub next_sequence: u64,
-    /// What any of it says of how far the log had been synced when it was written.
+    /// The highest sequence number that any of them says had been synced when it was written.
     pub synced: Option<u64>,
-    /// The last batch does not say.
+    /// The last batch does not say how far the log had been synced.
     pub is_last_silent: bool,
 }
 
 impl Chain {
-    /// Reads the logs, which are in the order of their numbers.
+    /// Reads the logs, in the order of their numbers.
     pub fn read(logs: Vec<(u64, PathBuf)>) -> io::Result<Self> {
         let mut chain = Self::default();
         let mut logs = logs.into_iter();
@@ -79,7 +81,7 @@ impl Chain {
         let mut end = None;
         let bytes = read_blocks(&file, 0, &mut |offset, block| {
             end = reader.read_block(offset, block, &mut |whole| {
-                // What RocksDB writes when it has ended a recovery before the log's end.
+                // RocksDB writes an empty batch when it has ended a recovery before the log's end.
                 if whole.batch.count > 0 {
                     if let Some(next) = self.next_sequence
                         && next != whole.batch.sequence
@@ -115,13 +117,13 @@ impl Chain {
         })
     }
 
-    /// Where the last batch is, and the log ends: there something has been lost, if anything has.
+    /// The log that has the last batch. If something has been lost, it is there.
     pub fn last(&self) -> Option<&Log> {
         let with_batch = self.logs.iter().rev().find(|log| log.batches > 0);
         with_batch.or(self.logs.first())
     }
 
-    /// Where it ends as it should not: of the last log, or before a log that begins later.
+    /// The log that ends too early: the last one, or one before a log that leaves a gap.
     pub fn broken(&self) -> Option<&Log> {
         let last = self.last()?;
         let mut from_last = self.logs.iter().filter(|log| log.number >= last.number);
@@ -131,7 +133,7 @@ impl Chain {
             .or(from_last.next_back())
     }
 
-    /// Looks for what the logs hold behind the chain's end, batches from `next_sequence` on.
+    /// Searches the logs after the chain's end, for batches from `next_sequence` on.
     pub fn behind(&self, next_sequence: u64) -> io::Result<Behind> {
         let mut behind = Behind::default();
         for log in &self.logs {
@@ -197,7 +199,7 @@ impl Behind {
     }
 }
 
-/// Shows a file's blocks from `offset` on, and returns how long it is.
+/// Visits a file's blocks from `offset` on, and returns the file's length.
 fn read_blocks(
     file: &File,
     mut offset: u64,

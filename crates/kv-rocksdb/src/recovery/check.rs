@@ -1,4 +1,4 @@
-//! `stemdb check`: reads all files of a store that nobody has open, and changes none.
+//! `stemdb check`: reads all files of a store that no process has open, and changes none.
 
 use super::checksum::verify_table;
 use super::directory::{Directory, Lock};
@@ -14,19 +14,19 @@ use std::sync::Arc;
 use std::{fs, io};
 use tempfile::TempDir;
 
-/// What was found, in lines for a person at a terminal.
+/// The findings, as lines of text for a terminal.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Checked {
     pub facts: Vec<String>,
-    /// Empty: all of it is whole.
+    /// Empty: nothing is damaged.
     pub damage: Vec<String>,
 }
 
-/// Checks the store in `dir`: the manifest, each record of its logs, each block of its table files, and, if they are whole,
-/// that all entries can be read and are of a format that this program knows.
+/// Checks the store in `dir`: the manifest, each record of its logs, each block of its table files, and, if
+/// those are undamaged, that all entries can be read and have a format that this program knows.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if there is no store, another process is using it or a file cannot be read.
+/// [`Error::Unavailable`] if there is no store, another process is using it, or a file cannot be read.
 pub fn check(dir: &Path) -> Result<Checked> {
     let _lock = Lock::take(dir)?;
     let examination = Examination::of(dir, true).map_err(|error| cannot_read(dir, &error))?;
@@ -38,8 +38,8 @@ pub fn check(dir: &Path) -> Result<Checked> {
     match &examination.finding {
         Finding::Damaged(what) => checked.damage.extend(what.iter().cloned()),
         Finding::LogLoss(loss) => checked.damage.push(loss.to_string()),
-        Finding::Unpromised => checked.facts.push(
-            "log: behind its end is a part of what was being written when the machine stopped; the next start removes it"
+        Finding::Unsynced => checked.facts.push(
+            "log: after its end is a part of what was being written when the machine stopped; the next start removes it"
                 .to_owned(),
         ),
         Finding::New | Finding::Sound => {}
@@ -49,7 +49,9 @@ pub fn check(dir: &Path) -> Result<Checked> {
         if examination.finding == Finding::Sound {
             checked.of_entries(&examination)?;
         } else {
-            checked.facts.push("entries: not read before that".to_owned());
+            checked
+                .facts
+                .push("entries: not read, because the next start changes the log".to_owned());
         }
     }
     Ok(checked)
@@ -101,12 +103,13 @@ impl Checked {
         let mut fact = format!("tables: {files} files, {bytes} bytes, every block read");
         let unused = unused_tables(directory, examination);
         if unused > 0 {
-            fact += &format!("; {unused} more are not in use, the next start removes them");
+            fact += &format!("; {unused} more are not in use; the next start removes them");
         }
         self.facts.push(fact);
     }
 
-    /// Opens it as a start would, on a copy of the logs beside links to the tables, and reads all of it.
+    /// Opens the store as a start would, with copies of the logs and links to the tables, and reads all
+    /// entries.
     fn of_entries(&mut self, examination: &Examination) -> Result<()> {
         let dir = examination.copy_with_links().map_err(|error| {
             Error::Unavailable(format!(
@@ -117,14 +120,15 @@ impl Checked {
         let store = match RocksStorage::open(dir.path(), &RocksOptions::default(), &Arc::default()) {
             Ok(store) => store,
             Err(error) => {
-                self.damage.push(format!("it cannot be opened: {error}"));
+                self.damage.push(format!("the store cannot be opened: {error}"));
                 return Ok(());
             }
         };
-        // What is to be read would be rewritten.
-        store.latest.stop_background_work();
+        // Compactions would rewrite what is about to be read.
+        let latest = &store.versions.latest;
+        latest.stop_background_work();
         self.facts.push(format!("format: {FORMAT}"));
-        self.of_versions(&store.latest, store.newest_commit_ts())
+        self.of_versions(latest, store.newest_commit_ts())
     }
 
     fn of_versions(&mut self, latest: &Latest, last_commit_ts: u64) -> Result<()> {
@@ -177,7 +181,7 @@ impl Examination {
     }
 }
 
-/// More than that is not listed.
+/// No more findings than this are listed.
 const DAMAGE_MAX: usize = 100;
 
 fn unused_tables(directory: &Directory, examination: &Examination) -> usize {

@@ -1,4 +1,4 @@
-//! Checksums as RocksDB computes them, by its own code: `checksum.cc`.
+//! RocksDB's checksums, computed by its own code: `checksum.cc`.
 
 #![expect(unsafe_code, reason = "calls of code that the library does not wrap")]
 
@@ -14,11 +14,12 @@ unsafe extern "C" {
 
 /// CRC-32C (Castagnoli).
 pub(super) fn crc32c(bytes: &[u8]) -> u32 {
-    // SAFETY: it reads that many bytes from there, and nothing else.
+    // SAFETY: it reads the slice's bytes, and nothing else.
     unsafe { stemdb_crc32c(bytes.as_ptr().cast(), bytes.len()) }
 }
 
-/// How a checksum is stored, so that the checksum of bytes that hold checksums is not a special one.
+/// The stored form of a checksum. RocksDB masks checksums, because the checksum of bytes that contain their
+/// own checksum has bad properties (`util/crc32c.h`).
 pub(super) fn masked(checksum: u32) -> u32 {
     checksum.rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -26,15 +27,15 @@ pub(super) fn masked(checksum: u32) -> u32 {
 /// Reads all blocks of a table file and compares their checksums.
 ///
 /// # Errors
-/// What is wrong with it, in RocksDB's words.
+/// RocksDB's description of the damage.
 pub(super) fn verify_table(path: &Path) -> Result<(), String> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
-    // SAFETY: `path` ends with a zero and outlives the call.
+    // SAFETY: `path` is terminated by a zero and outlives the call.
     let wrong = unsafe { stemdb_verify_table(path.as_ptr()) };
     if wrong.is_null() {
         return Ok(());
     }
-    // SAFETY: it is a text of `strdup`'s, ours alone from here on, and freed once.
+    // SAFETY: it is a string from `strdup` that only we own, and it is freed once.
     let text = unsafe {
         let text = CStr::from_ptr(wrong).to_string_lossy().into_owned();
         free(wrong);

@@ -1,4 +1,4 @@
-//! The files of a store's directory, and who may look at them.
+//! The files of a store's directory, and the lock on it.
 
 use super::manifest::Manifest;
 use kv::{Error, Result};
@@ -8,10 +8,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A directory that no other process has open, and this one only once.
+/// A lock on a directory: no other process has it open, and this one only once.
 ///
-/// RocksDB has a lock of its own, but only from when it begins to change things; and a lock of its kind goes when its process
-/// closes the file anywhere, so that nothing else can hold it for RocksDB meanwhile.
+/// RocksDB has a lock of its own, but takes it only when it starts to change things. A lock of that kind
+/// (`fcntl`) is also released when its process closes the file anywhere, so nothing else can hold it on
+/// behalf of RocksDB.
 #[derive(Debug)]
 pub struct Lock {
     _dir: File,
@@ -19,18 +20,19 @@ pub struct Lock {
 
 impl Lock {
     /// # Errors
-    /// [`Error::Unavailable`]: somebody else has it.
+    /// [`Error::Unavailable`]: another process, or this one, has it.
     pub fn take(dir: &Path) -> Result<Self> {
         let cannot = |error: io::Error| Error::Unavailable(format!("cannot open {}: {error}", dir.display()));
         let in_use = || Error::Unavailable(format!("another process is using {}", dir.display()));
         let file = File::open(dir).map_err(cannot)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(in_use()),
-            // A file system without such locks: RocksDB's remains.
+            // The file system has no such locks. RocksDB's own remains.
             Err(error) => tracing::debug!(dir = %dir.display(), %error, "cannot lock the directory"),
             Ok(()) => {}
         }
-        // A program that does not take the lock above. It is given back at once, when the file is closed.
+        // For a program that does not take the lock above. This one is released at once, when the file is
+        // closed.
         match OpenOptions::new().read(true).write(true).open(dir.join("LOCK")) {
             Ok(lock) => match fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
                 Err(rustix::io::Errno::ACCESS | rustix::io::Errno::AGAIN) => return Err(in_use()),
@@ -44,7 +46,7 @@ impl Lock {
     }
 }
 
-/// What is there, by RocksDB's names.
+/// The files, by the numbers in RocksDB's file names.
 #[derive(Debug, Default)]
 pub struct Directory {
     pub path: PathBuf,
@@ -54,7 +56,7 @@ pub struct Directory {
     has_current: bool,
 }
 
-/// Its manifest.
+/// The state of the manifest.
 #[derive(Debug)]
 pub enum Manifested {
     /// There is no store yet.
@@ -96,7 +98,8 @@ impl Directory {
     /// Reads the manifest that `CURRENT` names.
     pub fn manifest(&self) -> io::Result<Manifested> {
         if !self.has_current {
-            // RocksDB writes the first manifest, and then `CURRENT`, before anything else; a crash may come between.
+            // RocksDB writes the first manifest, then `CURRENT`, before anything else. A crash may come in
+            // between.
             let is_new = self.logs.is_empty()
                 && self.tables.is_empty()
                 && self.manifests.keys().all(|number| *number <= 1);
@@ -138,7 +141,7 @@ impl Directory {
         Ok([current, self.path.join(name.trim_end())])
     }
 
-    /// Table files that the manifest names and that are not there, or not whole.
+    /// Messages about table files that the manifest names and that are missing or incomplete.
     pub fn missing_tables(&self, manifest: &Manifest) -> io::Result<Vec<String>> {
         let mut wrong = Vec::new();
         for (number, table) in manifest.tables() {
@@ -157,7 +160,7 @@ impl Directory {
         Ok(wrong)
     }
 
-    /// Logs that hold something which is in no table.
+    /// The logs with entries that may be in no table.
     pub fn logs_from(&self, first: u64) -> Vec<(u64, PathBuf)> {
         let logs = self.logs.range(first..);
         logs.map(|(number, path)| (*number, path.clone())).collect()

@@ -5,12 +5,12 @@
 //! | 4 | CRC-32C of all that follows the length, masked |
 //! | 2 | length of the payload |
 //! | 1 | kind |
-//! | 4 | the log's number, in a log that may be written over an old one |
+//! | 4 | the log's number, in a log that may overwrite an old one |
 //! | | payload |
 //!
-//! No fragment reaches into another block. A batch of writes is one fragment, or a first one, some in its middle and a
-//! last one. A log that is written over an old one is followed by what was there before: fragments of other logs, or zeros
-//! ([`crate::log_ahead`]).
+//! No fragment extends into another block. A batch of writes is one fragment, or a first one, some middle
+//! ones and a last one. After the end of a log that overwrites an old one are older bytes: fragments of other
+//! logs, or zeros ([`crate::log`]).
 
 use super::checksum::{crc32c, masked};
 
@@ -25,7 +25,7 @@ pub enum Part {
     First,
     Middle,
     Last,
-    /// Of no batch: a fact about the log.
+    /// Belongs to no batch: a fact about the log.
     Note,
 }
 
@@ -34,7 +34,7 @@ pub enum Part {
 pub struct Fragment<'a> {
     pub part: Part,
     pub payload: &'a [u8],
-    /// Where in its block it begins.
+    /// The offset in its block where it starts.
     pub start: usize,
     /// Where it ends.
     pub end: usize,
@@ -45,24 +45,25 @@ pub struct Fragment<'a> {
 pub enum End {
     /// The file ends between two fragments.
     OfFile,
-    /// Zeros that were written ahead.
+    /// Preallocated zeros.
     Zeros,
-    /// What is left of a log that was there before.
+    /// The rest of an older log that is being overwritten.
     OlderLog,
-    /// Something that is no fragment: torn by a crash, or damaged later.
+    /// Something that is not a valid fragment: torn by a crash, or damaged later.
     Broken(&'static str),
 }
 
-/// What is at some place of a block.
+/// What is at an offset of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found<'a> {
     Fragment(Fragment<'a>),
-    /// The rest of the block is too short for a fragment: the log goes on in the next.
+    /// The rest of the block is too short for a fragment: the log continues in the next block.
     NextBlock,
     End(End),
 }
 
-/// Reads what `block` has at `at`. Only the last block of a file is shorter than [`BLOCK_BYTES`].
+/// Reads the fragment at offset `at` of `block`. Only the last block of a file is shorter than
+/// [`BLOCK_BYTES`].
 pub fn read(block: &[u8], at: usize, number: u64) -> Found<'_> {
     let rest = block.get(at..).unwrap_or_default();
     if rest.is_empty() {
@@ -80,7 +81,7 @@ pub fn read(block: &[u8], at: usize, number: u64) -> Found<'_> {
     let [c0, c1, c2, c3, low, high, kind] = *header;
     let length = usize::from(u16::from_le_bytes([low, high]));
     if kind == 0 && length == 0 {
-        // The writer leaves what is too short for a header.
+        // The writer skips a rest that is too short for a header.
         return match block.len() == BLOCK_BYTES && rest.len() < NUMBERED_HEADER_BYTES {
             true => Found::NextBlock,
             false => Found::End(End::Zeros),
@@ -123,8 +124,8 @@ pub fn read(block: &[u8], at: usize, number: u64) -> Found<'_> {
     })
 }
 
-/// The next fragment of this log that begins at `from` or behind, wherever in the block: what is before it may be anything. In
-/// a log without numbers, where everything is its own: only at `from`.
+/// The next fragment of this log that starts at `from` or later, anywhere in the block: the bytes before it
+/// may be anything. In a log without numbers, whose fragments cannot be told from others: only at `from`.
 pub fn search(block: &[u8], from: usize, number: u64) -> Option<Fragment<'_>> {
     let fragment = |at| match read(block, at, number) {
         Found::Fragment(fragment) => Some(fragment),
@@ -136,16 +137,16 @@ pub fn search(block: &[u8], from: usize, number: u64) -> Option<Fragment<'_>> {
     })
 }
 
-/// The log's number as its fragments have it.
+/// The log's number as it is stored in its fragments.
 fn number_bytes(number: u64) -> [u8; 4] {
     let [a, b, c, d, ..] = number.to_le_bytes();
     [a, b, c, d]
 }
 
-/// How a batch of writes begins.
+/// The head of a batch of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// The number of its first entry: entries are numbered through all logs.
+    /// The sequence number of its first entry. Entries are numbered across all logs.
     pub sequence: u64,
     pub count: u32,
 }
@@ -162,14 +163,14 @@ impl Batch {
         })
     }
 
-    /// The number of the entry behind it.
+    /// The sequence number after its last entry.
     pub fn next_sequence(&self) -> u64 {
         self.sequence.saturating_add(u64::from(self.count))
     }
 }
 
-/// What each batch that is written says of the log before it: entries up to this number had been synced. It is the last of
-/// the batch, for the log only.
+/// The last record of each batch, for the log only: entries up to this sequence number had been synced when
+/// it was written.
 pub fn synced_note(synced: u64) -> [u8; SYNCED_BYTES - 2] {
     let mut note = [0; SYNCED_BYTES - 2];
     let (name, number) = note.split_at_mut(SYNCED.len());
@@ -178,7 +179,7 @@ pub fn synced_note(synced: u64) -> [u8; SYNCED_BYTES - 2] {
     note
 }
 
-/// The same from how the last fragment of a batch ends.
+/// Reads [`synced_note`] from the end of a batch's last fragment.
 pub fn synced_before(end: &[u8]) -> Option<u64> {
     let (rest, synced) = end.split_last_chunk::<8>()?;
     let is_note = rest.strip_suffix(SYNCED)?.ends_with(&NOTE_HEAD);
@@ -186,9 +187,9 @@ pub fn synced_before(end: &[u8]) -> Option<u64> {
 }
 
 const SYNCED: &[u8; 6] = b"synced";
-/// RocksDB's kind of an entry that is for the log only, and the length of what follows.
+/// RocksDB's tag of a record for the log only, and the length of its contents.
 const NOTE_HEAD: [u8; 2] = [3, 14];
-/// Bytes of that entry.
+/// Bytes of that record.
 pub const SYNCED_BYTES: usize = 2 + 6 + 8;
 
 /// Writes logs.
@@ -238,7 +239,7 @@ pub(super) mod writer {
         log.extend(checked);
     }
 
-    /// A batch's bytes: its head, and so many bytes that mean nothing.
+    /// The bytes of a batch: its head, and some bytes without meaning.
     pub fn batch(sequence: u64, count: u32, bytes: usize) -> Vec<u8> {
         let mut batch = sequence.to_le_bytes().to_vec();
         batch.extend(count.to_le_bytes());

@@ -1,14 +1,15 @@
-//! One log from its start: whole batches, up to where it ends. Block by block, without holding any of it.
+//! Reads one log from its start: its complete batches, up to its end. Block by block, without holding any of
+//! it.
 
 use super::log_format::{self, Batch, End, Found, Part};
 
-/// A batch that is whole.
+/// A complete batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WholeBatch {
     pub batch: Batch,
-    /// Where in the file it begins.
+    /// The offset in the file where it starts.
     pub start: u64,
-    /// Where it ends.
+    /// The offset where it ends.
     pub end: u64,
 }
 
@@ -16,7 +17,7 @@ pub struct WholeBatch {
 #[derive(Debug)]
 pub struct LogReader {
     number: u64,
-    /// The beginning of the batch whose end has not come yet, and where it is.
+    /// The head of the batch whose end has not been read yet, and the offset where it starts.
     open: Option<(Vec<u8>, u64)>,
 }
 
@@ -25,7 +26,7 @@ impl LogReader {
         Self { number, open: None }
     }
 
-    /// Shows the batches that end in the block that the file has at `offset`. `Some`: the log ends, in this block or before.
+    /// Visits the batches that end in the block at `offset`. `Some`: the log ends, in this block or before.
     /// `visit` ends it by returning `false`.
     pub fn read_block(
         &mut self,
@@ -60,7 +61,7 @@ impl LogReader {
         }
     }
 
-    /// What the end of the file is to what has been read.
+    /// How the log ends if the file ends here.
     pub fn end_of_file(&self) -> End {
         match self.open {
             Some(_) => End::Broken("the file ends within a record"),
@@ -68,7 +69,7 @@ impl LogReader {
         }
     }
 
-    /// The head of a batch that is whole now, and where it begins.
+    /// The head of a batch that this fragment completes, and the offset where it starts.
     fn add(&mut self, part: Part, payload: &[u8], start: u64) -> Result<Option<(Vec<u8>, u64)>, End> {
         let head = |payload: &[u8]| {
             payload

@@ -1,7 +1,7 @@
-//! RocksDB's manifest: which table files there are and from which log on there is more (`db/version_edit.cc`). No I/O, no
+//! RocksDB's manifest: the table files, and the first log that is needed (`db/version_edit.cc`). No I/O, no
 //! panic on any bytes.
 //!
-//! It is a log of its own whose batches are edits of what came before them: fields, each with a tag.
+//! It has the format of a log. Its batches are edits of the state before them: fields, each with a tag.
 
 use super::log_format::{self, BLOCK_BYTES, End, Found, Part};
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ const FAMILY_ADDED: u32 = 201;
 const FAMILY_DROPPED: u32 = 202;
 const MAX_FAMILY: u32 = 203;
 const IN_ATOMIC_GROUP: u32 = 300;
-/// A tag with this bit is followed by a length and so many bytes, and may be passed over.
+/// A field whose tag has this bit may be skipped: after the tag is its length.
 const MAY_BE_IGNORED: u32 = 1 << 13;
 
-/// Of a new file's further fields: the last of them, and the log number that two-phase commits need.
+/// Tags of a new file's further fields: the end, and the log number that two-phase commits need.
 const END_OF_FIELDS: u32 = 1;
 const MIN_LOG_NUMBER_OF_FILE: u32 = 3;
 
@@ -38,14 +38,14 @@ pub struct Table {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Family {
     pub name: String,
-    /// What logs below this one hold of it is in tables.
+    /// Its entries in logs below this one are in tables.
     pub log_number: u64,
-    /// The last entry there was when that became so.
+    /// The last sequence number at the time of that edit.
     log_sequence: u64,
     pub tables: BTreeMap<u64, Table>,
 }
 
-/// What all edits come to.
+/// The state after all edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     pub families: BTreeMap<u32, Family>,
@@ -68,10 +68,10 @@ impl Default for Manifest {
 }
 
 impl Manifest {
-    /// Reads the whole file. A record at its end that a crash has cut off was never in force.
+    /// Reads the whole file. A record at its end that a crash has torn was never in force.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// A description of the damage, and where it is.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut manifest = Self::default();
         let mut group = Vec::new();
@@ -116,7 +116,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Applies an edit, or collects those that are in force together.
+    /// Applies an edit, or collects edits that are in force only together.
     fn add(&mut self, record: Vec<u8>, group: &mut Vec<Edit>) -> Result<(), String> {
         let edit = Edit::parse(&record)?;
         let more = edit.more_in_group;
@@ -158,27 +158,28 @@ impl Manifest {
         family.tables.extend(edit.new);
     }
 
-    /// The first log that holds something which is in no table.
+    /// The first log with entries that are in no table.
     pub fn first_log_number(&self) -> u64 {
         let of_families = self.families.values().map(|family| family.log_number).min();
         self.min_log_number.max(of_families.unwrap_or(0))
     }
 
-    /// The last entry there was when that log became the first. A start of RocksDB makes a number the first that no log has:
-    /// the first entry behind it follows this one.
+    /// The last sequence number when that log became the first. A start of RocksDB makes a number the first
+    /// that no log has yet; the first entry after it follows this one.
     pub fn first_log_sequence(&self) -> u64 {
         let first = self.first_log_number();
         let since = self.families.values().filter(|family| family.log_number == first);
         since.map(|family| family.log_sequence).max().unwrap_or(0)
     }
 
-    /// The greatest that a table has.
+    /// The largest sequence number in a table.
     pub fn largest_sequence(&self) -> u64 {
         let largest = self.tables().map(|(_, table)| table.largest_sequence);
         largest.max().unwrap_or(0)
     }
 
-    /// Whether it may be that of a store that has no log yet: that comes before the other column families.
+    /// Whether it may be the manifest of a store without a log: RocksDB writes the first one before it
+    /// creates the other column families.
     pub fn is_first(&self) -> bool {
         self.families.len() == 1 && self.last_sequence == 0 && self.tables().next().is_none()
     }
@@ -193,7 +194,8 @@ impl Manifest {
     }
 }
 
-/// Whether the file ends within the record at `at`: it would be longer, and no other one is behind its beginning.
+/// Whether the file ends within the record at `at`: the record would be longer, and no other record is after
+/// its start.
 fn is_cut_off(block: &[u8], at: usize) -> bool {
     let rest = block.get(at..).unwrap_or_default();
     let is_longer = match rest.get(4..7) {
@@ -216,7 +218,7 @@ struct Edit {
     last_sequence: u64,
     deleted: Vec<u64>,
     new: Vec<(u64, Table)>,
-    /// Edits behind this one without which it is not in force.
+    /// How many edits after this one it is in force with.
     more_in_group: u32,
 }
 
@@ -288,11 +290,11 @@ impl Edit {
     }
 }
 
-/// The rest of a record.
+/// The bytes of a record that have not been read yet.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// Seven bits a byte, the lowest first; the last byte has its highest bit clear.
+    /// A varint: seven bits per byte, the lowest first; the last byte has its highest bit clear.
     fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -323,7 +325,7 @@ mod tests {
     use super::*;
     use rocksdb::{DB, Options};
 
-    /// A store of two families, with tables of both, one of which is gone again.
+    /// A store of two column families with tables of both, one of which has been removed.
     fn real() -> (tempfile::TempDir, DB) {
         let dir = tempfile::tempdir().unwrap();
         let mut options = Options::default();
@@ -379,7 +381,7 @@ mod tests {
             let name = entry.unwrap().file_name().into_string().unwrap();
             name.strip_suffix(".log")?.parse::<u64>().ok()
         });
-        // `default` was flushed once, first of all: its log is the oldest.
+        // `default` was flushed once, before the other: its log is the oldest.
         assert_eq!(Some(manifest.first_log_number()), logs.min());
         let [default, latest] = ["default", "latest"].map(|name| manifest.family(name).unwrap());
         assert!(default.log_number < latest.log_number);
@@ -407,7 +409,7 @@ mod tests {
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;
-            // A length that points behind the end of the file looks like a record that a crash cut off.
+            // A length beyond the end of the file looks like a record that a crash has torn.
             if let Ok(manifest) = Manifest::parse(&damaged) {
                 assert_ne!(manifest, whole, "byte {at}");
             }

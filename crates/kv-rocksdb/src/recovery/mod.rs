@@ -1,25 +1,28 @@
-//! What is looked at before RocksDB opens a store, and what is done about it.
+//! What a start checks before RocksDB opens a store, and what it does about damage.
 //!
-//! RocksDB reads its logs up to the first record that is not whole and takes that for the end (`WALRecoveryMode::PointInTime`).
-//! So it should be after a crash, which tears what was being written; but damage in the middle of a log looks the same, a
-//! block of zeros is passed over, and a log that is missing is not missed. What has been acknowledged would be gone without a
-//! word. So the logs are read before, and the store is opened only if nothing can be missing that had been synced:
+//! RocksDB reads its logs up to the first record that is not complete and takes that for the end
+//! (`WALRecoveryMode::PointInTime`). That is right after a crash, which tears what was being written. But
+//! damage in the middle of a log looks the same, a block of zeros is passed over, and a missing log is not
+//! noticed: acknowledged transactions would be lost silently. So the logs are read before, and the store is
+//! opened only if nothing that had been synced can be missing:
 //!
-//! 1. All files that the manifest names are there and as long as it says ([`directory`], [`manifest`]).
-//! 2. The first log that is needed is there, and from it on sequence numbers follow each other through all logs ([`chain`]).
+//! 1. All files that the manifest names exist and have the length that it says ([`directory`], [`manifest`]).
+//! 2. The first log that is needed exists, and from it on sequence numbers follow each other through all logs
+//!    ([`chain`]).
 //! 3. They reach the entry up to which the log had been synced, which a file beside it says ([`sync_mark`]).
-//! 4. Behind their end is nothing of these logs. If there is, each batch there says how far the log had been synced when it was
-//!    written ([`log_format::synced_before`]): if that is beyond the end, what had been synced is damaged. If it is not, the
-//!    machine stopped before all of what was being written had reached the disk, in whatever order it got there: nobody had
-//!    been promised that it would last, and the logs are cut off before it ([`Finding::Unpromised`]). If the last one does not
-//!    say, an earlier program wrote it, and it counts as lost. Fragments without a beginning are of the one batch that was
+//! 4. After their end there is nothing of these logs. If there is, each batch there says how far the log had
+//!    been synced when it was written ([`log_format::synced_before`]). If that is after the end, something
+//!    that had been synced is damaged. If it is not, the machine stopped before all of what was being written
+//!    had reached the disk, in whatever order it got there. No client had been promised that it would last,
+//!    and the logs are cut off before it ([`Finding::Unsynced`]). If the last batch does not say, an earlier
+//!    program wrote it, and it counts as lost. Fragments without a start belong to the one batch that was
 //!    being written.
 //!
-//! After a crash of the process alone, 3 is exact. After one of the machine, damage to nothing but the last batch that had
-//! been synced cannot be told from one that was torn, and is not.
+//! After a crash of the process alone, 3 is exact. After a crash of the machine, damage to nothing but the
+//! last batch that had been synced cannot be distinguished from a torn batch, and is not.
 //!
-//! Logs below those that the manifest needs, and what is left in a log of the one it is written over, are looked at by nobody.
-//! What a store closed in order has behind its log's end is not read.
+//! Logs below those that the manifest needs, and the rest of an overwritten log after its records, are not
+//! read. What a store that was closed in order has after its log's end is not read either.
 
 mod chain;
 mod check;
@@ -60,17 +63,17 @@ pub(crate) struct Examination {
     finding: Finding,
 }
 
-/// What that comes to.
+/// The conclusion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Finding {
     /// No store yet.
     New,
     /// All that was acknowledged is there.
     Sound,
-    /// The same, and behind the log's end is something that was being written when the machine stopped.
-    Unpromised,
+    /// The same, and after the log's end is something that was being written when the machine stopped.
+    Unsynced,
     LogLoss(Loss),
-    /// Of the manifest, or of table files.
+    /// Damage to the manifest, or to table files.
     Damaged(Vec<String>),
 }
 
@@ -78,14 +81,15 @@ enum Finding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Loss {
     log: u64,
-    /// Where in it; `None`: it is missing.
+    /// The offset in it; `None`: the log is missing.
     offset: Option<u64>,
     /// What is wrong there.
     what: String,
-    /// The first entry that is lost, and the one behind the last one that is known of.
+    /// The sequence number of the first entry that is lost, and the one after the last lost entry that is
+    /// known.
     first_sequence: u64,
     next_sequence: u64,
-    /// Valid batches behind the damage.
+    /// Valid batches after the damage.
     batches_behind: u64,
     last_commit_ts: Option<u64>,
 }
@@ -112,7 +116,7 @@ impl fmt::Display for Loss {
              from sequence number {first_sequence} to {last}"
         )?;
         if *batches_behind > 0 {
-            write!(f, "; {batches_behind} records behind the damage are whole")?;
+            write!(f, "; {batches_behind} records after the damage are undamaged")?;
         }
         if let Some(ts) = self.last_commit_ts {
             let at = utc(kv::timestamp_to_ms(ts));
@@ -125,10 +129,10 @@ impl fmt::Display for Loss {
     }
 }
 
-/// A moment as text.
+/// A time as text.
 fn utc(ms: u64) -> String {
     let (days, second) = (ms / 86_400_000, ms / 1000 % 86_400);
-    // Years that begin with March, in eras of 400 of them, since the first of March of the year 0.
+    // Years that start in March, in eras of 400 years, since 1 March of the year 0.
     let day = days + 719_468;
     let (era, day) = (day / 146_097, day % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -147,7 +151,8 @@ fn utc(ms: u64) -> String {
 }
 
 impl Examination {
-    /// Looks at the directory, which nobody else has open. `is_thorough`: also at what a store closed in order does not need.
+    /// Examines the directory, which no other process has open. `is_thorough`: also what a store closed in
+    /// order does not need.
     fn of(dir: &Path, is_thorough: bool) -> io::Result<Self> {
         let directory = Directory::list(dir)?;
         let mark = Mark::read(dir)?;
@@ -209,14 +214,14 @@ impl Examination {
         Ok(if is_lost {
             Finding::LogLoss(self.loss(&behind, None))
         } else if behind.first.is_some() || !self.chain.rest.is_empty() {
-            Finding::Unpromised
+            Finding::Unsynced
         } else {
             Finding::Sound
         })
     }
 
-    /// Each flush and each start that wrote tables is in the manifest, with the last entry of the tables. Behind it may be the
-    /// commit's timestamp, whose entry replaces an earlier one in place.
+    /// Each flush, and each start that wrote tables, records the last entry of the tables in the manifest.
+    /// After it may be the commit's timestamp, whose entry replaces an earlier one in place.
     fn manifest_ends_early(&self) -> Option<String> {
         let flushed = self.mark?.flushed;
         let known = self.manifest.last_sequence;
@@ -231,8 +236,9 @@ impl Examination {
         self.mark.map_or(0, |mark| mark.synced)
     }
 
-    /// What follows all that tables and logs hold. Where logs hold nothing, it follows what the tables do; the entry behind
-    /// their last one, which says when it was committed, may be there under the number of an earlier one.
+    /// The sequence number after all that tables and logs hold. Where logs hold nothing, it follows that of
+    /// the tables. The entry after their last one, the commit's timestamp, may have the sequence number of an
+    /// earlier one.
     fn next_sequence(&self) -> u64 {
         self.chain.next_sequence.unwrap_or_else(|| {
             let flushed = self.mark.map_or(0, |mark| mark.flushed);
@@ -242,12 +248,12 @@ impl Examination {
         })
     }
 
-    /// The first log that is needed, if it is not there.
+    /// The first log that is needed, if it is missing.
     fn missing_log(&self) -> Option<u64> {
         let first = self.manifest.first_log_number();
         let is_there = |number| self.directory.logs.contains_key(&number);
         match self.mark {
-            // No log has become the first since the store was opened.
+            // No other log has become the first since the store was opened.
             Some(mark) if mark.first_log >= first => (!is_there(mark.first_log)).then_some(mark.first_log),
             _ if is_there(first) => None,
             _ if self.directory.logs_from(first).is_empty() => {
@@ -255,7 +261,7 @@ impl Examination {
                 has_been_used.then_some(first)
             }
             _ => {
-                // Or one less, as above.
+                // Or one less: see `next_sequence`.
                 let last = self.manifest.first_log_sequence();
                 let follows = |sequence: u64| (1..=2).contains(&sequence.wrapping_sub(last));
                 (!self.chain.first_sequence.is_none_or(follows)).then_some(first)
@@ -301,33 +307,33 @@ impl Examination {
     }
 }
 
-/// Looks at a store that is about to be opened by the holder of its [`Lock`].
+/// Examines a store that is about to be opened by the holder of its [`Lock`].
 ///
 /// # Errors
-/// [`Error::Corrupt`]: something that was acknowledged is missing or damaged; what, and how to go on.
+/// [`Error::Corrupt`]: something that was acknowledged is missing or damaged. Says what, and what to do.
 pub(crate) fn before_open(dir: &Path) -> Result<()> {
     let started = std::time::Instant::now();
     let examination = Examination::of(dir, false).map_err(|error| cannot_read(dir, &error))?;
     let place = dir.display();
     match &examination.finding {
         Finding::New | Finding::Sound => {}
-        Finding::Unpromised => {
+        Finding::Unsynced => {
             examination.cut().map_err(|error| cannot_read(dir, &error))?;
             tracing::info!(
                 dir = %place,
-                "the log was cut off behind its last whole record: the machine stopped while more was being written"
+                "the log was cut off after its last complete record: the machine stopped while more was being written"
             );
         }
         Finding::LogLoss(loss) => {
             return Err(Error::Corrupt(format!(
                 "{place}: {loss}. The store is not opened, and nothing has been changed. Restore a backup; or, to go on without \
-                 these transactions, run `stemdb repair {place}`, which says what it is going to do"
+                 these transactions, run `stemdb repair {place}`, which first says what it would do"
             )));
         }
         Finding::Damaged(what) => {
             return Err(Error::Corrupt(format!(
                 "{place}: {}. The store is not opened, and nothing has been changed. Restore the files, or a backup; `stemdb \
-                 check {place}` looks at all others",
+                 check {place}` checks all others",
                 what.join("; ")
             )));
         }
@@ -340,8 +346,14 @@ fn cannot_read(dir: &Path, error: &io::Error) -> Error {
     Error::Unavailable(format!("cannot read the files of {}: {error}", dir.display()))
 }
 
-/// The number of the log that is written to.
+/// The number of the current log.
 pub(crate) fn newest_log(dir: &Path) -> io::Result<u64> {
     let directory = Directory::list(dir)?;
     Ok(directory.logs.keys().next_back().copied().unwrap_or(0))
+}
+
+/// What the file `SYNCED` says.
+#[cfg(test)]
+pub(crate) fn read_sync_mark(dir: &Path) -> Option<Mark> {
+    Mark::read(dir).ok().flatten()
 }

@@ -1,4 +1,4 @@
-//! `stemdb repair`: goes on without what a damaged log has lost, on purpose.
+//! `stemdb repair`: gives up what a damaged log has lost, so that the store can be opened.
 
 use super::directory::Lock;
 use super::sync_mark::Mark;
@@ -8,28 +8,29 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What was found, and done.
+/// What was found, and what was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repaired {
     /// All that was acknowledged is there.
     NothingToDo,
-    /// What would be lost. Nothing was changed.
+    /// Says what would be lost. Nothing was changed.
     Refused { loss: String },
-    /// What is lost, and where the logs are kept as they were.
-    Done { loss: String, kept: PathBuf },
+    /// Says what is lost, and where copies of the damaged logs are.
+    Done { loss: String, copies: PathBuf },
 }
 
-/// Cuts the logs of the store in `dir` off before their damage, if `accept_loss`; a copy of them is kept beside.
+/// Cuts the logs of the store in `dir` off before their damage, if `accept_loss`. Copies of them stay in the
+/// directory.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if another process is using the directory or it cannot be read; [`Error::Corrupt`] if more than the log
-/// is damaged, which cannot be repaired.
+/// [`Error::Unavailable`] if another process is using the directory or it cannot be read; [`Error::Corrupt`]
+/// if more than the log is damaged, which cannot be repaired.
 pub fn repair(dir: &Path, accept_loss: bool) -> Result<Repaired> {
     let _lock = Lock::take(dir)?;
     let cannot = |error: io::Error| cannot_read(dir, &error);
     let examination = Examination::of(dir, true).map_err(cannot)?;
     let loss = match &examination.finding {
-        Finding::New | Finding::Sound | Finding::Unpromised => return Ok(Repaired::NothingToDo),
+        Finding::New | Finding::Sound | Finding::Unsynced => return Ok(Repaired::NothingToDo),
         Finding::Damaged(what) => {
             return Err(Error::Corrupt(format!(
                 "{}; only a damaged log can be repaired: restore the files, or a backup",
@@ -49,40 +50,40 @@ pub fn repair(dir: &Path, accept_loss: bool) -> Result<Repaired> {
     if !accept_loss {
         return Ok(Repaired::Refused { loss });
     }
-    let kept = examination.keep_logs().map_err(cannot)?;
+    let copies = examination.copy_logs().map_err(cannot)?;
     examination.cut().map_err(cannot)?;
-    examination.agree().map_err(cannot)?;
-    Ok(Repaired::Done { loss, kept })
+    examination.update_files().map_err(cannot)?;
+    Ok(Repaired::Done { loss, copies })
 }
 
 impl Examination {
-    /// Column families whose tables hold what is in logs behind this one.
+    /// Column families whose tables hold entries of later logs than this one.
     fn families_ahead_of(&self, log: u64) -> Vec<String> {
         let families = self.manifest.families.values();
         let ahead = families.filter(|family| family.log_number > log && !family.tables.is_empty());
         ahead.map(|family| family.name.clone()).collect()
     }
 
-    /// Copies the logs to a new directory.
-    fn keep_logs(&self) -> io::Result<PathBuf> {
+    /// Copies the logs to a new directory within the store's.
+    fn copy_logs(&self) -> io::Result<PathBuf> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let kept = self
+        let copies = self
             .directory
             .path
             .join(format!("damaged-logs-{}", now.map_or(0, |now| now.as_millis())));
-        fs::create_dir(&kept)?;
+        fs::create_dir(&copies)?;
         let of_chain = self.chain.logs.iter().map(|log| &log.path);
         for path in of_chain.chain(self.chain.rest.iter().map(|(_, path)| path)) {
-            let to = kept.join(path.file_name().unwrap_or_default());
+            let to = copies.join(path.file_name().unwrap_or_default());
             fs::copy(path, &to)?;
             File::open(to)?.sync_all()?;
         }
-        File::open(&kept)?.sync_all()?;
-        Ok(kept)
+        File::open(&copies)?.sync_all()?;
+        Ok(copies)
     }
 
-    /// Has the files say that no more than is left is needed.
-    fn agree(&self) -> io::Result<()> {
+    /// Makes the files say that only the remaining entries are needed.
+    fn update_files(&self) -> io::Result<()> {
         let dir = &self.directory.path;
         let first = self.manifest.first_log_number();
         let logs = self.directory.logs_from(first);

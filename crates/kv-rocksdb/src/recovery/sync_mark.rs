@@ -1,16 +1,18 @@
-//! How far the log had been synced: a file of one small record, written behind each sync and not synced itself.
+//! The file `SYNCED`: how far the log has been synced. One small record, written after each sync and not
+//! synced itself.
 //!
-//! A log does not say where it ended: whether its last record was torn by a crash or was whole once cannot be told from it.
-//! This file can. What it says is never more than what has been on the disk, since it is written later; after a crash of
-//! the process it is exact, after one of the machine it may be some seconds old.
+//! A log does not say where it ended: whether its last record was torn by a crash or was complete once cannot
+//! be seen from it. This file says it. It never says more than what has been on the disk, because it is
+//! written later. After a crash of the process it is exact; after one of the machine it may be some seconds
+//! old.
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `stemsync` |
-//! | 8 | number of the log that the process began with |
+//! | 8 | number of the log that the process started with |
 //! | 8 | entries up to this sequence number are in tables |
 //! | 8 | entries up to this one have been synced |
-//! | 8 | 1: nothing has been written behind that, as when the store was closed in order |
+//! | 8 | 1: nothing has been written after that, as when the store was closed in order |
 //! | 4 | CRC-32C of these |
 
 use super::checksum::crc32c;
@@ -47,8 +49,8 @@ impl Mark {
         let (checked, checksum) = bytes.split_at_mut(BYTES - 4);
         let (magic, numbers) = checked.split_at_mut(MAGIC.len());
         magic.copy_from_slice(MAGIC);
-        for (place, field) in numbers.chunks_exact_mut(8).zip(fields) {
-            place.copy_from_slice(&field.to_le_bytes());
+        for (bytes, field) in numbers.chunks_exact_mut(8).zip(fields) {
+            bytes.copy_from_slice(&field.to_le_bytes());
         }
         checksum.copy_from_slice(&crc32c(checked).to_le_bytes());
         bytes
@@ -71,7 +73,8 @@ impl Mark {
         })
     }
 
-    /// What the directory has. `None`: nothing that can be read; an earlier program has been at work, or it is damaged.
+    /// Reads the file of a directory. `None`: it is missing, because an earlier program wrote the store, or
+    /// damaged.
     pub fn read(dir: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(dir.join(FILE)) {
             Ok(bytes) => Ok(Self::parse(&bytes)),
@@ -80,7 +83,7 @@ impl Mark {
         }
     }
 
-    /// Writes it so that it lasts.
+    /// Writes it, and syncs it.
     pub fn write(self, dir: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         let file = options
@@ -108,7 +111,7 @@ pub(crate) struct SyncMark {
 }
 
 impl SyncMark {
-    /// For a store whose entries up to `sequence` are all in tables, and that begins with this log.
+    /// For a store whose entries up to `sequence` are all in tables, and whose first log is `first_log`.
     pub fn begin(dir: &Path, first_log: u64, sequence: u64) -> io::Result<Self> {
         let mark = Mark {
             first_log,
@@ -122,7 +125,7 @@ impl SyncMark {
         })
     }
 
-    /// Up to where it has been synced, before more is written.
+    /// To be called before a write to the log. Returns up to where the log has been synced.
     pub fn begin_write(&self) -> u64 {
         let mut mark = self.mark.lock();
         if mark.is_closed {
@@ -151,7 +154,7 @@ impl SyncMark {
         self.sync();
     }
 
-    /// All entries, up to `sequence`, have been synced, and none follows.
+    /// All entries, up to `sequence`, have been synced, and no other is written for now.
     pub fn note_closed(&self, sequence: u64) {
         let mut mark = self.mark.lock();
         mark.synced = mark.synced.max(sequence);
@@ -160,7 +163,7 @@ impl SyncMark {
         self.sync();
     }
 
-    /// A mark that is too low finds less, no more.
+    /// After an error the mark is too low. Then a start detects less damage, and nothing else is wrong.
     fn write(&self, mark: &Mark) {
         if let Err(error) = self.file.write_all_at(&mark.to_bytes(), 0) {
             tracing::debug!(%error, "cannot write {FILE}");

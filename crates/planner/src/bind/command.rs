@@ -171,10 +171,11 @@ impl Binder<'_> {
 
     fn explain(&self, format: ExplainFormat, analyze: bool, statement: &Statement) -> Result<Command> {
         match self.statement(statement)? {
-            Bound::Plan { plan, .. } => Ok(Command::Explain(Box::new(Explained {
+            Bound::Plan { plan, accesses, .. } => Ok(Command::Explain(Box::new(Explained {
                 format,
                 analyze,
                 plan,
+                accesses,
                 possible_keys: self.possible_keys.take(),
             }))),
             _ => Err(Error::internal("EXPLAIN of what is no plan")),

@@ -131,14 +131,11 @@ impl Binder<'_> {
     /// The collation of the table's options, else the database's.
     fn table_collation(&self, name: &TableName, options: &TableOptions) -> Result<Collation> {
         let written = self.collation_of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
-        match (written, self.env.schema.database(&name.database)) {
-            (Some(collation), _) => Ok(collation),
-            (None, Some(database)) => Ok(database.collation),
-            (None, None) => Err(Error::new(
-                errno::ER_BAD_DB_ERROR,
-                format!("Unknown database '{}'", name.database),
-            )),
+        if let Some(collation) = written {
+            return Ok(collation);
         }
+        (self.env.check_database)(&name.database)?;
+        Ok(self.env.schema.require_database(&name.database)?.collation)
     }
 
     /// USING HASH is no more than a wish, as with InnoDB.

@@ -9,7 +9,8 @@ use super::expr::Context;
 use super::scope::{
     FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
 };
-use super::write::{assigned_column, refuse_virtual};
+use super::write::assigned_column;
+use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource, Kept};
 
 impl Binder<'_> {
@@ -22,7 +23,9 @@ impl Binder<'_> {
             rows: None,
             pads: self.env.sql_mode.pad_char_to_full_length,
         };
-        refuse_virtual(&table)?;
+        self.refuse_virtual(&table)?;
+        self.accesses
+            .add(&table.table, &table.alias, privileges(insert), LockMode::Write);
         let columns = target_columns(insert, &table)?;
         let mut read = None;
         let source = match &insert.rows {
@@ -115,6 +118,17 @@ impl Binder<'_> {
             assignments.push(Assignment { column, value });
         }
         Ok(assignments)
+    }
+}
+
+/// REPLACE deletes the rows in its way, and ON DUPLICATE KEY UPDATE changes them.
+fn privileges(insert: &Insert) -> PrivilegeSet {
+    if insert.replace {
+        PrivilegeSet::INSERT | PrivilegeSet::DELETE
+    } else if insert.on_duplicate.is_empty() {
+        PrivilegeSet::INSERT
+    } else {
+        PrivilegeSet::INSERT | PrivilegeSet::UPDATE
     }
 }
 

@@ -42,6 +42,7 @@ use syntax::ast::{self, ObjectName, Statement};
 use types::{Error, Result, SqlType, Warning, errno};
 
 use crate::env::{BindEnv, Bound};
+use crate::object_access::Accesses;
 use crate::plan::Plan;
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
@@ -109,6 +110,8 @@ pub(crate) struct Binder<'a> {
     cacheable: Cell<bool>,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
+    /// The privileges and locks that the statement needs.
+    pub accesses: Accesses,
     /// Indexes that could have served, for EXPLAIN.
     pub possible_keys: RefCell<Vec<String>>,
 }
@@ -120,6 +123,7 @@ impl<'a> Binder<'a> {
             types: env.type_env(),
             cacheable: Cell::new(true),
             assigns: false,
+            accesses: Accesses::default(),
             possible_keys: RefCell::default(),
         }
     }
@@ -136,6 +140,7 @@ impl<'a> Binder<'a> {
         self.report_incorrect(&plan)?;
         Ok(Bound::Plan {
             plan,
+            accesses: self.accesses.take(),
             cacheable: self.cacheable.get(),
         })
     }

@@ -202,9 +202,10 @@ impl Binder<'_> {
         Ok(functions::bind::implicit_cast(bound, SqlType::datetime(6)))
     }
 
-    /// Fails with 1046, 1049, 1109 or 1146.
+    /// Fails with 1044, 1046, 1049, 1109 or 1146.
     pub fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let database = self.database(name.database.as_deref())?;
+        (self.env.check_database)(&database)?;
         self.env.schema.require_table(&database, &name.name).cloned()
     }
 }

@@ -7,11 +7,13 @@ use super::Binder;
 use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
 use crate::errno::ER_NON_UPDATABLE_TABLE;
+use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{Assignment, DeletePlan, Kept, SortKey, Target, UpdatePlan};
 
 impl Binder<'_> {
     pub fn update(&self, update: &Update) -> Result<UpdatePlan> {
         let table = self.written_table(&update.table, "UPDATE")?;
+        self.writes(&table, PrivilegeSet::UPDATE);
         let fields = TableNames {
             table: Some(&table),
             clause: FIELD_LIST,
@@ -39,6 +41,7 @@ impl Binder<'_> {
 
     pub fn delete(&self, delete: &Delete) -> Result<DeletePlan> {
         let table = self.written_table(&delete.table, "DELETE")?;
+        self.writes(&table, PrivilegeSet::DELETE);
         if let Some(target) = &delete.target {
             self.check_target(target, &delete.table, &table)?;
         }
@@ -88,8 +91,15 @@ impl Binder<'_> {
                 ),
             ));
         }
-        refuse_virtual(&table)?;
+        self.refuse_virtual(&table)?;
         Ok(table)
+    }
+
+    /// The statement finds rows of the table, and changes them.
+    fn writes(&self, table: &TableBinding, privilege: PrivilegeSet) {
+        let privileges = PrivilegeSet::SELECT | privilege;
+        self.accesses
+            .add(&table.table, &table.alias, privileges, LockMode::Write);
     }
 
     fn written_rows(
@@ -117,6 +127,14 @@ impl Binder<'_> {
         self.target(table, filter.as_ref(), keys, limit, &written.hints)
     }
 
+    /// Fails with 1044 for a table whose rows the server makes.
+    pub fn refuse_virtual(&self, table: &TableBinding) -> Result<()> {
+        match table.table.is_virtual() {
+            true => Err((self.env.denied)(&table.table.database)),
+            false => Ok(()),
+        }
+    }
+
     /// The value of an assignment; a parameter of unknown type has the column's.
     pub fn assigned(
         &self,
@@ -142,18 +160,4 @@ impl Binder<'_> {
 /// The column on the left of `=`.
 pub fn assigned_column(table: &TableBinding, name: &ast::ColumnName) -> Result<usize> {
     table.find(name).ok_or_else(|| unknown_column(name, FIELD_LIST))
-}
-
-/// Tables of the server's cannot be written.
-pub fn refuse_virtual(table: &TableBinding) -> Result<()> {
-    if table.table.is_virtual() {
-        return Err(Error::new(
-            errno::ER_DBACCESS_DENIED_ERROR,
-            format!(
-                "Access denied to database '{}': its tables are made by the server",
-                table.table.database
-            ),
-        ));
-    }
-    Ok(())
 }

@@ -21,6 +21,7 @@ use types::{Result, SqlType};
 use crate::bind::Binder;
 use crate::bind::grouping::{Groups, rolled_keys, rollup_order};
 use crate::bind::{BoundSelect, refers_to_aggregate, result_column};
+use crate::object_access::{LockMode, PrivilegeSet};
 use crate::plan::{OutputLimit, QueryPlan, Rel, Route, SortKey};
 
 pub(crate) use source::Source;
@@ -41,6 +42,7 @@ impl Binder<'_> {
 
     /// `free`: the query may run in either executor.
     pub fn plan_query(&self, mut select: BoundSelect<'_>, free: bool) -> Result<QueryPlan> {
+        self.reads(&select);
         // Read in parallel, no row is the first.
         let anywhere = free && !orders_by_hidden(&select);
         // A query that counts all its rows makes all of them; who takes them leaves out what LIMIT leaves out.
@@ -76,6 +78,24 @@ impl Binder<'_> {
             }),
             max_execution: select.max_execution_ms.map(std::time::Duration::from_millis),
         })
+    }
+
+    /// Notes what the query needs of its table.
+    fn reads(&self, select: &BoundSelect<'_>) {
+        let for_update = select.locking.is_some_and(|locking| locking.exclusive);
+        match &select.table {
+            Some(table) if table.rows.is_none() => {
+                let lock = if for_update {
+                    LockMode::Write
+                } else {
+                    LockMode::Read
+                };
+                self.accesses
+                    .add(&table.table, &table.alias, PrivilegeSet::SELECT, lock);
+            }
+            Some(_) if for_update => self.accesses.lock_all_to_write(),
+            _ => {}
+        }
     }
 
     fn upper(&self, select: &BoundSelect<'_>) -> Result<Upper> {

@@ -36,9 +36,9 @@ pub enum Kind {
 /// What setting a variable does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It is obeyed.
+    /// It has its effect.
     Live,
-    /// It tunes MySQL's machinery and has no effect on any answer; kept and shown.
+    /// It tunes parts of MySQL that StemDB has not, and changes no result: it can be set, and is shown.
     Hint,
     /// It would change behaviour that StemDB has in one form only: any other value is refused (1235).
     Same,
@@ -51,7 +51,7 @@ pub enum Effect {
 /// One system variable.
 #[derive(Debug, Clone, Copy)]
 pub struct Definition {
-    /// Position in [`all`], which is how values are kept.
+    /// Position in [`all`], and of its value in lists of values.
     pub index: usize,
     pub name: &'static str,
     pub scope: Scope,

@@ -5,35 +5,35 @@ use std::time::Duration;
 
 use functions::{BlockEncryption, TimeZone};
 use planner::plan::Route;
+use runner::Isolation;
 use types::{Charset, Collation, Error, Result, SqlMode, errno};
 
 use super::values::SessionVariables;
-use crate::track::TrackTransaction;
+use crate::diagnostics::WarningLimits;
 
+/// `session_track_transaction_info`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    /// READ UNCOMMITTED as well: nothing uncommitted is ever shown.
-    ReadCommitted,
-    RepeatableRead,
+pub enum TrackTransaction {
+    Off,
+    /// What the transaction has done.
+    State,
+    /// And the statements that would begin it again.
+    Characteristics,
 }
 
-impl Isolation {
-    /// By the value of `transaction_isolation`.
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "READ-COMMITTED" | "READ-UNCOMMITTED" => Self::ReadCommitted,
-            _ => Self::RepeatableRead,
-        }
+/// The isolation level by the value of `transaction_isolation`.
+pub fn isolation_named(name: &str) -> Isolation {
+    match name {
+        "READ-COMMITTED" | "READ-UNCOMMITTED" => Isolation::ReadCommitted,
+        _ => Isolation::RepeatableRead,
     }
 }
 
 /// A session's variables in the form statements use them.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub autocommit: bool,
-    pub isolation: Isolation,
-    pub read_only: bool,
-    pub optimistic: bool,
+    /// What the runner goes by.
+    pub run: runner::Settings,
     pub sql_mode: SqlMode,
     pub time_zone: TimeZone,
     pub charset_client: Charset,
@@ -42,17 +42,12 @@ pub struct Settings {
     pub collation_connection: Collation,
     pub collation_database: Collation,
     pub collation_server: Collation,
-    pub auto_increment: (u64, u64),
-    pub explicit_auto_random: bool,
     pub div_precision_increment: u8,
-    pub innodb_lock_wait: Duration,
-    pub metadata_lock_wait: Duration,
     pub max_allowed_packet: usize,
     pub group_concat_max_len: usize,
     pub block_encryption: BlockEncryption,
     /// 0 means none.
     pub max_execution: Duration,
-    pub memory_limit_bytes: usize,
     pub net_read_timeout: Duration,
     pub net_write_timeout: Duration,
     pub interactive_timeout: Duration,
@@ -61,11 +56,7 @@ pub struct Settings {
     pub route: Option<Route>,
     /// How long SPLIT TABLE waits for the new regions to find their places.
     pub split_wait: Duration,
-    pub safe_updates: bool,
-    pub select_limit: u64,
-    pub notes: bool,
-    /// Warnings that are kept for SHOW WARNINGS.
-    pub max_error_count: usize,
+    pub warnings: WarningLimits,
     pub track_schema: bool,
     pub track_state: bool,
     pub track_variables: String,
@@ -100,11 +91,24 @@ impl Settings {
             hasher.finish()
         };
         let timestamp: f64 = text("timestamp").parse().unwrap_or(0.0);
-        Self {
+        let run = runner::Settings {
             autocommit: on("autocommit"),
-            isolation: Isolation::from_name(&text("transaction_isolation")),
+            isolation: isolation_named(&text("transaction_isolation")),
             read_only: on("transaction_read_only"),
             optimistic: text("stemdb_transaction_mode") == "optimistic",
+            row_lock_wait: seconds("innodb_lock_wait_timeout"),
+            metadata_lock_wait: seconds("lock_wait_timeout"),
+            memory_limit_bytes: integer("stemdb_memory_limit") as usize,
+            auto_increment: (
+                integer("auto_increment_increment"),
+                integer("auto_increment_offset"),
+            ),
+            explicit_auto_random: on("allow_auto_random_explicit_insert"),
+            select_limit: integer("sql_select_limit"),
+            safe_updates: on("sql_safe_updates"),
+        };
+        Self {
+            run,
             sql_mode: parse_sql_mode(&text("sql_mode")),
             time_zone: parse_time_zone(&text("time_zone")).unwrap_or(TimeZone::Offset(0)),
             charset_client: charset("character_set_client").unwrap_or(Charset::Utf8mb4),
@@ -112,19 +116,11 @@ impl Settings {
             collation_connection: collation("collation_connection"),
             collation_database: collation("collation_database"),
             collation_server: collation("collation_server"),
-            explicit_auto_random: on("allow_auto_random_explicit_insert"),
-            auto_increment: (
-                integer("auto_increment_increment"),
-                integer("auto_increment_offset"),
-            ),
             div_precision_increment: integer("div_precision_increment") as u8,
-            innodb_lock_wait: seconds("innodb_lock_wait_timeout"),
-            metadata_lock_wait: seconds("lock_wait_timeout"),
             max_allowed_packet: integer("max_allowed_packet") as usize,
             group_concat_max_len: integer("group_concat_max_len") as usize,
             block_encryption: BlockEncryption::from_name(&text("block_encryption_mode")).unwrap_or_default(),
             max_execution: Duration::from_millis(integer("max_execution_time")),
-            memory_limit_bytes: integer("stemdb_memory_limit") as usize,
             net_read_timeout: seconds("net_read_timeout"),
             net_write_timeout: seconds("net_write_timeout"),
             interactive_timeout: seconds("interactive_timeout"),
@@ -138,10 +134,10 @@ impl Settings {
                 true => seconds("tidb_wait_split_region_timeout"),
                 false => Duration::ZERO,
             },
-            safe_updates: on("sql_safe_updates"),
-            select_limit: integer("sql_select_limit"),
-            notes: on("sql_notes"),
-            max_error_count: integer("max_error_count") as usize,
+            warnings: WarningLimits {
+                notes: on("sql_notes"),
+                max_listed: integer("max_error_count") as usize,
+            },
             track_schema: on("session_track_schema"),
             track_state: on("session_track_state_change"),
             track_variables: text("session_track_system_variables"),
@@ -156,7 +152,7 @@ impl Settings {
     }
 }
 
-/// Every mode MySQL 8.0 knows, in the order it prints them, each with the bit that it is in a number.
+/// Every mode of MySQL 8.0, in the order in which it prints them, each with its bit in a number.
 const MODES: &[(&str, u32)] = &[
     ("REAL_AS_FLOAT", 0),
     ("PIPES_AS_CONCAT", 1),
@@ -194,14 +190,14 @@ pub fn normalize_sql_mode(text: &str) -> Result<String, String> {
     sql_mode_of_bits(bits)
 }
 
-fn known_modes() -> i128 {
-    MODES.iter().fold(0, |known, (_, bit)| known | 1 << bit)
+fn all_modes() -> i128 {
+    MODES.iter().fold(0, |all, (_, bit)| all | 1 << bit)
 }
 
 /// Those of a number's bits that meant modes once.
 pub fn retired_modes(bits: i128) -> i128 {
     match bits {
-        0..0x2_0000_0000 => bits & !known_modes(),
+        0..0x2_0000_0000 => bits & !all_modes(),
         _ => 0,
     }
 }
@@ -229,7 +225,7 @@ pub fn sql_mode_of_bits(bits: i128) -> Result<String, String> {
             _ => &[],
         }
     };
-    if bits < 0 || bits & !known_modes() != 0 {
+    if bits < 0 || bits & !all_modes() != 0 {
         return Err(bits.to_string());
     }
     let asked: Vec<&str> = MODES

@@ -58,8 +58,8 @@ impl GlobalVariables {
         Ok((changes, warning))
     }
 
-    /// Takes over values that this server or another one has checked; passes over what cannot be set here: the other may be
-    /// of another version.
+    /// Takes over values that this server or another one has checked. Passes over what cannot be set here: the other server may
+    /// be of another version.
     pub fn take_over(&self, changes: &[GlobalValue]) {
         let mut texts = self.texts.write();
         let mut copy = Texts::clone(&texts);
@@ -184,7 +184,7 @@ impl SessionVariables {
         Ok(warning)
     }
 
-    /// Sets a value that is known to be right.
+    /// Sets a value without checking it.
     pub fn put(&mut self, name: &str, text: &str) {
         if let Some(definition) = super::lookup(name) {
             self.own.insert(definition.canonical().index, Some(text.into()));
@@ -345,9 +345,9 @@ fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<Stri
         Value::UInt(u) => i128::from(u),
         _ => return Err(wrong_type(name)),
     };
-    let kept = given.clamp(i128::from(low), i128::from(high));
-    let warning = (kept != given).then(|| format!("Truncated incorrect {name} value: '{given}'"));
-    Ok((Some(kept.to_string()), warning))
+    let value = given.clamp(i128::from(low), i128::from(high));
+    let warning = (value != given).then(|| format!("Truncated incorrect {name} value: '{given}'"));
+    Ok((Some(value.to_string()), warning))
 }
 
 pub(super) fn string(name: &str, value: &Value) -> Result<String> {
@@ -359,8 +359,8 @@ pub(super) fn string(name: &str, value: &Value) -> Result<String> {
     }
 }
 
-/// A level that promises more than there is, SERIALIZABLE, is refused, unless `skip`, the variable
-/// `stemdb_skip_isolation_level_check`, says that REPEATABLE READ will do.
+/// Refuses SERIALIZABLE, which is more than StemDB has, unless `skip`, the variable `stemdb_skip_isolation_level_check`,
+/// allows REPEATABLE READ in its place.
 fn check_isolation(
     definition: &Definition,
     (text, warning): Assigned,
@@ -376,8 +376,8 @@ fn check_isolation(
              SET stemdb_skip_isolation_level_check = ON lets programs that ask for it run with REPEATABLE READ",
         ));
     }
-    let told = "transaction isolation SERIALIZABLE is run as REPEATABLE READ";
-    Ok((text, Some(told.to_owned())))
+    let warning = "transaction isolation SERIALIZABLE is run as REPEATABLE READ";
+    Ok((text, Some(warning.to_owned())))
 }
 
 pub(super) fn wrong_value(name: &str, value: &str) -> Error {

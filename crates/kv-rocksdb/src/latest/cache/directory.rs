@@ -1,4 +1,4 @@
-//! Which ranges of keys have a page.
+//! The directory of the row cache: which ranges of keys have a page.
 
 use super::page::{BYTES_MAX, ENTRIES_MAX, Page};
 use crate::sync::RwLock;
@@ -11,26 +11,27 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What a page costs beyond its entries: its place here, and the rest of six allocations.
+/// Memory of a page beyond its entries: its leaf here, and the overhead of six allocations.
 const PAGE_BYTES: usize = 400;
 
-/// How many pages in use are passed over, looking for one to give up.
+/// How many recently used pages an eviction passes over.
 const SECOND_CHANCES: usize = 64;
 
 /// A range with its page.
 pub(super) struct Leaf {
-    /// Where the range ends; empty: nowhere.
+    /// The end of the range; empty: no bound.
     end: Start<'static>,
     pub page: RwLock<Arc<Page>>,
-    /// Whether it has been read since it was last passed over.
+    /// Whether it has been read since an eviction last passed over it.
     used: AtomicBool,
 }
 
-/// Where a range starts or ends, to search by. What begins it is compared where it lies in the tree: those of one table's rows, and of most indexes,
-/// differ there, and the search need not look up the keys themselves.
+/// The start or end of a range, as a search key. Its first bytes are stored in the tree's node: keys of one
+/// table, and of most indexes, differ there, so that a search rarely has to follow the pointer to the key
+/// itself.
 #[derive(Clone, PartialEq, Eq)]
 struct Start<'a> {
-    /// Big-endian, and zeros behind a shorter key.
+    /// Big-endian, with zeros after a shorter key.
     head: [u64; HEAD_WORDS],
     key: Cow<'a, [u8]>,
 }
@@ -78,12 +79,12 @@ impl Start<'static> {
     }
 }
 
-/// Ranges by their starts; they do not overlap.
+/// Ranges by their starts. They do not overlap.
 #[derive(Default)]
 pub(super) struct Directory {
     leaves: BTreeMap<Start<'static>, Leaf>,
     bytes: AtomicUsize,
-    /// Where to look for the next page to give up.
+    /// Where the next eviction starts: the hand of the clock algorithm.
     hand: Vec<u8>,
 }
 
@@ -96,7 +97,7 @@ impl Directory {
         self.bytes.load(Relaxed)
     }
 
-    /// The same, counted.
+    /// [`Directory::bytes`], added up.
     #[cfg(test)]
     pub fn counted_bytes(&self) -> usize {
         let pages = self.leaves.values().map(|leaf| leaf.page.read().bytes());
@@ -107,7 +108,7 @@ impl Directory {
         self.bytes.fetch_add(after.wrapping_sub(before), Relaxed);
     }
 
-    /// The range that has `key`.
+    /// The range that contains `key`, which counts as used.
     #[inline]
     pub fn at<'a>(&'a self, key: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
         let found = self.find(key)?;
@@ -115,20 +116,20 @@ impl Directory {
         Some(found)
     }
 
-    /// The same, not for reading.
+    /// [`Directory::at`] without counting as a use.
     #[inline]
     pub fn find<'a>(&'a self, key: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
         let (start, leaf) = self.range((Bound::Unbounded, Bound::Included(key))).next_back()?;
         leaf.ends_behind(&Start::of(key)).then_some((start, leaf))
     }
 
-    /// Where the last range ends that starts at or before `key`; empty: nowhere.
+    /// The end of the last range that starts at or before `key`; empty: no bound.
     pub fn end_before<'a>(&'a self, key: &'a [u8]) -> Option<&'a [u8]> {
         let (_, leaf) = self.range((Bound::Unbounded, Bound::Included(key))).next_back()?;
         Some(leaf.end())
     }
 
-    /// The range that has the keys just before `end`; an empty `end` is none.
+    /// The range that contains the keys just before `end`; an empty `end`: no bound.
     pub fn before<'a>(&'a self, end: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
         let up_to_end = match end {
             [] => Bound::Unbounded,
@@ -142,7 +143,7 @@ impl Directory {
         })
     }
 
-    /// Where the first range behind `key` starts.
+    /// The start of the first range after `key`.
     pub fn next_after<'a>(&'a self, key: &'a [u8]) -> Option<&'a [u8]> {
         let mut behind = self.range((Bound::Excluded(key), Bound::Unbounded));
         behind.next().map(|(start, _)| start)
@@ -158,7 +159,7 @@ impl Directory {
         leaves.range(bounds).map(|(start, leaf)| (&*start.key, leaf))
     }
 
-    /// Whether no page has anything of a range, which is not empty.
+    /// Whether no page overlaps a range, which is not empty.
     pub fn is_free(&self, range: &KeyRange) -> bool {
         self.at(&range.start).is_none()
             && self
@@ -166,7 +167,7 @@ impl Directory {
                 .is_none_or(|next| !range.end.is_empty() && *range.end <= *next)
     }
 
-    /// Puts in a page of a range that is free.
+    /// Inserts a page for a range that is free.
     pub fn insert(&mut self, range: KeyRange, page: Arc<Page>) {
         self.account(0, page.bytes() + PAGE_BYTES);
         let start = Start::owned(&range.start);
@@ -190,7 +191,7 @@ impl Directory {
         }
     }
 
-    /// Forgets everything of a range.
+    /// Removes all pages that overlap a range.
     pub fn remove(&mut self, range: &KeyRange) {
         let first = self.at(&range.start).map(|(start, _)| start.to_vec());
         let inside = self
@@ -201,8 +202,8 @@ impl Directory {
         all.iter().for_each(|start| self.take(start));
     }
 
-    /// Puts an entry into the page that has its place, if there is one; answers with that page's start if it has become
-    /// too large.
+    /// Puts an entry into the page that contains its key, if there is one. Returns the page's start if it has
+    /// become too large.
     pub fn update<'a>(&'a self, key: &'a [u8], stored: &[u8]) -> Option<&'a [u8]> {
         let (start, leaf) = self.at(key)?;
         let mut page = leaf.page.write();
@@ -212,7 +213,7 @@ impl Directory {
         page.is_large().then_some(start)
     }
 
-    /// Splits a page until no part of it is too large, or gives it up if that cannot be.
+    /// Splits a page until no part is too large, or removes it if that is not possible.
     pub fn split(&mut self, start: &[u8]) {
         let mut from = start.to_vec();
         while let Some(leaf) = self.leaf_mut(&from) {
@@ -240,7 +241,7 @@ impl Directory {
         }
     }
 
-    /// Makes one page of a small one and those that border on it.
+    /// Joins a small page with those next to it.
     fn join(&mut self, start: &[u8]) {
         let before = (Bound::Unbounded, Bound::Excluded(start));
         let previous = self.range(before).next_back();
@@ -255,7 +256,7 @@ impl Directory {
         }
     }
 
-    /// False: the page behind does not border on this one, or the two are too large for one.
+    /// False: the next page does not start where this one ends, or both together are too large for one page.
     fn join_next(&mut self, start: &[u8]) -> bool {
         let next = self.leaf_mut(start).map(|leaf| leaf.end().to_vec());
         let Some(next) = next.filter(|next| !next.is_empty()) else {
@@ -263,7 +264,8 @@ impl Directory {
         };
         let size = |leaf: &mut Leaf| {
             let page = leaf.page.get_mut();
-            // One that is about to be split or given up is looked for where it starts.
+            // A page that is about to be split or removed is looked for by its start, so it must not be
+            // joined.
             (!page.is_large()).then(|| (page.len(), page.bytes()))
         };
         let Some(((entries, bytes), (more_entries, more_bytes))) = self
@@ -273,7 +275,7 @@ impl Directory {
         else {
             return false;
         };
-        // Well below the limits, so that it is not split with the next row.
+        // Well below the limits, so that the next row does not split the page again.
         if entries + more_entries > ENTRIES_MAX * 3 / 4 || bytes + more_bytes > BYTES_MAX * 3 / 4 {
             return false;
         }
@@ -289,7 +291,7 @@ impl Directory {
         true
     }
 
-    /// Leaves deletions up to `ts` out of a page, if it is still there.
+    /// Removes deletions up to `ts` from a page, if it still exists.
     pub fn clear_deletions(&mut self, start: &[u8], ts: Timestamp) {
         let Some(leaf) = self.leaf_mut(start) else {
             return;
@@ -302,7 +304,7 @@ impl Directory {
         self.join(start);
     }
 
-    /// Gives up pages until all have no more than `budget_bytes`; those read lately last.
+    /// Evicts pages until the rest has at most `budget_bytes`; recently used ones last (the clock algorithm).
     pub fn shrink(&mut self, budget_bytes: usize) {
         let mut chances = SECOND_CHANCES;
         while self.bytes() > budget_bytes && !self.leaves.is_empty() {
@@ -337,7 +339,7 @@ impl Leaf {
 
     #[inline]
     fn mark_used(&self) {
-        // Written only where it changes, so that readers share the cache line.
+        // Written only if it changes, so that readers share the cache line.
         if !self.used.load(Relaxed) {
             self.used.store(true, Relaxed);
         }

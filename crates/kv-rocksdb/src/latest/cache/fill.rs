@@ -1,41 +1,42 @@
-//! Making a page of what is stored.
+//! Building a page from what is stored.
 
 use super::page::{BYTES_MAX, ENTRIES_MAX, Page};
-use super::{Loading, Part, RowCache};
+use super::{PageLoad, PageRange, RowCache};
 use crate::layout::Version;
 use kv::{Result, Timestamp};
 use std::sync::Arc;
 
-/// Entries of a page at first: half of what it may grow to.
+/// Entries of a new page: half of what it may grow to.
 pub(crate) const LOAD_ENTRIES: usize = ENTRIES_MAX / 2;
 pub(crate) const LOAD_BYTES: usize = BYTES_MAX / 2;
 
-/// Deletions that one load passes over at most.
+/// The most deletions that one load passes over.
 const DELETIONS_MAX: usize = 4096;
 
-/// What is stored in a range, as it was at one moment, in key order.
-pub(crate) trait Entries {
-    /// Key and stored version.
+/// The stored entries of a range as of one moment, in key order.
+pub(crate) trait StoredEntries {
+    /// The current key and stored version. `None`: the end.
     fn entry(&self) -> Option<(&[u8], &[u8])>;
 
     fn step(&mut self);
 
-    /// Whether nothing but the end of the range has ended them.
+    /// Fails if anything but the end of the range has ended the iteration.
     fn check(&self) -> Result<()>;
 }
 
 impl RowCache {
-    /// Ends a load with a page of `stored`, which is at the first entry from `start` on and has been asked for after the load
-    /// began. Keeps the page, which is good for readers of `ts`, if nothing of it has been written meanwhile. What the page leaves out, deletions that readers of `ts` need not know of, is
-    /// told to `left_out`. `None`: the first entry is too large for a page.
+    /// Ends a load: builds a page from `stored`, which is at the first entry from `start` on and was opened
+    /// after the load began. Keeps the page if nothing in it has been written meanwhile. It is complete for
+    /// readers of `ts`: deletions that they need not know of are left out, and passed to `left_out`. `None`:
+    /// the first entry is too large for a page.
     pub fn fill(
         &self,
-        loading: &Loading<'_>,
+        load: &PageLoad<'_>,
         start: &[u8],
-        mut stored: impl Entries,
+        mut stored: impl StoredEntries,
         ts: Timestamp,
         mut left_out: impl FnMut(Timestamp, &[u8]),
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<PageRange>> {
         let mut page = Page::default();
         let mut deletions = 0;
         let mut cut = None;
@@ -62,12 +63,12 @@ impl RowCache {
         }
         stored.check()?;
         page.shrink_to_fit();
-        let part = Part {
+        let part = PageRange {
             page: Arc::new(page),
             start: start.to_vec(),
-            end: cut.unwrap_or_else(|| loading.range.end.clone()),
+            end: cut.unwrap_or_else(|| load.range.end.clone()),
         };
-        self.end_load(loading, &part);
+        self.end_load(load, &part);
         Ok(Some(part))
     }
 }

@@ -1,22 +1,23 @@
-//! What is in `latest`, in memory: the entries of ranges of keys, whole, as pages.
+//! The row cache: entries of `latest` in memory, in pages that hold all entries of a range of keys.
 //!
-//! RocksDB keeps each superseded state of a row in its write buffer, and deletions until they are collected: a scan has to
-//! pass over them, and even without them takes some 900 instructions a row. A page has each row once. A scan or a read
-//! of one key that finds no page loads one (`crate::load`), and so does a short commit that has to know what it replaces;
-//! commits change the pages of the keys they write.
+//! RocksDB keeps each superseded state of a row in its write buffer, and deletions until they are collected.
+//! A scan has to pass over them, and even without them takes some 900 instructions per row. A page has each
+//! row once. A scan or a read of one key that finds no page loads one ([`super::load`]), and so does a short
+//! commit that has to know what it replaces. Commits change the pages of the keys they write.
 //!
-//! A page is right for a reader whose commits are all applied, which is what its timestamp promises
-//! (`kv::oracle`): entries that are too new for it lead to [`crate::history`], as those of RocksDB do. A commit changes pages after
-//! RocksDB has applied it and before it is published, when no reader is meant to see it yet. So it does not matter
-//! which of the two a reader looks at, and when.
+//! A page is correct for a reader if all commits at or below the reader's timestamp have been applied, which
+//! its timestamp guarantees (`kv::oracle`). Entries that are too new for it lead to the superseded versions,
+//! as those of RocksDB do. A commit changes pages after RocksDB has applied it and before it is published,
+//! when no reader may see it yet. So it does not matter which of the two a reader reads, and when.
 //!
-//! A page may leave deletions out that its reader need not know of; it then turns away readers of older timestamps,
-//! which go to RocksDB.
+//! A page may leave deletions out that its reader need not know of. It then turns away readers of older
+//! timestamps, which read RocksDB.
 //!
-//! Readers hold locks only to find a page and to share it: they read it, and visitors run, without. A commit that
-//! changes a page somebody is reading changes a copy. What all readers write to, the directory's lock and the count of a
-//! page's owners, are cache lines that cores share: measured with two of them only. Where many cores wait for each
-//! other here, a directory for each hash of a key's first bytes, which name its table, would part them.
+//! Readers hold locks only to find a page and to share it. They read it, and visitors run, without locks. A
+//! commit that changes a page which somebody is reading changes a copy. All readers write to two cache lines
+//! that processors share: the directory's lock, and the page's reference count. That has been measured with
+//! two processors only. If many processors contend here, one directory per hash of a key's first bytes, which
+//! name its table, would separate them.
 //!
 //! Lock order: the directory, loads, a page.
 
@@ -26,7 +27,7 @@ mod page;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use fill::{Entries, LOAD_BYTES, LOAD_ENTRIES};
+pub(crate) use fill::{LOAD_BYTES, LOAD_ENTRIES, StoredEntries};
 #[cfg(test)]
 pub(crate) use page::BYTES_MAX;
 pub(crate) use page::Page;
@@ -37,29 +38,29 @@ use directory::{Directory, Leaf};
 use kv::{KeyRange, Timestamp};
 use std::sync::Arc;
 
-/// A range of more pages is not added up: it is large.
+/// The size of a range of more pages is not added up.
 const PAGES_COUNTED_MAX: usize = 1_024;
 
-/// Entries of a commit put into pages before others may change the directory.
+/// Entries that a commit puts into pages before other threads may change the directory.
 const UPDATE_ENTRIES: usize = 256;
 
-/// What a reader finds.
+/// The result of looking for a page.
 pub(crate) enum Lookup<T> {
     Found(T),
-    /// Not in memory.
+    /// There is no page.
     Missing,
-    /// In memory, but not with all that a reader of so old a timestamp needs.
+    /// There is a page, but without all that a reader of so old a timestamp needs.
     TooOld,
 }
 
-/// A page, and the range of which it holds everything. An empty end: up to the last key there is.
-pub(crate) struct Part {
+/// A page, and the range of keys of which it holds all entries. An empty end: no bound.
+pub(crate) struct PageRange {
     pub page: Arc<Page>,
     pub start: Vec<u8>,
     pub end: Vec<u8>,
 }
 
-/// Who asks for a page that is not there.
+/// The kind of read that has not found a page.
 #[derive(Clone, Copy)]
 pub(crate) enum Reads {
     OneKey,
@@ -75,32 +76,32 @@ pub(crate) struct RowCache {
     next_load: AtomicU64,
 }
 
-/// A page being made of what RocksDB holds, while commits go on.
+/// A page that is being loaded from RocksDB while commits go on.
 struct Load {
     id: u64,
     range: KeyRange,
-    /// Keys of the range that have been committed meanwhile.
+    /// Keys of the range that have been committed since the load began.
     changed: Vec<Vec<u8>>,
-    /// The range has been dropped meanwhile.
+    /// The range has been dropped since the load began.
     void: bool,
 }
 
-/// The right to put a page in, until dropped.
-pub(crate) struct Loading<'a> {
+/// A load that is running; it ends when this is dropped.
+pub(crate) struct PageLoad<'a> {
     cache: &'a RowCache,
     id: u64,
-    /// Where no page is yet.
+    /// A range that has no page.
     pub range: KeyRange,
 }
 
-impl Drop for Loading<'_> {
+impl Drop for PageLoad<'_> {
     fn drop(&mut self) {
         self.cache.loads.lock().retain(|load| load.id != self.id);
     }
 }
 
 impl RowCache {
-    /// Of about `budget_bytes` at most; none: nothing is kept.
+    /// With at most about `budget_bytes` of pages; 0: no pages.
     pub fn new(budget_bytes: u64) -> Self {
         Self {
             directory: RwLock::default(),
@@ -111,14 +112,14 @@ impl RowCache {
         }
     }
 
-    /// Memory of all pages, and their number.
+    /// Bytes and number of all pages.
     pub fn size(&self) -> (usize, usize) {
         let directory = self.directory.read();
         (directory.bytes(), directory.len())
     }
 
-    /// Bytes of a range's keys, and what is stored there, without deletions. `None`: not all of it is in memory, or it is
-    /// large.
+    /// Bytes of a range's keys and stored versions, without deletions. `None`: not all of it is in memory, or
+    /// it has many pages.
     pub fn bytes_of(&self, range: &KeyRange) -> Option<u64> {
         let directory = self.directory.read();
         let mut start = range.start.as_slice();
@@ -139,7 +140,7 @@ impl RowCache {
         None
     }
 
-    /// The page that a key is in, or would be.
+    /// The page whose range contains a key.
     #[inline]
     pub fn page(&self, key: &[u8], ts: Timestamp) -> Lookup<Arc<Page>> {
         let directory = self.directory.read();
@@ -154,18 +155,19 @@ impl RowCache {
         }
     }
 
-    /// The page that the keys from `key` on are in.
-    pub fn from(&self, key: &[u8], ts: Timestamp) -> Lookup<Part> {
+    /// The page that contains the keys from `key` on.
+    pub fn from(&self, key: &[u8], ts: Timestamp) -> Lookup<PageRange> {
         self.look_up(key, ts, Directory::at)
     }
 
-    /// The page that the keys before `end` are in; an empty `end` is none.
-    pub fn before(&self, end: &[u8], ts: Timestamp) -> Lookup<Part> {
+    /// The page that contains the keys just before `end`; an empty `end`: no bound.
+    pub fn before(&self, end: &[u8], ts: Timestamp) -> Lookup<PageRange> {
         self.look_up(end, ts, Directory::before)
     }
 
-    /// The first page that has a part of a range, for who looks at pages, not at rows: it does not count as read.
-    pub fn next_part(&self, range: &KeyRange) -> Option<Part> {
+    /// The first page that overlaps a range. For callers that check pages and do not read rows: the page does
+    /// not count as used.
+    pub fn next_page(&self, range: &KeyRange) -> Option<PageRange> {
         if range.is_empty() {
             return None;
         }
@@ -177,23 +179,23 @@ impl RowCache {
                 .filter(|next| range.contains(next))?,
         };
         let (start, leaf) = directory.find(start)?;
-        Some(Part {
+        Some(PageRange {
             page: Arc::clone(&leaf.page.read()),
             start: start.to_vec(),
             end: leaf.end().to_vec(),
         })
     }
 
-    /// Clears the page of deletions first if it has many.
+    /// If the page has many deletions, removes them first.
     fn look_up(
         &self,
         key: &[u8],
         ts: Timestamp,
         find: impl for<'a> Fn(&'a Directory, &'a [u8]) -> Option<(&'a [u8], &'a Leaf)>,
-    ) -> Lookup<Part> {
+    ) -> Lookup<PageRange> {
         let mut may_clear = true;
         loop {
-            let littered = {
+            let cluttered = {
                 let directory = self.directory.read();
                 let Some((start, leaf)) = find(&directory, key) else {
                     return Lookup::Missing;
@@ -202,8 +204,8 @@ impl RowCache {
                 if !page.is_complete_at(ts) {
                     return Lookup::TooOld;
                 }
-                if !(may_clear && page.is_littered(ts)) {
-                    return Lookup::Found(Part {
+                if !(may_clear && page.is_cluttered(ts)) {
+                    return Lookup::Found(PageRange {
                         page,
                         start: start.to_vec(),
                         end: leaf.end().to_vec(),
@@ -212,12 +214,12 @@ impl RowCache {
                 start.to_vec()
             };
             may_clear = false;
-            self.directory.write().clear_deletions(&littered, ts);
+            self.directory.write().clear_deletions(&cluttered, ts);
         }
     }
 
-    /// Whether a page that is not there should be loaded: one key is not worth a page at once, and where memory is full
-    /// only what is read again and again is worth another page's place.
+    /// Whether a missing page should be loaded. One read of one key is not worth a page, and where memory is
+    /// full only ranges that are read again and again are worth the place of another page.
     pub fn admits(&self, reads: Reads) -> bool {
         if self.budget_bytes == 0 {
             return false;
@@ -232,26 +234,26 @@ impl RowCache {
         self.misses.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in)
     }
 
-    /// Begins to load a page at the start of `range`, where there is none, up to the next one or the end of `range`. What the
-    /// page is made of has to be read after this.
-    pub fn begin_load(&self, range: KeyRange) -> Loading<'_> {
+    /// Begins to load a page at the start of `range`, where there is none, up to the next page or the end of
+    /// `range`. The entries have to be read after this call.
+    pub fn begin_load(&self, range: KeyRange) -> PageLoad<'_> {
         let directory = self.directory.read();
         self.begin_load_where_free(&directory, range)
     }
 
-    /// The same, between the pages around `key`, which is in none.
-    pub fn begin_load_around(&self, key: &[u8]) -> Loading<'_> {
+    /// [`RowCache::begin_load`] for the range between two pages that contains `key`.
+    pub fn begin_load_around(&self, key: &[u8]) -> PageLoad<'_> {
         let directory = self.directory.read();
         let start = match directory.end_before(key) {
             None => &[],
             Some(end) if !end.is_empty() && end <= key => end,
-            // Another reader has loaded it meanwhile: what is read here will not be kept.
+            // Another reader has loaded the page in between: this load's page will not be kept.
             Some(_) => key,
         };
         self.begin_load_where_free(&directory, KeyRange::new(start, []))
     }
 
-    fn begin_load_where_free(&self, directory: &Directory, mut range: KeyRange) -> Loading<'_> {
+    fn begin_load_where_free(&self, directory: &Directory, mut range: KeyRange) -> PageLoad<'_> {
         if let Some(next) = directory.next_after(&range.start)
             && (range.end.is_empty() || *next < *range.end)
         {
@@ -264,21 +266,21 @@ impl RowCache {
             changed: Vec::new(),
             void: false,
         });
-        Loading {
+        PageLoad {
             cache: self,
             id,
             range,
         }
     }
 
-    /// Keeps a page that holds all of a part of the loading's range, unless it has become another meanwhile. For its loader it
-    /// is good in any case.
-    fn end_load(&self, loading: &Loading<'_>, part: &Part) {
+    /// Keeps a loaded page, unless a commit has changed its range since the load began. For the thread that
+    /// loaded it the page is correct in any case.
+    fn end_load(&self, ended: &PageLoad<'_>, part: &PageRange) {
         let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
         let mut directory = self.directory.write();
         let is_current = {
             let mut loads = self.loads.lock();
-            let at = loads.iter().position(|load| load.id == loading.id);
+            let at = loads.iter().position(|load| load.id == ended.id);
             at.map(|at| loads.swap_remove(at))
                 .is_some_and(|load| !load.void && !load.changed.iter().any(|key| range.contains(key)))
         };
@@ -288,8 +290,8 @@ impl RowCache {
         }
     }
 
-    /// What a commit has put into `latest`: keys, and what is stored. One call at a time, after RocksDB has applied
-    /// it and before it is published.
+    /// Puts a commit's keys and stored versions into their pages. One call at a time, after RocksDB has
+    /// applied the commit and before it is published.
     pub(super) fn update<'a>(&self, entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
         let mut entries = entries.peekable();
         while entries.peek().is_some() {
@@ -316,7 +318,7 @@ impl RowCache {
         }
     }
 
-    /// Forgets a range, which is gone from `latest`, or may be.
+    /// Drops the pages of a range that has been removed from `latest`, or may have been.
     pub fn forget(&self, range: &KeyRange) {
         let mut directory = self.directory.write();
         let mut loads = self.loads.lock();

@@ -1,33 +1,33 @@
-//! A page: neighbouring entries of `latest`, in key order, in one piece of memory.
+//! A page: adjacent entries of `latest`, in key order, in one piece of memory.
 
 use crate::layout::Version;
 use kv::Timestamp;
 use std::ops::Range;
 
-/// A page is split once it has more entries, or more bytes.
+/// A page with more entries or bytes is split.
 pub const ENTRIES_MAX: usize = 128;
 pub const BYTES_MAX: usize = 32 << 10;
 
-/// What a page that is written to is allocated ahead, at least.
+/// The least that a page which is written to grows by.
 const GROWTH_ENTRIES: usize = ENTRIES_MAX / 16;
 const GROWTH_BYTES: usize = BYTES_MAX / 16;
 
-/// Pages with as many deletions as that, and as many again as other entries, are cleared of them.
+/// A page with at least so many deletions, and no fewer than other entries, is cleared of them.
 const DELETIONS_MIN: usize = 8;
 
-/// How many of the bytes that all keys begin with are kept beside the page's other fields.
+/// How many bytes of the keys' common prefix are stored in the page's header.
 const PREFIX_BYTES: usize = 24;
 
-/// Where an entry lies in the heap: its key, and behind it what is stored.
+/// Where an entry is in the heap: its key, then its stored version.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct EntrySpan {
     at: u32,
     key_bytes: u32,
     stored_bytes: u32,
     is_deletion: bool,
 }
 
-impl Slot {
+impl EntrySpan {
     fn key(self) -> Range<usize> {
         let at = self.at as usize;
         at..at + self.key_bytes as usize
@@ -43,8 +43,8 @@ impl Slot {
     }
 }
 
-/// The first bytes of a key behind those that all keys of its page begin with, as keys order: big-endian, and zeros behind a
-/// shorter key. A search compares these where they lie side by side, and looks at few keys.
+/// The first eight bytes of a key after the page's common prefix, in the keys' order: big-endian, with zeros
+/// after a shorter key. A search compares these, which are next to each other in memory, and few whole keys.
 #[inline]
 fn head_of(key: &[u8], shared: usize) -> u64 {
     let rest = key.get(shared..).unwrap_or_default();
@@ -56,67 +56,68 @@ fn head_of(key: &[u8], shared: usize) -> u64 {
     u64::from_be_bytes(head)
 }
 
-/// How many bytes two keys begin with in common.
+/// The length of two keys' common prefix.
 fn shared_bytes(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// All entries of `latest` in a range of keys, which whoever holds the page knows.
+/// All entries of `latest` in a range of keys. The page's owner knows the range.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// Of each slot's key, see [`head_of`].
+    /// [`head_of`] of each entry's key.
     heads: Vec<u64>,
-    slots: Vec<Slot>,
-    /// Bytes that all keys begin with, or fewer.
+    spans: Vec<EntrySpan>,
+    /// Length of a common prefix of all keys, maybe not the longest.
     shared: usize,
-    /// The first of these. A search that looked for them in the first key would wait for one more piece of memory.
+    /// The first bytes of that prefix. A search that read them from the first key would wait for one more
+    /// cache line.
     prefix: [u8; PREFIX_BYTES],
     heap: Vec<u8>,
-    /// Bytes of the heap that no slot has any more.
+    /// Bytes of the heap that belong to no entry any more.
     wasted: usize,
     deletions: usize,
     complete_from: Timestamp,
-    /// An entry came that no page can hold: this one is of no use any more.
+    /// An entry was written that no page can hold: this page cannot be used any more.
     lost: bool,
 }
 
 impl Page {
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.spans.len()
     }
 
-    /// Memory of the entries, with what is allocated ahead.
+    /// Memory of the entries, including unused capacity.
     pub fn bytes(&self) -> usize {
         self.heap.capacity()
-            + self.slots.capacity() * size_of::<Slot>()
+            + self.spans.capacity() * size_of::<EntrySpan>()
             + self.heads.capacity() * size_of::<u64>()
     }
 
-    /// Whether it must not stay as it is.
+    /// Whether it has to be split or removed.
     pub fn is_large(&self) -> bool {
-        self.lost || self.slots.len() > ENTRIES_MAX || self.heap.len() - self.wasted > BYTES_MAX
+        self.lost || self.spans.len() > ENTRIES_MAX || self.heap.len() - self.wasted > BYTES_MAX
     }
 
-    /// Whether snapshots of `ts` find here all they have to: deletions that they would have had to look behind may have
+    /// Whether the page has all that readers of `ts` need: deletions that they would have had to see may have
     /// been left out.
     pub fn is_complete_at(&self, ts: Timestamp) -> bool {
         self.complete_from <= ts && !self.lost
     }
 
-    /// Notes that a deletion was left out.
+    /// Records that a deletion has been left out.
     pub fn leave_out(&mut self, deleted_at: Timestamp) {
         self.complete_from = self.complete_from.max(deleted_at);
     }
 
-    fn key_of(&self, slot: Slot) -> &[u8] {
-        self.heap.get(slot.key()).unwrap_or_default()
+    fn key_of(&self, span: EntrySpan) -> &[u8] {
+        self.heap.get(span.key()).unwrap_or_default()
     }
 
     fn first_key(&self) -> &[u8] {
-        self.slots.first().map_or(&[], |first| self.key_of(*first))
+        self.spans.first().map_or(&[], |first| self.key_of(*first))
     }
 
-    /// Whether a key begins with all that the page's keys share.
+    /// Whether a key begins with the page's common prefix.
     #[inline]
     fn shares(&self, key: &[u8]) -> bool {
         let beside = self.shared.min(PREFIX_BYTES);
@@ -127,73 +128,73 @@ impl Page {
 
     fn find(&self, key: &[u8]) -> Result<usize, usize> {
         if !self.shares(key) {
-            // It comes before all of them, or behind them.
-            let is_before = self.slots.is_empty() || key < self.first_key();
-            return Err(if is_before { 0 } else { self.slots.len() });
+            // The key is before all entries, or after them.
+            let is_before = self.spans.is_empty() || key < self.first_key();
+            return Err(if is_before { 0 } else { self.spans.len() });
         }
         let head = head_of(key, self.shared);
         let first = self.heads.partition_point(|other| *other < head);
         let same = self.heads[first..].partition_point(|other| *other == head);
-        let alike = self.slots.get(first..first + same).unwrap_or_default();
-        let place = alike.binary_search_by(|slot| self.key_of(*slot).cmp(key));
+        let alike = self.spans.get(first..first + same).unwrap_or_default();
+        let place = alike.binary_search_by(|span| self.key_of(*span).cmp(key));
         place.map(|at| first + at).map_err(|at| first + at)
     }
 
-    /// Has a key begin with all that the page's keys share, if need be by letting them share less.
+    /// Makes the common prefix one of `key` too, by shortening it if needed.
     fn share_with(&mut self, key: &[u8]) {
-        if self.slots.is_empty() {
-            // What comes after the first key differs in its end.
+        if self.spans.is_empty() {
+            // Later keys usually differ from the first one in its last bytes.
             self.shared = key.len().saturating_sub(size_of::<u64>());
         } else if self.shares(key) {
             return;
         } else {
             self.shared = shared_bytes(self.first_key(), key);
-            for (head, slot) in self.heads.iter_mut().zip(&self.slots) {
-                *head = head_of(self.heap.get(slot.key()).unwrap_or_default(), self.shared);
+            for (head, span) in self.heads.iter_mut().zip(&self.spans) {
+                *head = head_of(self.heap.get(span.key()).unwrap_or_default(), self.shared);
             }
         }
         let beside = self.shared.min(PREFIX_BYTES);
         self.prefix[..beside].copy_from_slice(&key[..beside]);
     }
 
-    /// What is stored under a key.
+    /// The stored version of a key.
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
         let at = self.find(key).ok()?;
         self.entry(at).map(|(_, stored)| stored)
     }
 
-    /// The entry at a position, and what is stored there.
+    /// The key and stored version at a position.
     pub fn entry(&self, at: usize) -> Option<(&[u8], &[u8])> {
-        let slot = *self.slots.get(at)?;
-        Some((self.key_of(slot), self.heap.get(slot.stored())?))
+        let span = *self.spans.get(at)?;
+        Some((self.key_of(span), self.heap.get(span.stored())?))
     }
 
-    /// The positions of the keys from `start` up to `end`; an empty `end` is none.
+    /// The positions of the keys from `start` up to `end`; an empty `end`: no bound.
     pub fn positions(&self, start: &[u8], end: &[u8]) -> Range<usize> {
         let before = |key: &[u8]| self.find(key).unwrap_or_else(|place| place);
         let first = if start.is_empty() { 0 } else { before(start) };
         let last = if end.is_empty() {
-            self.slots.len()
+            self.spans.len()
         } else {
             before(end)
         };
         first..last.max(first)
     }
 
-    /// Of the entries from `start` up to `end`, without deletions; an empty `end` is none.
+    /// Bytes of the entries from `start` up to `end`, without deletions; an empty `end`: no bound.
     pub fn bytes_of(&self, start: &[u8], end: &[u8]) -> usize {
-        let slots = self.slots.get(self.positions(start, end)).unwrap_or_default();
-        let values = slots.iter().filter(|slot| !slot.is_deletion);
-        values.map(|slot| slot.bytes()).sum()
+        let spans = self.spans.get(self.positions(start, end)).unwrap_or_default();
+        let values = spans.iter().filter(|span| !span.is_deletion);
+        values.map(|span| span.bytes()).sum()
     }
 
-    /// Appends to the heap. `None`: an entry that no page can hold.
-    fn store(&mut self, key: &[u8], stored: &[u8]) -> Option<Slot> {
+    /// Appends an entry to the heap. `None`: no page can hold it.
+    fn store(&mut self, key: &[u8], stored: &[u8]) -> Option<EntrySpan> {
         if key.len() + stored.len() > BYTES_MAX {
             return None;
         }
         self.share_with(key);
-        let slot = Slot {
+        let span = EntrySpan {
             at: u32::try_from(self.heap.len()).ok()?,
             key_bytes: u32::try_from(key.len()).ok()?,
             stored_bytes: u32::try_from(stored.len()).ok()?,
@@ -201,51 +202,51 @@ impl Page {
         };
         self.heap.extend_from_slice(key);
         self.heap.extend_from_slice(stored);
-        Some(slot)
+        Some(span)
     }
 
-    /// Gives back what was allocated ahead: what is kept is counted by what it holds.
+    /// Frees unused capacity, which counts as memory of the page.
     pub fn shrink_to_fit(&mut self) {
         self.heads.shrink_to_fit();
-        self.slots.shrink_to_fit();
+        self.spans.shrink_to_fit();
         self.heap.shrink_to_fit();
     }
 
-    /// Appends an entry behind all others. False: no page can hold it.
+    /// Appends an entry after all others. False: no page can hold it.
     #[must_use]
     pub fn push(&mut self, key: &[u8], stored: &[u8]) -> bool {
-        let Some(slot) = self.store(key, stored) else {
+        let Some(span) = self.store(key, stored) else {
             return false;
         };
-        self.deletions += usize::from(slot.is_deletion);
+        self.deletions += usize::from(span.is_deletion);
         self.heads.push(head_of(key, self.shared));
-        self.slots.push(slot);
+        self.spans.push(span);
         true
     }
 
-    /// Puts an entry in its place, where another one may be.
+    /// Inserts an entry, or replaces the one with its key.
     pub fn put(&mut self, key: &[u8], stored: &[u8]) {
         let place = self.find(key);
         if let Ok(at) = place
-            && let Some(slot) = self.slots.get_mut(at)
-            && let Some(room) = self.heap.get_mut(slot.stored())
+            && let Some(span) = self.spans.get_mut(at)
+            && let Some(room) = self.heap.get_mut(span.stored())
             && room.len() == stored.len()
         {
-            self.deletions -= usize::from(slot.is_deletion);
-            slot.is_deletion = is_deletion(stored);
-            self.deletions += usize::from(slot.is_deletion);
+            self.deletions -= usize::from(span.is_deletion);
+            span.is_deletion = is_deletion(stored);
+            self.deletions += usize::from(span.is_deletion);
             room.copy_from_slice(stored);
             return;
         }
         self.make_room(key.len() + stored.len());
-        let Some(slot) = self.store(key, stored) else {
+        let Some(span) = self.store(key, stored) else {
             self.lost = true;
             return;
         };
-        self.deletions += usize::from(slot.is_deletion);
+        self.deletions += usize::from(span.is_deletion);
         match place {
             Ok(at) => {
-                let old = std::mem::replace(&mut self.slots[at], slot);
+                let old = std::mem::replace(&mut self.spans[at], span);
                 self.deletions -= usize::from(old.is_deletion);
                 self.wasted += old.bytes();
                 if self.wasted > self.heap.len() / 2 {
@@ -254,64 +255,64 @@ impl Page {
             }
             Err(at) => {
                 self.heads.insert(at, head_of(key, self.shared));
-                self.slots.insert(at, slot);
+                self.spans.insert(at, span);
             }
         }
     }
 
-    /// By steps: a page that doubles for one more entry stays as large.
+    /// Grows in steps: a page that doubled for one more entry would stay as large.
     fn make_room(&mut self, bytes: usize) {
         if self.heap.capacity() - self.heap.len() < bytes {
             self.heap.reserve_exact(bytes.max(GROWTH_BYTES));
         }
-        if self.slots.capacity() == self.slots.len() {
-            self.slots.reserve_exact(GROWTH_ENTRIES);
+        if self.spans.capacity() == self.spans.len() {
+            self.spans.reserve_exact(GROWTH_ENTRIES);
             self.heads.reserve_exact(GROWTH_ENTRIES);
         }
     }
 
-    /// Whether it is worth clearing it of deletions up to `ts`.
-    pub fn is_littered(&self, ts: Timestamp) -> bool {
+    /// Whether it has enough deletions up to `ts` to be worth clearing.
+    pub fn is_cluttered(&self, ts: Timestamp) -> bool {
         self.deletions >= DELETIONS_MIN
-            && self.deletions * 2 >= self.slots.len()
+            && self.deletions * 2 >= self.spans.len()
             && self
-                .slots
+                .spans
                 .iter()
-                .filter(|slot| self.is_deleted_at(**slot, ts))
+                .filter(|span| self.is_deleted_at(**span, ts))
                 .count()
                 >= DELETIONS_MIN
     }
 
-    fn is_deleted_at(&self, slot: Slot, ts: Timestamp) -> bool {
-        slot.is_deletion && self.deleted_at(slot).is_some_and(|deleted_at| deleted_at <= ts)
+    fn is_deleted_at(&self, span: EntrySpan, ts: Timestamp) -> bool {
+        span.is_deletion && self.deleted_at(span).is_some_and(|deleted_at| deleted_at <= ts)
     }
 
-    fn deleted_at(&self, slot: Slot) -> Option<Timestamp> {
-        let version = Version::parse(self.heap.get(slot.stored())?).ok()?;
+    fn deleted_at(&self, span: EntrySpan) -> Option<Timestamp> {
+        let version = Version::parse(self.heap.get(span.stored())?).ok()?;
         Some(version.ts)
     }
 
-    /// Leaves out the deletions up to `ts`.
+    /// Removes deletions up to `ts`.
     pub fn clear_deletions(&mut self, ts: Timestamp) {
         let (cleared, kept): (Vec<usize>, Vec<usize>) =
-            (0..self.slots.len()).partition(|&at| self.is_deleted_at(self.slots[at], ts));
-        let newest = cleared.iter().filter_map(|&at| self.deleted_at(self.slots[at]));
+            (0..self.spans.len()).partition(|&at| self.is_deleted_at(self.spans[at], ts));
+        let newest = cleared.iter().filter_map(|&at| self.deleted_at(self.spans[at]));
         self.leave_out(newest.max().unwrap_or(0));
         *self = self.part(kept.into_iter());
     }
 
-    /// Rewrites the heap without its waste.
+    /// Rewrites the heap without unused bytes.
     fn compact(&mut self) {
-        *self = self.part(0..self.slots.len());
+        *self = self.part(0..self.spans.len());
     }
 
     /// A page of the entries at some positions.
     fn part(&self, positions: impl ExactSizeIterator<Item = usize> + Clone) -> Self {
         let count = positions.len();
-        let bytes = positions.clone().map(|at| self.slots[at].bytes()).sum();
+        let bytes = positions.clone().map(|at| self.spans[at].bytes()).sum();
         let mut part = Self {
             heads: Vec::with_capacity(count),
-            slots: Vec::with_capacity(count),
+            spans: Vec::with_capacity(count),
             shared: self.shared,
             prefix: self.prefix,
             heap: Vec::with_capacity(bytes),
@@ -320,38 +321,38 @@ impl Page {
             ..Self::default()
         };
         for at in positions {
-            let slot = self.slots[at];
+            let span = self.spans[at];
             part.heads.push(self.heads[at]);
-            part.slots.push(Slot {
-                at: u32::try_from(part.heap.len()).unwrap_or(slot.at),
-                ..slot
+            part.spans.push(EntrySpan {
+                at: u32::try_from(part.heap.len()).unwrap_or(span.at),
+                ..span
             });
-            part.deletions += usize::from(slot.is_deletion);
-            let entry = slot.key().start..slot.stored().end;
+            part.deletions += usize::from(span.is_deletion);
+            let entry = span.key().start..span.stored().end;
             part.heap
                 .extend_from_slice(self.heap.get(entry).unwrap_or_default());
         }
         part
     }
 
-    /// Takes the upper half away and returns it with its first key; `None` if there is only one entry.
+    /// Splits the upper half off and returns it with its first key; `None` if there is only one entry.
     pub fn split_off(&mut self) -> Option<(Vec<u8>, Self)> {
-        let middle = self.slots.len() / 2;
+        let middle = self.spans.len() / 2;
         if middle == 0 || self.lost {
             return None;
         }
-        let upper = self.part(middle..self.slots.len());
+        let upper = self.part(middle..self.spans.len());
         *self = self.part(0..middle);
         let first = upper.entry(0)?.0.to_vec();
         Some((first, upper))
     }
 
-    /// Appends the entries of the page behind.
+    /// Appends the entries of the next page.
     pub fn append(&mut self, behind: &Self) {
         self.complete_from = self.complete_from.max(behind.complete_from);
         self.lost |= behind.lost;
         self.heads.reserve_exact(behind.heads.len());
-        self.slots.reserve_exact(behind.slots.len());
+        self.spans.reserve_exact(behind.spans.len());
         self.heap.reserve_exact(behind.heap.len());
         for at in 0..behind.len() {
             if let Some((key, stored)) = behind.entry(at) {
@@ -388,7 +389,7 @@ mod tests {
     #[test]
     fn a_page_holds_what_a_map_would() {
         holds_what_a_map_would(|n| format!("key{n}"));
-        // They share much, then less, then hardly anything.
+        // The keys have a long common prefix, then a shorter one, then hardly any.
         holds_what_a_map_would(|n| format!("what all of them begin with, and {n}"));
         holds_what_a_map_would(|n| format!("what most of them begin with{}{n}", "\0".repeat(n % 12)));
         holds_what_a_map_would(|n| "what all but a few of them begin with, whatever"[..n % 40].to_owned());
@@ -424,14 +425,14 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_lost_an_entry_never_forgets_it() {
+    fn a_page_that_lost_an_entry_stays_unusable() {
         let too_long = stored(9, Some(&[7; BYTES_MAX]));
         let mut lost = Page::default();
         lost.put(b"a", &stored(1, Some(b"value")));
         lost.put(b"b", &stored(1, None));
         lost.put(b"a", &too_long);
         assert!(lost.is_large() && !lost.is_complete_at(9));
-        // What rewrites the page does not make it good again.
+        // Rewriting the page does not make it usable again.
         let mut cleared = lost.clone();
         cleared.clear_deletions(5);
         assert!(cleared.is_large() && !cleared.is_complete_at(9));
@@ -447,13 +448,13 @@ mod tests {
     }
 
     #[test]
-    fn deletions_are_cleared_up_to_a_moment_and_older_snapshots_told() {
+    fn deletions_are_cleared_up_to_a_timestamp_and_older_readers_turned_away() {
         let mut page = Page::default();
         for n in 0..20_u64 {
             let value = (n % 4 == 0).then_some(&b"value"[..]);
             assert!(page.push(format!("{n:02}").as_bytes(), &stored(100 + n, value)));
         }
-        assert!(page.is_littered(110) && !page.is_littered(101) && page.is_complete_at(1));
+        assert!(page.is_cluttered(110) && !page.is_cluttered(101) && page.is_complete_at(1));
         page.clear_deletions(110);
         assert_eq!(page.len(), 5 + 7, "those of 111 to 119 stay");
         assert!(page.is_complete_at(110) && !page.is_complete_at(109));

@@ -17,7 +17,7 @@ impl Random {
     }
 }
 
-/// A cache, and all that RocksDB would have.
+/// A cache, and what RocksDB would hold.
 struct Both {
     cache: RowCache,
     latest: BTreeMap<Vec<u8>, Vec<u8>>,
@@ -46,29 +46,29 @@ impl Both {
             .update(writes.iter().map(|(key, stored)| (&key[..], &stored[..])));
     }
 
-    /// As `crate::load` does, with a commit before the page is put in.
+    /// As `crate::latest::load` does, with a commit before the page is inserted.
     fn load(&mut self) {
         let mut start = self.random.key();
         let (cache, now) = (std::mem::replace(&mut self.cache, RowCache::new(0)), self.now);
-        let loading = if now % 3 == 0 {
+        let load = if now % 3 == 0 {
             cache.begin_load(KeyRange::new(start.as_slice(), ""))
         } else {
             cache.begin_load_around(&start)
         };
         assert!(
-            loading.range.contains(&start)
+            load.range.contains(&start)
                 || matches!(
                     cache.page(&start, Timestamp::MAX),
                     Lookup::Found(_) | Lookup::TooOld
                 )
         );
         if now % 3 == 1 {
-            start.clone_from(&loading.range.start);
+            start.clone_from(&load.range.start);
         }
         let mut page = Page::default();
-        let mut end = loading.range.end.clone();
+        let mut end = load.range.end.clone();
         for (key, stored) in self.latest.range(start.clone()..) {
-            if !loading.range.contains(key) {
+            if !load.range.contains(key) {
                 break;
             }
             let version = Version::parse(stored).unwrap();
@@ -92,13 +92,13 @@ impl Both {
                 self.latest.insert(key.clone(), stored.clone());
                 cache.update([(&key[..], &stored[..])].into_iter());
             }
-            cache.end_load(&loading, &Part { page, start, end });
+            cache.end_load(&load, &PageRange { page, start, end });
         }
-        drop(loading);
+        drop(load);
         self.cache = cache;
     }
 
-    fn check_part(&self, part: &Part) {
+    fn check_part(&self, part: &PageRange) {
         let range = KeyRange::new(part.start.as_slice(), part.end.as_slice());
         let there = self.latest.iter().filter(|(key, _)| range.contains(key));
         let is_value = |stored: &[u8]| Version::parse(stored).unwrap().value.is_some();
@@ -177,8 +177,8 @@ fn pages_hold_what_latest_does() {
     assert_eq!(both.cache.size(), (0, 0));
 }
 
-fn part(page: Page, start: &[u8], end: &[u8]) -> Part {
-    Part {
+fn part(page: Page, start: &[u8], end: &[u8]) -> PageRange {
+    PageRange {
         page: Arc::new(page),
         start: start.to_vec(),
         end: end.to_vec(),
@@ -191,8 +191,8 @@ fn a_load_around_a_key_reaches_from_the_page_before_to_the_page_behind() {
     let around = |key: &str| cache.begin_load_around(key.as_bytes()).range.clone();
     assert_eq!(around("h"), KeyRange::all());
     for (start, end) in [(b"c", b"f"), (b"m", b"p")] {
-        let loading = cache.begin_load(KeyRange::new(start, end));
-        cache.end_load(&loading, &part(Page::default(), start, end));
+        let load = cache.begin_load(KeyRange::new(start, end));
+        cache.end_load(&load, &part(Page::default(), start, end));
     }
     assert_eq!(around("a"), KeyRange::new("", "c"));
     assert_eq!(around("f"), KeyRange::new("f", "m"));
@@ -204,12 +204,12 @@ fn a_load_around_a_key_reaches_from_the_page_before_to_the_page_behind() {
 fn a_range_is_added_up_if_all_of_it_is_there() {
     let cache = RowCache::new(1 << 20);
     for (start, end) in [(b"b", b"f"), (b"f", b"k")] {
-        let loading = cache.begin_load(KeyRange::new(start, end));
+        let load = cache.begin_load(KeyRange::new(start, end));
         let mut page = Page::default();
         for key in 0..60 {
             assert!(page.push(&[start[0], key], b"12345678\x01value"));
         }
-        cache.end_load(&loading, &part(page, start, end));
+        cache.end_load(&load, &part(page, start, end));
     }
     let bytes = |start: &str, end: &str| cache.bytes_of(&KeyRange::new(start, end));
     assert_eq!(bytes("b", "k"), Some(2 * 60 * 16));
@@ -227,16 +227,16 @@ fn a_range_is_added_up_if_all_of_it_is_there() {
 fn a_page_that_is_written_while_it_is_loaded_is_not_kept() {
     let cache = RowCache::new(1 << 20);
     for (key, kept) in [(b"c", true), (b"b", false)] {
-        let loading = cache.begin_load(KeyRange::new("a", "z"));
+        let load = cache.begin_load(KeyRange::new("a", "z"));
         cache.update([(&key[..], &b"12345678\x01v"[..])].into_iter());
-        cache.end_load(&loading, &part(Page::default(), b"a", b"c"));
-        drop(loading);
+        cache.end_load(&load, &part(Page::default(), b"a", b"c"));
+        drop(load);
         let is_kept = matches!(cache.page(b"b", 1), Lookup::Found(_));
         assert_eq!(is_kept, kept);
         cache.forget(&KeyRange::all());
     }
-    let loading = cache.begin_load(KeyRange::new("a", "z"));
+    let load = cache.begin_load(KeyRange::new("a", "z"));
     cache.forget(&KeyRange::new("x", "y"));
-    cache.end_load(&loading, &part(Page::default(), b"a", b"c"));
+    cache.end_load(&load, &part(Page::default(), b"a", b"c"));
     assert_eq!(cache.size(), (0, 0));
 }

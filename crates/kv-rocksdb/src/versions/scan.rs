@@ -1,0 +1,168 @@
+//! Scanning a range, at any timestamp.
+//!
+//! A scan reads the range page by page ([`crate::latest::cache`]) as long as pages are in memory or worth loading, and the rest
+//! by an iterator over `latest`. Each page, and the iterator, is as of a moment at or after the snapshot's timestamp. Why it is correct to
+//! look for superseded versions later: [`super`].
+
+use super::{Comparison, Versions};
+use crate::failure::from_rocksdb;
+use crate::latest::cache::{Lookup, PageRange, Reads};
+use crate::latest::load_page;
+use crate::layout::Version;
+use kv::{KeyRange, Result, ScanRequest, Visit};
+use std::ops::ControlFlow;
+
+/// Stored rows between two checks of the interrupt.
+const ROWS_PER_CHECK: u32 = 256;
+
+/// Pages that one scan loads. A larger scan is not the kind that is repeated often.
+const LOADS_MAX: u32 = 8;
+
+/// One scan.
+pub(crate) struct Scan<'a> {
+    versions: &'a Versions,
+    request: ScanRequest<'a>,
+    loads: u32,
+}
+
+impl<'a> Scan<'a> {
+    pub fn new(versions: &'a Versions, request: ScanRequest<'a>) -> Self {
+        Self {
+            versions,
+            request,
+            loads: 0,
+        }
+    }
+
+    /// Visits the pairs that a reader of the request's timestamp sees.
+    pub fn run(mut self, visit: &mut Visit) -> Result<()> {
+        let mut rest = self.request.range.clone();
+        while !rest.is_empty() {
+            let Some(next) = self.next_page(&rest)? else {
+                return self.scan_stored(&rest, visit);
+            };
+            if let Some(interrupt) = self.request.interrupt {
+                interrupt.check()?;
+            }
+            if self.scan_page(&next, &rest, visit)?.is_break() {
+                return Ok(());
+            }
+            if self.request.reverse {
+                if next.start.is_empty() {
+                    return Ok(());
+                }
+                rest.end = next.start;
+            } else {
+                if next.end.is_empty() {
+                    return Ok(());
+                }
+                rest.start = next.end;
+            }
+        }
+        Ok(())
+    }
+
+    /// The page with which the scan of `rest` continues. Only a forward scan loads pages.
+    fn next_page(&mut self, rest: &KeyRange) -> Result<Option<PageRange>> {
+        let latest = &self.versions.latest;
+        let ScanRequest { ts, reverse, .. } = self.request;
+        let found = if reverse {
+            latest.cache().before(&rest.end, ts)
+        } else {
+            latest.cache().from(&rest.start, ts)
+        };
+        match found {
+            Lookup::Found(page) => Ok(Some(page)),
+            Lookup::Missing if !reverse && self.loads < LOADS_MAX && latest.cache().admits(Reads::Range) => {
+                self.loads += 1;
+                load_page(latest, &rest.start, &rest.end, ts)
+            }
+            Lookup::Missing | Lookup::TooOld => Ok(None),
+        }
+    }
+
+    /// Visits the part of a page that is within a range.
+    fn scan_page(&self, page: &PageRange, range: &KeyRange, visit: &mut Visit) -> Result<ControlFlow<()>> {
+        if self.versions.compares {
+            Comparison::new(self.versions, self.request.ts).of_scan(page, range)?;
+        }
+        // A bound that is the page's own need not be searched for.
+        let (mut start, mut end) = (&[][..], &[][..]);
+        if range.start > page.start {
+            start = &range.start;
+        }
+        if !range.end.is_empty() && (page.end.is_empty() || range.end < page.end) {
+            end = &range.end;
+        }
+        let positions = page.page.positions(start, end);
+        let entries = positions.filter_map(|at| page.page.entry(at));
+        match self.request.reverse {
+            false => self.visit_entries(entries, visit),
+            true => self.visit_entries(entries.rev(), visit),
+        }
+    }
+
+    /// Visits a range as it is stored in RocksDB.
+    fn scan_stored(&self, range: &KeyRange, visit: &mut Visit) -> Result<()> {
+        let mut iterator = self.versions.latest.iterate(range)?;
+        if self.request.reverse {
+            iterator.seek_to_last();
+        } else {
+            iterator.seek_to_first();
+        }
+        let mut rows = 0_u32;
+        while let Some((key, stored)) = iterator.item() {
+            if self.visit_entry(key, stored, visit)?.is_break() {
+                return Ok(());
+            }
+            rows += 1;
+            if rows == ROWS_PER_CHECK {
+                rows = 0;
+                if let Some(interrupt) = self.request.interrupt {
+                    interrupt.check()?;
+                }
+            }
+            if self.request.reverse {
+                iterator.prev();
+            } else {
+                iterator.next();
+            }
+        }
+        iterator.status().map_err(|error| from_rocksdb(&error))
+    }
+
+    fn visit_entries<'e>(
+        &self,
+        entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
+        visit: &mut Visit,
+    ) -> Result<ControlFlow<()>> {
+        for (key, stored) in entries {
+            if self.visit_entry(key, stored, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Visits the version of an entry of `latest` that the scan sees, if there is one.
+    #[inline]
+    fn visit_entry(&self, key: &[u8], stored: &[u8], visit: &mut Visit) -> Result<ControlFlow<()>> {
+        let version = Version::parse(stored)?;
+        if version.ts > self.request.ts {
+            let flow = self.versions.superseded.read(key, self.request.ts, |version| {
+                version
+                    .value
+                    .map_or(ControlFlow::Continue(()), |value| visit(key, value))
+            })?;
+            return Ok(flow.unwrap_or(ControlFlow::Continue(())));
+        }
+        Ok(match version.value {
+            Some(value) => visit(key, value),
+            None => {
+                let expired = self.versions.latest.expired();
+                expired.push_if_unlisted(version.ts, key);
+                ControlFlow::Continue(())
+            }
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! What a statement needs of the objects it names: privileges, and a metadata lock. One entry per object, and part of
+//! the plan: whoever may run the plan, and what has to be locked for that, follows from it alone.
+//!
+//! The binder makes the entries as it resolves names. `session` checks the privileges of the account it runs for, and
+//! `runner` takes the locks.
+
+use std::cell::RefCell;
+use std::ops::BitOr;
+use std::sync::Arc;
+
+use schema::model::Table;
+
+/// What a statement needs of one table, under one alias.
+///
+/// Privileges on single columns would be a list beside `privileges`, which is about the whole table.
+#[derive(Debug, Clone)]
+pub struct ObjectAccess {
+    pub table: Arc<Table>,
+    /// What the statement calls the table: LOCK TABLES locks aliases (manual 13.3.6).
+    pub alias: String,
+    pub privileges: PrivilegeSet,
+    /// `None`: the server makes the table's rows, and nothing is locked.
+    pub lock: Option<LockMode>,
+}
+
+impl ObjectAccess {
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.table, &other.table)
+            && self.alias == other.alias
+            && self.privileges == other.privileges
+            && self.lock == other.lock
+    }
+}
+
+/// The shared metadata lock of a transaction that uses a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockMode {
+    Read,
+    Write,
+}
+
+/// Privileges of a table (manual 6.2.2, "Privileges Provided by MySQL").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrivilegeSet(u32);
+
+impl PrivilegeSet {
+    pub const SELECT: Self = Self(1);
+    pub const INSERT: Self = Self(1 << 1);
+    pub const UPDATE: Self = Self(1 << 2);
+    pub const DELETE: Self = Self(1 << 3);
+
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for PrivilegeSet {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The entries of a statement that is being bound.
+#[derive(Debug, Default)]
+pub(crate) struct Accesses(RefCell<Vec<ObjectAccess>>);
+
+impl Accesses {
+    pub fn add(&self, table: &Arc<Table>, alias: &str, privileges: PrivilegeSet, lock: LockMode) {
+        let access = ObjectAccess {
+            table: Arc::clone(table),
+            alias: alias.to_owned(),
+            privileges,
+            lock: (!table.is_virtual()).then_some(lock),
+        };
+        let mut all = self.0.borrow_mut();
+        if !all.iter().any(|other| other.is_same(&access)) {
+            all.push(access);
+        }
+    }
+
+    /// A query over a derived table locks the rows that the derived table reads.
+    pub fn lock_all_to_write(&self) {
+        for lock in self
+            .0
+            .borrow_mut()
+            .iter_mut()
+            .filter_map(|access| access.lock.as_mut())
+        {
+            *lock = LockMode::Write;
+        }
+    }
+
+    pub fn take(&self) -> Vec<ObjectAccess> {
+        self.0.take()
+    }
+}

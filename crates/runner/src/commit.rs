@@ -1,0 +1,91 @@
+//! COMMIT and ROLLBACK, of transactions and of statements that are their own.
+
+use cluster::TransactionLocks;
+use types::{Error, Result};
+
+use crate::engine::Engine;
+use crate::runner::Runner;
+
+/// The outcome of a commit that the statement has not waited for, with the metadata locks that it holds.
+pub struct CommitEnd {
+    outcome: kv::Result<kv::Timestamp>,
+    locks: TransactionLocks,
+}
+
+impl CommitEnd {
+    /// Counts the transaction and releases its locks.
+    ///
+    /// # Errors
+    /// Those of the commit.
+    pub fn finish(mut self, engine: &Engine) -> Result<()> {
+        let result = self.outcome.map(drop).map_err(Error::from);
+        engine.counters.count_end(result.is_ok());
+        engine.end_locks(&mut self.locks, &result);
+        result
+    }
+}
+
+impl Runner<'_> {
+    /// Commits what is open, and waits for it; nothing open is no error.
+    ///
+    /// # Errors
+    /// 8027 where the node's lease is over; failures of the store, among them the one that leaves the outcome undetermined (8501).
+    pub fn commit(&mut self) -> Result<()> {
+        self.commit_or_hand_over(|| None::<fn(CommitEnd)>).map(drop)
+    }
+
+    /// Commits what is open. Where there is something to write, `observer` may give a function that takes the outcome,
+    /// on this thread or on another one. Then this does not wait, and answers `true`.
+    ///
+    /// # Errors
+    /// Those of [`Runner::commit`], where no observer gets them.
+    pub fn commit_or_hand_over<D>(&mut self, observer: impl FnOnce() -> Option<D>) -> Result<bool>
+    where
+        D: FnOnce(CommitEnd) + Send + 'static,
+    {
+        self.check_lease_of_commit()?;
+        if self.transaction.is_dirty()
+            && let Some(observer) = observer()
+        {
+            self.hand_over(observer);
+            return Ok(true);
+        }
+        let engine = self.env.engine;
+        let was_open = self.transaction.is_open();
+        let result = self.transaction.commit(engine.durability());
+        if was_open {
+            engine.counters.count_end(result.is_ok());
+        }
+        engine.end_locks(&mut self.transaction.locks, &result);
+        result.map(|()| false)
+    }
+
+    fn hand_over(&mut self, observer: impl FnOnce(CommitEnd) + Send + 'static) {
+        let lease = self.transaction.locks.lease();
+        let locks = self.transaction.locks.hand_over();
+        let fence = lease.as_ref().map(|node| node.fence());
+        let done = move |outcome| observer(CommitEnd { outcome, locks });
+        self.transaction
+            .commit_then(self.env.engine.durability(), fence, Box::new(done));
+    }
+
+    /// Every statement that writes relies on a lease. A transaction without one must not be written.
+    fn check_lease_of_commit(&mut self) -> Result<()> {
+        if self.transaction.locks.fence().is_none()
+            && self.transaction.is_dirty()
+            && self.env.engine.cluster.node().is_some()
+        {
+            self.rollback();
+            return Err(cluster::lease::lease_is_over());
+        }
+        Ok(())
+    }
+
+    /// Rolls back what is open; nothing open is no error.
+    pub fn rollback(&mut self) {
+        if self.transaction.is_open() {
+            self.env.engine.counters.count_end(false);
+        }
+        self.transaction.abandon();
+    }
+}

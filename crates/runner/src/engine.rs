@@ -1,0 +1,114 @@
+//! What all statements of a process run on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+use cluster::Cluster;
+use cluster::TransactionLocks;
+use kv::{Durability, Store};
+use memory::Broker;
+use types::{Error, Result, errno};
+
+/// The store with its schema, and what statements share besides. Made once, when the process starts.
+pub struct Engine {
+    pub store: Store,
+    pub cluster: Arc<Cluster>,
+    /// Gives statements and transactions their memory.
+    pub memory: &'static Broker,
+    /// Analytical queries spill to it.
+    pub spill_directory: PathBuf,
+    pub counters: Counters,
+    /// Of every commit.
+    durability: AtomicU8,
+    /// Whether writes are refused.
+    read_only: AtomicBool,
+}
+
+/// What statements have done. In cache lines of its own: all threads write there.
+#[derive(Default)]
+#[repr(align(128))]
+pub struct Counters {
+    /// Queries that `analytics` has run.
+    pub analytical: AtomicU64,
+    /// Transactions that have ended, those of single statements included.
+    pub committed: AtomicU64,
+    pub rolled_back: AtomicU64,
+}
+
+impl Engine {
+    pub fn new(store: Store, cluster: Arc<Cluster>, spill_directory: PathBuf) -> Self {
+        Self {
+            memory: store.budget(),
+            store,
+            cluster,
+            spill_directory,
+            counters: Counters::default(),
+            durability: AtomicU8::new(encoded(Durability::Sync)),
+            read_only: AtomicBool::new(false),
+        }
+    }
+
+    /// Sets when commits are acknowledged.
+    pub fn set_durability(&self, durability: Durability) {
+        self.durability.store(encoded(durability), Ordering::Relaxed);
+    }
+
+    pub fn durability(&self) -> Durability {
+        match self.durability.load(Ordering::Relaxed) {
+            LAZY => Durability::Lazy,
+            OS => Durability::Os,
+            _ => Durability::Sync,
+        }
+    }
+
+    /// Sets whether writes are refused.
+    pub fn set_read_only(&self, read_only: bool) {
+        self.read_only.store(read_only, Ordering::Relaxed);
+    }
+
+    /// Fails with 1290 while writes are refused.
+    pub fn check_writable(&self) -> Result<()> {
+        if self.read_only.load(Ordering::Relaxed) {
+            return Err(Error::new(
+                1290,
+                "The MySQL server is running with the --read-only option so it cannot execute this statement",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Releases a transaction's metadata locks after its commit.
+    pub(crate) fn end_locks(&self, locks: &mut TransactionLocks, commit: &Result<()>) {
+        if matches!(commit, Err(error) if error.code == errno::ER_RESULT_UNDETERMINED) {
+            // The commit may still arrive at the store, and was made for the definitions as they are.
+            let none = TransactionLocks::new(self.cluster.metadata_locks().clone());
+            self.cluster.keep_undetermined(std::mem::replace(locks, none));
+        }
+        locks.release_all();
+    }
+}
+
+impl Counters {
+    /// Counts a transaction that has ended.
+    pub(crate) fn count_end(&self, committed: bool) {
+        let counter = if committed {
+            &self.committed
+        } else {
+            &self.rolled_back
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+const LAZY: u8 = 0;
+const SYNC: u8 = 1;
+const OS: u8 = 2;
+
+fn encoded(durability: Durability) -> u8 {
+    match durability {
+        Durability::Lazy => LAZY,
+        Durability::Os => OS,
+        Durability::Sync => SYNC,
+    }
+}

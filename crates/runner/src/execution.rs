@@ -1,0 +1,128 @@
+//! The execution of one statement: the executors, over rows that are read from a snapshot or a transaction.
+//!
+//! Everything here works on a bare transaction, so that a statement can run while another one has it in use.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use executor::{DmlResult, ExecContext, ReadSource, RowSink, VirtualTables};
+use functions::EvalContext;
+use kv::{Snapshot, Transaction};
+use planner::plan::{Locking, Plan, QueryPlan, Route};
+use types::{Error, Result};
+
+use crate::runner::Environment;
+
+/// What the expressions and the virtual tables of a statement are evaluated with.
+#[derive(Clone, Copy)]
+pub struct Evaluation<'a> {
+    /// The statement's parameters are in it, and its warnings come out of it.
+    pub context: &'a Arc<EvalContext>,
+    pub tables: &'a dyn VirtualTables,
+}
+
+/// What a statement comes to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The rows have gone to the sink. With SQL_CALC_FOUND_ROWS: how many there were without LIMIT.
+    Rows(Option<u64>),
+    Changed(DmlResult),
+}
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub(crate) struct Execution<'a> {
+    pub env: Environment<'a>,
+    pub with: Evaluation<'a>,
+}
+
+impl Execution<'_> {
+    pub fn is_analytical(query: &QueryPlan) -> bool {
+        query.route == Route::Analytical && analytics::supports(query)
+    }
+
+    /// Runs a query in `analytics`, on several threads.
+    pub fn analyse(&self, query: &QueryPlan, snapshot: Snapshot, sink: &mut dyn RowSink) -> Result<()> {
+        let engine = self.env.engine;
+        engine.counters.analytical.fetch_add(1, Ordering::Relaxed);
+        let source = analytics::Source {
+            snapshot: snapshot.interruptible(self.env.interrupt.clone()),
+            interrupt: self.env.interrupt.clone(),
+            limits: analytics::Limits {
+                memory: engine.memory,
+                memory_bytes: self.env.settings.memory_limit_bytes,
+                spill_directory: engine.spill_directory.clone(),
+            },
+        };
+        analytics::query(query, &source, self.with.context, sink)
+    }
+
+    /// Runs a query in `executor`, on this thread.
+    pub fn query(&self, query: &QueryPlan, source: ReadSource<'_>, sink: &mut dyn RowSink) -> Result<()> {
+        executor::query(query, source, &self.context(None), sink)
+    }
+
+    /// Runs INSERT, REPLACE, UPDATE or DELETE. `insert_select`: how INSERT ... SELECT locks the rows that it reads.
+    pub fn write(
+        &self,
+        plan: &Plan,
+        transaction: &mut Transaction,
+        insert_select: Option<Locking>,
+    ) -> Result<DmlResult> {
+        let context = self.context(insert_select);
+        let result = match plan {
+            Plan::Insert(insert) => return executor::insert(insert, transaction, &context),
+            Plan::Update(update) => executor::update(update, transaction, &context)?,
+            Plan::Delete(delete) => executor::delete(delete, transaction, &context)?,
+            Plan::Query(_) => return Err(Error::internal("a query is no write")),
+        };
+        self.with.context.check_interrupted()?;
+        Ok(result)
+    }
+
+    /// Runs a statement inside another one that has the transaction in use. What it writes stays if it succeeds and
+    /// is undone if it fails.
+    pub fn nested(
+        &self,
+        plan: &Plan,
+        transaction: &mut Transaction,
+        insert_select: Option<Locking>,
+        sink: &mut dyn RowSink,
+    ) -> Result<Outcome> {
+        let savepoint = transaction.savepoint();
+        let result = match plan {
+            Plan::Query(query) => self
+                .query(query, ReadSource::Transaction(transaction), sink)
+                .map(|()| Outcome::Rows(None)),
+            write => self
+                .write(write, transaction, insert_select)
+                .map(Outcome::Changed),
+        };
+        if result.is_err() {
+            transaction.rollback_to(savepoint);
+        }
+        transaction.release(savepoint);
+        result
+    }
+
+    fn context(&self, insert_select: Option<Locking>) -> ExecContext<'_> {
+        let Environment {
+            engine,
+            settings,
+            interrupt,
+        } = self.env;
+        ExecContext {
+            eval: self.with.context,
+            store: &engine.store,
+            cluster: &engine.cluster,
+            virtual_tables: self.with.tables,
+            interrupt,
+            lock_wait: settings.row_lock_wait,
+            memory_limit_bytes: settings.memory_limit_bytes,
+            memory: engine.memory,
+            auto_increment: settings.auto_increment,
+            insert_select,
+            explicit_auto_random: settings.explicit_auto_random,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a statement does where its node has no lease in the store: it waits for one, and goes on or begins again under it.
+//!
+//! A store that pauses for longer than a lease lasts would otherwise fail every statement that comes next, although the node
+//! has a lease again within milliseconds. `docs/schema-changes.md` says why waiting is right, and why a transaction that has
+//! written cannot go on.
+
+use std::time::Duration;
+
+use cluster::wait::WaitLimit;
+use planner::plan::Locking;
+use types::{Error, Result, errno};
+
+use crate::interruption::{interruption, out_of_time};
+use crate::runner::{Environment, Runner};
+
+impl Environment<'_> {
+    /// How long a statement waits for a lease.
+    pub(crate) fn lease_wait(&self) -> Duration {
+        let configured = self.engine.cluster.lease_wait();
+        configured.min(self.settings.metadata_lock_wait)
+    }
+}
+
+/// Waits for a lease before the store is asked for row estimates: without a lease nothing is run in any case, and a store
+/// that does not renew it does not answer such questions either. `time_limit`: that of the statement, which is not started yet.
+///
+/// # Errors
+/// 8027 without a lease in time; 3024 at the time limit; 1317 when interrupted.
+pub fn await_lease_to_plan(env: Environment<'_>, time_limit: Option<Duration>) -> Result<()> {
+    let cluster = &env.engine.cluster;
+    if cluster.has_lease() {
+        return Ok(());
+    }
+    let lease_wait = env.lease_wait();
+    let timeout = time_limit.map_or(lease_wait, |limit| lease_wait.min(limit));
+    let limit = WaitLimit {
+        timeout,
+        interrupt: env.interrupt,
+    };
+    cluster.await_lease(&limit).map_err(|error| match error.code {
+        errno::ER_SCHEMA_OUT_OF_DATE if timeout < lease_wait => out_of_time(),
+        _ => interruption(env.interrupt, error),
+    })
+}
+
+impl Runner<'_> {
+    /// Waits for a lease at the beginning of a statement, which found none.
+    #[cold]
+    pub(crate) fn regain_lease(&mut self) -> Result<()> {
+        let limit = WaitLimit {
+            timeout: self.env.lease_wait(),
+            interrupt: self.env.interrupt,
+        };
+        let is_bound = self.transaction.has_locked();
+        let cluster = &self.env.engine.cluster;
+        let regained = self.transaction.locks.regain(cluster.lease(), is_bound, &limit);
+        regained.map_err(|error| {
+            if error.code == errno::ER_SCHEMA_OUT_OF_DATE {
+                // What the transaction has done cannot be committed any more.
+                self.rollback();
+            }
+            self.interruption(error)
+        })
+    }
+
+    /// Opens the transaction that a write runs in, if none is open.
+    pub(crate) fn open_for_writing(&mut self) -> Result<()> {
+        let start_ts = self.transaction.for_write(self.env)?.start_ts();
+        self.begin_within_lease(start_ts)
+    }
+
+    /// Opens the transaction that a query with locks runs in, if none is open.
+    pub(crate) fn open_for_locking(&mut self, locking: Locking) -> Result<()> {
+        let transaction = self.transaction.for_locking_read(locking.exclusive, self.env)?;
+        let start_ts = transaction.start_ts();
+        self.begin_within_lease(start_ts)
+    }
+
+    /// A transaction that had to wait for its timestamp may have begun after the end of the lease, within which it has to
+    /// commit. As long as it has done nothing, it can rely on the next lease.
+    fn begin_within_lease(&mut self, start_ts: kv::Timestamp) -> Result<()> {
+        let is_behind = |fence: &kv::Fence| fence.last() < start_ts;
+        if !self.transaction.locks.fence().is_some_and(is_behind) || self.transaction.has_locked() {
+            return Ok(());
+        }
+        self.wait_to_cover(start_ts, false)?;
+        self.regain_lease()
+    }
+
+    /// Whether rows that were read at a moment may be returned: they may under a lease that covers it. Waits for such a lease,
+    /// if there is none. `is_bound`: whether the transaction has written or locked rows.
+    ///
+    /// # Errors
+    /// 8027 if there is none.
+    pub(crate) fn check_read_at(&self, ts: kv::Timestamp, is_bound: impl FnOnce() -> bool) -> Result<()> {
+        match self.transaction.locks.check_read_at(ts) {
+            Ok(()) => Ok(()),
+            Err(_) => self.wait_to_cover(ts, is_bound()),
+        }
+    }
+
+    #[cold]
+    fn wait_to_cover(&self, ts: kv::Timestamp, is_bound: bool) -> Result<()> {
+        let limit = WaitLimit {
+            timeout: self.env.lease_wait(),
+            interrupt: self.env.interrupt,
+        };
+        self.transaction
+            .locks
+            .wait_to_cover(self.env.engine.cluster.lease(), ts, is_bound, &limit)
+            .map_err(|error: Error| self.interruption(error))
+    }
+}

@@ -1,0 +1,82 @@
+//! Properties of a query's operators that decide how it is run.
+
+use planner::plan::{Access, QueryPlan, Rel};
+use schema::model::{INFORMATION_SCHEMA, Table};
+
+/// Whether the statement has a LIMIT of its own.
+pub fn has_limit(rel: &Rel) -> bool {
+    match rel {
+        Rel::Limit { .. } | Rel::Sort { limit: Some(_), .. } => true,
+        Rel::Project { input, .. } | Rel::Filter { input, .. } | Rel::Distinct { input } => has_limit(input),
+        _ => false,
+    }
+}
+
+/// Whether a query goes through the rows of a table, or filters. Such a query fails when it is interrupted, even where its
+/// functions have returned early and without an error. To MySQL the row of one key is a constant and no table.
+pub fn examines_rows(rel: &Rel) -> bool {
+    match rel {
+        Rel::OneRow => false,
+        Rel::Virtual(_) | Rel::Filter { .. } => true,
+        Rel::Scan(scan) => match &scan.access {
+            Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() > 1,
+            _ => true,
+        },
+        Rel::Project { input, .. }
+        | Rel::Aggregate { input, .. }
+        | Rel::Sort { input, .. }
+        | Rel::Limit { input, .. }
+        | Rel::Repeat { input, .. }
+        | Rel::Distinct { input } => examines_rows(input),
+    }
+}
+
+/// Whether a query is part of a transaction, and opens one where autocommit is off: a query that reads no table is not.
+pub fn joins_transaction(query: &QueryPlan) -> bool {
+    match source(&query.root) {
+        Rel::Scan(_) => true,
+        Rel::Virtual(scan) => is_transactional(&scan.table),
+        _ => false,
+    }
+}
+
+/// Where a query's rows come from.
+fn source(mut rel: &Rel) -> &Rel {
+    loop {
+        rel = match rel {
+            Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => return rel,
+            Rel::Filter { input, .. }
+            | Rel::Project { input, .. }
+            | Rel::Aggregate { input, .. }
+            | Rel::Sort { input, .. }
+            | Rel::Limit { input, .. }
+            | Rel::Repeat { input, .. }
+            | Rel::Distinct { input } => input,
+        };
+    }
+}
+
+/// Whether MySQL reads a virtual table from InnoDB, so that a query of it is part of a transaction. Tables about the schema
+/// and the accounts are read so; tables about the server's state of the moment are not.
+fn is_transactional(table: &Table) -> bool {
+    const OF_THE_MOMENT: [&str; 13] = [
+        "CLUSTER_PROCESSLIST",
+        "COLUMN_PRIVILEGES",
+        "ENGINES",
+        "KEYWORDS",
+        "OPTIMIZER_TRACE",
+        "PLUGINS",
+        "PROCESSLIST",
+        "PROFILING",
+        "SCHEMA_PRIVILEGES",
+        "ST_UNITS_OF_MEASURE",
+        "TABLESPACES",
+        "TABLE_PRIVILEGES",
+        "USER_PRIVILEGES",
+    ];
+    match table.database.as_str() {
+        INFORMATION_SCHEMA => !OF_THE_MOMENT.contains(&table.name.as_str()),
+        "mysql" => true,
+        _ => false,
+    }
+}

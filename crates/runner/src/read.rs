@@ -1,0 +1,142 @@
+//! Queries: the snapshot or transaction they read, and the executor they run in.
+
+use executor::{ReadSource, RowSink};
+use kv::Reader;
+use planner::plan::{Locking, QueryPlan};
+use schema::model::Table;
+use types::Result;
+
+use crate::execution::{Evaluation, Execution};
+use crate::query_shape::{examines_rows, has_limit, joins_transaction};
+use crate::runner::Runner;
+use crate::sinks::{Counted, Limited};
+
+impl Runner<'_> {
+    /// Runs a query. With SQL_CALC_FOUND_ROWS, returns how many rows it has without LIMIT.
+    ///
+    /// # Errors
+    /// What expressions, locks, the store and the sink fail with; 8027 where no lease covers what was read.
+    pub fn query(
+        &mut self,
+        query: &QueryPlan,
+        with: Evaluation<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Result<Option<u64>> {
+        if let Some(locking) = query.locking {
+            self.open_for_locking(locking)?;
+        }
+        if let Some(limit) = &query.limit_of_output {
+            let mut counted = Counted::new(sink, limit, with.context)?;
+            self.rows(query, with, u64::MAX, &mut counted)?;
+            return Ok(Some(counted.rows));
+        }
+        // A LIMIT of the statement goes before sql_select_limit.
+        let limit = if has_limit(&query.root) {
+            u64::MAX
+        } else {
+            self.env.settings.select_limit
+        };
+        self.rows(query, with, limit, sink).map(|()| None)
+    }
+
+    fn rows(
+        &mut self,
+        query: &QueryPlan,
+        with: Evaluation<'_>,
+        limit: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let mut sink = Limited::new(sink, limit);
+        let result = match query.locking {
+            Some(locking) => self.locking_rows(query, locking, with, &mut sink)?,
+            None => self.plain_rows(query, with, &mut sink),
+        };
+        match result {
+            Err(_) if sink.is_full() => Ok(()),
+            // SLEEP() may have returned early, and nothing has looked at the interrupt since. A query that does nothing else
+            // answers 1.
+            Ok(()) if examines_rows(&query.root) => with.context.check_interrupted(),
+            result => result,
+        }
+    }
+
+    /// FOR UPDATE and FOR SHARE. The inner result is that of the rows.
+    fn locking_rows(
+        &mut self,
+        query: &QueryPlan,
+        locking: Locking,
+        with: Evaluation<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Result<Result<()>> {
+        let env = self.env;
+        let transaction = self.transaction.for_locking_read(locking.exclusive, env)?;
+        let result = Execution { env, with }.query(query, ReadSource::Transaction(transaction), sink);
+        // After the end of the rows nothing may fail any more, so what the commit would wait for is waited for now.
+        self.transaction.settle_with_statement()?;
+        // Where the transaction goes on, its locks have to last as long as its lease.
+        self.check_read_at(kv::LATEST, || !self.transaction.ends_with_statement())?;
+        Ok(result)
+    }
+
+    fn plain_rows(&mut self, query: &QueryPlan, with: Evaluation<'_>, sink: &mut dyn RowSink) -> Result<()> {
+        let env = self.env;
+        let execution = Execution { env, with };
+        if joins_transaction(query) && self.transaction.for_read(env)? {
+            self.check_transaction_read()?;
+            let transaction = self.transaction.opened()?;
+            return match transaction.is_dirty() || !Execution::is_analytical(query) {
+                true => execution.query(query, ReadSource::Transaction(transaction), sink),
+                false => execution.analyse(query, transaction.snapshot().clone(), sink),
+            };
+        }
+        let store = &env.engine.store;
+        if Execution::is_analytical(query) {
+            let snapshot = store.snapshot_for(env.interrupt)?;
+            self.check_read_at(snapshot.ts(), || false)?;
+            return execution.analyse(query, snapshot, sink);
+        }
+        let one_moment = executor::reads_one_moment(query);
+        let snapshot = match one_moment {
+            true => store.latest().interruptible(env.interrupt.clone()),
+            false => store.snapshot_for(env.interrupt)?,
+        };
+        self.check_read_at(snapshot.ts(), || false)?;
+        let result = execution.query(query, ReadSource::Snapshot(&snapshot), sink);
+        if one_moment {
+            // The newest version has no moment before it has been read.
+            self.check_read_at(snapshot.ts(), || false)?;
+        }
+        result
+    }
+
+    /// The shortest way of a query: `read` looks up one row of a table by its key. `one_moment`: it reads the store once.
+    ///
+    /// # Errors
+    /// Those of `read`; 1412 where the snapshot is older than the table's definition; 8027 where no lease covers what was read.
+    pub fn read_row<T>(
+        &mut self,
+        table: &Table,
+        one_moment: bool,
+        read: impl FnOnce(&dyn Reader) -> Result<T>,
+    ) -> Result<T> {
+        let env = self.env;
+        if self.transaction.for_read(env)? {
+            table.check_readable_at(self.transaction.opened()?.snapshot_ts())?;
+            self.check_transaction_read()?;
+            return read(&*self.transaction.opened()?);
+        }
+        let store = &env.engine.store;
+        let snapshot = match one_moment {
+            true => store.latest().interruptible(env.interrupt.clone()),
+            false => store.snapshot_for(env.interrupt)?,
+        };
+        let row = read(&snapshot);
+        self.check_read_at(snapshot.ts(), || false).and(row)
+    }
+
+    /// Whether the transaction's snapshot is covered by a lease.
+    fn check_transaction_read(&mut self) -> Result<()> {
+        let ts = self.transaction.opened()?.snapshot_ts();
+        self.check_read_at(ts, || self.transaction.has_locked())
+    }
+}

@@ -1,0 +1,72 @@
+//! INSERT, REPLACE, UPDATE and DELETE; and statements inside them.
+
+use executor::{DmlResult, RowSink};
+use planner::plan::{Access, Locking, LockingWait, Plan};
+use types::{Error, Result};
+
+use crate::execution::{Evaluation, Execution, Outcome};
+use crate::runner::Runner;
+
+impl Runner<'_> {
+    /// Runs any plan as one statement.
+    ///
+    /// # Errors
+    /// Those of [`Runner::query`], [`Runner::write`] and [`Runner::statement`].
+    pub fn run(&mut self, plan: &Plan, with: Evaluation<'_>, sink: &mut dyn RowSink) -> Result<Outcome> {
+        self.statement(|runner| match plan {
+            Plan::Query(query) => runner.query(query, with, sink).map(Outcome::Rows),
+            write => runner.write(write, with).map(Outcome::Changed),
+        })
+    }
+
+    /// Runs a write in the transaction that is open, or opens one.
+    ///
+    /// # Errors
+    /// What expressions, constraints, locks and the store fail with; 1290 and 1792 where nothing may be written; 1175 in safe
+    /// update mode.
+    pub fn write(&mut self, plan: &Plan, with: Evaluation<'_>) -> Result<DmlResult> {
+        self.check_may_write(plan)?;
+        self.open_for_writing()?;
+        let insert_select = self.insert_select_locking();
+        let execution = Execution { env: self.env, with };
+        execution.write(plan, self.transaction.opened()?, insert_select)
+    }
+
+    /// Runs a statement inside the one that runs, in its transaction, which has to be open. What it writes stays if it
+    /// succeeds and is undone if it fails; the outer statement decides about both.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn nested(&mut self, plan: &Plan, with: Evaluation<'_>, sink: &mut dyn RowSink) -> Result<Outcome> {
+        let insert_select = self.insert_select_locking();
+        let execution = Execution { env: self.env, with };
+        execution.nested(plan, self.transaction.opened()?, insert_select, sink)
+    }
+
+    /// How INSERT ... SELECT locks the rows that it reads: above READ COMMITTED (manual 15.7.3), and not in optimistic
+    /// transactions. A cluster locks many rows at once for one owner only.
+    fn insert_select_locking(&self) -> Option<Locking> {
+        let locks = self.transaction.locks_what_it_reads();
+        locks.then_some(Locking {
+            exclusive: self.env.engine.store.is_shared(),
+            wait: LockingWait::Wait,
+        })
+    }
+
+    fn check_may_write(&self, plan: &Plan) -> Result<()> {
+        self.env.engine.check_writable()?;
+        let target = match plan {
+            Plan::Update(update) => &update.target,
+            Plan::Delete(delete) => &delete.target,
+            _ => return Ok(()),
+        };
+        let unkeyed = matches!(target.scan.access, Access::Full { .. });
+        if self.env.settings.safe_updates && unkeyed && target.limit.is_none() {
+            return Err(Error::new(
+                1175,
+                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
+            ));
+        }
+        Ok(())
+    }
+}

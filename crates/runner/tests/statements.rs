@@ -1,0 +1,277 @@
+//! Statements through the runner alone: on the memory engine, without a connection.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use arrow::record_batch::RecordBatch;
+use cluster::Cluster;
+use ddl::{DdlContext, SchemaChanger};
+use executor::{RowSink, VirtualTables};
+use functions::{EvalContext, Strictness, TimeZone, Warnings};
+use kv::{Interrupt, Store};
+use planner::plan::Plan;
+use planner::{BindEnv, Bound, CachedPlan};
+use runner::{
+    BeginOptions, Collected, Engine, Environment, Evaluation, Isolation, Outcome, Runner, Settings,
+    TransactionContext,
+};
+use types::{Collation, Result, SqlMode};
+
+const DUPLICATE: u16 = 1062;
+
+struct NoTables;
+
+impl VirtualTables for NoTables {
+    fn rows(
+        &self,
+        _: &str,
+        _: &str,
+        _: &[usize],
+        _: &[functions::Expr],
+        _: &EvalContext,
+    ) -> Result<Vec<RecordBatch>> {
+        Ok(Vec::new())
+    }
+}
+
+/// A program of statements, as an event or a routine will be.
+struct Program {
+    engine: Engine,
+    changer: Arc<SchemaChanger>,
+    settings: Settings,
+    interrupt: Arc<Interrupt>,
+    transaction: TransactionContext,
+}
+
+impl Program {
+    fn new() -> Self {
+        let store = Store::memory();
+        let cluster = Cluster::open(store.clone(), Vec::new()).unwrap();
+        let program = Self {
+            transaction: TransactionContext::new(cluster.metadata_locks().clone()),
+            changer: SchemaChanger::open(cluster.clone()).unwrap(),
+            engine: Engine::new(store, cluster, PathBuf::new()),
+            settings: settings(),
+            interrupt: Interrupt::new(),
+        };
+        program.define("CREATE DATABASE d");
+        program.define("CREATE TABLE t (id INT PRIMARY KEY, a INT)");
+        program
+    }
+
+    fn bind(&self, sql: &str) -> Bound {
+        let parsed = syntax::parse(sql, &SqlMode::default()).unwrap();
+        let env = BindEnv {
+            schema: self.engine.cluster.schema(),
+            database: Some("d"),
+            params: &[],
+            params_known: true,
+            places: None,
+            literal_params: false,
+            sql_mode: SqlMode::default(),
+            charset_client: types::Charset::Utf8mb4,
+            collation_connection: Collation::DEFAULT,
+            collation_server: Collation::DEFAULT,
+            div_precision_increment: 4,
+            time_zone: TimeZone::UTC,
+            route: None,
+            row_estimate: &|_| 0,
+            system_variable: &|_, name| panic!("no @@{name} here"),
+            user_variables: &HashMap::new(),
+            check_database: &|_| Ok(()),
+            denied: &|database| panic!("no access to {database}"),
+            warnings: &Warnings::default(),
+        };
+        planner::bind(&parsed[0], &env).unwrap()
+    }
+
+    fn define(&self, sql: &str) {
+        let Bound::Ddl(ddl) = self.bind(sql) else {
+            panic!("{sql} is no definition");
+        };
+        let context = DdlContext {
+            interrupt: Interrupt::new(),
+            lock_wait: Duration::from_secs(1),
+            now_us: 0,
+            time_zone: TimeZone::UTC,
+            sql_mode: SqlMode::default(),
+            server_collation: Collation::DEFAULT,
+            user: "'root'@'localhost'".into(),
+        };
+        self.changer.execute(&ddl, &context).unwrap();
+    }
+
+    fn plan(&self, sql: &str) -> CachedPlan {
+        match self.bind(sql) {
+            Bound::Plan { plan, accesses, .. } => {
+                CachedPlan::new(plan, accesses, self.engine.cluster.schema_version(), 0, true)
+            }
+            other => panic!("{sql} is no plan: {other:?}"),
+        }
+    }
+
+    fn runner(&mut self) -> Runner<'_> {
+        Runner {
+            env: Environment {
+                engine: &self.engine,
+                settings: &self.settings,
+                interrupt: &self.interrupt,
+            },
+            transaction: &mut self.transaction,
+        }
+    }
+
+    /// Locks the tables of a statement and runs it.
+    fn run(&mut self, sql: &str, sink: &mut dyn RowSink) -> Result<Outcome> {
+        let plan = self.plan(sql);
+        let mut runner = self.runner();
+        runner.rely_on_lease().unwrap();
+        assert!(
+            runner
+                .lock_tables(&plan.accesses, plan.schema_version, false)
+                .unwrap()
+        );
+        runner.run(&plan.plan, evaluation(&context()), sink)
+    }
+
+    fn write(&mut self, sql: &str) -> Result<u64> {
+        match self.run(sql, &mut rows())? {
+            Outcome::Changed(result) => Ok(result.affected),
+            Outcome::Rows(_) => panic!("{sql} has rows"),
+        }
+    }
+
+    /// The number of rows of a query.
+    fn count(&mut self, sql: &str) -> usize {
+        let mut sink = rows();
+        self.run(sql, &mut sink).unwrap();
+        sink.rows
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        autocommit: true,
+        isolation: Isolation::RepeatableRead,
+        read_only: false,
+        optimistic: false,
+        row_lock_wait: Duration::from_millis(200),
+        metadata_lock_wait: Duration::from_secs(1),
+        memory_limit_bytes: 64 << 20,
+        auto_increment: (1, 1),
+        explicit_auto_random: false,
+        select_limit: u64::MAX,
+        safe_updates: false,
+    }
+}
+
+fn context() -> Arc<EvalContext> {
+    Arc::new(EvalContext {
+        strictness: Strictness::Error,
+        ..EvalContext::default()
+    })
+}
+
+fn evaluation(context: &Arc<EvalContext>) -> Evaluation<'_> {
+    Evaluation {
+        context,
+        tables: &NoTables,
+    }
+}
+
+fn rows() -> Collected {
+    Collected::limited(memory::Broker::unlimited(), 64 << 20)
+}
+
+#[test]
+fn statements_commit_or_undo_themselves() {
+    let mut program = Program::new();
+    assert_eq!(program.write("INSERT INTO t VALUES (1, 10), (2, 20)").unwrap(), 2);
+    let failed = program.write("INSERT INTO t VALUES (3, 30), (1, 11)");
+    assert_eq!(failed.unwrap_err().code, DUPLICATE);
+    assert_eq!(program.count("SELECT * FROM t"), 2);
+    assert_eq!(program.write("UPDATE t SET a = a + 1 WHERE id = 2").unwrap(), 1);
+    assert_eq!(program.count("SELECT * FROM t WHERE a = 21"), 1);
+    assert!(!program.transaction.is_open());
+    let counters = &program.engine.counters;
+    assert_eq!(
+        (
+            counters.committed.load(Ordering::Relaxed),
+            counters.rolled_back.load(Ordering::Relaxed)
+        ),
+        (2, 1)
+    );
+}
+
+#[test]
+fn a_transaction_outlives_its_statements() {
+    let mut program = Program::new();
+    let runner = program.runner();
+    runner
+        .transaction
+        .begin(runner.env, BeginOptions::default())
+        .unwrap();
+    program.write("INSERT INTO t VALUES (1, 10)").unwrap();
+    let failed = program.write("INSERT INTO t VALUES (2, 20), (1, 11)");
+    assert_eq!(failed.unwrap_err().code, DUPLICATE);
+    // The statement that failed is undone alone.
+    assert_eq!(program.count("SELECT * FROM t"), 1);
+    program.runner().rollback();
+    assert_eq!(program.count("SELECT * FROM t"), 0);
+}
+
+/// What a trigger does: statements inside another one, in its transaction, each with a rollback of its own.
+#[test]
+fn a_statement_inside_another_one_is_undone_alone_or_with_it() {
+    let mut program = Program::new();
+    let outer = program.plan("INSERT INTO t VALUES (1, 10)");
+    let fails = program.plan("INSERT INTO t VALUES (2, 20), (1, 11)");
+    let inner = program.plan("INSERT INTO t VALUES (3, 30)");
+    let all = program.plan("SELECT * FROM t");
+    for succeeds in [false, true] {
+        let context = context();
+        let with = evaluation(&context);
+        let mut runner = program.runner();
+        runner.rely_on_lease().unwrap();
+        runner
+            .lock_tables(&outer.accesses, outer.schema_version, false)
+            .unwrap();
+        let result = runner.statement(|runner| {
+            runner.write(&outer.plan, with)?;
+            let failed = runner.nested(&fails.plan, with, &mut rows());
+            assert_eq!(failed.unwrap_err().code, DUPLICATE);
+            let inner = runner.nested(&inner.plan, with, &mut rows())?;
+            assert!(matches!(inner, Outcome::Changed(result) if result.affected == 1));
+            // It sees what both have written, before any commit.
+            let mut seen = rows();
+            runner.nested(&all.plan, with, &mut seen)?;
+            assert_eq!(seen.rows, 2);
+            assert!(runner.transaction.is_open());
+            match succeeds {
+                true => Ok(()),
+                false => Err(types::Error::new(1644, "SIGNAL")),
+            }
+        });
+        assert_eq!(result.is_ok(), succeeds);
+        assert!(!program.transaction.is_open());
+        assert_eq!(program.count("SELECT * FROM t"), if succeeds { 2 } else { 0 });
+    }
+}
+
+#[test]
+fn a_plan_is_made_again_where_its_table_has_changed() {
+    let mut program = Program::new();
+    let plan = program.plan("SELECT * FROM t");
+    assert!(matches!(plan.plan, Plan::Query(_)));
+    program.define("ALTER TABLE t ADD COLUMN b INT");
+    let mut runner = program.runner();
+    runner.rely_on_lease().unwrap();
+    let is_current = runner.lock_tables(&plan.accesses, plan.schema_version, false);
+    assert!(!is_current.unwrap());
+    runner.transaction.release_statement_locks();
+    assert_eq!(program.count("SELECT b FROM t"), 0);
+}

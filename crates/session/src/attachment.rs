@@ -1,0 +1,86 @@
+//! What is made of a query's plan with its first run, and attached to the plan for all sessions.
+
+use executor::direct::point::PointSelect;
+use planner::CachedPlan;
+use planner::plan::{Plan, QueryPlan, ResultColumn, Route};
+use types::Charset;
+use wire::framing::FrameEncoder;
+
+use crate::reply::ReplyContext;
+
+/// See the module.
+struct QueryAttachment {
+    point: Option<PointSelect>,
+    column_packets: ColumnPackets,
+}
+
+/// The packets of a result's column definitions.
+pub struct ColumnPackets {
+    /// They depend on `@@character_set_results`. The first session that runs the plan decides for which value they are
+    /// made; nearly all sessions have the same.
+    results: Option<Charset>,
+    packets: FrameEncoder,
+}
+
+/// A result's columns.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    pub all: &'a [ResultColumn],
+    pub packets: Option<&'a ColumnPackets>,
+}
+
+impl ColumnPackets {
+    pub fn frames(&self) -> &FrameEncoder {
+        &self.packets
+    }
+}
+
+impl<'a> From<&'a [ResultColumn]> for Columns<'a> {
+    fn from(all: &'a [ResultColumn]) -> Self {
+        Self { all, packets: None }
+    }
+}
+
+/// The point select that a plan comes to.
+pub fn point_of<'a>(
+    plan: &'a CachedPlan,
+    reply: &ReplyContext,
+    select_limit: u64,
+) -> Option<&'a PointSelect> {
+    let Plan::Query(query) = &plan.plan else {
+        return None;
+    };
+    if query.route == Route::Analytical || select_limit == 0 || query.limit_of_output.is_some() {
+        return None;
+    }
+    attachment(plan, query, reply)?.point.as_ref()
+}
+
+/// The columns of a plan's result, with their packets where those fit the session.
+pub fn columns_of<'a>(plan: &'a CachedPlan, query: &'a QueryPlan, reply: &ReplyContext) -> Columns<'a> {
+    let packets = attachment(plan, query, reply).map(|attachment| &attachment.column_packets);
+    Columns {
+        all: &query.columns,
+        packets: packets.filter(|packets| packets.results == reply.results),
+    }
+}
+
+fn attachment<'a>(
+    plan: &'a CachedPlan,
+    query: &QueryPlan,
+    reply: &ReplyContext,
+) -> Option<&'a QueryAttachment> {
+    let attached = plan.attachment.get_or_init(|| {
+        let mut packets = FrameEncoder::new();
+        // A buffer takes everything.
+        let _ = reply.send_count_and_definitions(&query.columns, &mut packets);
+        Box::new(QueryAttachment {
+            point: PointSelect::compile(query),
+            column_packets: ColumnPackets {
+                results: reply.results,
+                packets,
+            },
+        })
+    });
+    attached.downcast_ref()
+}

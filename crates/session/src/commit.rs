@@ -1,0 +1,106 @@
+//! Commits whose reply waits for them in the session's place: the session reads the next command meanwhile.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use runner::{CommitEnd, Runner};
+use types::{Error, Result, errno};
+use wire::connection::{PacketSink, PendingReply};
+
+use crate::session::Session;
+use crate::statistics::Kind;
+use crate::view::SessionView;
+
+/// The reply to a commit that is under way. If it is dropped before the outcome is there, which is a defect, the client gets
+/// an error and does not wait for ever.
+struct ReplyGuard(Option<Arc<dyn PendingReply>>);
+
+impl ReplyGuard {
+    /// Sends the reply, or the error in its place. `deferred` runs before, where the session has gone on.
+    fn complete(mut self, outcome: Result<()>, deferred: &mut dyn FnMut()) {
+        if let Some(reply) = self.0.take() {
+            reply.complete(outcome, deferred);
+        }
+    }
+}
+
+impl Drop for ReplyGuard {
+    fn drop(&mut self) {
+        if let Some(reply) = self.0.take() {
+            let defect = "the commit was cut short by a defect";
+            reply.complete(Err(Error::new(errno::ER_RESULT_UNDETERMINED, defect)), &mut || ());
+        }
+    }
+}
+
+/// How a statement that sends its reply next commits.
+pub struct Committer<'a> {
+    pub view: SessionView<'a>,
+    /// Of the statement, for the counters.
+    pub kind: Kind,
+    pub started: Instant,
+    /// Where the reply goes.
+    pub out: &'a mut dyn PacketSink,
+    pub deferral: Deferral<'a>,
+}
+
+/// Whether the reply of a statement may wait for its commit.
+pub struct Deferral<'a> {
+    /// Not with more statements of the same packet to come.
+    pub is_allowed: bool,
+    /// Set where the reply waits.
+    pub reply_waits: &'a mut bool,
+}
+
+impl Committer<'_> {
+    /// Commits what the runner has open. Where the reply waits for it, this does not: it says that all went well.
+    pub fn commit(self, runner: &mut Runner<'_>) -> Result<()> {
+        let mut held = None;
+        let observer = || {
+            if !self.deferral.is_allowed {
+                return None;
+            }
+            let reply = self.out.defer_reply()?;
+            held = Some(reply.clone());
+            let (shared, process) = (self.view.shared.clone(), self.view.process.clone());
+            let (kind, started, guard) = (self.kind, self.started, ReplyGuard(Some(reply)));
+            Some(move |end: CommitEnd| {
+                let result = end.finish(&shared.engine);
+                let failed = result.is_err();
+                guard.complete(result, &mut || {
+                    let now = Instant::now();
+                    shared.statistics.record(kind, now - started, failed);
+                    process.end(now);
+                });
+            })
+        };
+        runner.commit_or_hand_over(observer)?;
+        let Some(reply) = held else { return Ok(()) };
+        let outcome = reply.detach();
+        *self.deferral.reply_waits = outcome.is_none();
+        outcome.unwrap_or(Ok(()))
+    }
+}
+
+impl Session {
+    /// COMMIT, by a statement whose reply may wait for it.
+    pub(crate) fn commit_replying(&mut self, kind: Kind, out: &mut dyn PacketSink) -> Result<()> {
+        let started = self.statement_started;
+        let mut parts = self.parts();
+        let committer = Committer {
+            view: parts.view,
+            kind,
+            started,
+            out,
+            deferral: parts.deferral,
+        };
+        committer.commit(&mut parts.runner)
+    }
+
+    /// A commit whose reply waited for it has failed, and the client has the error.
+    pub fn pending_reply_failed(&mut self, error: &Error) {
+        // It has not received what the reply would have reported.
+        self.tracker.forget_transaction();
+        self.note_failure(error);
+    }
+}

@@ -1,0 +1,107 @@
+//! The diagnostics area: what SHOW WARNINGS shows of the last statement (manual 13.6.7.7).
+
+use functions::EvalContext;
+use types::{Error, Warning, WarningLevel};
+
+/// See the module.
+#[derive(Default)]
+pub struct Diagnostics {
+    pub warnings: Vec<Warning>,
+    /// How many there were, listed or not.
+    pub count: u64,
+    /// Warnings and errors of the statement before: `@@warning_count` and `@@error_count`.
+    pub previous: (u64, u64),
+    /// Takes warnings while the current statement is planned.
+    pub planning: functions::Warnings,
+}
+
+/// Which warnings are listed: `sql_notes` and `max_error_count`.
+#[derive(Debug, Clone, Copy)]
+pub struct WarningLimits {
+    pub notes: bool,
+    pub max_listed: usize,
+}
+
+/// How far the area was filled at some moment.
+#[derive(Clone, Copy)]
+pub struct DiagnosticsMark {
+    listed: usize,
+    count: u64,
+}
+
+impl Diagnostics {
+    pub fn clear(&mut self) {
+        self.warnings.clear();
+        self.count = 0;
+    }
+
+    /// A statement begins: the one that ends becomes the previous one.
+    pub fn begin(&mut self) {
+        self.previous = (self.count, self.error_count());
+        self.clear();
+        drop(self.planning.take());
+    }
+
+    pub fn add(&mut self, warning: Warning) {
+        self.count += 1;
+        self.warnings.push(warning);
+    }
+
+    pub fn add_all(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        warnings.into_iter().for_each(|warning| self.add(warning));
+    }
+
+    pub fn add_error(&mut self, error: &Error) {
+        self.add(Warning {
+            level: WarningLevel::Error,
+            code: error.code,
+            message: error.message.clone(),
+        });
+    }
+
+    /// Moves a statement's warnings here.
+    pub fn collect(&mut self, eval: &EvalContext, limits: WarningLimits) {
+        self.add_limited(eval.warnings.take(), limits);
+    }
+
+    /// Moves the warnings of planning here.
+    pub fn collect_planning(&mut self, limits: WarningLimits) {
+        let warnings = self.planning.take();
+        self.add_limited(warnings, limits);
+    }
+
+    /// `count`: how many warnings there were, of which some may be missing in `warnings`.
+    pub fn add_limited(&mut self, (warnings, count): (Vec<Warning>, u64), limits: WarningLimits) {
+        if count == 0 {
+            return;
+        }
+        let wanted: Vec<Warning> = warnings
+            .into_iter()
+            .filter(|w| limits.notes || w.level != WarningLevel::Note)
+            .collect();
+        let dropped = count.saturating_sub(wanted.len() as u64);
+        self.count += wanted.len() as u64 + if limits.notes { dropped } else { 0 };
+        let room = limits.max_listed.saturating_sub(self.warnings.len());
+        self.warnings.extend(wanted.into_iter().take(room));
+    }
+
+    pub fn error_count(&self) -> u64 {
+        self.warnings
+            .iter()
+            .filter(|w| w.level == WarningLevel::Error)
+            .count() as u64
+    }
+
+    pub fn mark(&self) -> DiagnosticsMark {
+        DiagnosticsMark {
+            listed: self.warnings.len(),
+            count: self.count,
+        }
+    }
+
+    /// Takes back what was added since.
+    pub fn return_to(&mut self, mark: DiagnosticsMark) {
+        self.warnings.truncate(mark.listed);
+        self.count = mark.count;
+    }
+}

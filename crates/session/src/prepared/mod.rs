@@ -1,0 +1,192 @@
+//! Prepared statements: those of the binary protocol (COM_STMT_*), with cursors and long data, and those of SQL (PREPARE).
+//!
+//! - [`PreparedStatements`], [`NamedStatements`]: what a session has prepared.
+//! - `prepare`: a statement is checked, and its result columns and parameter types found. `execute`: COM_STMT_EXECUTE, and
+//!   COM_STMT_FETCH of its cursor. EXECUTE is a statement: `crate::statement`.
+//! - [`parameter_types`]: values become what their parameters are. `long_data`, `cursor`: see there.
+
+mod cursor;
+mod execute;
+mod long_data;
+pub mod parameter_types;
+mod prepare;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cursor::Cursor;
+use long_data::SentAhead;
+use memory::Broker;
+use syntax::Parsed;
+use types::{Error, Result, SqlType, errno};
+use wire::command::BoundType;
+
+use crate::compile::Compiled;
+use crate::errors;
+
+/// The types that parameters have by where they stand ([`parameter_types`]); empty where none has one.
+pub type ParameterTypes = Arc<[Option<SqlType>]>;
+
+/// What any prepared statement is made of.
+#[derive(Clone)]
+pub struct Statement {
+    pub text: Arc<str>,
+    pub parsed: Arc<Parsed>,
+    /// The database that was selected when it was prepared: names without a database are looked up there.
+    pub database: Option<Arc<str>>,
+    pub parameter_types: ParameterTypes,
+}
+
+/// A statement prepared by COM_STMT_PREPARE.
+struct Prepared {
+    statement: Statement,
+    /// The plan of the last execution, unless one is under way.
+    plan: Option<LastPlan>,
+    /// Types of the parameters, which a client sends once.
+    bound: Vec<BoundType>,
+    sent_ahead: SentAhead,
+    cursor: Option<Cursor>,
+}
+
+/// What an execution was compiled to, held for the next one, so that it need not be looked up by the statement's text.
+struct LastPlan {
+    compiled: Compiled,
+    /// What it was planned for, beside what cannot change while the statement is prepared.
+    types: Vec<SqlType>,
+    environment: u64,
+}
+
+/// The statements of one session by COM_STMT_PREPARE.
+pub struct PreparedStatements {
+    by_id: BTreeMap<u32, Prepared>,
+    next_id: u32,
+    /// Statements of all sessions of the server.
+    server_count: Arc<AtomicU64>,
+}
+
+impl PreparedStatements {
+    pub fn new(server_count: Arc<AtomicU64>) -> Self {
+        Self {
+            by_id: BTreeMap::new(),
+            next_id: 1,
+            server_count,
+        }
+    }
+
+    /// Adds a statement and returns its id. `most`: statements of all sessions.
+    ///
+    /// # Errors
+    /// 1461 where there are too many.
+    fn add(&mut self, statement: Statement, most: u64) -> Result<u32> {
+        self.reserve(most)?;
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(1).max(1);
+        self.by_id.insert(
+            id,
+            Prepared {
+                statement,
+                plan: None,
+                bound: Vec::new(),
+                sent_ahead: SentAhead::default(),
+                cursor: None,
+            },
+        );
+        Ok(id)
+    }
+
+    fn reserve(&self, most: u64) -> Result<()> {
+        if self.server_count.fetch_add(1, Ordering::Relaxed) >= most {
+            self.release(1);
+            return Err(Error::new(
+                errno::ER_MAX_PREPARED_STMT_COUNT_REACHED,
+                format!("Can't create more than max_prepared_stmt_count statements (current value: {most})"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn release(&self, count: u64) {
+        self.server_count.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    /// Fails with 1461 where the server has too many statements. A statement of PREPARE is not counted.
+    pub fn check_room(&self, most: u64) -> Result<()> {
+        self.reserve(most)?;
+        self.release(1);
+        Ok(())
+    }
+
+    /// Fails with 1243, which names `function`, for an unknown id.
+    fn find(&self, id: u32, function: &str) -> Result<&Prepared> {
+        self.by_id
+            .get(&id)
+            .ok_or_else(|| errors::unknown_statement(id, function))
+    }
+
+    /// [`PreparedStatements::find`], to change it.
+    fn get(&mut self, id: u32, function: &str) -> Result<&mut Prepared> {
+        self.by_id
+            .get_mut(&id)
+            .ok_or_else(|| errors::unknown_statement(id, function))
+    }
+
+    /// COM_STMT_CLOSE.
+    pub fn close(&mut self, id: u32) {
+        if self.by_id.remove(&id).is_some() {
+            self.release(1);
+        }
+    }
+
+    pub fn close_all(&mut self) {
+        self.release(self.by_id.len() as u64);
+        self.by_id.clear();
+    }
+
+    /// COM_STMT_RESET.
+    ///
+    /// # Errors
+    /// 1243 for an unknown id.
+    pub fn reset(&mut self, id: u32) -> Result<()> {
+        let prepared = self.get(id, "mysqld_stmt_reset")?;
+        prepared.sent_ahead.clear();
+        prepared.cursor = None;
+        Ok(())
+    }
+
+    /// COM_STMT_SEND_LONG_DATA.
+    pub fn long_data(
+        &mut self,
+        id: u32,
+        parameter: u16,
+        data: &[u8],
+        bytes_max: usize,
+        memory: &'static Broker,
+    ) {
+        if let Some(prepared) = self.by_id.get_mut(&id) {
+            let count = prepared.statement.parsed.parameters;
+            prepared
+                .sent_ahead
+                .append(usize::from(parameter), count, data, bytes_max, memory);
+        }
+    }
+}
+
+/// The statements of one session by PREPARE, by lower-case name.
+#[derive(Default)]
+pub struct NamedStatements(HashMap<String, Statement>);
+
+impl NamedStatements {
+    pub fn get(&self, name: &str) -> Option<&Statement> {
+        self.0.get(&name.to_lowercase())
+    }
+
+    pub fn put(&mut self, name: &str, statement: Statement) {
+        self.0.insert(name.to_lowercase(), statement);
+    }
+
+    /// Whether there was one.
+    pub fn remove(&mut self, name: &str) -> bool {
+        self.0.remove(&name.to_lowercase()).is_some()
+    }
+}

@@ -1,0 +1,300 @@
+//! The values of an execution, converted to the types that their parameters have by where they stand in the statement
+//! (`planner`'s `bind::parameter` infers those).
+
+use functions::{EvalContext, Expr};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+
+/// A value for a parameter.
+enum Converted {
+    Fits(Value, SqlType),
+    /// It is of another kind than the parameter: the statement is compiled with the values' own types.
+    Other(Value, SqlType),
+}
+
+/// Converts values and their types to those of their parameters; `None` where a parameter has no type. Where one value is of
+/// another kind than its parameter, all values but texts stay of their own types, as in MySQL. A NULL has the parameter's type.
+pub fn convert(
+    expected: &[Option<SqlType>],
+    values: &mut [Value],
+    types: &mut [SqlType],
+    eval: &EvalContext,
+) {
+    let mut all_fit = true;
+    let mut converted = Vec::with_capacity(expected.len());
+    for ((expected, value), ty) in expected.iter().zip(values.iter()).zip(types.iter()) {
+        let Some(expected) = expected else {
+            converted.push(None);
+            continue;
+        };
+        converted.push(Some(if value.is_null() {
+            Converted::Fits(Value::Null, *expected)
+        } else {
+            convert_one(*expected, value, *ty, eval)
+        }));
+        all_fit &= !matches!(converted.last(), Some(Some(Converted::Other(..))));
+    }
+    for (position, converted) in converted.into_iter().enumerate() {
+        let (value, ty) = match converted {
+            Some(Converted::Fits(value, ty)) if all_fit || has_no_kind(&values[position]) => (value, ty),
+            Some(Converted::Other(value, ty)) => (value, ty),
+            _ => continue,
+        };
+        values[position] = value;
+        types[position] = ty;
+    }
+}
+
+/// How a prepared statement is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// COM_STMT_EXECUTE
+    Binary,
+    /// EXECUTE ... USING
+    Sql,
+}
+
+/// Converts the parameters of LIMIT and OFFSET, at the positions `row_counts`, to numbers of rows. NULL is 0 rows.
+///
+/// # Errors
+/// Fails with 1210 for what is no integer, with 1690 for what is negative. A text is read as the integer that it begins
+/// with, but not from a user variable.
+pub fn convert_row_counts(
+    row_counts: &[usize],
+    how: Protocol,
+    values: &mut [Value],
+    types: &mut [SqlType],
+) -> Result<()> {
+    for &position in row_counts {
+        let (Some(value), Some(ty)) = (values.get_mut(position), types.get_mut(position)) else {
+            continue;
+        };
+        *value = Value::UInt(row_count(value, ty, how)?);
+        *ty = SqlType::BIGINT_UNSIGNED;
+    }
+    Ok(())
+}
+
+fn row_count(value: &Value, ty: &SqlType, how: Protocol) -> Result<u64> {
+    let (statement, sign) = match how {
+        Protocol::Binary => ("mysqld_stmt_execute", "signed"),
+        Protocol::Sql => ("EXECUTE", "unsigned"),
+    };
+    match value {
+        Value::Null => Ok(0),
+        Value::UInt(count) if ty.is_integer() => Ok(*count),
+        Value::Int(count) if ty.is_integer() => u64::try_from(*count).map_err(|_| {
+            let message = format!("{sign} integer value is out of range in '{statement}'");
+            Error::new(errno::ER_DATA_OUT_OF_RANGE, message)
+        }),
+        Value::String(text) if how == Protocol::Binary => Ok(leading_integer(text)),
+        _ => Err(Error::new(
+            errno::ER_WRONG_ARGUMENTS,
+            format!("Incorrect arguments to {statement}"),
+        )),
+    }
+}
+
+/// As C's `strtoull` reads it: 0 without digits, the largest number where it is larger, negative numbers beyond all others.
+fn leading_integer(text: &str) -> u64 {
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let magnitude = match digits.get(..length) {
+        None | Some("") => 0,
+        Some(digits) => digits.parse().unwrap_or(u64::MAX),
+    };
+    if negative {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
+    }
+}
+
+/// Whether a value fits any parameter: NULL, and text, which is read as what is expected.
+fn has_no_kind(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::String(_))
+}
+
+fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Converted {
+    let own = || (value.clone(), ty);
+    let number = match value {
+        Value::Int(_) | Value::UInt(_) if ty.is_integer() => Some(value.clone()),
+        Value::Decimal(_) | Value::Double(_) => Some(value.clone()),
+        Value::String(text) if expected.is_numeric() => number_in(text, &expected),
+        _ => None,
+    };
+    match (expected.kind, number) {
+        (TypeKind::BigInt, Some(Value::Decimal(d))) => Converted::Other(Value::Decimal(d), WIDEST),
+        (TypeKind::BigInt, Some(v @ Value::Int(_))) => Converted::Fits(v, SqlType::BIGINT),
+        (TypeKind::BigInt, Some(v @ Value::UInt(_))) => Converted::Fits(v, SqlType::BIGINT_UNSIGNED),
+        (TypeKind::Decimal, Some(exact)) if !matches!(exact, Value::Double(_)) => match wide(&exact) {
+            Some(d) => Converted::Fits(Value::Decimal(d), WIDEST),
+            None => Converted::Other(value.clone(), ty),
+        },
+        (TypeKind::Double, Some(number)) => {
+            Converted::Fits(Value::Double(to_double(&number)), SqlType::DOUBLE)
+        }
+        _ if expected.is_temporal() && !ty.is_temporal() => match moment(&expected, value, ty, eval) {
+            Some((value, ty)) => Converted::Fits(value, ty),
+            None => Converted::Fits(value.clone(), ty),
+        },
+        _ if ty.is_string() || expected.kind == ty.kind => {
+            let (value, ty) = own();
+            Converted::Fits(value, ty)
+        }
+        _ => {
+            let (value, ty) = own();
+            Converted::Other(value, ty)
+        }
+    }
+}
+
+/// The type of every DECIMAL parameter.
+const WIDEST: SqlType = SqlType::decimal(65, 30);
+
+/// The number that a text is, in the kind that is nearest to what is expected.
+fn number_in(text: &str, expected: &SqlType) -> Option<Value> {
+    let text = text.trim();
+    if expected.kind == TypeKind::BigInt {
+        if let Ok(v) = text.parse::<i64>() {
+            return Some(Value::Int(v));
+        }
+        if let Ok(v) = text.parse::<u64>() {
+            return Some(Value::UInt(v));
+        }
+    }
+    Decimal::parse(text).map(Value::Decimal)
+}
+
+/// A number as a DECIMAL(65,30) holds it.
+fn wide(number: &Value) -> Option<Decimal> {
+    let exact = match number {
+        Value::Int(v) => Decimal::from_i64(*v),
+        Value::UInt(v) => Decimal::from_u64(*v),
+        Value::Decimal(d) => *d,
+        _ => return None,
+    };
+    exact.rescale(WIDEST.decimals).map(|_| exact)
+}
+
+fn to_double(number: &Value) -> f64 {
+    match number {
+        Value::Int(v) => *v as f64,
+        Value::UInt(v) => *v as f64,
+        Value::Decimal(d) => d.to_f64(),
+        Value::Double(v) => *v,
+        _ => 0.0,
+    }
+}
+
+/// The date or time that a text or number spells; a date with a time of day is a DATETIME, whatever is expected.
+fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<(Value, SqlType)> {
+    let timed = matches!(value, Value::String(text) if text.contains(':'));
+    let target = if timed && expected.kind == TypeKind::Date {
+        SqlType::datetime(6)
+    } else {
+        *expected
+    };
+    let silent = EvalContext {
+        sql_mode: eval.sql_mode,
+        time_zone: eval.time_zone,
+        now_us: eval.now_us,
+        ..EvalContext::default()
+    };
+    let cast = functions::bind::cast(Expr::literal(value.clone(), ty), target).ok()?;
+    let found = functions::eval_value(&cast, &silent).ok()?;
+    (!found.is_null() && silent.warnings.count() == 0).then_some((found, target))
+}
+
+#[cfg(test)]
+mod tests {
+    use types::Collation;
+
+    use super::*;
+
+    fn converted(expected: SqlType, value: Value, ty: SqlType) -> (Value, SqlType) {
+        let (mut values, mut types) = ([value], [ty]);
+        convert(
+            &[Some(expected)],
+            &mut values,
+            &mut types,
+            &EvalContext::default(),
+        );
+        let [value] = values;
+        (value, types[0])
+    }
+
+    #[test]
+    fn values_become_what_is_expected() {
+        let text = SqlType::varchar(4, Collation::DEFAULT);
+        let half = Decimal::parse("0.5").unwrap();
+        assert_eq!(
+            converted(SqlType::BIGINT, Value::from("12"), text),
+            (Value::Int(12), SqlType::BIGINT)
+        );
+        assert_eq!(
+            converted(SqlType::BIGINT, Value::from("0.5"), text),
+            (Value::Decimal(half), WIDEST)
+        );
+        assert_eq!(
+            converted(SqlType::BIGINT, Value::from("x"), text),
+            (Value::from("x"), text)
+        );
+        assert_eq!(
+            converted(SqlType::BIGINT, Value::Null, SqlType::NULL),
+            (Value::Null, SqlType::BIGINT)
+        );
+        assert_eq!(
+            converted(WIDEST, Value::Int(5), SqlType::BIGINT),
+            (Value::Decimal(Decimal::from_i64(5)), WIDEST)
+        );
+        assert_eq!(
+            converted(SqlType::DOUBLE, Value::Int(5), SqlType::BIGINT),
+            (Value::Double(5.0), SqlType::DOUBLE)
+        );
+        assert_eq!(
+            converted(SqlType::DATE, Value::from("2024-02-30"), text),
+            (Value::from("2024-02-30"), text)
+        );
+        assert_eq!(
+            converted(SqlType::DATE, Value::from("2024-02-29"), text).1,
+            SqlType::DATE
+        );
+        assert_eq!(
+            converted(SqlType::DATE, Value::from("2024-02-29 01:02:03"), text).1,
+            SqlType::datetime(6)
+        );
+    }
+
+    #[test]
+    fn row_counts_are_whole_and_not_negative() {
+        let text = SqlType::varchar(4, Collation::DEFAULT);
+        let code = |value: Value, ty: SqlType, how: Protocol| row_count(&value, &ty, how).map_err(|e| e.code);
+        for how in [Protocol::Binary, Protocol::Sql] {
+            assert_eq!(code(Value::Null, SqlType::NULL, how), Ok(0));
+            assert_eq!(code(Value::Int(2), SqlType::BIGINT, how), Ok(2));
+            assert_eq!(code(Value::Int(-1), SqlType::BIGINT, how), Err(1690));
+            assert_eq!(code(Value::Double(2.0), SqlType::DOUBLE, how), Err(1210));
+            assert_eq!(code(Value::UInt(0), SqlType::DATE, how), Err(1210));
+        }
+        assert_eq!(code(Value::from("2"), text, Protocol::Sql), Err(1210));
+        for (written, count) in [("2", 2), ("1.7", 1), ("x", 0), ("", 0), ("-1", u64::MAX)] {
+            assert_eq!(code(Value::from(written), text, Protocol::Binary), Ok(count));
+        }
+    }
+
+    /// MySQL prepares the statement again in this case, with the types of all values.
+    #[test]
+    fn one_value_of_another_kind_leaves_all_types() {
+        let text = SqlType::varchar(1, Collation::DEFAULT);
+        let mut values = [Value::Int(1), Value::Double(0.5), Value::from("3")];
+        let mut types = [SqlType::BIGINT, SqlType::DOUBLE, text];
+        let expected = [SqlType::DOUBLE, SqlType::BIGINT, SqlType::BIGINT].map(Some);
+        convert(&expected, &mut values, &mut types, &EvalContext::default());
+        assert_eq!(types, [SqlType::BIGINT, SqlType::DOUBLE, SqlType::BIGINT]);
+        assert_eq!(values, [Value::Int(1), Value::Double(0.5), Value::Int(3)]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Definition statements, which `ddl` carries out.
+
+use accounts::Account;
+use ddl::DdlContext;
+use schema::definition::{AlterChange, Ddl};
+use types::Result;
+
+use super::lock_tables;
+use crate::reply::Done;
+use crate::session::Session;
+
+/// Runs a definition, which is committed with its end. What was open has been committed ([`Session::enter_statement`]).
+pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
+    check_privileges(&session.client.account, ddl)?;
+    session.table_locks.check_ddl(ddl)?;
+    session.shared.engine.check_writable()?;
+    let context = DdlContext {
+        interrupt: session.process.interrupt.clone(),
+        lock_wait: session.settings.run.metadata_lock_wait,
+        now_us: session.view().now_us(),
+        time_zone: session.settings.time_zone,
+        sql_mode: session.settings.sql_mode,
+        server_collation: session.settings.collation_server,
+        user: session.client.account.name(),
+    };
+    let tables_before = tables_of_dropped(session, ddl);
+    let shared = session.shared.clone();
+    let warnings = match ddl {
+        // ALTER TABLE ... DISABLE KEYS, as dumps have it between LOCK TABLES and UNLOCK TABLES.
+        Ddl::AlterTable { changes, .. } if changes.is_empty() && session.table_locks.is_locked() => {
+            Vec::new()
+        }
+        _ => lock_tables::unlocked(session, |_| shared.catalog.changer.execute(ddl, &context))?,
+    };
+    let count = warnings.len() as u64;
+    let limits = session.settings.warnings;
+    session.diagnostics.add_limited((warnings, count), limits);
+    let mut done = Done::default();
+    match ddl {
+        Ddl::DropDatabase { name, .. } => {
+            done.affected = tables_before;
+            if session.database.as_deref() == Some(name.as_str()) {
+                session.leave_database();
+            }
+        }
+        Ddl::CreateDatabase { .. } | Ddl::AlterDatabase { .. } => done.affected = 1,
+        Ddl::AlterTable { changes, .. }
+            if changes.is_empty()
+                || changes
+                    .iter()
+                    .any(|c| !matches!(c, AlterChange::RenameTable { .. })) =>
+        {
+            done.info = format!(
+                "Records: 0  Duplicates: 0  Warnings: {}",
+                session.diagnostics.count
+            )
+            .into();
+        }
+        _ => {}
+    }
+    Ok(done)
+}
+
+/// DROP DATABASE answers with the number of tables that went.
+fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
+    let Ddl::DropDatabase { name, .. } = ddl else {
+        return 0;
+    };
+    session
+        .shared
+        .engine
+        .cluster
+        .schema()
+        .database(name)
+        .map_or(0, |d| d.tables.len() as u64)
+}
+
+/// Fails with 1044 unless the account may use the databases that a definition changes or reads.
+fn check_privileges(account: &Account, ddl: &Ddl) -> Result<()> {
+    if account.privileges.everything {
+        return Ok(());
+    }
+    let check = |name: &String| account.check_database(name);
+    match ddl {
+        Ddl::CreateDatabase { name, .. }
+        | Ddl::AlterDatabase { name, .. }
+        | Ddl::DropDatabase { name, .. } => check(name),
+        Ddl::CreateTable { name, .. } | Ddl::TruncateTable { name } => check(&name.database),
+        Ddl::CreateTableLike { name, source, .. } => {
+            check(&name.database)?;
+            check(&source.database)
+        }
+        Ddl::DropTable { names, .. } => names.iter().try_for_each(|n| check(&n.database)),
+        Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, to)| {
+            check(&from.database)?;
+            check(&to.database)
+        }),
+        Ddl::AlterTable { name, changes, .. } => {
+            check(&name.database)?;
+            changes.iter().try_for_each(|change| match change {
+                AlterChange::RenameTable { to } => check(&to.database),
+                _ => Ok(()),
+            })
+        }
+    }
+}

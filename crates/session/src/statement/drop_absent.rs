@@ -1,0 +1,76 @@
+//! DROP of what no database has: views, stored programs, temporary tables. Scripts that clean up before they begin say
+//! DROP ... IF EXISTS, whether they ever made one or not.
+
+use schema::definition::TableName;
+use syntax::ast::ObjectKind;
+use types::{Error, Result, Warning, errno};
+
+use crate::session::Session;
+
+pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exists: bool) -> Result<()> {
+    for name in names {
+        session.client.account.check_database(&name.database)?;
+    }
+    let (mut missing, mut notes) = (Vec::new(), Vec::new());
+    for name in names {
+        let schema = session.shared.engine.cluster.schema();
+        if kind == ObjectKind::View && schema.table(&name.database, &name.name).is_some() {
+            return Err(Error::new(
+                errno::ER_WRONG_OBJECT,
+                format!("'{}' is not VIEW", full(name)),
+            ));
+        }
+        if if_exists {
+            let (code, message) = note(kind, name);
+            notes.push(Warning::note(code, message));
+        } else if kind == ObjectKind::Trigger && schema.database(&name.database).is_none() {
+            return Err(crate::errors::unknown_database(&name.database));
+        } else {
+            missing.push(full(name));
+        }
+    }
+    let count = notes.len() as u64;
+    let limits = session.settings.warnings;
+    session.diagnostics.add_limited((notes, count), limits);
+    match names.first() {
+        Some(first) if !if_exists => Err(error(kind, first, &missing)),
+        _ => Ok(()),
+    }
+}
+
+fn full(name: &TableName) -> String {
+    format!("{}.{}", name.database, name.name)
+}
+
+fn note(kind: ObjectKind, name: &TableName) -> (u16, String) {
+    if kind == ObjectKind::Event {
+        return (
+            errno::ER_SP_DOES_NOT_EXIST,
+            format!("Event {} does not exist", name.name),
+        );
+    }
+    let error = error(kind, name, &[full(name)]);
+    (error.code, error.message)
+}
+
+fn error(kind: ObjectKind, name: &TableName, missing: &[String]) -> Error {
+    match kind {
+        ObjectKind::View | ObjectKind::TemporaryTable => Error::new(
+            errno::ER_BAD_TABLE_ERROR,
+            format!("Unknown table '{}'", missing.join(",")),
+        ),
+        ObjectKind::Procedure => Error::new(
+            errno::ER_SP_DOES_NOT_EXIST,
+            format!("PROCEDURE {} does not exist", full(name)),
+        ),
+        ObjectKind::Function => Error::new(
+            errno::ER_SP_DOES_NOT_EXIST,
+            format!("FUNCTION {} does not exist", full(name)),
+        ),
+        ObjectKind::Trigger => Error::new(errno::ER_TRG_DOES_NOT_EXIST, "Trigger does not exist"),
+        ObjectKind::Event => Error::new(
+            errno::ER_EVENT_DOES_NOT_EXIST,
+            format!("Unknown event '{}'", name.name),
+        ),
+    }
+}

@@ -1,0 +1,23 @@
+//! FLUSH: nothing is cached that could be stale; FLUSH TABLES may lock.
+
+use types::{Error, Result};
+
+use super::lock_tables;
+use crate::session::Session;
+
+/// `what` comes in upper case.
+pub fn run(session: &mut Session, what: &str) -> Result<()> {
+    session.client.check_administer("RELOAD")?;
+    let words: Vec<&str> = what.split_whitespace().collect();
+    let ["TABLE" | "TABLES", rest @ ..] = words.as_slice() else {
+        return Ok(());
+    };
+    match rest {
+        ["WITH", "READ", "LOCK"] => lock_tables::lock_all(session),
+        [.., "READ", "LOCK"] | [.., "FOR", "EXPORT"] => Err(Error::not_supported(
+            "FLUSH TABLES of named tables WITH READ LOCK or FOR EXPORT",
+            "use LOCK TABLES ... READ",
+        )),
+        _ => session.table_locks.check_flush(),
+    }
+}

@@ -1,0 +1,171 @@
+//! LOCK TABLES, UNLOCK TABLES and FLUSH TABLES WITH READ LOCK.
+//!
+//! Other than in MySQL, a definition statement unlocks the tables while it runs, and locks them again before it
+//! replies; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for the transactions
+//! that have written, and new tables can be created under it.
+
+use cluster::metadata_lock::{SessionLocks, Use};
+use cluster::wait::WaitLimit;
+use planner::command::TableToLock;
+use schema::definition::TableName;
+use schema::model::INFORMATION_SCHEMA;
+use types::Result;
+
+use crate::errors;
+use crate::session::Session;
+use crate::table_locks::{LockKind, LockedTable, lease_term};
+
+/// LOCK TABLES: unlocks what was locked before, and waits for all tables at once.
+pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
+    session.table_locks.unlock();
+    if tables.iter().any(|one| one.write) {
+        session
+            .transaction
+            .check_read_write(session.settings.run.read_only)?;
+    }
+    check_names(session, tables)?;
+    let mut named = tables
+        .iter()
+        .map(|one| {
+            Ok(LockedTable {
+                id: session.table(&one.table)?.id,
+                name: one.table.clone(),
+                alias: one.alias.clone(),
+                write: one.write,
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let lease_term = lease_term(&session.shared.engine.cluster);
+    let locks = loop {
+        let locks = acquire(session, named.iter().map(|one| (one.id, one.write)))?;
+        // While this waited, a table may have been replaced by another one of the same name.
+        let mut moved = false;
+        for one in &mut named {
+            let now = session.table(&one.name)?.id;
+            moved |= now != one.id;
+            one.id = now;
+        }
+        if !moved {
+            break locks;
+        }
+    };
+    session.table_locks.set(locks, LockKind::Named(named), lease_term);
+    Ok(())
+}
+
+fn check_names(session: &Session, tables: &[TableToLock]) -> Result<()> {
+    let account = &session.client.account;
+    for (position, one) in tables.iter().enumerate() {
+        if one.table.database == INFORMATION_SCHEMA {
+            return Err(errors::database_access(&account.name(), &one.table.database));
+        }
+        account.check_database(&one.table.database)?;
+        let is_same =
+            |other: &TableToLock| other.alias == one.alias && other.table.database == one.table.database;
+        if tables[..position].iter().any(is_same) {
+            return Err(errors::not_unique(&one.alias));
+        }
+    }
+    Ok(())
+}
+
+/// FLUSH TABLES WITH READ LOCK.
+pub fn lock_all(session: &mut Session) -> Result<()> {
+    session.table_locks.unlock();
+    let cluster = &session.shared.engine.cluster;
+    let ids: Vec<i64> = {
+        let schema = cluster.schema();
+        let tables = schema.databases.values().flat_map(|d| d.tables.values());
+        tables.map(|table| table.id).collect()
+    };
+    let lease_term = lease_term(cluster);
+    let locks = acquire(session, ids.into_iter().map(|id| (id, false)))?;
+    session
+        .table_locks
+        .set(locks, LockKind::AllForReading, lease_term);
+    Ok(())
+}
+
+/// Locks stored tables; one that is named twice as its strongest use wants it.
+fn acquire(session: &Session, tables: impl Iterator<Item = (i64, bool)>) -> Result<SessionLocks> {
+    let mut wanted: Vec<(i64, bool)> = tables.filter(|(id, _)| *id >= 0).collect();
+    wanted.sort_unstable_by(|a, b| b.cmp(a));
+    wanted.dedup_by_key(|(id, _)| *id);
+    let limit = WaitLimit {
+        timeout: session.settings.run.metadata_lock_wait,
+        interrupt: &session.process.interrupt,
+    };
+    session
+        .shared
+        .engine
+        .cluster
+        .metadata_locks()
+        .lock_for_session(&wanted, &limit)
+}
+
+/// UNLOCK TABLES: commits, if LOCK TABLES has locked something.
+pub fn unlock(session: &mut Session) -> Result<()> {
+    let Some(locked) = session.table_locks.take() else {
+        return Ok(());
+    };
+    let committed = match locked.kind {
+        LockKind::Named(_) => session.commit_implicitly(),
+        LockKind::AllForReading => Ok(()),
+    };
+    drop(locked);
+    committed
+}
+
+/// Runs a definition without the session's locks, and takes those again that are still of a table.
+pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+    session.table_locks.suspend();
+    let result = body(session);
+    let Some(LockKind::Named(mut tables)) = session.table_locks.take().map(|locked| locked.kind) else {
+        return result;
+    };
+    follow(session, &mut tables);
+    if tables.is_empty() {
+        return result;
+    }
+    // Where this fails, the statement has done its work, but the session has nothing locked any more.
+    let lease_term = lease_term(&session.shared.engine.cluster);
+    match acquire(session, tables.iter().map(|one| (one.id, one.write))) {
+        Ok(locks) => {
+            session
+                .table_locks
+                .set(locks, LockKind::Named(tables), lease_term);
+            result
+        }
+        Err(error) => result.and(Err(error)),
+    }
+}
+
+/// Brings names and ids up to date: a table may have been renamed, replaced (TRUNCATE), or dropped.
+fn follow(session: &Session, tables: &mut Vec<LockedTable>) {
+    let schema = session.shared.engine.cluster.schema();
+    tables.retain_mut(|locked| {
+        if let Some(table) = schema.table_by_id(locked.id) {
+            if locked.alias == locked.name.name {
+                locked.alias.clone_from(&table.name);
+            }
+            locked.name = TableName {
+                database: table.database.clone(),
+                name: table.name.clone(),
+            };
+            return true;
+        }
+        match schema.table(&locked.name.database, &locked.name.name) {
+            Some(table) => {
+                locked.id = table.id;
+                true
+            }
+            None => false,
+        }
+    });
+}
+
+/// What a SHOW or a maintenance statement says of a table that is not locked.
+pub fn check_name(session: &Session, name: &TableName, what: Use) -> Result<()> {
+    let table = session.table(name)?;
+    session.table_locks.check_table(&table, what)
+}

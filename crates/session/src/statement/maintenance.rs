@@ -1,0 +1,145 @@
+//! CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE, and ADMIN CHECK TABLE.
+
+use cluster::metadata_lock::Use;
+use schema::definition::TableName;
+use types::{Error, Result, Value};
+
+use super::lock_tables;
+use crate::errors;
+use crate::listing::{Listing, text, text_type};
+use crate::session::Session;
+use crate::table_locks::is_lock_error;
+
+/// ADMIN CHECK TABLE.
+pub fn admin_check(session: &Session, tables: &[TableName]) -> Result<()> {
+    for name in tables {
+        let table = session.table(name)?;
+        ddl::check::check_table(&session.shared.engine.store, &table, &session.process.interrupt)?;
+    }
+    Ok(())
+}
+
+/// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer.
+pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
+    check_unique(tables)?;
+    let mut listing = maintenance_listing();
+    for name in tables {
+        let locked = lock_tables::check_name(session, name, Use::Read);
+        match locked.and_then(|()| admin_check(session, std::slice::from_ref(name))) {
+            Ok(()) => listing.push(maintenance_row(name, "check", OK)),
+            Err(error) => push_failure(&mut listing, name, "check", &error),
+        }
+    }
+    Ok(listing)
+}
+
+/// ANALYZE TABLE.
+pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
+    maintain(session, tables, "analyze", &NOT_ANALYZED)
+}
+
+/// OPTIMIZE TABLE.
+pub fn optimize(session: &Session, tables: &[TableName]) -> Result<Listing> {
+    maintain(session, tables, "optimize", &OPTIMIZED)
+}
+
+/// REPAIR TABLE.
+pub fn repair(session: &Session, tables: &[TableName]) -> Result<Listing> {
+    maintain(session, tables, "repair", &[NO_REPAIR])
+}
+
+/// ANALYZE, OPTIMIZE and REPAIR TABLE: row estimates are kept up to date and space is reclaimed by themselves, and
+/// nothing of a table is ever left half written. `messages`: what InnoDB says of a table that exists.
+fn maintain(
+    session: &Session,
+    tables: &[TableName],
+    operation: &str,
+    messages: &[(&str, &str)],
+) -> Result<Listing> {
+    if operation != "analyze" {
+        for name in tables {
+            let schema = session.shared.engine.cluster.schema();
+            if schema.database(&name.database).is_some_and(|d| d.is_system()) {
+                return Err(errors::database_access(
+                    &session.client.account.name(),
+                    &name.database,
+                ));
+            }
+        }
+    }
+    check_unique(tables)?;
+    let mut listing = maintenance_listing();
+    for name in tables {
+        let what = if operation == "optimize" {
+            Use::Write
+        } else {
+            Use::Read
+        };
+        match lock_tables::check_name(session, name, what) {
+            Ok(()) => {
+                for message in messages {
+                    listing.push(maintenance_row(name, operation, *message));
+                }
+            }
+            Err(error) => push_failure(&mut listing, name, operation, &error),
+        }
+    }
+    Ok(listing)
+}
+
+/// Kind and text of a maintenance statement's row.
+const OK: (&str, &str) = ("status", "OK");
+const NOT_ANALYZED: [(&str, &str); 2] = [
+    (
+        "note",
+        "Statistics are not collected: row counts are estimated from the store whenever a statement is planned",
+    ),
+    OK,
+];
+const OPTIMIZED: [(&str, &str); 2] = [
+    (
+        "note",
+        "Nothing to do: the store compacts itself in the background, and statistics are not collected",
+    ),
+    OK,
+];
+const NO_REPAIR: (&str, &str) = ("note", "The storage engine for the table doesn't support repair");
+
+fn maintenance_listing() -> Listing {
+    Listing::new(&[
+        ("Table", text_type(128)),
+        ("Op", text_type(10)),
+        ("Msg_type", text_type(10)),
+        ("Msg_text", text_type(393_216)),
+    ])
+}
+
+fn maintenance_row(name: &TableName, operation: &str, (kind, message): (&str, &str)) -> Vec<Value> {
+    vec![
+        text(format!("{}.{}", name.database, name.name)),
+        text(operation),
+        text(kind),
+        text(message),
+    ]
+}
+
+/// The rows of a table that cannot be used.
+fn push_failure(listing: &mut Listing, name: &TableName, operation: &str, error: &Error) {
+    listing.push(maintenance_row(name, operation, ("Error", &error.message)));
+    let last = if is_lock_error(error) {
+        ("status", "Operation failed")
+    } else {
+        ("error", "Corrupt")
+    };
+    listing.push(maintenance_row(name, operation, last));
+}
+
+/// Fails with 1066 if a statement names a table twice.
+fn check_unique(tables: &[TableName]) -> Result<()> {
+    for (position, name) in tables.iter().enumerate() {
+        if tables[..position].contains(name) {
+            return Err(errors::not_unique(&name.name));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Statements that are no plans, one kind in a file: definitions, transactions, SET, SHOW, KILL, accounts. Each does its work
+//! and replies OK, or sends a listing.
+
+pub mod account;
+mod ddl_jobs;
+pub mod definition;
+mod drop_absent;
+pub mod explain;
+mod flush;
+pub mod kill;
+mod lock_tables;
+mod maintenance;
+mod named;
+pub mod set;
+pub mod show;
+mod split_table;
+mod transaction;
+
+use std::io;
+
+use functions::Strictness;
+use planner::command::{Command, Show};
+use syntax::ast::{ServerShow, TransactionStatement};
+use types::Result;
+use wire::connection::PacketSink;
+use wire::row::Format;
+
+use crate::execute::Outcome;
+use crate::listing::Listing;
+use crate::reply::Done;
+use crate::session::Session;
+use crate::statistics::Kind;
+
+/// What a statement came to.
+enum Answer {
+    Outcome(Result<Outcome>),
+    Listing(Result<Listing>),
+}
+
+impl Answer {
+    fn ok(result: Result<()>) -> Self {
+        Self::Outcome(result.map(|()| Outcome::Ok(Done::default())))
+    }
+}
+
+/// Runs a statement, and sends its rows if it has any.
+///
+/// # Errors
+/// The client is gone.
+pub fn run(
+    session: &mut Session,
+    command: &Command,
+    format: Format,
+    out: &mut dyn PacketSink,
+) -> io::Result<(Kind, Result<Outcome>)> {
+    let kind = Kind::of_command(command);
+    if let Command::Execute { name, using } = command {
+        return named::execute(session, name, using, out);
+    }
+    let answer = match listing(session, command) {
+        Some(listing) => Answer::Listing(listing),
+        None => answer(session, command, kind, out),
+    };
+    session.command_params.clear();
+    let outcome = match answer {
+        Answer::Outcome(outcome) => outcome,
+        Answer::Listing(Ok(listing)) => send(session, command, &listing, format, out)?,
+        Answer::Listing(Err(error)) => Err(error),
+    };
+    Ok((kind, outcome))
+}
+
+/// Statements that answer with rows.
+pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listing>> {
+    Some(match command {
+        Command::Show(show) => {
+            let eval = session.command_context(Strictness::Warn);
+            show::show(session, show, &eval)
+        }
+        Command::Explain(explained) => explain::explain(session, explained),
+        Command::AdminShowDdlJobs { past } => ddl_jobs::show(session, *past),
+        Command::AdminCancelDdlJobs { jobs } => ddl_jobs::cancel(session, jobs),
+        Command::CheckTable { tables } => maintenance::check(session, tables),
+        Command::AnalyzeTable { tables } => maintenance::analyze(session, tables),
+        Command::OptimizeTable { tables } => maintenance::optimize(session, tables),
+        Command::RepairTable { tables } => maintenance::repair(session, tables),
+        Command::SplitTable { table, index, points } => {
+            split_table::split(session, table, index.as_deref(), points)
+        }
+        _ => return None,
+    })
+}
+
+fn send(
+    session: &mut Session,
+    command: &Command,
+    listing: &Listing,
+    format: Format,
+    out: &mut dyn PacketSink,
+) -> io::Result<Result<Outcome>> {
+    if !matches!(
+        command,
+        Command::Show(Show::OfServer(ServerShow::Warnings { .. }))
+    ) {
+        session.last.found_rows = listing.rows.len() as u64;
+    }
+    session.hide_warning_count = matches!(
+        command,
+        Command::Show(Show::OfServer(
+            ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
+        ))
+    );
+    let sent = session.send_listing(listing, format, out);
+    session.hide_warning_count = false;
+    Ok(sent?.map(|()| Outcome::Sent))
+}
+
+/// Statements that answer with OK, and more than that.
+fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn PacketSink) -> Answer {
+    match command {
+        Command::Transaction(statement) => transaction::run(session, statement, kind, out),
+        Command::Prepare { name, source } => {
+            let done = Done {
+                info: "Statement prepared".into(),
+                ..Done::default()
+            };
+            Answer::Outcome(named::prepare(session, name, source).map(|()| Outcome::Ok(done)))
+        }
+        other => Answer::ok(plain(session, other)),
+    }
+}
+
+/// Statements whose whole answer is OK.
+fn plain(session: &mut Session, command: &Command) -> Result<()> {
+    match command {
+        Command::Use { database } => session.use_database(database),
+        Command::Set(items) => set::set(session, items),
+        Command::Kill {
+            connection,
+            query_only,
+        } => {
+            let eval = session.command_context(Strictness::Warn);
+            let id = kill::connection_number(&functions::eval_value(connection, &eval)?)?;
+            kill::kill(session, id, *query_only)
+        }
+        Command::AdminCheckTable { tables } => maintenance::admin_check(session, tables),
+        Command::Deallocate { name } => named::deallocate(session, name),
+        Command::DoNothing(exprs) => {
+            let eval = session.command_context(Strictness::Warn);
+            exprs
+                .iter()
+                .try_for_each(|e| functions::eval_value(e, &eval).map(drop))?;
+            session.end_of_evaluation(&eval);
+            Ok(())
+        }
+        Command::Flush { what } => flush::run(session, what),
+        Command::DropAbsent {
+            kind,
+            names,
+            if_exists,
+        } => drop_absent::run(session, *kind, names, *if_exists),
+        Command::LockTables { tables } => {
+            lock_tables::lock(session, tables)?;
+            session.join_transaction(false)
+        }
+        Command::UnlockTables => lock_tables::unlock(session),
+        other => account::run(session, other),
+    }
+}
+
+impl Session {
+    /// See [`runner::TransactionContext::join`].
+    fn join_transaction(&mut self, fixes_snapshot: bool) -> Result<()> {
+        let runner = self.runner();
+        runner.transaction.join(runner.env, fixes_snapshot)
+    }
+}
+
+impl Kind {
+    fn of_command(command: &Command) -> Self {
+        match command {
+            Command::Transaction(TransactionStatement::Begin { .. }) => Kind::Begin,
+            Command::Transaction(TransactionStatement::Commit { .. }) => Kind::Commit,
+            Command::Transaction(TransactionStatement::Rollback { .. }) => Kind::Rollback,
+            Command::Set(_) => Kind::Set,
+            Command::Show(_) => Kind::Show,
+            Command::Prepare { .. } => Kind::Prepare,
+            _ => Kind::Other,
+        }
+    }
+}

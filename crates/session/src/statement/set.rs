@@ -1,0 +1,264 @@
+//! SET: system variables, user variables, NAMES, TRANSACTION.
+
+use std::sync::Arc;
+
+use functions::{EvalContext, Expr};
+use planner::command::SetItem;
+use syntax::ast::VariableScope;
+use types::{Error, Result, SqlType, Value, Warning, errno};
+
+use crate::errors;
+use crate::session::Session;
+use crate::variables::charset::{collation_of, numbered, paired};
+use crate::variables::definitions::Kind;
+use crate::variables::settings::isolation_named;
+use crate::variables::{Definition, lookup};
+
+/// Variables that a session takes over from the global ones when it begins, and cannot set.
+const SESSION_READ_ONLY: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
+const ER_VARIABLE_IS_READONLY: u16 = 1621;
+
+/// The warning of a value that names utf8mb3 or a collation of it.
+fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
+    match (definition.kind, value) {
+        (Kind::Charset | Kind::CharsetOrNull, Value::String(name)) => planner::deprecated_charset(name),
+        (Kind::Collation, value) => planner::deprecated_collation(collation_of(definition.name, value).ok()?),
+        _ => None,
+    }
+}
+
+/// SET. All values are found before the first item is set, and if one item fails, none is (manual 13.7.6.1).
+pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
+    let eval = session.command_context(functions::Strictness::Warn);
+    let values = items
+        .iter()
+        .map(|item| item_value(item, &eval))
+        .collect::<Result<Vec<_>>>()?;
+    session.end_of_evaluation(&eval);
+    let pairs: Vec<(&SetItem, Option<Value>)> = items.iter().zip(values).collect();
+    let (global, own): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(item, _)| is_global(item));
+    for (item, value) in &global {
+        check_global(session, item, value.clone())?;
+    }
+    let was_autocommit = session.settings.run.autocommit;
+    let before = (session.variables.clone(), session.user_variables.shared().clone());
+    let (last_insert_id, next) = (session.last.insert_id, session.transaction.next);
+    let done = own
+        .into_iter()
+        .try_for_each(|(item, value)| set_item(session, item, value));
+    if let Err(error) = done {
+        session.variables = before.0;
+        session.user_variables.restore(before.1);
+        (session.last.insert_id, session.transaction.next) = (last_insert_id, next);
+        session.tracker.clear_changes();
+        session.settings_changed();
+        return Err(error);
+    }
+    // What is global has been checked: it cannot fail any more, but for a store that other servers share.
+    global
+        .into_iter()
+        .try_for_each(|(item, value)| set_item(session, item, value))?;
+    // Turning autocommit on commits what is open (manual 13.3.1); setting it again does not.
+    if session.settings.run.autocommit && !was_autocommit {
+        session.runner().commit()?;
+    }
+    Ok(())
+}
+
+/// Whether the server would take the value of a global item.
+fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Result<()> {
+    session
+        .client
+        .check_administer("SUPER or SYSTEM_VARIABLES_ADMIN")?;
+    let SetItem::Variable { name, .. } = item else {
+        return Ok(());
+    };
+    let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+    session.shared.variables.check(definition, value)
+}
+
+fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Result<()> {
+    match item {
+        SetItem::Variable { scope, name, .. } => set_variable(session, *scope, name, value),
+        SetItem::User { name, .. } => {
+            let value = value.unwrap_or(Value::Null);
+            session.user_variables.set(name, value);
+            session.state_changed();
+            Ok(())
+        }
+        SetItem::Names { charset, collation } => session.set_names(charset.as_deref(), collation.as_deref()),
+        SetItem::CharacterSet { charset } => {
+            let charset = session.charset_or_default(charset.as_deref())?;
+            session.put_tracked("character_set_client", charset.name());
+            session.put_tracked("character_set_results", charset.name());
+            let connection = session.settings.collation_database;
+            session.put_tracked("character_set_connection", connection.charset().name());
+            session.put_tracked("collation_connection", connection.name());
+            session.settings_changed();
+            Ok(())
+        }
+        SetItem::Transaction {
+            scope,
+            isolation,
+            read_only,
+        } => set_transaction(session, *scope, isolation.as_deref(), *read_only),
+    }
+}
+
+fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: Option<Value>) -> Result<()> {
+    let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+    match scope {
+        VariableScope::Global => {
+            session
+                .client
+                .check_administer("SUPER or SYSTEM_VARIABLES_ADMIN")?;
+            let warning = session.shared.set_global(definition, value)?;
+            adjusted(session, warning);
+            return Ok(());
+        }
+        // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
+        VariableScope::NextTransaction if definition.canonical().name.starts_with("transaction_") => {
+            return set_next_transaction(session, definition, value);
+        }
+        VariableScope::Session | VariableScope::NextTransaction => {}
+    }
+    let name = definition.canonical().name;
+    if SESSION_READ_ONLY.contains(&name) {
+        return Err(Error::new(
+            ER_VARIABLE_IS_READONLY,
+            format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
+        ));
+    }
+    if name == "last_insert_id" {
+        let warning = session
+            .variables
+            .set(definition, value, &session.shared.variables)?;
+        adjusted(session, warning);
+        session.last.insert_id = session
+            .variables
+            .text(definition)
+            .and_then(|t| t.parse().ok())
+            .unwrap_or_default();
+        return Ok(());
+    }
+    let deprecated = value.as_ref().and_then(|value| deprecated(definition, value));
+    let numbered = value.as_ref().and_then(numbered);
+    let warning = session
+        .variables
+        .set(definition, value, &session.shared.variables)?;
+    adjusted(session, warning);
+    session.diagnostics.add_all(deprecated);
+    let text = session.variables.text(definition).unwrap_or_default();
+    if let Some((name, text)) = paired(name, &text, numbered) {
+        session.variables.put(&name, text);
+    }
+    session.settings_changed();
+    session.track(name);
+    if name == "sql_mode" {
+        warn_of_lone_modes(session);
+    }
+    Ok(())
+}
+
+/// Strict mode and the modes about dates and division are meant to go together; MySQL says so on every SET.
+fn warn_of_lone_modes(session: &mut Session) {
+    let mode = session.settings.sql_mode;
+    let all = mode.no_zero_date && mode.no_zero_in_date && mode.error_for_division_by_zero;
+    let any = mode.no_zero_date || mode.no_zero_in_date || mode.error_for_division_by_zero;
+    if mode.strict != all || mode.strict != any {
+        session.diagnostics.add(Warning::warning(
+            3135,
+            "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.",
+        ));
+    }
+}
+
+fn adjusted(session: &mut Session, warning: Option<String>) {
+    if let Some(message) = warning {
+        session
+            .diagnostics
+            .add(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
+    }
+}
+
+fn set_transaction(
+    session: &mut Session,
+    scope: VariableScope,
+    isolation: Option<&str>,
+    read_only: Option<bool>,
+) -> Result<()> {
+    let isolation = isolation.map(|level| level.to_uppercase().replace(' ', "-"));
+    let mut items = Vec::new();
+    if let Some(level) = isolation {
+        items.push(("transaction_isolation", Value::String(level)));
+    }
+    if let Some(read_only) = read_only {
+        items.push(("transaction_read_only", Value::Int(i64::from(read_only))));
+    }
+    items
+        .into_iter()
+        .try_for_each(|(name, value)| set_variable(session, scope, name, Some(value)))
+}
+
+fn set_next_transaction(
+    session: &mut Session,
+    definition: &'static Definition,
+    value: Option<Value>,
+) -> Result<()> {
+    // Checked as the session's variable would be, on a copy that is thrown away.
+    let mut probe = session.variables.clone();
+    let warning = probe.set(definition, value, &session.shared.variables)?;
+    adjusted(session, warning);
+    let text = probe.text(definition).unwrap_or_else(|| "".into());
+    match definition.canonical().name {
+        "transaction_isolation" => session.transaction.set_next(Some(isolation_named(&text)), None),
+        _ => session.transaction.set_next(None, Some(&*text == "ON")),
+    }
+}
+
+fn is_global(item: &SetItem) -> bool {
+    let (SetItem::Variable { scope, .. } | SetItem::Transaction { scope, .. }) = item else {
+        return false;
+    };
+    *scope == VariableScope::Global
+}
+
+/// The value an item sets; `None` is DEFAULT, or an item without an expression.
+fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> {
+    match item {
+        SetItem::Variable { value, .. } => value.as_ref().map(|v| evaluate(v, eval)).transpose(),
+        SetItem::User { value, .. } => {
+            let (value, ty) = functions::eval_assigned(value, functions::Row::None, eval)?;
+            Ok(Some(as_variable(value, &ty)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A value as a user variable holds it, which has no type but its value's: dates and times are text there.
+fn as_variable(value: Value, ty: &SqlType) -> Value {
+    if !ty.is_temporal() || value.is_null() {
+        return value;
+    }
+    Value::String(value.display_text(ty))
+}
+
+fn evaluate(expr: &Expr, eval: &Arc<EvalContext>) -> Result<Value> {
+    functions::eval_value(expr, eval)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_variables_hold_dates_as_text() {
+        let day = functions::TimeZone::UTC.from_unix_us(86_400_000_000).pack();
+        assert_eq!(
+            as_variable(Value::UInt(day), &SqlType::datetime(0)),
+            Value::String("1970-01-02 00:00:00".to_owned())
+        );
+        assert_eq!(as_variable(Value::Int(5), &SqlType::BIGINT), Value::Int(5));
+        assert_eq!(as_variable(Value::Null, &SqlType::datetime(0)), Value::Null);
+    }
+}

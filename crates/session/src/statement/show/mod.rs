@@ -1,0 +1,158 @@
+//! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all alike.
+
+mod definitions;
+mod server;
+mod tables;
+
+pub use server::process_list;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow::array::{Array, BooleanArray};
+use functions::EvalContext;
+use planner::command::Show;
+use schema::model::INFORMATION_SCHEMA;
+use syntax::ast::{ServerShow, ShowFilter};
+use types::{Result, Value};
+
+use super::split_table::show_regions;
+use crate::listing::Listing;
+use crate::session::Session;
+
+/// Answers a SHOW statement.
+pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+    let listing = listing(session, show, eval)?;
+    match reads(show) {
+        Reads::Dictionary => session.join_transaction(true)?,
+        Reads::Accounts => session.join_transaction(false)?,
+        Reads::Nothing => {}
+    }
+    Ok(listing)
+}
+
+fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
+    let filtered = |listing, filter: &ShowFilter| filtered(session, listing, filter, eval);
+    match show {
+        Show::OfServer(show) => of_server(session, show, eval),
+        Show::Tables {
+            database,
+            full,
+            filter,
+        } => {
+            let filter = &of_table_names(database, filter);
+            filtered(tables::tables(session, database, *full, filter)?, filter)
+        }
+        Show::TableStatus { database, filter } => {
+            let filter = &of_table_names(database, filter);
+            filtered(tables::table_status(session, database)?, filter)
+        }
+        Show::Columns { table, full, filter } => filtered(tables::columns(session, table, *full)?, filter),
+        Show::Index { table, filter } => filtered(tables::index(session, table)?, filter),
+        Show::Regions { table, index, filter } => {
+            filtered(show_regions(session, table, index.as_deref())?, filter)
+        }
+        Show::CreateTable(table) => definitions::create_table(session, table),
+        Show::Empty { what, filter } => filtered(server::empty(what), filter),
+    }
+}
+
+fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> Result<Listing> {
+    let filtered = |listing, filter: &ShowFilter| filtered(session, listing, filter, eval);
+    match show {
+        ServerShow::Databases(filter) => filtered(tables::databases(session, filter), filter),
+        ServerShow::CreateDatabase { name, if_not_exists } => {
+            definitions::create_database(session, name, *if_not_exists)
+        }
+        ServerShow::Variables { global, filter } => filtered(server::variables(session, *global), filter),
+        ServerShow::Status { global: _, filter } => filtered(server::status(session), filter),
+        ServerShow::ProcessList { full } => Ok(server::process_list(session, *full)),
+        ServerShow::Warnings {
+            errors_only,
+            offset,
+            count,
+        } => Ok(server::warnings(session, *errors_only, *offset, *count)),
+        ServerShow::CountWarnings { errors_only } => Ok(server::count_warnings(session, *errors_only)),
+        ServerShow::Engines => Ok(server::engines(session.shared.engine.store.engine_name())),
+        ServerShow::Collation(filter) => filtered(server::collations(), filter),
+        ServerShow::Charset(filter) => filtered(server::charsets(), filter),
+        ServerShow::Plugins(filter) => filtered(server::plugins(), filter),
+        ServerShow::Grants { user } => server::grants(session, user.as_ref()),
+        ServerShow::CreateUser(user) => server::create_user(session, user),
+        ServerShow::List { words, filter } => filtered(server::empty(words), filter),
+    }
+}
+
+/// What MySQL reads of its tables for a SHOW statement: with autocommit off that is part of a transaction.
+enum Reads {
+    Nothing,
+    /// As a query of `information_schema` does.
+    Dictionary,
+    /// Without a snapshot that lasts.
+    Accounts,
+}
+
+/// Source: MySQL 8.0.33's answers.
+fn reads(show: &Show) -> Reads {
+    match show {
+        Show::Tables { .. } | Show::TableStatus { .. } | Show::Columns { .. } | Show::Index { .. } => {
+            Reads::Dictionary
+        }
+        Show::Empty { what, .. } => reads_of_list(what),
+        Show::OfServer(show) => match show {
+            ServerShow::Databases(_) | ServerShow::Collation(_) | ServerShow::Charset(_) => Reads::Dictionary,
+            ServerShow::List { words, .. } => reads_of_list(words),
+            ServerShow::CreateUser(_) => Reads::Accounts,
+            _ => Reads::Nothing,
+        },
+        Show::CreateTable(_) | Show::Regions { .. } => Reads::Nothing,
+    }
+}
+
+fn reads_of_list(words: &str) -> Reads {
+    match words {
+        "TRIGGERS" | "EVENTS" | "PROCEDURE STATUS" | "FUNCTION STATUS" => Reads::Dictionary,
+        _ => Reads::Nothing,
+    }
+}
+
+/// Leaves the rows that satisfy LIKE (on the first column) or WHERE (over all of them).
+fn filtered(
+    session: &Session,
+    mut listing: Listing,
+    filter: &ShowFilter,
+    eval: &Arc<EvalContext>,
+) -> Result<Listing> {
+    let keep = match filter {
+        ShowFilter::None => return Ok(listing),
+        ShowFilter::Like(pattern) => {
+            // Of names of tables and databases case matters, of others not.
+            let collation = listing.columns[0].1.collation;
+            let matches = |row: &Vec<Value>| match &row[0] {
+                Value::String(name) => functions::like(pattern, name, collation),
+                _ => false,
+            };
+            listing.rows.iter().map(matches).collect::<Vec<bool>>()
+        }
+        ShowFilter::Where(condition) => {
+            let condition = session.bind_show_filter(condition, &listing.columns)?;
+            let truth: BooleanArray = functions::eval_predicate(&condition, &listing.batch()?, eval)?;
+            (0..truth.len())
+                .map(|i| truth.is_valid(i) && truth.value(i))
+                .collect()
+        }
+    };
+    let mut keep = keep.into_iter();
+    listing.rows.retain(|_| keep.next().unwrap_or(false));
+    Ok(listing)
+}
+
+/// A filter of tables' names. Those of `information_schema` are capitals, and MySQL makes the pattern so too.
+fn of_table_names<'a>(database: &str, filter: &'a ShowFilter) -> Cow<'a, ShowFilter> {
+    match filter {
+        ShowFilter::Like(pattern) if database.eq_ignore_ascii_case(INFORMATION_SCHEMA) => {
+            Cow::Owned(ShowFilter::Like(pattern.to_uppercase()))
+        }
+        other => Cow::Borrowed(other),
+    }
+}

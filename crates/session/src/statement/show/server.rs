@@ -1,0 +1,287 @@
+//! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets, grants.
+
+use system::charsets::charset_description;
+use types::{Charset, Collation, Result, SqlType, Value, WarningLevel, errno};
+
+use crate::listing::{Listing, text, text_type};
+use crate::session::Session;
+use crate::variables::lookup;
+
+pub fn variables(session: &Session, global: bool) -> Listing {
+    let mut listing = Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(2048))]);
+    for (name, value) in session.view().all_variables(global) {
+        listing.push(vec![text(name), text(value.as_deref().unwrap_or(""))]);
+    }
+    listing
+}
+
+pub fn status(session: &Session) -> Listing {
+    let mut listing = Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(2048))]);
+    for (name, value) in session.shared.status(&session.client.info) {
+        listing.push(vec![text(name), text(value)]);
+    }
+    listing
+}
+
+pub fn process_list(session: &Session, full: bool) -> Listing {
+    let mut listing = Listing::new(&[
+        ("Id", SqlType::BIGINT_UNSIGNED),
+        ("User", text_type(32)),
+        ("Host", text_type(255)),
+        ("db", text_type(64)),
+        ("Command", text_type(16)),
+        ("Time", SqlType::BIGINT),
+        ("State", text_type(64)),
+        ("Info", text_type(if full { 65_535 } else { 100 })),
+    ]);
+    for process in session.shared.processes.all() {
+        let activity = process.activity();
+        if !session.client.may_see_connections_of(&activity.user) {
+            continue;
+        }
+        let info = activity.statement.as_deref().map(|s| {
+            if full {
+                s.to_owned()
+            } else {
+                s.chars().take(100).collect::<String>()
+            }
+        });
+        listing.push(vec![
+            Value::UInt(process.id),
+            text(activity.user),
+            text(activity.host),
+            activity.database.as_deref().map_or(Value::Null, Value::from),
+            text(activity.command),
+            Value::Int(i64::try_from(activity.since.elapsed().as_secs()).unwrap_or(i64::MAX)),
+            text(activity.state),
+            info.map_or(Value::Null, Value::String),
+        ]);
+    }
+    listing
+}
+
+pub fn warnings(session: &Session, errors_only: bool, offset: u64, count: Option<u64>) -> Listing {
+    let mut listing = Listing::new(&[
+        ("Level", text_type(7)),
+        (
+            "Code",
+            SqlType {
+                length: 4,
+                ..SqlType::BIGINT_UNSIGNED
+            },
+        ),
+        ("Message", text_type(512)),
+    ]);
+    let shown = session.diagnostics.warnings.iter();
+    let shown = shown.filter(|w| !errors_only || w.level == WarningLevel::Error);
+    let count = count.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    for warning in shown
+        .skip(usize::try_from(offset).unwrap_or(usize::MAX))
+        .take(count)
+    {
+        let message = wire::charset::error_message(&warning.message, None);
+        listing.push(vec![
+            text(warning.level.name()),
+            Value::UInt(u64::from(warning.code)),
+            text(String::from_utf8_lossy(&message)),
+        ]);
+    }
+    listing
+}
+
+pub fn count_warnings(session: &Session, errors_only: bool) -> Listing {
+    let (name, count) = if errors_only {
+        ("@@session.error_count", session.diagnostics.error_count())
+    } else {
+        ("@@session.warning_count", session.diagnostics.count)
+    };
+    let mut listing = Listing::new(&[(name, SqlType::BIGINT_UNSIGNED)]);
+    listing.push(vec![Value::UInt(count)]);
+    listing
+}
+
+pub fn grants(session: &Session, user: Option<&(String, String)>) -> Result<Listing> {
+    let (name, host) = session.client.named_or_own(user);
+    if !session.client.is_own(&name, &host) {
+        // The grants of others are in the `mysql` database, which is for administrators.
+        session.client.account.check_database("mysql")?;
+    }
+    let accounts = session.shared.catalog.accounts.current();
+    let account = accounts.get(&name, &host).ok_or_else(|| {
+        types::Error::new(
+            1141,
+            format!("There is no such grant defined for user '{name}' on host '{host}'"),
+        )
+    })?;
+    let heading = format!("Grants for {name}@{host}");
+    let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
+    for grant in account.grants() {
+        listing.push(vec![text(grant)]);
+    }
+    Ok(listing)
+}
+
+pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing> {
+    let (name, host) = session.client.named_account(user);
+    if !session.client.is_own(&name, &host) {
+        session.client.account.check_database("mysql")?;
+    }
+    let accounts = session.shared.catalog.accounts.current();
+    let account = accounts.get(&name, &host).ok_or_else(|| {
+        types::Error::new(
+            errno::ER_CANNOT_USER,
+            format!("Operation SHOW CREATE USER failed for '{name}'@'{host}'"),
+        )
+    })?;
+    let heading = format!("CREATE USER for {}@{}", account.user, account.host);
+    let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
+    let hex = lookup("print_identified_with_as_hex").and_then(|d| session.view().variable_text(d));
+    listing.push(vec![text(account.create_statement(hex.as_deref() == Some("ON")))]);
+    Ok(listing)
+}
+
+/// `store`: what it really is.
+pub fn engines(store: &str) -> Listing {
+    let mut listing = Listing::texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
+    let comment = format!("StemDB's transactional store ({store}), under the name applications ask for");
+    listing.push(vec![
+        text("InnoDB"),
+        text("DEFAULT"),
+        text(comment),
+        text("YES"),
+        text("NO"),
+        text("YES"),
+    ]);
+    listing
+}
+
+pub fn collations() -> Listing {
+    let mut listing = Listing::new(&[
+        ("Collation", text_type(64)),
+        ("Charset", text_type(64)),
+        ("Id", SqlType::BIGINT_UNSIGNED),
+        ("Default", text_type(3)),
+        ("Compiled", text_type(3)),
+        ("Sortlen", SqlType::BIGINT_UNSIGNED),
+        ("Pad_attribute", text_type(9)),
+    ]);
+    let mut all = Collation::ALL;
+    all.sort_by_key(|c| c.name());
+    for collation in all {
+        let charset = collation.charset();
+        listing.push(vec![
+            text(collation.name()),
+            text(charset.name()),
+            Value::UInt(u64::from(collation.id())),
+            text(if charset.default_collation() == collation {
+                "Yes"
+            } else {
+                ""
+            }),
+            text("Yes"),
+            Value::UInt(collation.sort_length()),
+            text(if collation.pads_space() {
+                "PAD SPACE"
+            } else {
+                "NO PAD"
+            }),
+        ]);
+    }
+    listing
+}
+
+pub fn charsets() -> Listing {
+    let mut listing = Listing::new(&[
+        ("Charset", text_type(64)),
+        ("Description", text_type(2048)),
+        ("Default collation", text_type(64)),
+        ("Maxlen", SqlType::BIGINT_UNSIGNED),
+    ]);
+    let mut all = Charset::ALL;
+    all.sort_by_key(|c| c.name());
+    for charset in all {
+        listing.push(vec![
+            text(charset.name()),
+            text(charset_description(charset)),
+            text(charset.default_collation().name()),
+            Value::UInt(u64::from(charset.max_bytes_per_char())),
+        ]);
+    }
+    listing
+}
+
+/// Some columns of `information_schema.PLUGINS`, under names of their own.
+pub fn plugins() -> Listing {
+    let mut listing = Listing::texts(&["Name", "Status", "Type", "Library", "License"]);
+    for row in system::plugins::plugins() {
+        listing.push(
+            [0, 2, 3, 5, 9]
+                .iter()
+                .map(|&at: &usize| row[at].clone())
+                .collect(),
+        );
+    }
+    listing
+}
+
+/// Kinds of objects that StemDB has none of: the right columns, no rows.
+pub fn empty(what: &str) -> Listing {
+    let what = what.to_ascii_uppercase();
+    let names: &[&str] = match what.as_str() {
+        "TRIGGERS" => &[
+            "Trigger",
+            "Event",
+            "Table",
+            "Statement",
+            "Timing",
+            "Created",
+            "sql_mode",
+            "Definer",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ],
+        "EVENTS" => &[
+            "Db",
+            "Name",
+            "Definer",
+            "Time zone",
+            "Type",
+            "Execute at",
+            "Interval value",
+            "Interval field",
+            "Starts",
+            "Ends",
+            "Status",
+            "Originator",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ],
+        "PROCEDURE STATUS" | "FUNCTION STATUS" => &[
+            "Db",
+            "Name",
+            "Type",
+            "Definer",
+            "Modified",
+            "Created",
+            "Security_type",
+            "Comment",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ],
+        "OPEN TABLES" => &["Database", "Table", "In_use", "Name_locked"],
+        "MASTER STATUS" | "BINARY LOG STATUS" => &[
+            "File",
+            "Position",
+            "Binlog_Do_DB",
+            "Binlog_Ignore_DB",
+            "Executed_Gtid_Set",
+        ],
+        "BINARY LOGS" | "MASTER LOGS" => &["Log_name", "File_size", "Encrypted"],
+        "PROFILES" => &["Query_ID", "Duration", "Query"],
+        _ => &["Name"],
+    };
+    Listing::texts(names)
+}

@@ -1,0 +1,228 @@
+//! SHOW DATABASES, TABLES, TABLE STATUS, COLUMNS and INDEX.
+
+use std::sync::Arc;
+
+use schema::definition::TableName;
+use schema::model::{Database, Index, Table};
+use syntax::ast::ShowFilter;
+use system::{columns, keys};
+use types::{Result, SqlType, Value};
+
+use crate::errors;
+use crate::listing::{Listing, text, text_type};
+use crate::session::Session;
+
+fn database(session: &Session, name: &str) -> Result<Arc<Database>> {
+    session.client.account.check_database(name)?;
+    let schema = session.shared.engine.cluster.schema();
+    schema
+        .database(name)
+        .cloned()
+        .ok_or_else(|| errors::unknown_database(name))
+}
+
+pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
+    let heading = match filter {
+        ShowFilter::Like(pattern) => format!("Database ({pattern})"),
+        _ => "Database".to_owned(),
+    };
+    let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
+    let schema = session.shared.engine.cluster.schema();
+    for name in schema
+        .databases
+        .keys()
+        .filter(|name| session.client.account.may_use(name))
+    {
+        listing.push(vec![text(name)]);
+    }
+    listing
+}
+
+pub fn tables(session: &Session, name: &str, full: bool, filter: &ShowFilter) -> Result<Listing> {
+    let database = database(session, name)?;
+    let name = &database.name;
+    let heading = match filter {
+        ShowFilter::Like(pattern) => format!("Tables_in_{name} ({pattern})"),
+        _ => format!("Tables_in_{name}"),
+    };
+    let mut columns = vec![(heading.as_str(), name_type())];
+    if full {
+        columns.push(("Table_type", text_type(11)));
+    }
+    let mut listing = Listing::new(&columns);
+    let kind = if database.is_system() {
+        "SYSTEM VIEW"
+    } else {
+        "BASE TABLE"
+    };
+    for table in sorted(&database) {
+        let mut row = vec![text(&table.name)];
+        if full {
+            row.push(text(kind));
+        }
+        listing.push(row);
+    }
+    Ok(listing)
+}
+
+pub fn table_status(session: &Session, name: &str) -> Result<Listing> {
+    let database = database(session, name)?;
+    let number = SqlType::BIGINT_UNSIGNED;
+    let mut listing = Listing::new(&[
+        ("Name", name_type()),
+        ("Engine", text_type(64)),
+        ("Version", SqlType::BIGINT),
+        ("Row_format", text_type(10)),
+        ("Rows", number),
+        ("Avg_row_length", number),
+        ("Data_length", number),
+        ("Max_data_length", number),
+        ("Index_length", number),
+        ("Data_free", number),
+        ("Auto_increment", number),
+        ("Create_time", SqlType::timestamp(0)),
+        ("Update_time", SqlType::datetime(0)),
+        ("Check_time", SqlType::datetime(0)),
+        ("Collation", text_type(64)),
+        ("Checksum", SqlType::BIGINT),
+        ("Create_options", text_type(256)),
+        ("Comment", text_type(256)),
+    ]);
+    for table in sorted(&database) {
+        listing.push(status_of(session, &table)?);
+    }
+    Ok(listing)
+}
+
+fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
+    let auto_increment = if table.columns.iter().any(|c| c.auto_increment) {
+        Value::UInt(session.shared.engine.cluster.ids().next(table)?)
+    } else {
+        Value::Null
+    };
+    let created = session
+        .settings
+        .time_zone
+        .from_unix_us(table.created_us / 1_000_000 * 1_000_000);
+    Ok(vec![
+        text(&table.name),
+        text("InnoDB"),
+        Value::Int(10),
+        text("Dynamic"),
+        Value::UInt(session.row_estimate(table.id)),
+        Value::UInt(0),
+        Value::UInt(0),
+        Value::UInt(0),
+        Value::UInt(0),
+        Value::UInt(0),
+        auto_increment,
+        Value::UInt(created.pack()),
+        Value::Null,
+        Value::Null,
+        text(table.collation.name()),
+        Value::Null,
+        text(""),
+        text(&table.comment),
+    ])
+}
+
+pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listing> {
+    let table = session.table(name)?;
+    let mut names = vec!["Field", "Type"];
+    if full {
+        names.push("Collation");
+    }
+    names.extend(["Null", "Key", "Default", "Extra"]);
+    if full {
+        names.extend(["Privileges", "Comment"]);
+    }
+    let mut listing = Listing::texts(&names);
+    for offset in table.public_columns() {
+        let column = &table.columns[offset];
+        let mut row = vec![text(&column.name), text(column.ty.column_type())];
+        if full {
+            let collated = column.ty.is_string() && !column.ty.is_binary();
+            row.push(if collated {
+                text(column.ty.collation.name())
+            } else {
+                Value::Null
+            });
+        }
+        row.extend([
+            text(if column.nullable { "YES" } else { "NO" }),
+            text(columns::column_key(&table, offset)),
+            columns::default(column, &session.settings.time_zone).map_or(Value::Null, Value::String),
+            text(columns::extra(column)),
+        ]);
+        if full {
+            row.extend([text("select,insert,update,references"), text(&column.comment)]);
+        }
+        listing.push(row);
+    }
+    Ok(listing)
+}
+
+pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
+    let table = session.table(name)?;
+    let mut listing = Listing::new(&[
+        ("Table", text_type(64)),
+        ("Non_unique", SqlType::BIGINT),
+        ("Key_name", text_type(64)),
+        ("Seq_in_index", SqlType::BIGINT_UNSIGNED),
+        ("Column_name", text_type(64)),
+        ("Collation", text_type(1)),
+        ("Cardinality", SqlType::BIGINT),
+        ("Sub_part", SqlType::BIGINT),
+        ("Packed", text_type(1)),
+        ("Null", text_type(3)),
+        ("Index_type", text_type(11)),
+        ("Comment", text_type(8)),
+        ("Index_comment", text_type(2048)),
+        ("Visible", text_type(3)),
+        ("Expression", text_type(256)),
+    ]);
+    let rows = session.row_estimate(table.id);
+    for index in keys::all_indexes(&table) {
+        index_rows(&table, &index, rows, &mut listing);
+    }
+    Ok(listing)
+}
+
+/// Names of databases and tables: case-sensitive.
+fn name_type() -> SqlType {
+    SqlType::varchar(64, types::Collation::Utf8mb4Bin)
+}
+
+fn sorted(database: &Database) -> Vec<Arc<Table>> {
+    let mut tables: Vec<_> = database.tables.values().cloned().collect();
+    tables.sort_by(|a, b| a.name.cmp(&b.name));
+    tables
+}
+
+fn index_rows(table: &Table, index: &Index, rows: u64, listing: &mut Listing) {
+    for (position, part) in index.parts.iter().enumerate() {
+        let column = &table.columns[part.column];
+        let cardinality = if index.unique && position + 1 == index.parts.len() {
+            rows
+        } else {
+            rows / 10
+        };
+        listing.push(vec![
+            text(&table.name),
+            Value::Int(i64::from(!index.unique)),
+            text(&index.name),
+            Value::UInt(position as u64 + 1),
+            text(&column.name),
+            text(if part.descending { "D" } else { "A" }),
+            Value::Int(i64::try_from(cardinality).unwrap_or(i64::MAX)),
+            part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
+            Value::Null,
+            text(if column.nullable { "YES" } else { "" }),
+            text("BTREE"),
+            text(""),
+            text(&index.comment),
+            text("YES"),
+            Value::Null,
+        ]);
+    }
+}

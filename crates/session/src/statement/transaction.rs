@@ -1,0 +1,84 @@
+//! BEGIN, COMMIT, ROLLBACK and savepoints.
+
+use runner::{BeginOptions, Characteristics};
+use syntax::ast::TransactionStatement;
+use types::Result;
+use wire::connection::PacketSink;
+
+use super::Answer;
+use crate::execute::Outcome;
+use crate::reply::Done;
+use crate::session::Session;
+use crate::statistics::Kind;
+
+/// Runs one of them.
+pub fn run(
+    session: &mut Session,
+    statement: &TransactionStatement,
+    kind: Kind,
+    out: &mut dyn PacketSink,
+) -> Answer {
+    match statement {
+        TransactionStatement::Begin {
+            read_only,
+            consistent_snapshot,
+            optimistic,
+        } => {
+            let options = BeginOptions {
+                read_only: *read_only,
+                consistent_snapshot: *consistent_snapshot,
+                optimistic: *optimistic,
+            };
+            Answer::ok(begin(session, options))
+        }
+        TransactionStatement::Commit {
+            chain: false,
+            release: false,
+        } => {
+            session.transaction.next = Characteristics::default();
+            Answer::ok(session.commit_replying(kind, out))
+        }
+        TransactionStatement::Commit { chain, release } => ended(end(session, true, *chain), *release),
+        TransactionStatement::Rollback { chain, release } => ended(end(session, false, *chain), *release),
+        TransactionStatement::Savepoint(name) => {
+            let autocommit = session.settings.run.autocommit;
+            session.transaction.savepoint(name, autocommit);
+            Answer::ok(Ok(()))
+        }
+        TransactionStatement::RollbackTo(name) => Answer::ok(session.transaction.rollback_to(name)),
+        TransactionStatement::ReleaseSavepoint(name) => Answer::ok(session.transaction.release(name)),
+    }
+}
+
+/// `release`: the connection is to be closed.
+fn ended(result: Result<()>, release: bool) -> Answer {
+    Answer::Outcome(result.map(|()| match release {
+        true => Outcome::Close(Done::default()),
+        false => Outcome::Ok(Done::default()),
+    }))
+}
+
+/// BEGIN and START TRANSACTION: what was open is committed, and what LOCK TABLES has locked is unlocked.
+fn begin(session: &mut Session, options: BeginOptions) -> Result<()> {
+    session.runner().commit()?;
+    session.table_locks.unlock_named();
+    let runner = session.runner();
+    runner.transaction.begin(runner.env, options)
+}
+
+/// COMMIT and ROLLBACK. `chain`: the next transaction begins at once, with the characteristics of this one.
+fn end(session: &mut Session, commit: bool, chain: bool) -> Result<()> {
+    let characteristics = session.transaction.chained();
+    let mut runner = session.runner();
+    if commit {
+        runner.commit()?;
+    } else {
+        runner.rollback();
+    }
+    if !chain {
+        runner.transaction.next = Characteristics::default();
+        return Ok(());
+    }
+    runner.transaction.next = characteristics;
+    runner.transaction.begin(runner.env, BeginOptions::default())
+}

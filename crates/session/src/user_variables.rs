@@ -1,0 +1,47 @@
+//! `@name`: the session's user variables.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use types::Value;
+
+/// Values by lower-case name. Statements that run share them; an assignment meanwhile goes to a copy.
+#[derive(Default)]
+pub struct UserVariables {
+    values: Arc<HashMap<String, Value>>,
+    assignments: u64,
+}
+
+impl UserVariables {
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(&name.to_lowercase())
+    }
+
+    pub fn set(&mut self, name: &str, value: Value) {
+        Arc::make_mut(&mut self.values).insert(name.to_lowercase(), value);
+    }
+
+    /// Takes over what a statement has assigned while it ran.
+    pub fn assign(&mut self, assigned: impl IntoIterator<Item = (String, Value)>) {
+        Arc::make_mut(&mut self.values).extend(assigned);
+        self.assignments += 1;
+    }
+
+    /// How many statements have assigned to variables while they ran.
+    pub fn assignments(&self) -> u64 {
+        self.assignments
+    }
+
+    pub fn shared(&self) -> &Arc<HashMap<String, Value>> {
+        &self.values
+    }
+
+    /// Puts back what [`UserVariables::shared`] gave before.
+    pub fn restore(&mut self, values: Arc<HashMap<String, Value>>) {
+        self.values = values;
+    }
+
+    pub fn clear(&mut self) {
+        self.values = Arc::default();
+    }
+}

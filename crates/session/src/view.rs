@@ -1,0 +1,163 @@
+//! The session, taken apart for the time of a statement: the runner changes the transaction while sinks and virtual tables
+//! read the rest.
+
+use std::sync::Arc;
+
+use runner::{Environment, Runner};
+use syntax::ast::VariableScope;
+use types::{Error, Result, Value, errno};
+
+use crate::client::Client;
+use crate::commit::Deferral;
+use crate::diagnostics::Diagnostics;
+use crate::errors;
+use crate::evaluation::EvalContexts;
+use crate::last_statement::LastStatement;
+use crate::process::Process;
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::user_locks::SessionUserLocks;
+use crate::user_variables::UserVariables;
+use crate::variables::settings::Settings;
+use crate::variables::values::typed;
+use crate::variables::{Definition, Scope, SessionVariables, lookup};
+
+/// Parts of a session that do not overlap.
+pub struct Parts<'a> {
+    pub runner: Runner<'a>,
+    pub contexts: &'a mut EvalContexts,
+    pub view: SessionView<'a>,
+    pub deferral: Deferral<'a>,
+}
+
+/// What a running statement reads of its session.
+#[derive(Clone, Copy)]
+pub struct SessionView<'a> {
+    pub shared: &'a Arc<Shared>,
+    pub process: &'a Arc<Process>,
+    pub interrupted: &'a Arc<dyn Fn() -> bool + Send + Sync>,
+    pub client: &'a Client,
+    pub database: &'a Option<Arc<str>>,
+    pub variables: &'a SessionVariables,
+    pub settings: &'a Settings,
+    pub user_variables: &'a UserVariables,
+    pub user_locks: &'a Arc<SessionUserLocks>,
+    pub last: &'a LastStatement,
+    pub diagnostics: &'a Diagnostics,
+}
+
+impl Session {
+    pub(crate) fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            runner: Runner {
+                env: Environment {
+                    engine: &self.shared.engine,
+                    settings: &self.settings.run,
+                    interrupt: &self.process.interrupt,
+                },
+                transaction: &mut self.transaction,
+            },
+            contexts: &mut self.contexts,
+            view: SessionView {
+                shared: &self.shared,
+                process: &self.process,
+                interrupted: &self.interrupted,
+                client: &self.client,
+                database: &self.database,
+                variables: &self.variables,
+                settings: &self.settings,
+                user_variables: &self.user_variables,
+                user_locks: &self.user_locks,
+                last: &self.last,
+                diagnostics: &self.diagnostics,
+            },
+            deferral: Deferral {
+                is_allowed: !self.more_results,
+                reply_waits: &mut self.reply_waits,
+            },
+        }
+    }
+
+    pub(crate) fn runner(&mut self) -> Runner<'_> {
+        self.parts().runner
+    }
+
+    /// What statements run in, but for the transaction.
+    pub(crate) fn environment(&self) -> Environment<'_> {
+        Environment {
+            engine: &self.shared.engine,
+            settings: &self.settings.run,
+            interrupt: &self.process.interrupt,
+        }
+    }
+
+    pub(crate) fn view(&self) -> SessionView<'_> {
+        SessionView {
+            shared: &self.shared,
+            process: &self.process,
+            interrupted: &self.interrupted,
+            client: &self.client,
+            database: &self.database,
+            variables: &self.variables,
+            settings: &self.settings,
+            user_variables: &self.user_variables,
+            user_locks: &self.user_locks,
+            last: &self.last,
+            diagnostics: &self.diagnostics,
+        }
+    }
+}
+
+impl SessionView<'_> {
+    /// Microseconds since 1970 that NOW() gives.
+    pub fn now_us(&self) -> i64 {
+        self.settings.timestamp_us.unwrap_or_else(|| {
+            let since = std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap_or_default();
+            i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+        })
+    }
+
+    /// The session's value of a system variable, as SHOW VARIABLES prints it.
+    pub fn variable_text(&self, definition: &Definition) -> Option<Arc<str>> {
+        match definition.canonical().name {
+            "last_insert_id" => Some(self.last.insert_id.to_string().into()),
+            "warning_count" => Some(self.diagnostics.previous.0.to_string().into()),
+            "error_count" => Some(self.diagnostics.previous.1.to_string().into()),
+            "timestamp" => Some(format!("{:.6}", self.now_us() as f64 / 1e6).into()),
+            _ => self.variables.text(definition),
+        }
+    }
+
+    /// All system variables that have a value of the session, or of the server.
+    pub fn all_variables(&self, global: bool) -> Vec<(&'static str, Option<Arc<str>>)> {
+        let value = |definition: &'static Definition| match (global, definition.scope) {
+            (true, Scope::Session) => None,
+            (true, _) | (_, Scope::Global) => Some(self.shared.variables.get(definition)),
+            (false, _) => Some(self.variable_text(definition)),
+        };
+        crate::variables::definitions::all()
+            .iter()
+            .filter_map(|definition| Some((definition.name, value(definition)?)))
+            .collect()
+    }
+
+    /// The value of `@@name`, for the planner.
+    pub fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
+        let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+        let wrong = |kind: &str| {
+            Error::new(
+                errno::ER_INCORRECT_GLOBAL_LOCAL_VAR,
+                format!("Variable '{}' is a {kind} variable", definition.name),
+            )
+        };
+        let text = match (scope, definition.scope) {
+            (Some(VariableScope::Global), Scope::Session) => return Err(wrong("SESSION")),
+            (Some(VariableScope::Session), Scope::Global) => return Err(wrong("GLOBAL")),
+            (Some(VariableScope::Global), _) | (_, Scope::Global) => self.shared.variables.get(definition),
+            _ => self.variable_text(definition),
+        };
+        Ok(typed(definition.canonical(), text.as_deref()))
+    }
+}

@@ -1,0 +1,91 @@
+//! The OK packet after a write: affected rows, insert id, and the text of `mysql_info()` (manual, C API).
+
+use std::borrow::Cow;
+
+use executor::DmlResult;
+use planner::plan::{InsertMode, InsertPlan, InsertSource, Plan};
+use wire::capability;
+
+use crate::reply::Done;
+use crate::session::Session;
+
+impl Session {
+    /// Takes over the id that a write has generated, and makes its OK packet.
+    pub(crate) fn write_done(&mut self, plan: &Plan, result: &DmlResult) -> Done {
+        if let Some(id) = result.generated_id {
+            self.last.insert_id = id;
+        }
+        let warnings = self.diagnostics.count;
+        let found_rows = self.client.has(capability::FOUND_ROWS);
+        let counts_matches = match plan {
+            Plan::Update(_) => true,
+            Plan::Insert(insert) => matches!(insert.mode, InsertMode::Update(_)),
+            _ => false,
+        };
+        Done {
+            affected: if found_rows && counts_matches {
+                result.matched
+            } else {
+                result.affected
+            },
+            insert_id: result.ok_insert_id,
+            info: match plan {
+                Plan::Insert(insert) => insert_info(insert, result, found_rows, warnings),
+                Plan::Update(_) => update_info(result, warnings),
+                _ => Cow::default(),
+            },
+        }
+    }
+}
+
+fn insert_info(
+    insert: &InsertPlan,
+    result: &DmlResult,
+    found_rows: bool,
+    warnings: u64,
+) -> Cow<'static, str> {
+    let one_row = matches!(&insert.source, InsertSource::Values(rows) if rows.len() <= 1);
+    if one_row {
+        return Cow::default();
+    }
+    let mut duplicates = result.duplicates;
+    if found_rows && !insert.ignore {
+        // Rows that ON DUPLICATE KEY UPDATE found as they should be.
+        duplicates += result.matched.saturating_sub(result.affected);
+    }
+    info([
+        ("Records", result.records),
+        ("Duplicates", duplicates),
+        ("Warnings", warnings),
+    ])
+}
+
+/// The text of most UPDATEs, which needs no memory of its own.
+const ONE_CHANGED: &str = "Rows matched: 1  Changed: 1  Warnings: 0";
+
+fn update_info(result: &DmlResult, warnings: u64) -> Cow<'static, str> {
+    if (result.matched, result.affected, warnings) == (1, 1, 0) {
+        return ONE_CHANGED.into();
+    }
+    info([
+        ("Rows matched", result.matched),
+        ("Changed", result.affected),
+        ("Warnings", warnings),
+    ])
+}
+
+fn info(counts: [(&str, u64); 3]) -> Cow<'static, str> {
+    let [(a, x), (b, y), (c, z)] = counts;
+    format!("{a}: {x}  {b}: {y}  {c}: {z}").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fixed_text_is_that_of_the_format() {
+        let counts = [("Rows matched", 1), ("Changed", 1), ("Warnings", 0)];
+        assert_eq!(info(counts), ONE_CHANGED);
+    }
+}
