@@ -1,7 +1,7 @@
-//! What an ALTER TABLE makes of a definition: no store, no locks, no rows.
+//! The definition after an ALTER TABLE, computed without the store, locks or rows.
 //!
-//! As in MySQL the changes of one statement are made together, not one after the other: names in them mean columns and
-//! indexes as they were before, except that new indexes and AFTER mean them as they are afterwards. So
+//! As in MySQL, the changes of one statement are made together, not one after the other. Names refer to columns and indexes
+//! before the statement, except in new indexes and AFTER, where they refer to those after it. So
 //! `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps names, and `ADD INDEX k (x), DROP INDEX k` replaces an index.
 
 use schema::default_value;
@@ -17,19 +17,19 @@ use crate::modify::{self, INSTEAD, RowCheck, compatible};
 
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 
-/// An ALTER TABLE, worked out.
+/// The result of an ALTER TABLE.
 #[derive(Debug)]
 pub(crate) struct Altered {
-    /// The table afterwards, but for its new name. Indexes that have to be built are in it, as public ones.
+    /// The table afterwards, except for its new name. Indexes that must be built are in it, as public ones.
     pub table: Table,
-    /// Ids of the indexes that have to be built, and of those that are no longer there.
+    /// Ids of the indexes that must be built, and of those that are removed.
     pub new_indexes: Vec<i64>,
     pub dropped_indexes: Vec<i64>,
-    /// What must hold for all rows: offset in the table as it was.
+    /// What must be true for all rows, with the offset of the column before the change.
     pub row_checks: Vec<(usize, RowCheck)>,
-    /// The error that this is where the table has any row.
+    /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
-    /// Whether older snapshots hold values that the new definition reads wrongly.
+    /// Whether the new definition would read values of older snapshots wrongly.
     pub forgets_past: bool,
     pub rename: Option<TableName>,
     /// `AUTO_INCREMENT = n`.
@@ -41,13 +41,13 @@ pub(crate) struct Altered {
 
 struct DraftColumn {
     column: Column,
-    /// Offset before, if it was there.
+    /// Offset before the change; `None` for a new column.
     before: Option<usize>,
 }
 
 struct DraftIndex {
     index: Index,
-    /// Column ids, and the parts as they were: offsets change.
+    /// Column ids, since offsets change, and the parts before the change.
     parts: Vec<(i64, IndexPart)>,
 }
 
@@ -63,7 +63,10 @@ struct Draft<'a> {
     forgets_past: bool,
 }
 
-/// Works out an ALTER TABLE of a table as it is now.
+/// Computes the result of an ALTER TABLE.
+///
+/// # Errors
+/// MySQL's; 1235 for what would rewrite stored values.
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
     let mut draft = Draft::new(base, ctx);
     draft.drop_columns(changes)?;
@@ -97,8 +100,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         }
     }
     let mut warnings = check_table(&altered.table)?;
-    let known = check_table(base).unwrap_or_default();
-    warnings.retain(|w| !known.contains(w));
+    // Not those that the table had before.
+    let before = check_table(base).unwrap_or_default();
+    warnings.retain(|w| !before.contains(w));
     altered.warnings = warnings;
     Ok(altered)
 }
@@ -161,7 +165,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Position among the columns so far of a column named as it was before.
+    /// The current position of a column, by its name before the change.
     fn find_before(&self, name: &str) -> Option<usize> {
         let before = self.base.column_offset(name)?;
         self.columns.iter().position(|c| c.before == Some(before))
@@ -263,7 +267,7 @@ impl<'a> Draft<'a> {
                 .row_checks
                 .extend(checks.into_iter().map(|check| (before, check))),
             Err(refused) if primary => return Err(refused),
-            // Where there are no values, none has to be rewritten.
+            // An empty table has no values to rewrite.
             Err(refused) => {
                 self.only_if_empty = Some(refused);
                 self.forgets_past = true;
@@ -273,10 +277,10 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Adds columns and moves those that MODIFY gives a position, from left to right.
+    /// Adds columns, and moves those for which MODIFY has a position, from left to right.
     fn place_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
         for change in changes {
-            let (placed, position) = match change {
+            let (column, position) = match change {
                 AlterChange::AddColumn { column, position } => (self.new_column(column)?, position),
                 AlterChange::ModifyColumn {
                     name,
@@ -296,7 +300,7 @@ impl<'a> Draft<'a> {
                     before + 1
                 }
             };
-            self.columns.insert(at, placed);
+            self.columns.insert(at, column);
         }
         Ok(())
     }
@@ -323,7 +327,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Existing rows cannot get every new column.
+    /// Some new columns are possible only in an empty table.
     fn require_empty_for(&mut self, column: &Column) {
         if column.auto_increment {
             self.only_if_empty = Some(Error::not_supported(
@@ -388,7 +392,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Takes dropped columns out of indexes. What is left of an index is a new one, to be built.
+    /// Removes dropped columns from indexes. The rest of such an index is a new one, which must be built.
     fn shrink_indexes(&mut self) {
         let ids: Vec<i64> = self.columns.iter().map(|c| c.column.id).collect();
         for index in &mut self.indexes {

@@ -1,30 +1,30 @@
-//! MODIFY and CHANGE COLUMN: which of them leave every stored value, and every index entry, as it is.
+//! MODIFY and CHANGE COLUMN: which of them leave all stored values and index entries unchanged.
 //!
-//! Those are metadata only and done at once. The others would rewrite the table: they are done where it is empty, and else
-//! refused with what to do instead.
+//! Those change only metadata and are done at once. The others would rewrite the table: they are done if it is empty, and
+//! otherwise refused with an alternative.
 
 use schema::model::{Column, Table};
 use schema::sharded_id;
 use types::{Charset, Error, Result, TypeKind};
 
-/// What has to hold for all rows before a change that leaves them alone may be made.
+/// What must be true for all rows before a change that does not rewrite them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowCheck {
     /// NULL to NOT NULL.
     NotNull,
-    /// To AUTO_INCREMENT, where a 0 would have to become the next value.
+    /// To AUTO_INCREMENT, where MySQL would replace a 0 by the next value.
     NotZero,
 }
 
-/// What to do where a change is refused.
+/// The alternative to a change that is refused.
 pub(crate) const INSTEAD: &str = "create a new table with the definition you want, copy the rows with INSERT ... SELECT, \
                                   and swap the two with RENAME TABLE";
 
-/// Whether `old` can become `new` with stored values as they are, and what to check first. `indexed`: whether any index
-/// or the primary key has the column.
+/// What to check before `old` becomes `new` without changing stored values. `indexed`: whether an index or the primary key
+/// has the column.
 ///
 /// # Errors
-/// 1235 where values would have to be rewritten.
+/// 1235 if values would have to be rewritten.
 pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Vec<RowCheck>> {
     if !type_is_compatible(old, new, indexed) {
         return Err(Error::not_supported(
@@ -45,11 +45,11 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool) -> Result<Ve
     Ok(checks)
 }
 
-/// What MODIFY and CHANGE may make of AUTO_RANDOM: nothing but more shards, and an AUTO_INCREMENT primary key may become one.
-/// The counter goes on, so that no id comes twice.
+/// MODIFY and CHANGE can only give AUTO_RANDOM more shards, and make AUTO_RANDOM of an AUTO_INCREMENT primary key. The counter
+/// continues, so that no id is allocated twice.
 ///
 /// # Errors
-/// 8216, in TiDB's words.
+/// 8216, with TiDB's texts.
 pub(crate) fn check_auto_random(table: &Table, before: usize, new: &Column) -> Result<()> {
     let Some(old) = table.columns.get(before) else {
         return Ok(());
@@ -80,7 +80,7 @@ fn leads_primary_key(table: &Table, column: usize) -> bool {
 
 fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
     let (from, to) = (&old.ty, &new.ty);
-    // Text is stored as UTF-8, whatever its character set, and utf8mb4 has all of utf8mb3.
+    // Text of all character sets is stored as UTF-8, and utf8mb4 contains utf8mb3.
     let charsets = (from.collation.charset(), to.collation.charset());
     let text_stays = charsets.0 == charsets.1 || charsets == (Charset::Utf8mb3, Charset::Utf8mb4);
     if from.unsigned != to.unsigned || !text_stays {
