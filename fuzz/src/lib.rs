@@ -1,8 +1,10 @@
-//! Fuzz targets: whatever reads bytes that someone else wrote, given any bytes.
+//! Fuzz targets: all code that reads bytes from outside, given arbitrary bytes.
 //!
-//! A target is a function of bytes that must return, without a panic and within bounded memory, whatever they are. Each
-//! comes with seeds: valid inputs that [`mutate`] breaks. `tests/smoke.rs` runs all of them for a fixed number of inputs
-//! from a fixed seed, so that a failure can be had again.
+//! A target is a function of bytes. It must return without a panic and within a memory limit. Each has
+//! seeds: valid inputs that [`mutate`] damages. `tests/smoke.rs` runs all targets on a fixed number of
+//! inputs from a fixed seed, so that a failure can be reproduced.
+//!
+//! Not here: random SQL statements over valid data (`tests/runner`, suite `agree`).
 
 pub mod bounded;
 pub mod mutate;

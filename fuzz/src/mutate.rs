@@ -1,6 +1,6 @@
-//! Breaks valid inputs, the same way for the same seed.
+//! Damages valid inputs, in the same way for the same seed.
 
-/// A small generator of random numbers (xorshift64*), so that a run can be repeated anywhere.
+/// A small generator of random numbers (xorshift64*), the same on every machine.
 pub struct Random(u64);
 
 impl Random {
@@ -25,10 +25,10 @@ impl Random {
     }
 }
 
-/// Numbers that lengths and counts like to break on.
+/// Bytes at which lengths and counts often go wrong.
 const INTERESTING: [u8; 12] = [0, 1, 7, 8, 0x7f, 0x80, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff];
 
-/// One broken input, made of one or two of the seeds.
+/// One damaged input, made from one or two of the seeds.
 pub fn mutate(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut input = seeds[random.below(seeds.len())].clone();
     for _ in 0..=random.below(6) {

@@ -1,11 +1,11 @@
-//! The files of a RocksDB store as a damaged disk may hold them: logs and manifests.
+//! The files of a RocksDB store as a damaged disk may return them: logs and manifests.
 
 use kv_rocksdb::RocksOptions;
 use kv_rocksdb::recovery::log_format::{BLOCK_BYTES, search, synced_before};
 use kv_rocksdb::recovery::log_reader::LogReader;
 use kv_rocksdb::recovery::manifest::Manifest;
 
-/// The number of the log in [`log_seeds`] is before it.
+/// The input begins with the log's number, as in [`log_seeds`].
 pub fn log(input: &[u8]) {
     let Some((number, bytes)) = input.split_first_chunk::<8>() else {
         return;
@@ -41,7 +41,7 @@ pub fn manifest(bytes: &[u8]) {
     }
 }
 
-/// Whole logs, with records of one block and of several.
+/// Complete logs, with records of one block and of several.
 pub fn log_seeds() -> Vec<Vec<u8>> {
     files(".log")
         .into_iter()
@@ -53,7 +53,8 @@ pub fn manifest_seeds() -> Vec<Vec<u8>> {
     files("MANIFEST-").into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// Those of a store, whose names have this in them. Failures leave none, which the caller's test reports.
+/// The files of a store whose names contain `of`. After a failure there are none, which the caller's test
+/// reports.
 fn files(of: &str) -> Vec<(u64, Vec<u8>)> {
     let mut found = Vec::new();
     for value_bytes in [20, 40_000] {

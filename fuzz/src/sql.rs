@@ -6,7 +6,7 @@ pub fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     for mode in modes() {
         if let Some(normalized) = syntax::normalize(&text, &mode, types::Collation::DEFAULT) {
-            // What the normaliser makes has to be text that lexes again.
+            // The normaliser's output must lex again.
             drop(syntax::parse(&normalized.template.text, &mode));
             if let Some(values) = normalized.template.read(&text, &mode) {
                 assert_eq!(values, normalized.params);

@@ -1,4 +1,4 @@
-//! Keys and rows as a damaged disk may hold them.
+//! Keys and rows as a damaged disk may return them.
 
 use codec::key::TableKey;
 use codec::row::{RowEncoder, RowView};

@@ -7,7 +7,7 @@ use wire::handshake::{ChangeUser, decode_response};
 
 const PAYLOAD_BYTES_MAX: usize = 1 << 20;
 
-/// The first byte chooses the layer; the rest is what it reads.
+/// The first byte selects the layer, which reads the rest.
 pub fn run(input: &[u8]) {
     let Some((&layer, bytes)) = input.split_first() else {
         return;
@@ -34,7 +34,7 @@ pub fn run(input: &[u8]) {
 
 fn framed(bytes: &[u8]) {
     let mut decoder = FrameDecoder::new(PAYLOAD_BYTES_MAX);
-    // In two portions, since packets come as they please.
+    // In two pieces, since packets may arrive in pieces.
     let (first, second) = bytes.split_at(bytes.len() / 2);
     for portion in [first, second] {
         decoder.feed(portion);
@@ -73,7 +73,7 @@ fn command(bytes: &[u8]) {
 
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = packet_seeds();
-    // A query that is worth compressing, both ways.
+    // A query large enough to be compressed, in both forms.
     let frame = [&[0x68, 0x01, 0, 0, 3][..], &[b'x'; 359]].concat();
     for (first, algorithm) in [(1, Algorithm::Zlib), (9, Algorithm::Zstd { level: 3 })] {
         let mut seed = vec![first];

@@ -1,6 +1,6 @@
-//! Every fuzz target, for a fixed number of inputs: no panic, no hang, memory bounded.
+//! Runs every fuzz target on a fixed number of inputs: no panic, no hang, limited memory.
 //!
-//! `FUZZ_INPUTS=1000000 cargo test --release -p stemdb-fuzz` runs longer; `FUZZ_SEED=n` takes other inputs.
+//! `FUZZ_INPUTS=1000000 cargo test --release -p stemdb-fuzz` runs longer; `FUZZ_SEED=n` uses other inputs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use fuzz::{TARGETS, Target};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// No input is longer than some 200 KiB; nothing read from it may cost more than this.
+/// No input is longer than about 200 KiB, and no input may take more memory than this.
 const PEAK_BYTES_MAX: usize = 64 << 20;
 
-/// A single input that takes this long has hung.
+/// An input that takes this long is a hang.
 const HUNG_AFTER: Duration = Duration::from_secs(120);
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -53,7 +53,7 @@ fn run(target: &Target) {
     }
 }
 
-/// Ends the process when one input has been running for too long.
+/// Ends the process if one input takes too long.
 fn watch(name: &'static str, done: &Arc<AtomicU64>, inputs: u64) {
     let done = done.clone();
     std::thread::spawn(move || {
@@ -73,7 +73,7 @@ fn watch(name: &'static str, done: &Arc<AtomicU64>, inputs: u64) {
     });
 }
 
-/// In one test, since the memory is counted for the whole process.
+/// All in one test, since the memory is counted for the whole process.
 #[test]
 fn no_target_panics_hangs_or_grows() {
     TARGETS.iter().for_each(run);

@@ -52,22 +52,20 @@ pub struct Source {
 
 /// Whether every operator of the plan can run here.
 pub fn supports(plan: &QueryPlan) -> bool {
-    fn walk(rel: &Rel) -> bool {
-        match rel {
+    plan.locking.is_none()
+        && plan.root.operators().all(|rel| match rel {
             Rel::OneRow | Rel::Virtual(_) | Rel::Repeat { .. } => false,
             Rel::Scan(scan) => scan.as_of.is_none() && matches!(scan.access, Access::Full { .. }),
             // The others have their accumulators in `executor`.
-            Rel::Aggregate {
-                input, aggregates, ..
-            } => aggregates.iter().all(|call| aggregate::supports(call.function)) && walk(input),
-            Rel::Filter { input, .. }
-            | Rel::Project { input, .. }
-            | Rel::Sort { input, .. }
-            | Rel::Limit { input, .. }
-            | Rel::Distinct { input } => walk(input),
-        }
-    }
-    plan.locking.is_none() && walk(&plan.root)
+            Rel::Aggregate { aggregates, .. } => {
+                aggregates.iter().all(|call| aggregate::supports(call.function))
+            }
+            Rel::Filter { .. }
+            | Rel::Project { .. }
+            | Rel::Sort { .. }
+            | Rel::Limit { .. }
+            | Rel::Distinct { .. } => true,
+        })
 }
 
 /// Runs a query and hands its rows to `sink` as they come.

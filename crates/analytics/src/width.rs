@@ -11,19 +11,9 @@ use crate::Source;
 /// Rows looked at. They are the table's first: those behind them are most likely of their kind.
 const SAMPLED_ROWS: usize = 16;
 
-/// Bytes of an average row of the widest table.
+/// Bytes of an average row of the table; 0 for rows that no table stores.
 pub fn row_bytes(rel: &Rel, source: &Source) -> Result<usize> {
-    match rel {
-        Rel::OneRow | Rel::Virtual(_) => Ok(0),
-        Rel::Scan(scan) => sampled(scan, source),
-        Rel::Filter { input, .. }
-        | Rel::Project { input, .. }
-        | Rel::Aggregate { input, .. }
-        | Rel::Sort { input, .. }
-        | Rel::Limit { input, .. }
-        | Rel::Repeat { input, .. }
-        | Rel::Distinct { input } => row_bytes(input, source),
-    }
+    rel.scan().map_or(Ok(0), |scan| sampled(scan, source))
 }
 
 fn sampled(scan: &TableScan, source: &Source) -> Result<usize> {

@@ -50,29 +50,14 @@ pub fn reads_one_moment(plan: &QueryPlan) -> bool {
     if plan.locking.is_some() {
         return false;
     }
-    let (mut rel, mut limited) = (&plan.root, false);
-    loop {
-        rel = match rel {
-            Rel::OneRow | Rel::Virtual(_) => return true,
-            Rel::Scan(scan) => {
-                let keys = match &scan.access {
-                    Access::PrimaryPoints { keys } => keys.len(),
-                    _ => return false,
-                };
-                // A LIMIT reads as few keys at a time as it has use for.
-                let one_call = keys <= 1 || (!limited && keys <= scan::LOOKUP_ROWS);
-                return one_call && scan.as_of.is_none();
-            }
-            Rel::Limit { input, .. } => {
-                limited = true;
-                input
-            }
-            Rel::Filter { input, .. }
-            | Rel::Project { input, .. }
-            | Rel::Aggregate { input, .. }
-            | Rel::Sort { input, .. }
-            | Rel::Repeat { input, .. }
-            | Rel::Distinct { input } => input,
-        };
-    }
+    let Rel::Scan(scan) = plan.root.source() else {
+        return true;
+    };
+    let Access::PrimaryPoints { keys } = &scan.access else {
+        return false;
+    };
+    // A LIMIT reads as few keys at a time as it has use for.
+    let is_limited = || plan.root.operators().any(|rel| matches!(rel, Rel::Limit { .. }));
+    let one_call = keys.len() <= 1 || keys.len() <= scan::LOOKUP_ROWS && !is_limited();
+    one_call && scan.as_of.is_none()
 }

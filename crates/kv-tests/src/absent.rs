@@ -1,5 +1,5 @@
-//! Keys that must not be there when they are written: found out at the commit where the engine offers that, else by
-//! locking them first. Either way nobody can tell the difference.
+//! Keys that must not exist when they are written. Engines check that at the commit, or by locking the keys
+//! first; the result is the same.
 
 use crate::Factory;
 use crate::support::*;
@@ -18,7 +18,7 @@ fn begin_insert(store: &Store, wait: Duration) -> Transaction {
         .unwrap()
 }
 
-/// Says that keys are to be absent; locks them, and looks, if that is still to be done.
+/// Declares keys absent. If the engine does not check that at the commit, locks the keys and reads them.
 fn expect_absent(txn: &mut Transaction, names: &[&str], wait: Duration) -> Result<()> {
     if txn.expect_absent(&keys(names)) {
         return Ok(());
@@ -70,11 +70,11 @@ pub fn of_many_inserts_one_wins(new_subject: Factory) {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-        let told = outcomes
+        let refused = outcomes
             .iter()
             .filter(|outcome| **outcome == Err(Error::KeyExists))
             .count();
-        assert_eq!((won, told), (1, THREADS - 1), "{outcomes:?}");
+        assert_eq!((won, refused), (1, THREADS - 1), "{outcomes:?}");
     }
 }
 
@@ -117,7 +117,7 @@ pub fn locks_taken_later_do_not_hide_it(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()), ["k=old"]);
     assert_eq!(attempt("l"), Ok(()));
     assert_eq!(scan_all(&store.latest()), ["k=old", "l=new", "other=new"]);
-    // A key the transaction has written itself is not absent any more.
+    // A key that the transaction has written itself is no longer absent.
     let mut txn = begin_insert(&store, LONG);
     txn.put(b"own".to_vec(), b"1".to_vec()).unwrap();
     assert!(!txn.expect_absent(&keys(&["own"])));

@@ -1,4 +1,4 @@
-//! Many transactions at once: nothing is lost, nothing is seen by halves, and money is conserved.
+//! Many concurrent transactions: no update is lost, commits are seen whole, and money is conserved.
 
 use crate::Factory;
 use crate::support::*;
@@ -134,7 +134,8 @@ pub fn one_of_many_inserts_wins(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()).len(), 40);
 }
 
-/// Groups of transactions are written together; each must still be seen whole or not at all.
+/// Groups of transactions are written together. Each transaction must still be seen as a whole or not at
+/// all.
 pub fn commits_are_seen_whole(new_subject: Factory) {
     let store = open(new_subject);
     let stop = Arc::new(AtomicBool::new(false));
@@ -172,7 +173,7 @@ pub fn commits_are_seen_whole(new_subject: Factory) {
     readers.into_iter().for_each(|reader| reader.join().unwrap());
 }
 
-pub fn snapshots_stand_still(new_subject: Factory) {
+pub fn snapshots_do_not_change(new_subject: Factory) {
     let store = open(new_subject);
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..3_u64)
@@ -236,15 +237,15 @@ pub fn optimistic_counters_add_up(new_subject: Factory) {
     assert_eq!(get(&store.latest(), "n").as_deref(), Some("120"));
 }
 
-/// Who does not wait for a commit is told once, when others see it and its locks are free.
-pub fn each_commit_is_told_once(new_subject: Factory) {
+/// A commit's callback runs exactly once, after the commit is visible and its locks are free.
+pub fn each_callback_runs_once(new_subject: Factory) {
     const WORKERS: usize = 8;
     const ROUNDS: usize = 50;
     let store = open(new_subject);
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, outcomes) = std::sync::mpsc::channel();
     let workers: Vec<_> = (0..WORKERS)
         .map(|worker| {
-            let (store, tell) = (store.clone(), tell.clone());
+            let (store, sender) = (store.clone(), sender.clone());
             thread::spawn(move || {
                 for round in 0..ROUNDS {
                     let key = format!("k{worker}-{round}");
@@ -252,7 +253,7 @@ pub fn each_commit_is_told_once(new_subject: Factory) {
                     lock(&mut txn, &key, &exclusive()).unwrap();
                     let number = (worker * ROUNDS + round).to_string();
                     txn.put(key.clone().into(), number.clone().into()).unwrap();
-                    let (store, tell) = (store.clone(), tell.clone());
+                    let (store, sender) = (store.clone(), sender.clone());
                     let done = move |outcome: Result<u64, Error>| {
                         let mut next = begin(&store);
                         let at_once = LockOptions {
@@ -260,7 +261,7 @@ pub fn each_commit_is_told_once(new_subject: Factory) {
                             ..exclusive()
                         };
                         let found = lock(&mut next, &key, &at_once);
-                        tell.send((number, outcome, found)).unwrap();
+                        sender.send((number, outcome, found)).unwrap();
                     };
                     txn.commit_then(Durability::Sync, None, Box::new(done));
                 }
@@ -268,9 +269,9 @@ pub fn each_commit_is_told_once(new_subject: Factory) {
         })
         .collect();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
-    drop(tell);
+    drop(sender);
     let mut numbers = Vec::new();
-    while let Ok((number, outcome, found)) = told.recv_timeout(LONG) {
+    while let Ok((number, outcome, found)) = outcomes.recv_timeout(LONG) {
         outcome.unwrap();
         assert_eq!(found.unwrap().as_ref(), Some(&number));
         numbers.push(number.parse::<usize>().unwrap());

@@ -1,4 +1,4 @@
-//! Deadlocks are found at once, cost exactly one transaction, and are not seen where there is none.
+//! Deadlocks are detected at once, have exactly one victim, and are not reported where there is none.
 
 use crate::Factory;
 use crate::support::*;
@@ -7,7 +7,8 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Instant;
 
-/// Each member locks its own key, then its neighbour's; all at once. How the second locks ended.
+/// Each member locks its own key, then its neighbour's, all at once. Returns the outcomes of the second
+/// locks.
 fn run_circle(store: &Store, members: usize) -> Vec<Result<Option<String>>> {
     let barrier = Arc::new(Barrier::new(members));
     let threads: Vec<_> = (0..members)
@@ -75,8 +76,8 @@ pub fn of_two_upgrades_find_one_victim(new_subject: Factory) {
     assert_one_victim(&outcomes);
 }
 
-/// Transactions that lock in random order and try again when they were the victim: all get done.
-pub fn many_in_a_row_always_make_progress(new_subject: Factory) {
+/// Transactions lock in random order and retry after a deadlock. All of them finish.
+pub fn repeated_deadlocks_still_make_progress(new_subject: Factory) {
     let store = open(new_subject);
     let start = Instant::now();
     let threads: Vec<_> = (0..8_u64)
@@ -106,7 +107,7 @@ pub fn many_in_a_row_always_make_progress(new_subject: Factory) {
     assert_eq!(store.lock_stats().held, 0);
 }
 
-pub fn plain_waiting_is_none(new_subject: Factory) {
+pub fn plain_waiting_is_no_deadlock(new_subject: Factory) {
     let store = open(new_subject);
     let mut holder = begin(&store);
     lock(&mut holder, "a", &exclusive()).unwrap();
@@ -123,7 +124,7 @@ pub fn plain_waiting_is_none(new_subject: Factory) {
         })
         .collect();
     wait_for_waiters(&store, 10);
-    // The holder goes on locking, also what nobody has, and waits for nobody.
+    // The holder takes further free locks and waits for none.
     lock(&mut holder, "c", &LockOptions::exclusive(SHORT)).unwrap();
     holder.rollback();
     for thread in threads {

@@ -1,4 +1,4 @@
-//! What was committed is there after the store has been opened again. For engines that keep nothing, nothing to say.
+//! Committed data is there after the store has been reopened. Engines without persistence skip these cases.
 
 use crate::Factory;
 use crate::support::*;
@@ -58,12 +58,12 @@ pub fn timestamps_stay_above_after_reopening(new_subject: Factory) {
     for round in 0..5 {
         let store = subject.open(Limits::default());
         assert!(store.current_ts().unwrap() > last);
-        // Several in one millisecond run ahead of the clock.
+        // Several commits within one millisecond run ahead of the clock.
         for n in 0..20 {
             let ts = write(&store, &[("a", Some(&n.to_string()))]);
             assert!(ts > last);
             last = ts;
-            // What was flushed and what only the log has.
+            // So that some data has been flushed, and some is in the log only.
             if round % 2 == 1 && n == 10 {
                 store.flush().unwrap();
             }
@@ -71,8 +71,8 @@ pub fn timestamps_stay_above_after_reopening(new_subject: Factory) {
     }
 }
 
-/// An engine may keep superseded versions for as long as it runs: then it refuses the moments of before.
-pub fn moments_of_before_reopening_are_right_or_refused(new_subject: Factory) {
+/// An engine may preserve old versions only while it runs. It then refuses timestamps from before.
+pub fn timestamps_before_reopening_are_right_or_refused(new_subject: Factory) {
     let subject = new_subject();
     if !subject.is_persistent() {
         return;

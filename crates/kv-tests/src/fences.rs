@@ -1,4 +1,4 @@
-//! A commit behind its fence is refused, definitely and whole, whichever way it takes.
+//! A commit behind its fence is refused as a whole and definitely, by every way of committing.
 
 use crate::Factory;
 use crate::support::*;
@@ -6,10 +6,10 @@ use kv::{Durability, Error, Fence, LockOptions, Store, Timestamp, Transaction};
 use std::sync::Arc;
 use std::thread;
 
-/// In several regions, where the engine has regions.
+/// In several regions, if the engine has regions.
 const SPREAD: [&str; 4] = ["a", "k3", "table1", "z"];
 
-/// A moment that every commit from now on is behind.
+/// A fence that every later commit is behind.
 fn now(store: &Store) -> Arc<Fence> {
     let fence = Fence::new(store.current_ts().unwrap());
     write(store, &[("clock", Some("moves on"))]);
@@ -33,7 +33,7 @@ fn assert_too_late(outcome: kv::Result<Timestamp>, fence: &Fence) {
     }
 }
 
-pub fn refuse_what_comes_behind_them(new_subject: Factory) {
+pub fn refuse_later_commits(new_subject: Factory) {
     let store = open(new_subject);
     for keys in [&SPREAD[..1], &SPREAD[..]] {
         for locks_first in [false, true] {
@@ -50,7 +50,7 @@ pub fn refuse_what_comes_behind_them(new_subject: Factory) {
             assert_eq!(store.lock_stats().held, 0);
         }
     }
-    // Nothing is left in the way of others.
+    // No lock is left behind.
     write(&store, &SPREAD.map(|key| (key, Some("mine"))));
     assert_eq!(get(&store.latest(), "z").as_deref(), Some("mine"));
 }
@@ -64,7 +64,7 @@ pub fn refuse_optimistic_commits_too(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()), ["clock=moves on"]);
 }
 
-pub fn let_pass_what_comes_before_them(new_subject: Factory) {
+pub fn allow_earlier_commits(new_subject: Factory) {
     let store = open(new_subject);
     let fence = now(&store);
     fence.extend(store.current_ts().unwrap() + kv::timestamp_from_ms(60_000));
@@ -75,13 +75,13 @@ pub fn let_pass_what_comes_before_them(new_subject: Factory) {
         assert!(commit_ts <= fence.last());
     }
     assert_eq!(scan_all(&store.latest()).len(), SPREAD.len() + 1);
-    // It never moves back.
+    // The fence never moves back.
     let last = fence.last();
     fence.extend(1);
     assert_eq!(fence.last(), last);
 }
 
-/// Those who commit together share nothing of it: each has its own fence.
+/// Transactions that commit in one group have a fence each.
 pub fn hold_for_each_commit_of_many(new_subject: Factory) {
     let store = open(new_subject);
     let threads: Vec<_> = (0..4)
@@ -91,7 +91,7 @@ pub fn hold_for_each_commit_of_many(new_subject: Factory) {
                 let mut done = Vec::new();
                 for n in 0..30 {
                     let key = format!("thread{thread}/{n:02}");
-                    // Every other one is too late.
+                    // Every second transaction is too late.
                     let fence = Fence::new(store.current_ts().unwrap());
                     if n % 2 == 0 {
                         fence.extend(fence.last() + kv::timestamp_from_ms(60_000));

@@ -1,4 +1,4 @@
-//! Garbage collection removes what no snapshot sees, and nothing else.
+//! Garbage collection removes the versions that no snapshot sees, and nothing else.
 
 use crate::Factory;
 use crate::support::*;
@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Collects everything that is not held back. How many versions went, of engines that know it.
+/// Collects everything that is not held back. Returns the number of removed versions, if the engine knows
+/// it.
 fn collect(store: &Store) -> Option<u64> {
     store.set_gc_age(Duration::ZERO);
     store.run_gc().unwrap().removed
 }
 
-pub fn removes_what_nobody_sees(new_subject: Factory) {
+pub fn removes_unseen_versions(new_subject: Factory) {
     let store = open(new_subject);
     for n in 0..10 {
         write(&store, &[("a", Some(&n.to_string())), ("b", Some("x"))]);
@@ -50,7 +51,7 @@ pub fn live_snapshots_hold_it_back(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()), ["a=3", "c=3"]);
 }
 
-pub fn old_moments_are_refused_afterwards(new_subject: Factory) {
+pub fn old_timestamps_are_refused_afterwards(new_subject: Factory) {
     let store = open(new_subject);
     let ts = write(&store, &[("a", Some("1"))]);
     write(&store, &[("a", Some("2"))]);
@@ -84,8 +85,9 @@ pub fn deleted_keys_can_come_back(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()), ["a=2"]);
 }
 
-/// Whoever reads after deletions need not know of them, and so need not who deletes again.
-pub fn what_comes_and_goes_at_once_hides_nothing_older(new_subject: Factory) {
+/// A key that was written and deleted often must not reveal older versions, to readers or to a later
+/// deletion.
+pub fn short_lived_keys_do_not_reveal_older_versions(new_subject: Factory) {
     let store = open(new_subject);
     let keys: Vec<String> = (0..300).map(|n| format!("a{n}")).collect();
     let write_all = |values: &[Option<&str>]| {
@@ -104,7 +106,7 @@ pub fn what_comes_and_goes_at_once_hides_nothing_older(new_subject: Factory) {
     write_all(&[Some("1")]);
     let old = store.snapshot_now().unwrap();
     write_all(&[None]);
-    // Many deletions: an engine that has a way of not passing over them each time finds it here.
+    // Many deletions: engines that skip them by special means use those means here.
     for _ in 0..3 {
         assert!(scan_all(&store.snapshot_now().unwrap()).is_empty());
     }
@@ -137,7 +139,7 @@ pub fn runs_beside_writers_and_readers(new_subject: Factory) {
             }
         })
     };
-    // Each writer owns some keys, so it knows what it must find.
+    // Each writer has keys of its own, so it knows what it must find.
     let writers: Vec<_> = (0..3_u64)
         .map(|writer| {
             let store = store.clone();
@@ -145,16 +147,16 @@ pub fn runs_beside_writers_and_readers(new_subject: Factory) {
                 let mut random = Random::new(writer + 1);
                 let mut expected = vec![None::<String>; 4];
                 for n in 0..200 {
-                    let slot = usize::try_from(random.below(4)).unwrap();
-                    let key = format!("w{writer}-{slot}");
-                    assert_eq!(get(&store.latest(), &key), expected[slot]);
+                    let number = usize::try_from(random.below(4)).unwrap();
+                    let key = format!("w{writer}-{number}");
+                    assert_eq!(get(&store.latest(), &key), expected[number]);
                     let value = (random.below(2) == 0).then(|| n.to_string());
                     write(&store, &[(&key, value.as_deref())]);
-                    expected[slot] = value;
+                    expected[number] = value;
                 }
-                for (slot, value) in expected.iter().enumerate() {
+                for (number, value) in expected.iter().enumerate() {
                     assert_eq!(
-                        get(&store.snapshot_now().unwrap(), &format!("w{writer}-{slot}")),
+                        get(&store.snapshot_now().unwrap(), &format!("w{writer}-{number}")),
                         *value
                     );
                 }

@@ -1,24 +1,24 @@
-//! Guarded keys: written under the lock of another key, without one of their own. Here as SQL has them: rows, and the
-//! entries of an index that says what the rows hold.
+//! Guarded keys: written under the lock of another key, without a lock of their own. Here they are used as
+//! SQL uses them: rows, and the entries of an index on the rows' values.
 
 use crate::Factory;
 use crate::support::*;
 use kv::{Error, Fresh, KeyRange, Reader, Result, Store, Transaction};
 use std::thread;
 
-/// Rows that threads compete for.
+/// The rows that threads compete for.
 const ROWS: u64 = 3;
 
 fn row(n: u64) -> String {
     format!("a-row{n}")
 }
 
-/// The entry of a row that holds `value`. Far from the rows: on a cluster, in other regions.
+/// The index entry of a row with `value`. It lies far from the rows: on a cluster, in other regions.
 fn entry(n: u64, value: &str) -> Vec<u8> {
     format!("w{n}-{value}").into_bytes()
 }
 
-/// Gives a row a value, where it had `old` before.
+/// Changes a row's value from `old`.
 fn put_row(txn: &mut Transaction, n: u64, old: Option<&str>, value: &str) -> Result<()> {
     let guard = txn.put_guard(row(n).into_bytes(), value.as_bytes().to_vec())?;
     let key = entry(n, value);
@@ -37,7 +37,7 @@ fn put_row(txn: &mut Transaction, n: u64, old: Option<&str>, value: &str) -> Res
     }
 }
 
-/// Makes the rows.
+/// Creates the rows.
 pub fn set_up(store: &Store) {
     let mut txn = begin(store);
     for n in 0..ROWS {
@@ -46,17 +46,18 @@ pub fn set_up(store: &Store) {
     commit(txn).unwrap();
 }
 
-/// How transactions go about it.
+/// How transactions take their locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Pessimistic,
     Optimistic,
 }
 
-/// Changes rows at random until `goes_on` says no. Some of the transactions are rolled back, or undo a part.
+/// Changes rows at random until `goes_on` returns false. Some of the transactions are rolled back, or undo
+/// a part.
 ///
 /// # Errors
-/// Those after which a transaction cannot be run again.
+/// Errors after which a transaction cannot be run again.
 pub fn change_rows(store: &Store, seed: u64, way: Way, mut goes_on: impl FnMut() -> bool) -> Result<()> {
     let mut random = Random::new(seed + 1);
     let mut count = 0;
@@ -99,7 +100,7 @@ fn change_row(store: &Store, n: u64, value: &str, way: Way, chance: u64) -> Resu
     commit(txn).map(drop)
 }
 
-/// Fails unless the entries are those of the rows, and nothing else.
+/// Fails unless there is exactly one entry per row, with the row's value.
 pub fn check_rows(reader: &dyn Reader) {
     let rows = scan(reader, &KeyRange::new("a-row", "a-s"), false);
     assert_eq!(rows.len() as u64, ROWS, "{rows:?}");
@@ -138,7 +139,7 @@ pub fn writes_are_part_of_the_transaction(new_subject: Factory) {
     assert_eq!(store.lock_stats().held, 0);
 }
 
-/// Optimistic transactions conflict by their rows.
+/// Optimistic transactions conflict on their rows.
 pub fn a_conflict_shows_at_the_guard(new_subject: Factory) {
     let store = open(new_subject);
     set_up(&store);
@@ -153,8 +154,9 @@ pub fn a_conflict_shows_at_the_guard(new_subject: Factory) {
     assert_eq!(get(&store.latest(), &row(0)).as_deref(), Some("first"));
 }
 
-/// What a fresh key replaces, a deletion or nothing, is not looked up; snapshots see each state all the same.
-pub fn fresh_entries_come_back_as_they_went(new_subject: Factory) {
+/// A put of a fresh key does not look up what it replaces, a deletion or nothing. Snapshots must see each
+/// state all the same.
+pub fn fresh_entries_can_come_back(new_subject: Factory) {
     let store = open(new_subject);
     set_up(&store);
     let mut states = vec![(store.snapshot_now().unwrap(), "0")];
@@ -164,7 +166,7 @@ pub fn fresh_entries_come_back_as_they_went(new_subject: Factory) {
         let savepoint = txn.savepoint();
         put_row(&mut txn, 1, old.as_deref(), "undone").unwrap();
         txn.rollback_to(savepoint);
-        // With the old value again, its entry is deleted and put by the same transaction.
+        // With the old value, the same transaction deletes the row's entry and puts it again.
         put_row(&mut txn, 1, old.as_deref(), "by the way").unwrap();
         put_row(&mut txn, 1, Some("by the way"), value).unwrap();
         commit(txn).unwrap();
@@ -180,14 +182,15 @@ pub fn fresh_entries_come_back_as_they_went(new_subject: Factory) {
     }
 }
 
-/// Subjects are opened to check promises: those that the types do not keep a caller from breaking are found.
+/// Subjects are opened so that they check promises: a promise that the types cannot enforce, and that a
+/// caller breaks, is found.
 pub fn broken_promises_fail_the_commit(new_subject: Factory) {
     let store = open(new_subject);
     set_up(&store);
     let is_found = |outcome: Result<()>| {
         assert!(matches!(outcome, Err(Error::Internal(_))), "{outcome:?}");
     };
-    // A row that was there, taken for new.
+    // An existing row, declared new.
     let mut txn = begin(&store);
     lock(&mut txn, &row(0), &exclusive()).unwrap();
     let guard = txn.put_guard(row(0).into_bytes(), b"1".to_vec()).unwrap();
@@ -202,7 +205,7 @@ pub fn broken_promises_fail_the_commit(new_subject: Factory) {
     txn.put_guarded(guard, entry(1, "1"), Vec::new()).unwrap();
     is_found(commit(txn).map(drop));
     assert_eq!(get(&store.latest(), &text(&entry(1, "1"))), None);
-    // It is another transaction's, or none.
+    // The guard is locked by another transaction, or by none.
     let mut txn = begin(&store);
     is_found(txn.put_guarded(guard, entry(1, "1"), Vec::new()));
     is_found(txn.guard(row(1).as_bytes()).map(drop));

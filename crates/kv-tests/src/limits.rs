@@ -1,4 +1,4 @@
-//! Limits are explicit, and each has its own error.
+//! Limits are explicit, and each limit has its own error.
 
 use crate::Factory;
 use crate::support::*;
@@ -38,7 +38,7 @@ pub fn each_has_its_own_error(new_subject: Factory) {
         ),
         "{refused:?}"
     );
-    // What was accepted is as good as before.
+    // The writes that were accepted are still valid.
     let accepted = txn.writes().len();
     assert!((3..=5).contains(&accepted));
     commit(txn).unwrap();

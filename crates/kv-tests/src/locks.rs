@@ -1,4 +1,4 @@
-//! Row locks: modes, waiting and not waiting, and what a locked read returns.
+//! Row locks: modes, waiting, NOWAIT and SKIP LOCKED, and what a locking read returns.
 
 use crate::Factory;
 use crate::support::*;
@@ -38,7 +38,7 @@ fn nowait(mode: LockMode) -> LockOptions {
     with(mode, LockWait::NoWait)
 }
 
-/// Locks `key` in a thread of its own and ends that transaction; the outcome and how long it took.
+/// Locks `key` in a separate thread and ends that transaction. Returns the outcome and how long it took.
 fn lock_in_thread(
     store: &Store,
     key: &str,
@@ -99,7 +99,7 @@ pub fn a_sole_sharer_upgrades(new_subject: Factory) {
         Err(Error::LockNotAvailable)
     );
     sole.rollback();
-    // With company, the upgrade waits until it is alone.
+    // While others share the lock, the upgrade waits.
     let mut first = begin(&store);
     lock(&mut first, "a", &shared()).unwrap();
     lock(&mut other, "a", &shared()).unwrap();
@@ -132,7 +132,7 @@ pub fn waiters_time_out(new_subject: Factory) {
         Err(Error::LockTimeout)
     );
     assert_eq!(store.lock_stats().waiting, 0);
-    // The transaction lives on, with the locks it had, and may try again.
+    // The transaction goes on with the locks it had, and may try again.
     let mut other = begin(&store);
     assert_eq!(
         lock(&mut other, "mine", &nowait(LockMode::Exclusive)),
@@ -140,7 +140,7 @@ pub fn waiters_time_out(new_subject: Factory) {
     );
     holder.rollback();
     assert_eq!(lock(&mut txn, "a", &exclusive()), Ok(None));
-    // A waiter that gave up does not block those behind it.
+    // A waiter that has given up does not block the waiters behind it.
     let impatient = lock_in_thread(&store, "a", LockOptions::exclusive(SHORT));
     wait_for_waiters(&store, 1);
     let patient = lock_in_thread(&store, "a", exclusive());
@@ -190,7 +190,7 @@ pub fn waiters_are_served_in_order(new_subject: Factory) {
             };
             lock(&mut txn, "a", &options).unwrap();
             log.push(name);
-            // Long enough to see who shares with whom.
+            // Long enough to see which transactions share.
             thread::sleep(SHORT / 4);
         }));
         wait_for_waiters(&counted, before + 1);
@@ -198,13 +198,14 @@ pub fn waiters_are_served_in_order(new_subject: Factory) {
     holder.rollback();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     let mut lines = log.lines();
-    // The two that share come in either order.
+    // The two that share arrive in either order.
     lines[1..3].sort();
     assert_eq!(lines, ["x1", "s2", "s3", "x4", "s5"]);
 }
 
-/// Who holds a lock already does not stand behind those who wait for him to release it.
-pub fn an_upgrade_goes_before_those_who_wait(new_subject: Factory) {
+/// A transaction that already holds a shared lock does not queue behind transactions that wait for it to
+/// release the lock.
+pub fn an_upgrade_goes_before_waiters(new_subject: Factory) {
     let store = open(new_subject);
     let mut upgrader = begin(&store);
     let mut sharer = begin(&store);
@@ -231,13 +232,13 @@ pub fn an_upgrade_goes_before_those_who_wait(new_subject: Factory) {
     assert_eq!(log.lines(), ["upgrader", "waiter"]);
 }
 
-pub fn a_waiter_that_leaves_lets_others_through(new_subject: Factory) {
+pub fn a_waiter_that_gives_up_blocks_no_other(new_subject: Factory) {
     let store = open(new_subject);
     let mut holder = begin(&store);
     lock(&mut holder, "a", &shared()).unwrap();
     let impatient = lock_in_thread(&store, "a", LockOptions::exclusive(SHORT));
     wait_for_waiters(&store, 1);
-    // Could share with the holder, but for the one before it.
+    // It could share with the holder if it were not for the waiter before it.
     let sharer = lock_in_thread(&store, "a", shared());
     wait_for_waiters(&store, 2);
     assert_eq!(impatient.join().unwrap().0, Err(Error::LockTimeout));
@@ -282,7 +283,7 @@ pub fn skip_locked_skips(new_subject: Factory) {
     );
     assert_eq!(txn.lock(&keys(&["b"]), &options), Ok(vec![Locked::Skipped]));
     assert_eq!(txn.lock_count(), 3);
-    // Two workers of a queue never get the same entry.
+    // Two workers of a queue never get the same row.
     let mut third = begin(&store);
     let answers = third.lock_only(&keys(&["a", "b", "c", "e"]), &options).unwrap();
     assert_eq!(answers, [false, false, false, true]);
@@ -309,7 +310,7 @@ pub fn an_interrupt_wakes_a_waiter(new_subject: Factory) {
     assert_eq!(outcome, Err(Error::Interrupted));
     assert!(waited < LONG / 2);
     assert_eq!(store.lock_stats().waiting, 0);
-    // Raised already: a wait does not even begin. A free lock needs no wait.
+    // The interrupt is raised already, so a wait ends at once. A free lock needs no wait.
     let mut txn = begin(&store);
     assert_eq!(lock(&mut txn, "a", &options), Err(Error::Interrupted));
     assert_eq!(lock(&mut txn, "free", &options), Ok(None));
@@ -318,8 +319,8 @@ pub fn an_interrupt_wakes_a_waiter(new_subject: Factory) {
     assert_eq!(lock(&mut txn, "a", &options), Ok(None));
 }
 
-/// Whoever is interrupted does not go on with a lock that came before it could run.
-pub fn an_interrupt_goes_before_a_lock_that_comes_behind_it(new_subject: Factory) {
+/// An interrupted transaction does not continue with a lock that was granted before its thread could run.
+pub fn an_interrupt_beats_a_later_grant(new_subject: Factory) {
     let store = open(new_subject);
     for _ in 0..50 {
         let mut holder = begin(&store);
@@ -395,7 +396,7 @@ pub fn locks_can_be_taken_again(new_subject: Factory) {
         lock_in_thread(&store, "a", exclusive())
     };
     wait_for_waiters(&store, 1);
-    // Neither the own lock nor the queue behind it is in the way.
+    // Neither the transaction's own lock nor the queue behind it is in the way.
     for options in [nowait(LockMode::Shared), nowait(LockMode::Exclusive)] {
         assert_eq!(lock(&mut txn, "a", &options), Ok(None));
     }
@@ -435,7 +436,7 @@ pub fn a_commit_waits_for_unlocked_keys(new_subject: Factory) {
     assert_eq!(scan_all(&store.latest()), ["a=second", "b=second"]);
 }
 
-pub fn a_shared_lock_is_no_licence_to_write(new_subject: Factory) {
+pub fn a_shared_lock_does_not_allow_writes(new_subject: Factory) {
     let store = open(new_subject);
     write(&store, &[("a", Some("1"))]);
     let mut sharer = begin(&store);

@@ -1,7 +1,7 @@
-//! Random histories, compared step by step with the simplest thing that could be right: a map of versions.
+//! Random histories, compared step by step with the simplest correct implementation: a map of versions.
 //!
-//! One thread and several open transactions, so that every step has one right answer. Failing histories are shrunk
-//! and printed by proptest.
+//! One thread runs several open transactions, so every step has exactly one correct result. proptest
+//! shrinks and prints failing histories.
 
 use crate::support::*;
 use crate::{Factory, Subject};
@@ -86,7 +86,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..120)
 }
 
-/// Keys of several lengths, one of them empty, one a prefix of the next.
+/// Keys of several lengths; one is empty, and one is a prefix of the next.
 fn key_of(number: u8) -> Vec<u8> {
     vec![0; usize::from(number)]
 }
@@ -118,7 +118,7 @@ impl Versions {
             .unwrap_or(0)
     }
 
-    /// Deleting what is not there is a write like any other: optimistic transactions conflict with it.
+    /// Deleting a missing key is a write, too: optimistic transactions conflict with it.
     fn commit(&mut self, ts: Timestamp, writes: &Writes) {
         for (key, value) in writes {
             self.0.entry(key.clone()).or_default().insert(ts, value.clone());
@@ -151,8 +151,8 @@ struct World<'a> {
     versions: Versions,
     commits: Vec<Timestamp>,
     open: [Option<Open>; TRANSACTIONS],
-    /// Kept for a while to see that it stands still.
-    kept: Option<(Snapshot, State)>,
+    /// A snapshot that stays open for some steps, to check that it does not change.
+    held: Option<(Snapshot, State)>,
 }
 
 fn assert_reads(reader: &dyn Reader, expected: &State, range: &KeyRange, reverse: bool, limit: usize) {
@@ -254,7 +254,7 @@ impl World<'_> {
             Ok(snapshot) => {
                 assert_all(&snapshot, &expected);
                 if back.is_multiple_of(3) {
-                    self.kept = Some((snapshot, expected));
+                    self.held = Some((snapshot, expected));
                 }
             }
             Err(Error::SnapshotTooOld { .. }) => assert!(ts < self.store().safe_point()),
@@ -265,7 +265,7 @@ impl World<'_> {
     fn reopen(&mut self) {
         if self.subject.is_persistent() {
             self.open = [const { None }; TRANSACTIONS];
-            self.kept = None;
+            self.held = None;
             self.store = None;
             self.store = Some(self.subject.open(Limits::default()));
         }
@@ -273,7 +273,7 @@ impl World<'_> {
 
     fn check(&self) {
         assert_all(&self.store().latest(), &self.versions.at(Timestamp::MAX));
-        if let Some((snapshot, state)) = &self.kept {
+        if let Some((snapshot, state)) = &self.held {
             assert_all(snapshot, state);
         }
     }
@@ -292,7 +292,7 @@ fn slot_of(step: &Step) -> usize {
     }
 }
 
-/// Steps within one open transaction.
+/// One step within an open transaction.
 fn run_inside(open: &mut Open, step: &Step, versions: &Versions) {
     match *step {
         Step::Put { key, value, .. } => {
@@ -353,7 +353,7 @@ pub fn random_histories_agree_with_a_map_of_versions(new_subject: Factory) {
                 versions: Versions::default(),
                 commits: Vec::new(),
                 open: [const { None }; TRANSACTIONS],
-                kept: None,
+                held: None,
             };
             for step in &steps {
                 world.run(step);

@@ -1,4 +1,4 @@
-//! Optimistic transactions lock nothing before the commit, where the first committer wins.
+//! Optimistic transactions take no locks before the commit, and the first committer wins.
 
 use crate::Factory;
 use crate::support::*;
@@ -58,7 +58,7 @@ pub fn deletions_conflict(new_subject: Factory) {
     assert!(scan_all(&store.latest()).is_empty());
 }
 
-/// A write like any other, in every engine.
+/// In every engine such a deletion is a write like any other.
 pub fn deletions_of_missing_keys_conflict(new_subject: Factory) {
     let store = open(new_subject);
     let mut inserter = begin_optimistic(&store);

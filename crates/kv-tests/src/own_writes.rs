@@ -1,4 +1,5 @@
-//! A transaction sees its own writes, in gets and scans, over its snapshot or over the newest state; nobody else does.
+//! A transaction sees its own writes in gets and scans, over its snapshot and over the newest state. Other
+//! transactions do not see them.
 
 use crate::Factory;
 use crate::support::*;
@@ -94,7 +95,7 @@ pub fn are_not_seen_by_others(new_subject: Factory) {
     assert_eq!(get(&store.latest(), "a").as_deref(), Some("1"));
 }
 
-pub fn shine_through_current_reads(new_subject: Factory) {
+pub fn show_in_current_reads(new_subject: Factory) {
     let store = open(new_subject);
     write(&store, &[("a", Some("0")), ("b", Some("0"))]);
     let mut txn = begin(&store);
@@ -110,7 +111,7 @@ pub fn shine_through_current_reads(new_subject: Factory) {
     assert_eq!(answers, [Some(b"own".to_vec()), Some(b"1".to_vec())]);
 }
 
-pub fn a_view_keeps_its_moment(new_subject: Factory) {
+pub fn a_view_keeps_its_snapshot(new_subject: Factory) {
     let store = open(new_subject);
     write(&store, &[("a", Some("0")), ("b", Some("0"))]);
     let mut txn = begin(&store);

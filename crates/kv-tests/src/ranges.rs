@@ -1,4 +1,4 @@
-//! Ranges as a whole: splitting them for parallel scans, and removing them for good.
+//! Operations on whole ranges: splitting them for parallel scans, and destroying them.
 
 use crate::Factory;
 use crate::support::*;
@@ -136,7 +136,7 @@ pub fn can_be_destroyed(new_subject: Factory) {
     assert_eq!(count(&store, &KeyRange::all()), 600);
     assert_eq!(count(&store, &KeyRange::prefix("b")), 0);
     assert_eq!(get(&store.latest(), "b-late"), None);
-    // The keys can be used again, and start without a past.
+    // The keys can be used again, without old versions.
     let before = store.snapshot_now().unwrap();
     write(&store, &[("b-late", Some("y"))]);
     assert_eq!(get(&before, "b-late"), None);

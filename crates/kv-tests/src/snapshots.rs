@@ -33,7 +33,7 @@ pub fn sees_exactly_what_was_committed_at_or_before(new_subject: Factory) {
     }
 }
 
-pub fn every_past_moment_can_be_read(new_subject: Factory) {
+pub fn every_past_timestamp_can_be_read(new_subject: Factory) {
     let store = open(new_subject);
     let mut history = Vec::new();
     for round in 0..30_u32 {
@@ -60,7 +60,7 @@ pub fn every_past_moment_can_be_read(new_subject: Factory) {
     }
 }
 
-pub fn future_moments_are_refused(new_subject: Factory) {
+pub fn future_timestamps_are_refused(new_subject: Factory) {
     let store = open(new_subject);
     let now = store.current_ts().unwrap();
     let future = now + 3_600_000 * PER_MILLISECOND;
@@ -116,9 +116,9 @@ pub fn latest_sees_each_commit_at_once(new_subject: Factory) {
     assert!(scan_all(&latest).is_empty());
 }
 
-/// A client that has seen a value must not see an older one in its next statement, even if the commit that wrote the
-/// value has not been acknowledged yet.
-pub fn what_latest_saw_the_next_snapshot_sees(new_subject: Factory) {
+/// A client that has seen a value must not see an older one in its next statement, even if the commit that
+/// wrote the value has not been acknowledged yet.
+pub fn a_snapshot_sees_what_an_earlier_latest_read_saw(new_subject: Factory) {
     let store = open(new_subject);
     write(&store, &[("n", Some("0"))]);
     let stop = Arc::new(AtomicBool::new(false));
@@ -257,7 +257,8 @@ pub fn old_versions_show_in_scans_both_ways(new_subject: Factory) {
     assert_eq!(&now[..3], ["k000=new", "k000x=inserted", "k002=new"]);
 }
 
-/// Versions lie beside keys in some engines; a key that continues another one's bytes must not fall among its versions.
+/// Some engines store versions beside keys. A key that extends another key's bytes must not fall among that
+/// key's versions.
 pub fn keys_with_zeros_do_not_mix(new_subject: Factory) {
     let store = open(new_subject);
     let all: Vec<Vec<u8>> = (0..20)

@@ -1,4 +1,4 @@
-//! What the cases share.
+//! Helpers of the cases.
 
 use kv::{
     Durability, KeyRange, Limits, LockOptions, Locked, Reader, Result, Store, Timestamp, Transaction,
@@ -11,10 +11,11 @@ use crate::{Factory, Subject};
 
 /// Longer than any wait that is meant to succeed.
 pub const LONG: Duration = Duration::from_secs(20);
-/// Long enough that a thread that was not blocked would have gone on.
+/// Long enough that a thread which is not blocked would have continued.
 pub const SHORT: Duration = Duration::from_millis(100);
 
-/// An open store, and what it is the store of (a temporary directory, say), which goes away after it.
+/// An open store together with its data (a temporary directory, for example), which is dropped after the
+/// store.
 pub struct Opened {
     store: Store,
     _subject: Box<dyn Subject>,
@@ -49,7 +50,7 @@ pub fn begin_optimistic(store: &Store) -> Transaction {
         .unwrap()
 }
 
-/// Commits without waiting for the disk: most promises are not about that.
+/// Commits without waiting for the disk, which most cases do not need.
 pub fn commit(txn: Transaction) -> Result<Timestamp> {
     txn.commit(Durability::Os)
 }
@@ -126,7 +127,7 @@ pub fn wait_for_waiters(store: &Store, count: u64) {
     wait_until("lock waits", || store.lock_stats().waiting == count);
 }
 
-/// A small generator of pseudo-random numbers; the seed decides all.
+/// A small generator of pseudo-random numbers. The seed decides all of them.
 pub struct Random(u64);
 
 impl Random {

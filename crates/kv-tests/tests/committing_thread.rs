@@ -1,7 +1,7 @@
-//! The thread that commits for all is held up by none of them: not by what one has to read, not by what it has to make room
-//! for, and not by a panic of one.
+//! No transaction delays the committing thread: not by what it has to read, not by the space it has to wait
+//! for, and not by a panic.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 use testkit::{Fault, Faults, FaultyStorage};
 
-/// What the storages of these tests keep of what is superseded.
+/// How many bytes of old versions the storages of these tests preserve.
 const HISTORY_BYTES: u32 = 64 << 10;
 
 fn over<S: Storage>(
@@ -46,34 +46,34 @@ fn on_each_storage(test: &dyn Fn(&Store, &Faults)) {
     on_rocksdb(test);
 }
 
-type Told = Receiver<Result<Timestamp>>;
+type PendingOutcome = Receiver<Result<Timestamp>>;
 
-/// Commits, and says what became of it.
-fn commit_then(txn: Transaction, durability: Durability) -> Told {
-    let (tell, told) = channel();
+/// Commits, and sends the outcome.
+fn commit_then(txn: Transaction, durability: Durability) -> PendingOutcome {
+    let (sender, outcome) = channel();
     txn.commit_then(
         durability,
         None,
-        Box::new(move |outcome| tell.send(outcome).unwrap()),
+        Box::new(move |result| sender.send(result).unwrap()),
     );
-    told
+    outcome
 }
 
-/// Likewise, from a thread of its own.
-fn commit_elsewhere(txn: Transaction) -> Told {
-    let (tell, told) = channel();
+/// The same, from another thread.
+fn commit_elsewhere(txn: Transaction) -> PendingOutcome {
+    let (sender, outcome) = channel();
     thread::spawn(move || {
         txn.commit_then(
             Durability::Sync,
             None,
-            Box::new(move |outcome| tell.send(outcome).unwrap()),
+            Box::new(move |result| sender.send(result).unwrap()),
         );
     });
-    told
+    outcome
 }
 
-fn outcome(told: &Told) -> Result<Timestamp> {
-    told.recv_timeout(LONG).unwrap()
+fn outcome_of(pending: &PendingOutcome) -> Result<Timestamp> {
+    pending.recv_timeout(LONG).unwrap()
 }
 
 fn put(txn: &mut Transaction, key: &str, value: &str) {
@@ -88,41 +88,41 @@ fn writing(store: &Store, key: &str, value: &str) -> Transaction {
     txn
 }
 
-/// Keeps the thread that commits busy until it is dropped, so that all who commit queue.
+/// Keeps the committing thread busy until it is dropped, so that all commits queue.
 struct Busy {
-    _let_go: Sender<()>,
+    _finish: Sender<()>,
 }
 
 impl Busy {
     fn new(store: &Store) -> Self {
         // The first thread commits its own transaction.
-        let (first, let_go_first, has_begun) = occupied(store, "first");
+        let (first, finish_first, has_begun) = occupied(store, "first");
         let first = thread::spawn(first);
         has_begun.recv_timeout(LONG).unwrap();
-        let (second, let_go, has_begun) = occupied(store, "second");
+        let (second, finish, has_begun) = occupied(store, "second");
         second();
-        drop(let_go_first);
+        drop(finish_first);
         first.join().unwrap();
         has_begun.recv_timeout(LONG).unwrap();
-        Self { _let_go: let_go }
+        Self { _finish: finish }
     }
 }
 
-/// A commit that says when it is told, and is not over until the sender is dropped.
+/// A commit whose callback reports that it runs, and returns once the sender is dropped.
 fn occupied(store: &Store, key: &str) -> (impl FnOnce() + Send + use<>, Sender<()>, Receiver<()>) {
     let txn = writing(store, key, "x");
-    let (let_go, wait) = channel::<()>();
+    let (finish, wait) = channel::<()>();
     let (begun, has_begun) = channel();
     let done = move |_| {
         begun.send(()).unwrap();
         let _ = wait.recv();
     };
     let commit = move || txn.commit_then(Durability::Os, None, Box::new(done));
-    (commit, let_go, has_begun)
+    (commit, finish, has_begun)
 }
 
 #[test]
-fn what_a_dependent_commit_has_to_read_holds_up_nobody_else() {
+fn reads_of_a_dependent_commit_delay_no_other() {
     on_each_storage(&|store, faults| {
         write(
             store,
@@ -138,18 +138,18 @@ fn what_a_dependent_commit_has_to_read_holds_up_nobody_else() {
             Some("1")
         );
         put(&mut dependent, "k", "2");
-        // Nobody has looked at it.
+        // The key has not been read before.
         put(&mut dependent, "cold", "new");
         let gate = faults.hold_reads();
         let dependent = commit_elsewhere(dependent);
         gate.wait_for(1);
         drop(busy);
-        outcome(&first).unwrap();
-        outcome(&commit_then(bystander, Durability::Sync)).unwrap();
+        outcome_of(&first).unwrap();
+        outcome_of(&commit_then(bystander, Durability::Sync)).unwrap();
         assert_eq!(gate.waiting(), 1);
         assert!(dependent.try_recv().is_err());
         drop(gate);
-        let ts = outcome(&dependent).unwrap();
+        let ts = outcome_of(&dependent).unwrap();
         let at = |ts| {
             let snapshot = store.snapshot(ts).unwrap();
             (get(&snapshot, "k"), get(&snapshot, "cold"))
@@ -162,9 +162,9 @@ fn what_a_dependent_commit_has_to_read_holds_up_nobody_else() {
     });
 }
 
-/// What is read ahead is kept until the commit: too much of it is not.
+/// Values that were read ahead are held until the commit, up to a limit.
 #[test]
-fn a_dependent_commit_that_replaces_much_waits_for_those_before_it() {
+fn a_dependent_commit_that_replaces_much_waits_for_earlier_ones() {
     on_each_storage(&|store, _| {
         let large = "x".repeat(400 << 10);
         let keys = ["large1", "large2", "large3"];
@@ -181,7 +181,7 @@ fn a_dependent_commit_that_replaces_much_waits_for_those_before_it() {
         thread::sleep(SHORT);
         assert!(dependent.try_recv().is_err());
         drop(busy);
-        assert!(outcome(&first).unwrap() < outcome(&dependent).unwrap());
+        assert!(outcome_of(&first).unwrap() < outcome_of(&dependent).unwrap());
         for key in keys {
             assert_eq!(get(&before, key).as_deref(), Some(large.as_str()));
             assert_eq!(get(&store.latest(), key).as_deref(), Some("small"));
@@ -190,7 +190,7 @@ fn a_dependent_commit_that_replaces_much_waits_for_those_before_it() {
     });
 }
 
-/// A transaction that replaces a thirtieth of what may be kept.
+/// A transaction that replaces a thirtieth of what may be preserved.
 fn replacing(store: &Store, n: u32) -> Transaction {
     writing(
         store,
@@ -205,7 +205,7 @@ fn history_bytes(store: &Store) -> f64 {
 }
 
 #[test]
-fn a_collection_that_takes_long_holds_up_only_who_adds_to_what_it_collects() {
+fn a_long_collection_delays_only_writes_that_add_to_it() {
     on_rocksdb(&|store, faults| {
         let early = store.snapshot_now().unwrap();
         let gate = faults.hold_collections();
@@ -221,14 +221,14 @@ fn a_collection_that_takes_long_holds_up_only_who_adds_to_what_it_collects() {
             history_bytes(store) > 2.0 * f64::from(HISTORY_BYTES)
         });
         gate.wait_for(1);
-        // Others read, and add what replaces nothing.
+        // Other transactions read, and add writes that replace nothing.
         for n in 0..20 {
-            let told = commit_elsewhere(writing(store, &format!("new{n}"), "1"));
-            outcome(&told).unwrap();
+            let outcome = commit_elsewhere(writing(store, &format!("new{n}"), "1"));
+            outcome_of(&outcome).unwrap();
         }
         assert_eq!(get(&store.latest(), "new19").as_deref(), Some("1"));
         assert!(scan_all(&early).is_empty());
-        // Who would add more waits, and can be ended.
+        // A transaction that would add more waits, and can be interrupted.
         let interrupt = Interrupt::new();
         let mut txn = store
             .begin(TxnOptions {
@@ -241,8 +241,8 @@ fn a_collection_that_takes_long_holds_up_only_who_adds_to_what_it_collects() {
         thread::sleep(SHORT);
         assert!(waits.try_recv().is_err(), "it did not wait");
         interrupt.raise();
-        assert_eq!(outcome(&waits), Err(Error::Interrupted));
-        // Two that came this far together may have gone beyond.
+        assert_eq!(outcome_of(&waits), Err(Error::Interrupted));
+        // Two transactions that got this far together may have exceeded the limit.
         assert!(history_bytes(store) < 2.2 * f64::from(HISTORY_BYTES));
         assert!(!replaces_much.is_finished());
         drop(gate);
@@ -266,7 +266,7 @@ impl Drop for PanicsAgain {
 }
 
 #[test]
-fn an_end_that_panics_concerns_nobody_else() {
+fn a_panicking_callback_affects_no_other_commit() {
     on_each_storage(&|store, _| {
         let busy = Busy::new(store);
         for key in ["a", "b"] {
@@ -276,11 +276,11 @@ fn an_end_that_panics_concerns_nobody_else() {
                 Box::new(|_| panic_any(PanicsAgain)),
             );
         }
-        let told = commit_then(writing(store, "c", "1"), Durability::Sync);
+        let outcome = commit_then(writing(store, "c", "1"), Durability::Sync);
         drop(busy);
-        outcome(&told).unwrap();
+        outcome_of(&outcome).unwrap();
         assert_eq!(get(&store.latest(), "a").as_deref(), Some("1"));
-        // Nor who comes later.
+        // Later transactions are not affected either.
         for _ in 0..3 {
             write(store, &[("a", Some("2"))]);
         }
@@ -289,7 +289,7 @@ fn an_end_that_panics_concerns_nobody_else() {
 }
 
 #[test]
-fn a_panic_in_a_commit_ends_all_writes_and_nobody_waits() {
+fn a_panic_in_a_commit_ends_all_writes_and_all_waits() {
     on_each_storage(&|store, faults| {
         write(store, &[("k", Some("0"))]);
         let busy = Busy::new(store);
@@ -301,8 +301,8 @@ fn a_panic_in_a_commit_ends_all_writes_and_nobody_waits() {
         };
         faults.next_commit(Fault::Panic);
         drop(busy);
-        for told in [first, dependent] {
-            let outcome = outcome(&told);
+        for outcome in [first, dependent] {
+            let outcome = outcome_of(&outcome);
             assert!(matches!(outcome, Err(Error::Undetermined(_))), "{outcome:?}");
         }
         assert_eq!(waits.join().unwrap(), Err(Error::Deadlock));
@@ -314,7 +314,7 @@ fn a_panic_in_a_commit_ends_all_writes_and_nobody_waits() {
     });
 }
 
-/// The sync that commits without one of their own rest on.
+/// The sync that commits without one of their own depend on.
 #[test]
 fn a_panic_in_the_background_sync_ends_all_writes() {
     on_each_storage(&|store, faults| {
@@ -334,7 +334,8 @@ fn a_panic_in_a_collection_does_not_end_collecting() {
     on_rocksdb(&|store, faults| {
         faults.panic_in_collections(true);
         write(store, &[("k", Some("0"))]);
-        // More than is collected at leisure, so that the thread for it comes, and less than makes commits wait.
+        // More than is collected in idle time, so that the collecting thread starts, and less than makes
+        // commits wait.
         for n in 0..50 {
             replacing(store, n).commit(Durability::Os).unwrap();
         }

@@ -1,6 +1,6 @@
-//! The memory engine, on the whole suite.
+//! The whole suite on the memory engine.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::memory;

@@ -1,4 +1,5 @@
-//! What a point read costs this side: `cargo run --release -p stemdb-kv-tikv --example point_reads -- URL THREADS`.
+//! Measures the CPU time that a point read takes in the client: `cargo run --release -p stemdb-kv-tikv
+//! --example point_reads -- URL THREADS`.
 
 use kv::{Durability, Reader, TxnOptions};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Work nobody waits for: committing and rolling back what is decided already. A few threads; if they cannot keep up,
-//! whoever brings more does it himself.
+//! Work that no client waits for: committing and rolling back keys of transactions whose outcome is
+//! decided. A few threads do it. If their queue is full, the caller does the work itself.
 
 use kv::defect;
 use parking_lot::Mutex;
@@ -12,7 +12,7 @@ const QUEUED_MAX: usize = 256;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// See the module. Dropping it finishes what is queued.
+/// See the module. Dropping it finishes the queued work first.
 pub struct Background {
     queue: Option<SyncSender<Job>>,
     threads: Vec<JoinHandle<()>>,
@@ -49,8 +49,8 @@ fn work(jobs: &Mutex<Receiver<Job>>) {
     loop {
         let job = jobs.lock().recv();
         match job {
-            // Logged; what is left undone is left to run out, as if this node had died.
-            Ok(job) => drop(defect::catch("work in the background", job)),
+            // A panic is logged. Locks that were not cleaned up expire, as if this node had died.
+            Ok(job) => drop(defect::catch("background work", job)),
             Err(_) => return,
         }
     }

@@ -1,4 +1,4 @@
-//! Trying again, with pauses that grow, until a deadline or an interrupt.
+//! Retries with growing pauses, until a deadline or an interrupt.
 
 use kv::{Error, Interrupt, Part, Result};
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 
-/// When to stop waiting for something, and who may end the wait before.
+/// When a wait ends: at a deadline, or earlier when the interrupt is raised.
 #[derive(Clone, Copy)]
 pub struct Until<'a> {
     pub deadline: Instant,
@@ -15,7 +15,7 @@ pub struct Until<'a> {
 }
 
 impl From<Instant> for Until<'static> {
-    /// Interrupted by nobody.
+    /// Without an interrupt.
     fn from(deadline: Instant) -> Self {
         Self {
             deadline,
@@ -24,16 +24,16 @@ impl From<Instant> for Until<'static> {
     }
 }
 
-/// One operation's patience.
+/// How long one operation may go on retrying.
 pub struct Backoff<'a> {
     pub deadline: Instant,
     pub interrupt: Option<&'a Interrupt>,
     pauses: u32,
-    /// Retries without a pause since the last one.
+    /// Retries without a pause since the last pause.
     hurries: u32,
     /// Requests without an answer.
     pub failures: u32,
-    /// What the last pause was for, as the error that it would have been with no time left.
+    /// The reason for the last pause, as the error that it becomes if no time is left.
     met: Option<Error>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Backoff<'a> {
     pub fn new(patience: Duration, interrupt: Option<&'a Interrupt>) -> Self {
         let now = Instant::now();
         Self {
-            // A deadline too far away to be represented: a year.
+            // A deadline that cannot be represented becomes one year.
             deadline: now
                 .checked_add(patience)
                 .unwrap_or(now + Duration::from_secs(365 * 24 * 3600)),
@@ -53,7 +53,7 @@ impl<'a> Backoff<'a> {
         }
     }
 
-    /// As much of the patience as one request may take.
+    /// The time that one request may take, at most what is left.
     pub fn request(&self, timeout: Duration) -> Until<'a> {
         Until {
             deadline: self.deadline.min(Instant::now() + timeout),
@@ -61,7 +61,7 @@ impl<'a> Backoff<'a> {
         }
     }
 
-    /// The whole of the patience.
+    /// All the time that is left.
     pub fn until(&self) -> Until<'a> {
         Until {
             deadline: self.deadline,
@@ -73,7 +73,7 @@ impl<'a> Backoff<'a> {
         Instant::now() >= self.deadline
     }
 
-    /// Tries again at once, unless that has been done too often.
+    /// Retries at once, or pauses after too many retries in a row.
     pub fn hurry(&mut self, part: Part, reason: &dyn std::fmt::Display) -> Result<()> {
         self.hurries += 1;
         if self.hurries > 8 {
@@ -82,7 +82,7 @@ impl<'a> Backoff<'a> {
         Ok(())
     }
 
-    /// Waits for a while, because of `part`.
+    /// Pauses because of `part`.
     ///
     /// # Errors
     /// [`Error::ClusterTimeout`] with the reason once the deadline has passed, [`Error::Interrupted`].
@@ -91,7 +91,7 @@ impl<'a> Backoff<'a> {
         self.pause_at_least(Duration::ZERO, longest.min(LONGEST_PAUSE), part, reason)
     }
 
-    /// [`Backoff::pause`], for a length that the other side proposes.
+    /// [`Backoff::pause`], with a length that the other side proposes.
     pub fn pause_at_least(
         &mut self,
         shortest: Duration,
@@ -114,8 +114,8 @@ impl<'a> Backoff<'a> {
         self.sleep_until((now + pause).min(self.deadline))
     }
 
-    /// What to say where PD, asked for the way, did not answer in the time that was left: what has taken the time before,
-    /// if anything has.
+    /// The error to report when PD did not answer within the time that was left: the reason for the pause
+    /// that used up the time, if there was one.
     pub fn blame(&self, error: Error) -> Error {
         match (&self.met, error) {
             (Some(met), Error::ClusterTimeout { .. }) => met.clone(),
@@ -139,7 +139,7 @@ impl<'a> Backoff<'a> {
     }
 }
 
-/// Something below `most`, different for each caller: those who were refused together shall not come back together.
+/// A random part of `most`, so that callers that were refused together do not retry together.
 fn jitter(most: Duration) -> Duration {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new().hash_one(0) % 1_000;

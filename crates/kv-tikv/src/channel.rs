@@ -1,4 +1,4 @@
-//! Opening HTTP/2 connections, in the clear or with TLS, with time-outs everywhere.
+//! Opens HTTP/2 connections, with or without TLS, with time-outs for every step.
 
 use crate::options::TikvOptions;
 use kv::{Error, Result};
@@ -10,11 +10,11 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Room for answers on the way, so that a large one does not wait for permission to be sent.
+/// Flow-control windows, so that a large response is sent without waiting for window updates.
 const STREAM_WINDOW_BYTES: u32 = 8 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 32 << 20;
 
-/// The largest answer taken. A page of the largest values is far below.
+/// The largest response that is accepted. A page of the largest values is far smaller.
 pub const ANSWER_BYTES_MAX: usize = 256 << 20;
 
 /// How to connect to any member of one cluster.
@@ -45,7 +45,7 @@ impl Connector {
         })
     }
 
-    /// `address` is `host:port`, or a URL as PD announces its members.
+    /// `address` is `host:port`, or a URL as PD lists its members.
     pub fn endpoint(&self, address: &str) -> Result<Endpoint> {
         let host = address.split_once("://").map_or(address, |(_, host)| host);
         let scheme = if self.tls.is_some() { "https" } else { "http" };

@@ -1,13 +1,13 @@
-//! Sending commands to regions: finding the region, the leader and its store, and trying again when one of them has
-//! moved or is down. Everything above speaks of keys and answers only.
+//! Sends commands to regions: finds the region, its leader and its store, and retries when one of them has
+//! moved or is down. The layers above use keys and responses only.
 
 use crate::backoff::{Backoff, Until};
 use crate::channel::Connector;
 use crate::command::{Answer, Command, decode, encode};
 use crate::connection::{CallError, Pending};
+use crate::counters::{Counters, WaitCounters};
 use crate::io::Io;
 use crate::keys::Keyspace;
-use crate::locks::WaitCounters;
 use crate::options::TikvOptions;
 use crate::pd::client::RegionInfo;
 use crate::pd::members::Members;
@@ -15,35 +15,24 @@ use crate::pd::{Oracle, PdClient};
 use crate::proto::errorpb;
 use crate::proto::kvrpcpb::Context;
 use crate::region::{Region, RegionCache};
-use crate::resolve::Finished;
 use crate::stores::Stores;
+use crate::txn_status::EndedTxns;
 use kv::{Error, Interrupt, Part, Result, Timestamp};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Regions read from PD at a time: a miss is seldom alone.
+/// Regions read from PD at a time: the next keys asked for are usually near.
 const REGIONS_AHEAD: i32 = 32;
 
-/// Failures after which PD is asked anew where a region is.
+/// After so many failures PD is asked again where the region is.
 const PEERS_TRIED: u32 = 3;
 
-/// A server that starts says soon that there is no cluster; whoever started it may try again.
+/// A server that starts reports soon that the cluster is missing; a supervisor may start it again.
 const START_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was asked of the cluster since the start.
-#[derive(Default)]
-pub struct Counters {
-    /// Commands to regions, and timestamps.
-    pub requests: AtomicU64,
-    pub timestamps: AtomicU64,
-    /// Commands that a region did not serve, since it had moved or was busy, and those that were not answered.
-    pub refusals: AtomicU64,
-    pub failures: AtomicU64,
-}
-
-/// A cluster and what is known of it.
+/// A cluster, with caches of what PD and the stores have said.
 pub struct Cluster {
     pub pd: PdClient,
     pub oracle: Oracle,
@@ -52,13 +41,13 @@ pub struct Cluster {
     pub options: TikvOptions,
     pub io: Arc<Io>,
     pub connector: Connector,
-    pub finished: Finished,
+    pub ended_txns: EndedTxns,
     pub lock_waits: Arc<WaitCounters>,
     pub counters: Counters,
     stores: Stores,
 }
 
-/// A command on its way.
+/// A command that has been sent.
 pub struct Sent<C> {
     pub region: Arc<Region>,
     pending: Result<Pending, CallError>,
@@ -66,12 +55,12 @@ pub struct Sent<C> {
     command: PhantomData<C>,
 }
 
-/// What became of a command, but for its answer.
+/// What became of a command.
 pub enum Outcome<A> {
     Answered(A),
     /// The region did not serve it; it has not been executed.
     Refused(Box<errorpb::Error>),
-    /// No answer.
+    /// No response.
     Failed(CallError),
 }
 
@@ -80,7 +69,7 @@ impl<A: Answer> Outcome<A> {
         match answer.take_region_error() {
             None => Self::Answered(answer),
             Some(mut error) => match error.undetermined_result.take() {
-                // The store does not know itself.
+                // The store itself does not know the outcome.
                 Some(undetermined) => Self::Failed(CallError::Lost(undetermined.message)),
                 None => Self::Refused(Box::new(error)),
             },
@@ -90,7 +79,8 @@ impl<A: Answer> Outcome<A> {
 
 impl<C: Command> Sent<C> {
     /// # Errors
-    /// [`Error::Interrupted`]: the answer may still be waited for. [`Error::Unavailable`]: it cannot be read.
+    /// [`Error::Interrupted`]: the response may still be waited for. [`Error::Unavailable`]: the response
+    /// cannot be decoded.
     pub fn wait(&mut self, interrupt: Option<&Interrupt>) -> Result<Outcome<C::Answer>> {
         let element = match &mut self.pending {
             Err(error) => return Ok(Outcome::Failed(error.clone())),
@@ -126,13 +116,13 @@ impl Cluster {
             options,
             io,
             connector,
-            finished: Finished::default(),
+            ended_txns: EndedTxns::default(),
             lock_waits: Arc::default(),
             counters: Counters::default(),
         }))
     }
 
-    /// Patience for one operation.
+    /// The retry budget of one operation.
     pub fn backoff<'a>(&self, interrupt: Option<&'a Interrupt>) -> Backoff<'a> {
         Backoff::new(self.options.operation_timeout, interrupt)
     }
@@ -172,7 +162,8 @@ impl Cluster {
             if let Some(region) = self.regions.find_below(end) {
                 return Ok(region);
             }
-            // The greatest key that is shorter than any between it and `end` could be told from it.
+            // PD finds regions by a key they contain, so this makes a key just below `end`. Some other key
+            // may lie between the two, hence the lookup of `below..end` that follows.
             let mut below = end.to_vec();
             match below.last_mut() {
                 Some(0) => {
@@ -207,14 +198,14 @@ impl Cluster {
         Ok(store.map(|store| store.address.clone()))
     }
 
-    /// What a request to a region says of where it goes.
+    /// Addresses a request to a region.
     pub fn fill(&self, context: &mut Context, region: &Region) {
         region.fill(context);
         context.api_version = self.keyspace.api_version;
         context.keyspace_id = self.keyspace.id;
     }
 
-    /// Sends a command to a region, without waiting for the answer.
+    /// Sends a command to a region and does not wait for the response.
     pub fn send<'a, C: Command>(
         &self,
         region: Arc<Region>,
@@ -227,7 +218,8 @@ impl Cluster {
         let pending = match self.stores.get(region.leader.store_id, &self.pd, until) {
             Ok(Some(store)) => self.stores.submit(&store, encode(&command)),
             Ok(None) => Err(CallError::Unsent(format!("no store {}", region.leader.store_id))),
-            // One request's time, not the operation's: PD may say later where the store is.
+            // Only this request has run out of time, not the operation. PD may say on the next attempt
+            // where the store is.
             Err(error @ Error::ClusterTimeout { .. }) => Err(CallError::Unsent(error.to_string())),
             Err(error) => return Err(error),
         };
@@ -239,7 +231,7 @@ impl Cluster {
         })
     }
 
-    /// Sends a command to the region of `key` until it is answered.
+    /// Sends a command to the region of `key` until it gets a response.
     pub fn call<C: Command + Clone>(
         &self,
         key: &[u8],
@@ -249,7 +241,7 @@ impl Cluster {
         Ok(self.call_region(key, command, backoff)?.0)
     }
 
-    /// [`Cluster::call`]; also the region that has answered.
+    /// [`Cluster::call`]; also returns the region that responded.
     pub fn call_region<C: Command + Clone>(
         &self,
         key: &[u8],
@@ -268,10 +260,10 @@ impl Cluster {
         }
     }
 
-    /// Learns from a region's refusal and waits as long as that asks for.
+    /// Updates the caches from a region's refusal, and pauses as long as the refusal asks for.
     ///
     /// # Errors
-    /// What trying again cannot mend.
+    /// Refusals that a retry cannot change.
     pub fn refused(&self, region: &Region, error: &errorpb::Error, backoff: &mut Backoff) -> Result<()> {
         self.counters.refusals.fetch_add(1, Ordering::Relaxed);
         if let Some(not_leader) = &error.not_leader {
@@ -323,7 +315,7 @@ impl Cluster {
         backoff.pause(Part::Region, &format!("{}: {}", region.id, error.message))
     }
 
-    /// Learns from a store's silence, and waits.
+    /// Updates the caches after a store did not respond, and pauses.
     pub fn failed(&self, region: &Region, error: &CallError, backoff: &mut Backoff) -> Result<()> {
         self.counters.failures.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(region = region.id, store = region.leader.store_id, %error, "no answer");
@@ -331,7 +323,7 @@ impl Cluster {
         self.regions.try_next_leader(region);
         backoff.failures += 1;
         if backoff.failures.is_multiple_of(PEERS_TRIED) {
-            // All of them may be elsewhere by now; PD knows.
+            // All peers may have moved; PD knows where.
             self.regions.forget(region);
         }
         backoff.pause(Part::Store, error)

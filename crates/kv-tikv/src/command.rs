@@ -1,4 +1,4 @@
-//! The commands that go to a region, and their place in the batch stream.
+//! The commands that go to a region, and their encoding in the batch stream.
 
 use crate::proto::errorpb;
 use crate::proto::kvrpcpb::*;
@@ -11,14 +11,14 @@ use prost::encoding::{
 
 /// A request to one region.
 pub trait Command: Message {
-    /// Which field of the batch stream's choice of commands it is.
+    /// The command's field number in the batch stream's union.
     const TAG: u32;
     type Answer: Answer;
 
     fn context_mut(&mut self) -> &mut Context;
 }
 
-/// What comes back.
+/// The response to a [`Command`].
 pub trait Answer: Message + Default {
     fn take_region_error(&mut self) -> Option<errorpb::Error>;
 }
@@ -60,7 +60,7 @@ commands! {
     33 CheckSecondaryLocksRequest CheckSecondaryLocksResponse,
 }
 
-/// The command as one element of a batch.
+/// Encodes a command as one element of a batch.
 pub fn encode<C: Command>(command: &C) -> Bytes {
     let len = command.encoded_len();
     let len_u64 = u64::try_from(len).unwrap_or(u64::MAX);
@@ -71,7 +71,7 @@ pub fn encode<C: Command>(command: &C) -> Bytes {
     Bytes::from(bytes)
 }
 
-/// The answer to `C` out of one element of a batch.
+/// Decodes the response to `C` from one element of a batch.
 pub fn decode<C: Command>(mut element: Bytes) -> Result<C::Answer> {
     let broken = |what: &str| Error::Unavailable(format!("a store's answer cannot be read: {what}"));
     let (tag, wire_type) = decode_key(&mut element).map_err(|error| broken(&error.to_string()))?;

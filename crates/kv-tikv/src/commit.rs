@@ -1,17 +1,20 @@
-//! Committing writes: in one phase where one request to one region carries them all, else prewrite everywhere, commit
-//! the primary key, which decides, and the others in the background.
+//! Commits writes. If one request to one region carries all of them, the store commits them in one phase.
+//! If not: prewrite all keys, commit the primary key, which decides the outcome, and commit the other keys
+//! in the background.
 //!
-//! Three outcomes. A refusal is a definite failure. An answer that was lost is looked into ([`Cluster::fate_of_own`]),
-//! and only what stays unknown until the deadline is reported as such.
+//! There are three outcomes. A refusal is a definite failure. If a response is lost,
+//! [`crate::resolve::own_status`] asks the cluster for the outcome; only an outcome that stays unknown until
+//! the deadline is reported as unknown.
 
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome};
 use crate::failure;
-use crate::fan_out::{Batch, Group, Item};
-use crate::keeper::{Keeper, lock_ttl_ms};
+use crate::fan_out::{Batch, Group, Item, fan_out, group};
+use crate::heartbeat::{Heartbeats, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
-use crate::resolve::{Fate, locks_of};
+use crate::resolve::{self, locks_of};
 use crate::sharing::SharedLocks;
+use crate::txn_status::TxnStatus;
 use bytes::Bytes;
 use kv::{Error, Fence, Interrupt, Part, Result, Timestamp};
 use std::cell::{Cell, RefCell};
@@ -23,24 +26,24 @@ const WRITE_BATCH: Batch = Batch {
     interruptible: false,
 };
 
-/// What becomes of a key.
+/// What is done to a key.
 #[derive(Debug, Clone)]
 pub enum Change {
     Put(Bytes),
-    /// A put that fails where the key is there.
+    /// A put that fails if the key exists.
     Insert(Bytes),
     Delete,
-    /// Nothing: it was only locked.
+    /// No change: the transaction has only locked the key.
     Lock,
 }
 
 /// One key's write.
 #[derive(Debug, Clone)]
 pub struct Write {
-    /// With its prefix.
+    /// With the keyspace's prefix.
     pub key: Vec<u8>,
     pub change: Change,
-    /// The transaction holds its pessimistic lock.
+    /// Whether the transaction holds the key's pessimistic lock.
     pub is_locked: bool,
 }
 
@@ -58,57 +61,57 @@ impl Item for Write {
     }
 }
 
-/// What is to be committed, and how.
+/// The transaction to commit.
 pub struct Commit<'a> {
     pub cluster: &'a Cluster,
-    pub keeper: &'a Keeper,
+    pub heartbeats: &'a Heartbeats,
     pub start_ts: Timestamp,
     pub primary: Vec<u8>,
-    /// How long its locks outlive a node that dies.
+    /// How long its locks stay valid if this node dies.
     pub lock_ttl: Duration,
     /// In key order.
     pub writes: Vec<Write>,
-    /// 0: no pessimistic locks are held.
+    /// 0 if no pessimistic locks are held.
     pub for_update_ts: Timestamp,
-    /// The commit must not come before it.
+    /// The commit timestamp must not be smaller.
     pub min_commit_ts: Timestamp,
-    /// The commit must not come behind it.
+    /// The commit timestamp must not be later than this fence allows.
     pub fence: Option<&'a Fence>,
-    /// What the writes may rest on, beside the transaction's own locks.
+    /// Shared locks that must still hold at the commit. They belong to other transactions in the cluster.
     pub shared_locks: &'a SharedLocks<'a>,
     pub interrupt: &'a Interrupt,
-    /// How long to wait for locks of others; `None`: not at all.
+    /// Until when to wait for locks of other transactions; `None`: do not wait.
     pub lock_deadline: Option<Instant>,
 }
 
-/// How a commit ended, where that is known.
-pub enum Ended {
+/// How a commit ended, if that is known.
+pub enum CommitOutcome {
     Committed {
         commit_ts: Timestamp,
         /// Keys that still have to be committed.
         secondaries: Vec<Vec<u8>>,
     },
-    /// Definitely not.
+    /// Not committed. Locks may be left behind, to be rolled back.
     Failed(Error),
-    /// Definitely not, and nothing is left behind: someone else's commit, or lock, was in the way.
-    InTheWay(Error),
+    /// Not committed, and no lock is left behind: another transaction's commit or lock was in the way.
+    Blocked(Error),
 }
 
 impl Commit<'_> {
     /// # Errors
     /// [`Error::Undetermined`].
-    pub fn run(self) -> Result<Ended> {
+    pub fn run(self) -> Result<CommitOutcome> {
         let mut backoff = self.cluster.backoff(Some(self.interrupt));
-        let groups = match self.cluster.group(self.writes.clone(), WRITE_BATCH, &mut backoff) {
+        let groups = match group(self.cluster, self.writes.clone(), WRITE_BATCH, &mut backoff) {
             Ok(groups) => groups,
-            Err(error) => return Ok(Ended::Failed(error)),
+            Err(error) => return Ok(CommitOutcome::Failed(error)),
         };
-        // A store that commits by itself looks at nothing else.
+        // A one-phase commit checks no shared locks, so it is used only without them.
         if self.shared_locks.is_empty()
             && let [_] = groups.as_slice()
-            && let Some(ended) = self.one_phase(groups, &mut backoff)?
+            && let Some(outcome) = self.one_phase(groups, &mut backoff)?
         {
-            return Ok(ended);
+            return Ok(outcome);
         }
         self.two_phases()
     }
@@ -145,13 +148,17 @@ impl Commit<'_> {
                 .max(self.start_ts + 1)
                 .max(self.for_update_ts + 1),
             try_one_pc: one_phase,
-            // Beyond it the store leaves a prewrite where one phase was asked for.
+            // If the store cannot commit below this timestamp in one phase, it falls back to a prewrite.
             max_commit_ts: self.fence.map_or(0, Fence::last),
         }
     }
 
-    /// `None`: it takes two phases after all, and nothing of the first attempt is in doubt.
-    fn one_phase(&self, mut groups: Vec<Group<Write>>, backoff: &mut Backoff) -> Result<Option<Ended>> {
+    /// `None`: the commit needs two phases, and the first attempt has certainly not committed.
+    fn one_phase(
+        &self,
+        mut groups: Vec<Group<Write>>,
+        backoff: &mut Backoff,
+    ) -> Result<Option<CommitOutcome>> {
         let mut in_doubt = false;
         while let (Some(Group { region, items }), true) = (groups.pop(), groups.is_empty()) {
             let deadline = backoff.request(self.cluster.options.request_timeout).deadline;
@@ -161,28 +168,28 @@ impl Commit<'_> {
                 .and_then(|mut sent| Ok((sent.wait(None)?, sent.region)));
             let (outcome, region) = match sent {
                 Ok(sent) => sent,
-                // An answer that cannot be read.
-                Err(error) => return self.look_into(error, backoff),
+                // The response cannot be decoded.
+                Err(error) => return self.find_outcome(error, backoff),
             };
             let paused = match outcome {
                 Outcome::Answered(answer) if answer.one_pc_commit_ts > 0 => {
-                    return Ok(Some(Ended::Committed {
+                    return Ok(Some(CommitOutcome::Committed {
                         commit_ts: answer.one_pc_commit_ts,
                         secondaries: Vec::new(),
                     }));
                 }
                 Outcome::Answered(answer) if answer.errors.is_empty() => {
-                    // The store had reasons not to; the locks are there.
+                    // The store fell back to a prewrite: the locks are in place.
                     return self.commit_prewritten(items).map(Some);
                 }
                 Outcome::Answered(answer) => {
                     if in_doubt {
-                        // Refused because an earlier attempt went through, maybe.
-                        return self.look_into(failure::locks_lost(), backoff);
+                        // The refusal may be the effect of an earlier attempt that succeeded.
+                        return self.find_outcome(failure::locks_lost(), backoff);
                     }
                     match self.prewrite_refused(&answer.errors, backoff) {
                         Ok(()) => Ok(()),
-                        Err(ended) => return Ok(Some(ended)),
+                        Err(outcome) => return Ok(Some(outcome)),
                     }
                 }
                 Outcome::Refused(error) => self.cluster.refused(&region, &error, backoff),
@@ -193,58 +200,59 @@ impl Commit<'_> {
             };
             if let Err(error) = paused {
                 return if in_doubt || matches!(error, Error::Undetermined(_)) {
-                    self.look_into(error, backoff)
+                    self.find_outcome(error, backoff)
                 } else {
-                    Ok(Some(Ended::Failed(error)))
+                    Ok(Some(CommitOutcome::Failed(error)))
                 };
             }
             if in_doubt {
-                match self.cluster.fate_of_own(&self.primary, self.start_ts, backoff) {
-                    Ok(Fate::Committed(commit_ts)) => {
-                        return Ok(Some(Ended::Committed {
+                match resolve::own_status(self.cluster, &self.primary, self.start_ts, backoff) {
+                    Ok(TxnStatus::Committed(commit_ts)) => {
+                        return Ok(Some(CommitOutcome::Committed {
                             commit_ts,
                             secondaries: Vec::new(),
                         }));
                     }
-                    Ok(Fate::RolledBack) => return Ok(Some(Ended::InTheWay(failure::locks_lost()))),
-                    // Only the pessimistic lock, or a prewrite that stayed one: the same request again is harmless.
+                    Ok(TxnStatus::RolledBack) => {
+                        return Ok(Some(CommitOutcome::Blocked(failure::locks_lost())));
+                    }
+                    // Only the pessimistic lock is there, or a prewrite. Sending the same request again is
+                    // harmless.
                     Ok(_) => {}
                     Err(error) => return Err(Error::Undetermined(error.to_string())),
                 }
             }
-            groups = match self.cluster.group(items, WRITE_BATCH, backoff) {
+            groups = match group(self.cluster, items, WRITE_BATCH, backoff) {
                 Ok(groups) => groups,
-                Err(error) if in_doubt => return self.look_into(error, backoff),
-                Err(error) => return Ok(Some(Ended::Failed(error))),
+                Err(error) if in_doubt => return self.find_outcome(error, backoff),
+                Err(error) => return Ok(Some(CommitOutcome::Failed(error))),
             };
         }
         if in_doubt {
-            return self.look_into(failure::locks_lost(), backoff);
+            return self.find_outcome(failure::locks_lost(), backoff);
         }
         Ok(None)
     }
 
-    /// The answer to a one-phase commit was lost and will not be had: what became of it?
-    fn look_into(&self, error: Error, backoff: &Backoff) -> Result<Option<Ended>> {
-        // Its own patience: the commit's is used up. Not interrupted: half a second more, and the answer is certain.
+    /// Finds out what became of a one-phase commit whose response was lost.
+    fn find_outcome(&self, error: Error, backoff: &Backoff) -> Result<Option<CommitOutcome>> {
+        // The commit has used up its own time, so this takes some more. It ignores interrupts: half a
+        // second later the outcome is certain.
         let patience = backoff
             .deadline
             .saturating_duration_since(Instant::now())
             .max(Duration::from_secs(3));
         let mut backoff = Backoff::new(patience, None);
-        match self
-            .cluster
-            .fate_of_own(&self.primary, self.start_ts, &mut backoff)
-        {
-            Ok(Fate::Committed(commit_ts)) => Ok(Some(Ended::Committed {
+        match resolve::own_status(self.cluster, &self.primary, self.start_ts, &mut backoff) {
+            Ok(TxnStatus::Committed(commit_ts)) => Ok(Some(CommitOutcome::Committed {
                 commit_ts,
                 secondaries: Vec::new(),
             })),
-            Ok(Fate::RolledBack) => Ok(Some(Ended::Failed(error))),
+            Ok(TxnStatus::RolledBack) => Ok(Some(CommitOutcome::Failed(error))),
             Ok(_) => {
-                // Prewritten or only locked. A rollback of the primary settles it.
+                // The primary is prewritten or only locked. Rolling it back decides the outcome.
                 match self.roll_back_keys(vec![self.primary.clone()], &mut backoff) {
-                    Ok(()) => Ok(Some(Ended::Failed(error))),
+                    Ok(()) => Ok(Some(CommitOutcome::Failed(error))),
                     Err(_) => Err(Error::Undetermined(error.to_string())),
                 }
             }
@@ -252,35 +260,34 @@ impl Commit<'_> {
         }
     }
 
-    /// What to do about key errors of a prewrite: try again, or end.
-    fn prewrite_refused(&self, errors: &[KeyError], backoff: &mut Backoff) -> Result<(), Ended> {
+    /// Decides on the key errors of a prewrite: retry (`Ok`), or end the commit.
+    fn prewrite_refused(&self, errors: &[KeyError], backoff: &mut Backoff) -> Result<(), CommitOutcome> {
         let locks = locks_of(errors, self.start_ts).map_err(|error| match error {
-            // The latter: who met one of its keys and no primary has taken it for dead.
-            Error::WriteConflict { .. } | Error::Deadlock => Ended::InTheWay(error),
-            error => Ended::Failed(error),
+            // `Deadlock`: another transaction found one of our keys without a primary lock and rolled it
+            // back.
+            Error::WriteConflict { .. } | Error::Deadlock => CommitOutcome::Blocked(error),
+            error => CommitOutcome::Failed(error),
         })?;
-        let alive = self
-            .cluster
-            .resolve_for_write(&locks, backoff)
-            .map_err(Ended::Failed)?;
+        let alive = resolve::for_write(self.cluster, &locks, backoff).map_err(CommitOutcome::Failed)?;
         if !alive {
             return Ok(());
         }
         match self.lock_deadline {
             Some(deadline) if Instant::now() < deadline => backoff
                 .pause(Part::Lock, &"a row is locked")
-                .map_err(Ended::Failed),
-            _ => Err(Ended::InTheWay(Error::LockTimeout)),
+                .map_err(CommitOutcome::Failed),
+            _ => Err(CommitOutcome::Blocked(Error::LockTimeout)),
         }
     }
 
-    fn two_phases(self) -> Result<Ended> {
+    fn two_phases(self) -> Result<CommitOutcome> {
         let _alive = self
-            .keeper
-            .keep(self.start_ts, self.primary.clone(), self.lock_ttl);
-        let ended = RefCell::new(None);
+            .heartbeats
+            .start_for(self.start_ts, self.primary.clone(), self.lock_ttl);
+        let outcome = RefCell::new(None);
         let mut backoff = self.cluster.backoff(Some(self.interrupt));
-        let prewritten = self.cluster.fan_out(
+        let prewritten = fan_out(
+            self.cluster,
             self.writes.clone(),
             WRITE_BATCH,
             &mut backoff,
@@ -292,32 +299,32 @@ impl Commit<'_> {
                 match self.prewrite_refused(&answer.errors, backoff) {
                     Ok(()) => Ok(writes),
                     Err(other) => {
-                        ended.borrow_mut().get_or_insert(other);
-                        // Ends the fan-out; what counts is above.
+                        outcome.borrow_mut().get_or_insert(other);
+                        // Only ends the fan-out. `outcome` holds the result.
                         Err(Error::LockTimeout)
                     }
                 }
             },
         );
         if let Err(error) = prewritten {
-            let ended = ended.into_inner().unwrap_or(Ended::Failed(error));
+            let outcome = outcome.into_inner().unwrap_or(CommitOutcome::Failed(error));
             self.roll_back();
-            return Ok(ended);
+            return Ok(outcome);
         }
         self.commit_prewritten(self.writes.clone())
     }
 
-    fn commit_prewritten(&self, writes: Vec<Write>) -> Result<Ended> {
+    fn commit_prewritten(&self, writes: Vec<Write>) -> Result<CommitOutcome> {
         let mut backoff = self.cluster.backoff(None);
         let commit_ts = match self.commit_timestamp() {
             Ok(commit_ts) => commit_ts,
             Err(error) => {
                 self.roll_back();
-                return Ok(Ended::Failed(error));
+                return Ok(CommitOutcome::Failed(error));
             }
         };
         match self.commit_primary(commit_ts, &mut backoff)? {
-            Ok(commit_ts) => Ok(Ended::Committed {
+            Ok(commit_ts) => Ok(CommitOutcome::Committed {
                 commit_ts,
                 secondaries: writes
                     .into_iter()
@@ -327,14 +334,14 @@ impl Commit<'_> {
             }),
             Err(error) => {
                 self.roll_back();
-                Ok(Ended::Failed(error))
+                Ok(CommitOutcome::Failed(error))
             }
         }
     }
 
-    /// A timestamp to commit at. The locks are there by now, so whoever reads later than it meets them; a commit that it
-    /// permits may be carried out whenever its message arrives. Shared locks that are there afterwards have kept everybody
-    /// from committing before it.
+    /// Chooses the commit timestamp. The locks are in place by now, so a reader with a later timestamp
+    /// finds them, and the commit request may arrive at any time after. Shared locks that are still held
+    /// afterwards have kept other transactions from committing before this timestamp.
     fn commit_timestamp(&self) -> Result<Timestamp> {
         let commit_ts = self.cluster.timestamp(None)?;
         self.fence.map_or(Ok(()), |fence| fence.check(commit_ts))?;
@@ -342,7 +349,7 @@ impl Commit<'_> {
         Ok(commit_ts)
     }
 
-    /// The inner error is definite.
+    /// The inner error is a definite failure.
     fn commit_primary(&self, mut commit_ts: Timestamp, backoff: &mut Backoff) -> Result<Result<Timestamp>> {
         let in_doubt = Cell::new(false);
         let give_up = |error: Error| {
@@ -372,16 +379,16 @@ impl Commit<'_> {
                 Ok(Outcome::Answered(answer)) => match answer.error {
                     None => return Ok(Ok(commit_ts)),
                     Some(error) if error.commit_ts_expired.is_some() => {
-                        // A reader has asked us to commit after it.
+                        // A reader has required a later commit timestamp.
                         match self.commit_timestamp() {
                             Ok(later) => commit_ts = later,
-                            // The store has said that no earlier attempt went through, nor will.
+                            // This response proves that no earlier attempt has committed, nor will.
                             Err(error) => return Ok(Err(error)),
                         }
                         Ok(())
                     }
-                    // A commit that went through is answered with success, however often it is asked for; so the lock
-                    // is gone because someone rolled the transaction back.
+                    // The store reports success for every repetition of a commit that succeeded. So another
+                    // transaction has removed the lock by rolling this one back.
                     Some(error) => return Ok(Err(failure::of_key(&error, self.start_ts))),
                 },
                 Ok(Outcome::Refused(error)) => self.cluster.refused(&sent.region, &error, backoff),
@@ -400,7 +407,7 @@ impl Commit<'_> {
         }
     }
 
-    /// Takes prewritten locks back, and makes sure that late requests find the transaction ended.
+    /// Removes prewritten locks, and leaves rollback records, so that requests which arrive later fail.
     fn roll_back(&self) {
         let keys = self.writes.iter().map(|write| write.key.clone()).collect();
         let mut backoff = self.cluster.backoff(None);
@@ -410,7 +417,8 @@ impl Commit<'_> {
     }
 
     fn roll_back_keys(&self, keys: Vec<Vec<u8>>, backoff: &mut Backoff) -> Result<()> {
-        self.cluster.fan_out(
+        fan_out(
+            self.cluster,
             keys,
             WRITE_BATCH,
             backoff,
@@ -427,7 +435,8 @@ impl Commit<'_> {
     }
 }
 
-/// Turns the locks of a committed transaction into versions. Whoever meets one before does the same.
+/// Turns the locks of a committed transaction into versions. A transaction that meets one of the locks
+/// before does the same.
 pub fn commit_secondaries(
     cluster: &Cluster,
     start_ts: Timestamp,
@@ -435,7 +444,8 @@ pub fn commit_secondaries(
     keys: Vec<Vec<u8>>,
 ) -> Result<()> {
     let mut backoff = cluster.backoff(None);
-    cluster.fan_out(
+    fan_out(
+        cluster,
         keys,
         WRITE_BATCH,
         &mut backoff,

@@ -1,12 +1,13 @@
 //! One stream of batched commands to one store.
 //!
-//! Threads put encoded commands into a queue; the stream's task takes all that have gathered and sends them as one
-//! message, and hands each answer to the thread that waits for it. A broken stream fails everything in flight.
+//! Threads put encoded commands into a queue. The stream's task sends all queued commands as one message,
+//! and delivers each response to the thread that waits for it. If the stream breaks, all commands in flight
+//! fail.
 
 use crate::backoff::Until;
 use crate::channel::ANSWER_BYTES_MAX;
 use crate::proto::tikvpb::{BatchCommandsRequest, BatchCommandsResponse};
-use crate::slot::Slot;
+use crate::reply::Reply;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use kv::{Interrupt, Result};
@@ -27,14 +28,14 @@ const BATCH_MAX: usize = 128;
 /// Bytes in one message, unless a single command is larger.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
-    /// The store has not seen the command.
+    /// The store has not received the command.
     Unsent(String),
-    /// It may have seen and executed it.
+    /// The store may have received and executed the command.
     Lost(String),
-    /// As [`CallError::Lost`]; the connection seems to be alive.
+    /// As [`CallError::Lost`], on a connection that seems to be alive.
     TimedOut,
 }
 
@@ -53,13 +54,13 @@ impl std::fmt::Display for CallError {
     }
 }
 
-type AnswerSlot = Arc<Slot<Result<Bytes, CallError>>>;
+type ReplyRef = Arc<Reply<Result<Bytes, CallError>>>;
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<(u64, Bytes)>,
-    in_flight: HashMap<u64, AnswerSlot>,
-    /// Of the task that sends, while it has nothing to send.
+    in_flight: HashMap<u64, ReplyRef>,
+    /// Wakes the sending task while the queue is empty.
     sender: Option<Waker>,
     next_id: u64,
     closed: Option<String>,
@@ -77,12 +78,12 @@ impl Link {
         }
         let unsent: Vec<u64> = state.queue.drain(..).map(|(id, _)| id).collect();
         for id in unsent {
-            if let Some(slot) = state.in_flight.remove(&id) {
-                slot.fill(Err(CallError::Unsent(reason.to_owned())));
+            if let Some(reply) = state.in_flight.remove(&id) {
+                reply.deliver(Err(CallError::Unsent(reason.to_owned())));
             }
         }
-        for (_, slot) in state.in_flight.drain() {
-            slot.fill(Err(CallError::Lost(reason.to_owned())));
+        for (_, reply) in state.in_flight.drain() {
+            reply.deliver(Err(CallError::Lost(reason.to_owned())));
         }
         let sender = state.sender.take();
         drop(state);
@@ -93,22 +94,22 @@ impl Link {
 
     fn answered(&self, batch: BatchCommandsResponse) {
         let mut state = self.state.lock();
-        let slots: Vec<_> = batch
+        let replies: Vec<_> = batch
             .request_ids
             .iter()
             .map(|id| state.in_flight.remove(id))
             .collect();
         drop(state);
-        for (slot, answer) in slots.into_iter().zip(batch.responses) {
-            // Whoever gave up waiting has left.
-            if let Some(slot) = slot {
-                slot.fill(Ok(answer));
+        for (reply, answer) in replies.into_iter().zip(batch.responses) {
+            // `None`: its thread no longer waits.
+            if let Some(reply) = reply {
+                reply.deliver(Ok(answer));
             }
         }
     }
 }
 
-/// Closes the link however its task ends.
+/// Closes the link when its task ends, also by a panic.
 struct CloseOnDrop(Arc<Link>);
 
 impl Drop for CloseOnDrop {
@@ -117,7 +118,7 @@ impl Drop for CloseOnDrop {
     }
 }
 
-/// What the stream sends.
+/// The messages that the stream sends.
 struct Outgoing(Arc<Link>);
 
 impl Stream for Outgoing {
@@ -146,26 +147,26 @@ impl Stream for Outgoing {
     }
 }
 
-/// A command that has been handed over.
+/// A command in the queue or in flight.
 pub struct Pending {
     link: Arc<Link>,
     id: u64,
-    slot: AnswerSlot,
-    /// Nothing will come for it any more.
+    reply: ReplyRef,
+    /// No response will come any more.
     settled: bool,
 }
 
 impl Pending {
-    /// Waits for the answer, on the thread that submitted the command.
+    /// Waits for the response. Only the thread that submitted the command may call this.
     ///
     /// # Errors
-    /// The outer one is [`kv::Error::Interrupted`], and the answer may still be waited for.
+    /// The outer error is [`kv::Error::Interrupted`]; the response may still be waited for after it.
     pub fn wait(
         &mut self,
         deadline: Instant,
         interrupt: Option<&Interrupt>,
     ) -> Result<Result<Bytes, CallError>> {
-        let answer = self.slot.wait(Until { deadline, interrupt })?;
+        let answer = self.reply.wait(Until { deadline, interrupt })?;
         self.settled = true;
         if let Some(answer) = answer {
             return Ok(answer);
@@ -197,7 +198,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Begins to connect; commands can be submitted at once.
+    /// Starts to connect. Commands can be submitted at once.
     pub fn open(io: &Handle, endpoint: Endpoint) -> Self {
         let link = Arc::new(Link {
             state: Mutex::default(),
@@ -217,7 +218,7 @@ impl Connection {
     }
 
     pub fn submit(&self, command: Bytes) -> Result<Pending, CallError> {
-        let slot = Slot::new();
+        let reply = Reply::new();
         let mut state = self.link.state.lock();
         if let Some(reason) = &state.closed {
             return Err(CallError::Unsent(reason.clone()));
@@ -225,7 +226,7 @@ impl Connection {
         state.next_id += 1;
         let id = state.next_id;
         state.queue.push_back((id, command));
-        state.in_flight.insert(id, Arc::clone(&slot));
+        state.in_flight.insert(id, Arc::clone(&reply));
         let sender = state.sender.take();
         drop(state);
         if let Some(sender) = sender {
@@ -234,7 +235,7 @@ impl Connection {
         Ok(Pending {
             link: Arc::clone(&self.link),
             id,
-            slot,
+            reply,
             settled: false,
         })
     }
@@ -248,30 +249,30 @@ impl Drop for Connection {
 
 async fn serve(endpoint: Endpoint, link: &Arc<Link>) -> Result<(), String> {
     let uri = endpoint.uri().clone();
-    let told = |what: &dyn std::fmt::Display| format!("store {uri}: {what}");
+    let failed = |what: &dyn std::fmt::Display| format!("store {uri}: {what}");
     let channel = endpoint
         .connect()
         .await
-        .map_err(|error| told(&with_cause(&error)))?;
+        .map_err(|error| failed(&with_cause(&error)))?;
     let mut grpc = Grpc::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX);
-    grpc.ready().await.map_err(|error| told(&with_cause(&error)))?;
+    grpc.ready().await.map_err(|error| failed(&with_cause(&error)))?;
     let codec = ProstCodec::<BatchCommandsRequest, BatchCommandsResponse>::default();
     let path = PathAndQuery::from_static("/tikvpb.Tikv/BatchCommands");
     let answers = grpc
         .streaming(tonic::Request::new(Outgoing(Arc::clone(link))), path, codec)
         .await
-        .map_err(|status| told(&status.message()))?;
+        .map_err(|status| failed(&status.message()))?;
     let mut answers = answers.into_inner();
     loop {
         match answers.message().await {
             Ok(Some(batch)) => link.answered(batch),
-            Ok(None) => return Err(told(&"closed the connection")),
-            Err(status) => return Err(told(&status.message())),
+            Ok(None) => return Err(failed(&"closed the connection")),
+            Err(status) => return Err(failed(&status.message())),
         }
     }
 }
 
-/// tonic's own text is "transport error" only.
+/// The error with its causes: tonic's own text is only "transport error".
 pub fn with_cause(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,16 +1,16 @@
-//! What a store's refusals mean to the contract.
+//! Translates a store's errors to the contract's.
 
 use crate::proto::kvrpcpb::{KeyError, SELF_ROLLED_BACK};
 use kv::{Error, Timestamp};
 
-/// Our locks are gone although we have not ended: they outlived their time while we, or the network, stood still, and
-/// someone cleaned them up. Nothing of the transaction is there, and running it again may succeed, which is what
-/// MySQL's clients know as a deadlock.
+/// The transaction's locks were removed before it ended: this node or the network stalled for longer than
+/// the locks' time to live, and another transaction cleaned them up. Nothing of this transaction remains,
+/// and a retry may succeed. MySQL's clients know that as a deadlock.
 pub fn locks_lost() -> Error {
     Error::Deadlock
 }
 
-/// A key error for which there is no better answer than the error itself.
+/// Translates a key error that the caller has no special handling for.
 pub fn of_key(error: &KeyError, start_ts: Timestamp) -> Error {
     if let Some(conflict) = &error.conflict {
         if conflict.reason == SELF_ROLLED_BACK {
@@ -27,7 +27,8 @@ pub fn of_key(error: &KeyError, start_ts: Timestamp) -> Error {
     if error.deadlock.is_some() {
         return Error::Deadlock;
     }
-    // What has no field of its own is named in Rust's words: TxnLockNotFound, PessimisticLockNotFound, PessimisticLockRolledBack.
+    // Errors without a protobuf field of their own come as the text of a Rust error: TxnLockNotFound,
+    // PessimisticLockNotFound, PessimisticLockRolledBack.
     let names = |what: &str| error.abort.contains(what) || error.retryable.contains(what);
     let is_lost = error.txn_not_found.is_some()
         || error.txn_lock_not_found.is_some()

@@ -1,195 +1,102 @@
-//! Garbage collection: the stores remove old versions by themselves, below a safe point that PD keeps; this moves it.
+//! Garbage collection. The stores remove old versions by themselves, below a safe point that PD stores;
+//! this module moves the safe point.
 //!
-//! Every node tells PD the oldest moment it still reads, for a limited time, and tells it again before that is over. A
-//! node that cannot stops reading at old moments, and no node reads below what it has told. A transaction that is longer
-//! than the limit (`gc_hold_max`) is not told of any more, and its reads fail. Any node may move the safe point, up to the
-//! oldest of those moments; in the background, whoever finds it due does, which elects one without a lease to hold: the
-//! safe point is the lease.
+//! Every node reports to PD the oldest timestamp it still reads. A report is valid for a limited time, and
+//! the node renews it before that ends. A node that cannot renew it stops reading at old timestamps, and no
+//! node reads below its own report. A transaction that runs for longer than `gc_hold_max` is left out of
+//! the report, and its reads fail. Any node may move the safe point up to the oldest reported timestamp. In
+//! the background, the node that finds a collection due runs it; the safe point itself serves as the lease
+//! that keeps the others from doing the same.
 //!
 //! # Beside a TiDB
 //!
-//! The cluster has one safe point, and TiDB's collector knows of its own transactions by other ways than PD. So where a TiDB
-//! server lives, we leave the safe point to it: it asks PD what we still read, as we do. It resolves locks before it moves the safe
-//! point; ours we resolve ourselves before we say that we read no longer what is older than they are.
+//! The cluster has one safe point, and TiDB's collector finds TiDB's own transactions by other ways than
+//! PD. So where a TiDB server runs, we let it move the safe point: it asks PD for our reports, as we would.
+//! TiDB resolves its locks before it moves the safe point. We resolve our own locks before we report that
+//! we no longer read what is older than they are.
 
-use crate::engine::Shared;
-use crate::options::TikvOptions;
+use crate::node::Node;
+use crate::read_report::{ReadReport, milliseconds};
+use crate::resolve;
 use kv::{Error, GcReport, Result, Timestamp, defect, timestamp_from_ms, timestamp_to_ms};
 use parking_lot::{Condvar, Mutex};
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A node is believed for so many intervals.
-const HOLD_INTERVALS: u32 = 5;
-
-/// What the node has told PD.
-pub struct State {
-    service: String,
-    age_ms: AtomicU64,
-    hold_ttl: Duration,
-    /// The oldest moment it has told of, or is about to.
-    told: AtomicU64,
-    /// One report at a time: what it is about to tell may be taken back until it has told it.
-    telling: Mutex<()>,
-    /// Until when PD believes it; `None`: nothing was told, and nobody is expected to.
-    held_until: Mutex<Option<Instant>>,
-    /// One collection at a time.
-    collecting: Mutex<()>,
-    /// TiDB servers use the cluster, too: the safe point is theirs to move.
-    is_left_to_others: AtomicBool,
-    /// Then: all locks of ours that are older are resolved. The largest: whoever moves the safe point sees to them.
-    resolved: AtomicU64,
-}
-
-impl State {
-    pub fn new(options: &TikvOptions) -> Self {
-        let random = RandomState::new();
-        Self {
-            service: format!("stemdb-{:016x}", random.hash_one(std::process::id())),
-            age_ms: AtomicU64::new(milliseconds(options.gc_age)),
-            hold_ttl: options.gc_interval * HOLD_INTERVALS,
-            told: AtomicU64::new(0),
-            telling: Mutex::new(()),
-            held_until: Mutex::new(None),
-            collecting: Mutex::new(()),
-            is_left_to_others: AtomicBool::new(false),
-            resolved: AtomicU64::new(Timestamp::MAX),
-        }
-    }
-
-    pub fn set_age(&self, age: Duration) {
-        self.age_ms.store(milliseconds(age), Ordering::Relaxed);
-    }
-
-    /// Refuses what PD has not been told of: anybody may collect it. Newer pins are told of before the safe point moves.
-    ///
-    /// # Errors
-    /// [`Error::SnapshotTooOld`].
-    pub fn check_told(&self, ts: Timestamp) -> Result<()> {
-        let told = self.told.load(Ordering::SeqCst);
-        if ts < told {
-            return Err(Error::SnapshotTooOld { ts, safe_point: told });
-        }
-        Ok(())
-    }
-
-    /// Has PD told (`tell`) what is read. Of what it answers, all that is below may have been collected.
-    fn hold(
-        &self,
-        oldest: impl Fn() -> Timestamp,
-        tell: impl Fn(Timestamp) -> Result<Timestamp>,
-    ) -> Result<Timestamp> {
-        let _one_at_a_time = self.telling.lock();
-        loop {
-            let told = self.choose(&oldest);
-            let answer = tell(told)?;
-            if answer <= told {
-                return Ok(answer);
-            }
-            // It was, before this node came or while it was cut off: whoever reads it here is refused.
-            self.told.fetch_max(answer, Ordering::SeqCst);
-        }
-    }
-
-    /// What to tell PD of: the oldest moment that is read. Whoever pins an older one from here on is refused.
-    fn choose(&self, oldest: impl Fn() -> Timestamp) -> Timestamp {
-        // What was told before may have been collected: there is no way back.
-        let before = self.told.fetch_max(oldest(), Ordering::SeqCst);
-        // Somebody may have pinned between the look and the word; now everybody who has is seen.
-        let told = oldest().max(before);
-        self.told.store(told, Ordering::SeqCst);
-        told
-    }
-
-    /// Fails while PD does not know what this node still reads.
-    pub fn check_hold(&self) -> Result<()> {
-        match *self.held_until.lock() {
-            Some(until) if Instant::now() >= until => Err(Error::Unavailable(
-                "PD could not be told which versions are still read; they may have been collected".into(),
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The newest moment of which nothing is kept but what live snapshots see, as far as age is concerned.
-fn wanted(shared: &Shared, now: Timestamp) -> Timestamp {
-    match shared.gc.age_ms.load(Ordering::Relaxed) {
+/// The newest safe point that the configured age allows, whatever live snapshots need.
+fn wanted(node: &Node, now: Timestamp) -> Timestamp {
+    match node.gc.age_ms.load(Ordering::Relaxed) {
         0 => now,
         age_ms => timestamp_from_ms(timestamp_to_ms(now).saturating_sub(age_ms)),
     }
 }
 
-/// Tells PD what this node still reads, within the limit. The answer is what nobody reads below.
-fn hold(shared: &Shared, now: Timestamp) -> Result<Timestamp> {
-    let options = &shared.cluster.options;
+/// Reports to PD what this node still reads, up to `gc_hold_max`. Returns the timestamp that no node reads
+/// below.
+fn hold(node: &Node, now: Timestamp) -> Result<Timestamp> {
+    let options = &node.cluster.options;
     let longest = timestamp_from_ms(timestamp_to_ms(now).saturating_sub(milliseconds(options.gc_hold_max)));
-    let wanted = wanted(shared, now);
+    let wanted = wanted(node, now);
     let oldest = || {
-        let (_, oldest_pin) = shared.pins.live();
-        let resolved = shared.gc.resolved.load(Ordering::SeqCst);
+        let (_, oldest_pin) = node.pins.live();
+        let resolved = node.gc.resolved.load(Ordering::SeqCst);
         oldest_pin
             .map_or(now, |pin| pin.max(longest))
             .min(wanted)
             .min(resolved)
     };
-    let State {
+    let ReadReport {
         service, hold_ttl, ..
-    } = &shared.gc;
+    } = &node.gc;
     let ttl_s = i64::try_from(hold_ttl.as_secs().max(1)).unwrap_or(i64::MAX);
     let deadline = Instant::now() + options.operation_timeout;
-    shared.gc.hold(oldest, |oldest| {
-        let told_at = Instant::now();
-        let answer = shared.cluster.pd.hold_gc(service, ttl_s, oldest, deadline)?;
+    node.gc.hold(oldest, |oldest| {
+        let reported_at = Instant::now();
+        let answer = node.cluster.pd.hold_gc(service, ttl_s, oldest, deadline)?;
         if answer <= oldest && options.background {
-            *shared.gc.held_until.lock() = Some(told_at + *hold_ttl);
+            *node.gc.held_until.lock() = Some(reported_at + *hold_ttl);
         }
         Ok(answer)
     })
 }
 
-/// Tells PD that this node reads nothing any more.
-pub fn release_hold(shared: &Shared) {
+/// Withdraws this node's report.
+pub fn release_hold(node: &Node) {
     let deadline = Instant::now() + Duration::from_secs(2);
-    if let Err(error) = shared.cluster.pd.hold_gc(&shared.gc.service, 0, 0, deadline) {
-        tracing::debug!(%error, "garbage is held back until PD forgets this node");
+    if let Err(error) = node.cluster.pd.hold_gc(&node.gc.service, 0, 0, deadline) {
+        tracing::debug!(%error, "garbage is held back until this node's report expires");
     }
 }
 
-/// One round, as far as all nodes allow.
-pub fn collect(shared: &Shared) -> Result<GcReport> {
-    let _one_at_a_time = shared.gc.collecting.lock();
-    let now = shared.timestamp(None)?;
-    let pd = &shared.cluster.pd;
-    let deadline = || Instant::now() + shared.cluster.options.operation_timeout;
-    if is_left_to_others(shared)? {
-        return stand_back(shared, now);
+/// One collection, up to the oldest timestamp that any node reads.
+pub fn collect(node: &Node) -> Result<GcReport> {
+    let _one_at_a_time = node.gc.collecting.lock();
+    let now = node.timestamp(None)?;
+    let pd = &node.cluster.pd;
+    let deadline = || Instant::now() + node.cluster.options.operation_timeout;
+    if is_left_to_tidb(node)? {
+        return collect_beside_tidb(node, now);
     }
     let collectable = loop {
-        // What others may have collected is not kept by keeping it here.
-        let wanted = wanted(shared, now).max(hold(shared, now)?);
+        // Versions that other nodes may have collected cannot be preserved by this node's report.
+        let wanted = wanted(node, now).max(hold(node, now)?);
         if let Some(oldest) = pd.advance_gc(wanted, deadline())? {
             break wanted.min(oldest);
         }
     };
-    // Whoever pins from here on is refused below it, and whoever has pinned counts.
-    let safe_point = shared.pins.advance(collectable);
+    // Pins below it are refused from here on, and pins made before were counted.
+    let safe_point = node.pins.advance(collectable);
     if safe_point <= pd.gc_safe_point(deadline())? {
         return Ok(GcReport {
             safe_point,
             removed: None,
         });
     }
-    // Those of all keyspaces, since they have one safe point.
-    let range = &shared.cluster.keyspace.collected;
-    let resolved = shared.cluster.resolve_old_locks(range, safe_point)?;
+    // The locks of all keyspaces, since the keyspaces share one safe point.
+    let range = &node.cluster.keyspace.collected;
+    let resolved = resolve::all_before(&node.cluster, range, safe_point)?;
     pd.set_gc_safe_point(safe_point, deadline())?;
     tracing::debug!(safe_point, resolved, "garbage-collection safe point");
     Ok(GcReport {
@@ -201,30 +108,30 @@ pub fn collect(shared: &Shared) -> Result<GcReport> {
 /// Looks for TiDB servers before anything is read or written.
 ///
 /// # Errors
-/// Where one has its rows at the keys where ours are.
-pub fn look_around(shared: &Shared) -> Result<()> {
-    let others = tidb_keyspaces(shared)?;
-    check_keys_are_ours(shared, &others)?;
-    note_others(shared, !others.is_empty())
+/// Fails if a TiDB server stores its rows under the same keys as we do.
+pub fn check_for_tidb(node: &Node) -> Result<()> {
+    let others = tidb_keyspaces(node)?;
+    check_keys_are_ours(node, &others)?;
+    note_tidb(node, !others.is_empty())
 }
 
 /// Whether TiDB servers use the cluster.
-fn is_left_to_others(shared: &Shared) -> Result<bool> {
-    let others = tidb_keyspaces(shared)?;
-    if let Err(error) = check_keys_are_ours(shared, &others) {
-        tracing::error!(%error, "what is stored is about to be damaged");
+fn is_left_to_tidb(node: &Node) -> Result<bool> {
+    let others = tidb_keyspaces(node)?;
+    if let Err(error) = check_keys_are_ours(node, &others) {
+        tracing::error!(%error, "TiDB servers write to the same keys: the stored data will be damaged");
     }
-    note_others(shared, !others.is_empty())?;
+    note_tidb(node, !others.is_empty())?;
     Ok(!others.is_empty())
 }
 
-fn tidb_keyspaces(shared: &Shared) -> Result<Vec<Option<u32>>> {
-    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
-    shared.cluster.pd.tidb_keyspaces(deadline)
+fn tidb_keyspaces(node: &Node) -> Result<Vec<Option<u32>>> {
+    let deadline = Instant::now() + node.cluster.options.operation_timeout;
+    node.cluster.pd.tidb_keyspaces(deadline)
 }
 
-fn check_keys_are_ours(shared: &Shared, others: &[Option<u32>]) -> Result<()> {
-    if !shared.cluster.keyspace.is_shared_with(others) {
+fn check_keys_are_ours(node: &Node, others: &[Option<u32>]) -> Result<()> {
+    if !node.cluster.keyspace.is_shared_with(others) {
         return Ok(());
     }
     Err(Error::Unavailable(
@@ -234,36 +141,38 @@ fn check_keys_are_ours(shared: &Shared, others: &[Option<u32>]) -> Result<()> {
     ))
 }
 
-fn note_others(shared: &Shared, are_others: bool) -> Result<()> {
-    let gc = &shared.gc;
-    if gc.is_left_to_others.swap(are_others, Ordering::SeqCst) == are_others {
+fn note_tidb(node: &Node, is_tidb_there: bool) -> Result<()> {
+    let gc = &node.gc;
+    if gc.is_left_to_tidb.swap(is_tidb_there, Ordering::SeqCst) == is_tidb_there {
         return Ok(());
     }
-    if are_others {
-        tracing::info!("TiDB servers use the cluster: its garbage-collection safe point is left to them");
-        // Whoever has moved it has seen to all locks.
-        let deadline = Instant::now() + shared.cluster.options.operation_timeout;
-        let moved_to = shared.cluster.pd.gc_safe_point(deadline)?;
+    if is_tidb_there {
+        tracing::info!("TiDB servers use the cluster: TiDB moves its garbage-collection safe point");
+        // The TiDB server that moved the safe point had resolved all locks below it.
+        let deadline = Instant::now() + node.cluster.options.operation_timeout;
+        let moved_to = node.cluster.pd.gc_safe_point(deadline)?;
         gc.resolved.store(moved_to, Ordering::SeqCst);
     } else {
-        tracing::info!("no TiDB server uses the cluster any more: its garbage is ours to collect");
+        tracing::info!(
+            "no TiDB server uses the cluster any more: StemDB moves its garbage-collection safe point"
+        );
         gc.resolved.store(Timestamp::MAX, Ordering::SeqCst);
     }
     Ok(())
 }
 
-/// A round where others move the safe point: lets them move it further, once nothing of ours is in its way.
-fn stand_back(shared: &Shared, now: Timestamp) -> Result<GcReport> {
-    let wanted = wanted(shared, now);
-    let own = shared.cluster.keyspace.all();
-    let count = shared.cluster.resolve_old_locks(&own, wanted)?;
-    shared.gc.resolved.fetch_max(wanted, Ordering::SeqCst);
-    hold(shared, now)?;
-    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
-    let current = shared.cluster.pd.gc_safe_point(deadline)?;
-    tracing::debug!(wanted, count, current, "garbage is left to TiDB's collector");
+/// One round while TiDB moves the safe point: resolves our locks, so that TiDB can move it further.
+fn collect_beside_tidb(node: &Node, now: Timestamp) -> Result<GcReport> {
+    let wanted = wanted(node, now);
+    let own = node.cluster.keyspace.all();
+    let count = resolve::all_before(&node.cluster, &own, wanted)?;
+    node.gc.resolved.fetch_max(wanted, Ordering::SeqCst);
+    hold(node, now)?;
+    let deadline = Instant::now() + node.cluster.options.operation_timeout;
+    let current = node.cluster.pd.gc_safe_point(deadline)?;
+    tracing::debug!(wanted, count, current, "TiDB collects the garbage");
     Ok(GcReport {
-        safe_point: shared.pins.advance(current),
+        safe_point: node.pins.advance(current),
         removed: None,
     })
 }
@@ -274,19 +183,19 @@ struct Stop {
     changed: Condvar,
 }
 
-/// The thread that reports, and collects if it is due.
+/// The thread that reports, and collects when a collection is due.
 pub struct Collector {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Collector {
-    /// Reports once before it returns: from then on, what this node reads is kept.
-    pub fn start(shared: &Arc<Shared>) -> Result<Self> {
-        hold(shared, shared.timestamp(None)?)?;
+    /// Reports once before it returns: from then on, what this node reads is preserved.
+    pub fn start(node: &Arc<Node>) -> Result<Self> {
+        hold(node, node.timestamp(None)?)?;
         let stop = Arc::new(Stop::default());
-        let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(shared));
-        let interval = shared.cluster.options.gc_interval;
+        let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(node));
+        let interval = node.cluster.options.gc_interval;
         let thread = thread::Builder::new()
             .name("tikv-gc".into())
             .spawn(move || run(&of_thread, &weak, interval))
@@ -308,7 +217,7 @@ impl Drop for Collector {
     }
 }
 
-fn run(stop: &Stop, shared: &Weak<Shared>, interval: Duration) {
+fn run(stop: &Stop, node: &Weak<Node>, interval: Duration) {
     loop {
         {
             let mut asked = stop.asked.lock();
@@ -319,78 +228,33 @@ fn run(stop: &Stop, shared: &Weak<Shared>, interval: Duration) {
                 return;
             }
         }
-        let Some(shared) = shared.upgrade() else { return };
-        // Met again in the next round; a node that stays cut off stops reading.
-        if let Ok(Err(error)) = defect::catch("collecting garbage", || report_and_collect(&shared, interval))
-        {
+        let Some(node) = node.upgrade() else { return };
+        // The next round retries. A node that stays cut off stops reading.
+        if let Ok(Err(error)) = defect::catch("collecting garbage", || report_and_collect(&node, interval)) {
             tracing::warn!(%error, "garbage collection");
         }
     }
 }
 
-fn report_and_collect(shared: &Shared, interval: Duration) -> Result<()> {
-    let now = shared.timestamp(None)?;
-    hold(shared, now)?;
-    let deadline = Instant::now() + shared.cluster.options.operation_timeout;
-    let current = shared.cluster.pd.gc_safe_point(deadline)?;
-    // What others have collected cannot be read here either.
-    shared.pins.advance(current);
-    // All nodes look for locks where others collect, so seldom.
-    let (since, pause) = match is_left_to_others(shared)? {
+fn report_and_collect(node: &Node, interval: Duration) -> Result<()> {
+    let now = node.timestamp(None)?;
+    hold(node, now)?;
+    let deadline = Instant::now() + node.cluster.options.operation_timeout;
+    let current = node.cluster.pd.gc_safe_point(deadline)?;
+    // What other nodes have collected cannot be read here either.
+    node.pins.advance(current);
+    // If TiDB collects, every one of our nodes looks for its locks, so each does it less often.
+    let (since, pause) = match is_left_to_tidb(node)? {
         true => {
-            let age = Duration::from_millis(shared.gc.age_ms.load(Ordering::Relaxed));
-            (shared.gc.resolved.load(Ordering::SeqCst), interval.max(age))
+            let age = Duration::from_millis(node.gc.age_ms.load(Ordering::Relaxed));
+            (node.gc.resolved.load(Ordering::SeqCst), interval.max(age))
         }
         false => (current, interval),
     };
     let is_due =
-        timestamp_to_ms(wanted(shared, now)) >= timestamp_to_ms(since).saturating_add(milliseconds(pause));
+        timestamp_to_ms(wanted(node, now)) >= timestamp_to_ms(since).saturating_add(milliseconds(pause));
     if is_due {
-        collect(shared)?;
+        collect(node)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-    use std::sync::mpsc::channel;
-
-    /// What one report is about to tell, and takes back, is not what was told before to the other.
-    #[test]
-    fn reports_come_one_after_the_other() {
-        let gc = State::new(&TikvOptions::new(vec!["pd:2379".into()]));
-        let (pinned, now) = (50, 100);
-        thread::scope(|scope| {
-            let (other, told_by_other) = channel();
-            let looks = Cell::new(0);
-            let oldest = || {
-                looks.set(looks.get() + 1);
-                if looks.get() == 1 {
-                    return now;
-                }
-                // Somebody has pinned since; and a second report begins.
-                let other = other.clone();
-                let gc = &gc;
-                scope.spawn(move || {
-                    let told = |oldest: Timestamp| {
-                        other.send(oldest).unwrap();
-                        Ok(0)
-                    };
-                    gc.hold(|| pinned, told).unwrap();
-                });
-                let too_soon = told_by_other.recv_timeout(Duration::from_millis(200));
-                assert!(too_soon.is_err(), "{too_soon:?}");
-                pinned
-            };
-            let told = |oldest: Timestamp| {
-                assert_eq!(oldest, pinned);
-                Ok(0)
-            };
-            gc.hold(oldest, told).unwrap();
-            assert_eq!(told_by_other.recv(), Ok(pinned));
-        });
-        assert_eq!(gc.check_told(pinned), Ok(()));
-    }
 }

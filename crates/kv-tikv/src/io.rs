@@ -1,8 +1,8 @@
-//! The threads that send and receive. Each runs a small event loop of its own, so that a connection never moves
-//! between threads; everything else in this crate blocks on the connections' own threads.
+//! The I/O threads. Each runs an event loop of its own, so that a connection never moves between threads.
+//! All other code of this crate blocks on its callers' threads.
 
 use crate::backoff::Until;
-use crate::slot::Slot;
+use crate::reply::Reply;
 use kv::{Error, Result};
 use std::future::Future;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ struct IoThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// All of them. Dropping it ends them and their connections.
+/// All I/O threads. Dropping it ends them and their connections.
 pub struct Io {
     threads: Vec<IoThread>,
 }
@@ -36,17 +36,17 @@ impl Io {
         &self.threads[index % self.threads.len()].handle
     }
 
-    /// Runs a future on an I/O thread and waits for what it answers.
+    /// Runs a future on an I/O thread and waits for its result.
     pub fn run<T: Send + 'static>(
         &self,
         until: Until,
         what: &'static str,
         future: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
-        let slot = Slot::new();
-        let filled = Arc::clone(&slot);
-        let task = self.handle(0).spawn(async move { filled.fill(future.await) });
-        let answer = slot.wait(until);
+        let reply = Reply::new();
+        let sender = Arc::clone(&reply);
+        let task = self.handle(0).spawn(async move { sender.deliver(future.await) });
+        let answer = reply.wait(until);
         if !matches!(answer, Ok(Some(_))) {
             task.abort();
         }
@@ -65,7 +65,7 @@ fn start_one(index: usize) -> Result<IoThread> {
     let thread = thread::Builder::new()
         .name(format!("tikv-io-{index}"))
         .spawn(move || {
-            // Either way it is over: told so, or nobody is left to tell.
+            // Ends on a message, and also when the sender is dropped.
             let _ = runtime.block_on(stopped);
             runtime.shutdown_timeout(Duration::from_secs(1));
         })

@@ -1,8 +1,9 @@
-//! Keys on the way to the cluster: PD speaks of memory-comparable encoded keys, and a database may be one of several.
+//! Key encodings of the cluster: PD uses memory-comparable encoded keys, and a keyspace adds a prefix.
 //!
-//! With a keyspace (`tikv://PD/NAME`; the cluster runs API version 2), every key gets the public prefix: `x` and the
-//! three bytes of the keyspace's id. Without one, keys go as they are and the whole cluster is ours (API version 1):
-//! no prefix of our own, so that the stores recognise the tables' layout and can compute on it.
+//! With a keyspace (`tikv://PD/NAME`, on a cluster of API version 2), every key gets the public prefix: `x`
+//! and the three bytes of the keyspace's id. Without one, keys are stored unchanged and the whole cluster
+//! is ours (API version 1). We add no prefix of our own, so that the stores recognise the tables' layout
+//! and can compute on it.
 
 use crate::proto::kvrpcpb::API_V2;
 use crate::proto::metapb;
@@ -12,8 +13,8 @@ use kv::{Error, KeyRange, Result};
 const GROUP: usize = 8;
 const MARKER: u8 = 0xFF;
 
-/// Groups of eight bytes, each followed by how full it is: byte-wise comparison of the results is comparison of the
-/// keys, and no key is another's prefix.
+/// Memory-comparable encoding: groups of eight bytes, each followed by a byte that says how full the group
+/// is. Encoded keys compare byte-wise as the keys do, and no encoded key is a prefix of another.
 pub fn encode(key: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::with_capacity((key.len() / GROUP + 1) * (GROUP + 1));
     let mut rest = key;
@@ -30,7 +31,7 @@ pub fn encode(key: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The key that was encoded, `None` if it was not.
+/// The reverse of [`encode`]; `None` if the bytes are not an encoded key.
 pub fn decode(encoded: &[u8]) -> Option<Vec<u8>> {
     let mut key = Vec::with_capacity(encoded.len());
     let mut rest = encoded;
@@ -47,7 +48,7 @@ pub fn decode(encoded: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Decodes a region's bounds, in place; an empty one stays empty.
+/// Decodes a region's bounds in place. An empty bound stays empty.
 pub fn decode_bounds(region: &mut metapb::Region) -> Result<()> {
     for bound in [&mut region.start_key, &mut region.end_key] {
         if !bound.is_empty() {
@@ -60,7 +61,7 @@ pub fn decode_bounds(region: &mut metapb::Region) -> Result<()> {
     Ok(())
 }
 
-/// The opposite of [`decode_bounds`].
+/// The reverse of [`decode_bounds`].
 pub fn encode_bounds(region: &mut metapb::Region) {
     for bound in [&mut region.start_key, &mut region.end_key] {
         if !bound.is_empty() {
@@ -69,21 +70,21 @@ pub fn encode_bounds(region: &mut metapb::Region) {
     }
 }
 
-/// Which part of the cluster is ours.
+/// The part of the cluster's keys that is ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyspace {
     prefix: Vec<u8>,
     /// Above every key of ours.
     end: Vec<u8>,
-    /// What shares the cluster's safe point with us: all keyspaces.
+    /// The keys that share our safe point: those of all keyspaces.
     pub collected: KeyRange,
     pub id: u32,
-    /// For the requests' context.
+    /// For the context of requests.
     pub api_version: i32,
 }
 
 impl Keyspace {
-    /// All of it.
+    /// The whole cluster, without a keyspace.
     pub fn whole(longest_key: usize) -> Self {
         let end = vec![0xFF; longest_key + 1];
         Self {
@@ -108,7 +109,7 @@ impl Keyspace {
         }
     }
 
-    /// The part of it whose keys begin with `prefix`.
+    /// The keys of this keyspace that begin with `prefix`.
     pub fn within(mut self, prefix: &[u8]) -> Self {
         if !prefix.is_empty() {
             self.prefix.extend_from_slice(prefix);
@@ -117,7 +118,8 @@ impl Keyspace {
         self
     }
 
-    /// Whether any of these has the same keys: keyspaces by their ids, `None` for who has none.
+    /// Whether one of `others` uses the same keys. Each is a keyspace's id, or `None` for a server without
+    /// a keyspace.
     pub fn is_shared_with(&self, others: &[Option<u32>]) -> bool {
         let own = (self.api_version == API_V2).then_some(self.id);
         others.contains(&own)
@@ -130,7 +132,7 @@ impl Keyspace {
         whole
     }
 
-    /// All of it.
+    /// The range of all our keys.
     pub fn all(&self) -> KeyRange {
         KeyRange::new(self.prefix.clone(), self.end.clone())
     }
@@ -147,7 +149,7 @@ impl Keyspace {
         }
     }
 
-    /// The key without its prefix; `None` if it belongs to someone else.
+    /// The key without its prefix; `None` if it is not one of ours.
     pub fn strip<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         key.strip_prefix(self.prefix.as_slice())
     }

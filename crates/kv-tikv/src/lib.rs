@@ -1,16 +1,26 @@
-//! The engine on a TiKV cluster, and the only crate that speaks to TiKV and PD.
+//! The key-value engine on a TiKV cluster. It is the only crate that speaks to TiKV and to PD (TiKV's
+//! placement driver).
 //!
-//! [`open`] gives a [`kv::Store`]. The client is our own, on the public gRPC interface (`proto`): it sends autocommit
-//! point reads without a timestamp, multiplexes the commands of all threads over one stream per store
-//! (`connection`), and says what the contract needs of lock requests. From the wire up:
+//! [`open`] returns a [`kv::Store`]. The client is our own, written for the public gRPC interface
+//! (`proto`). Three things made that necessary: it reads a single key at the newest version without a
+//! timestamp, it sends the commands of all threads over one stream per store, and it needs control over
+//! lock requests that the public clients do not give.
 //!
-//! - `io`, `channel`, `connection`, `stores`: threads, TLS, batched commands, one stream per store.
-//! - `pd`: members, timestamps, regions, safe points. `region`: where keys are, as far as known.
-//! - `cluster`, `fan_out`: commands to regions, tried again when those have moved. `resolve`: locks of others.
-//! - `read`, `scan`, `ranges`, `split`; `locks`, `sharing`, `keeper`, `prober`; `commit`.
-//! - `transaction`, `engine`, `gc`: the contract.
+//! Not here: the transactional contract and the write buffer (`kv`), and the suite that checks the contract
+//! (`kv-tests`; this crate's `tests/contract.rs` runs it).
 //!
-//! Everything blocks on the caller's thread; the I/O threads only move bytes.
+//! Where to go next, from the network up:
+//!
+//! - `io`, `channel`, `connection`, `stores`: I/O threads, TLS, one stream of batched commands per store.
+//! - `pd`: the members of PD, timestamps, regions, safe points. `region`: the region cache.
+//! - `cluster`: sends a command to the region of a key and retries it. `fan_out`: the same for many keys.
+//! - `read`, `scan`, `ranges`, `split`: reads, and work on whole ranges and regions. `resolve`: locks left
+//!   by other transactions.
+//! - `locks`, `sharing`, `heartbeat`, `prober`: row locks. `commit`: prewrite and commit, in one phase or
+//!   two.
+//! - `transaction`, `engine`: the contract's traits. `node`: the state of this SQL node. `gc`, `read_report`: garbage collection.
+//!
+//! Every call blocks its caller's thread. The I/O threads only move bytes.
 
 mod background;
 mod backoff;
@@ -19,28 +29,32 @@ mod cluster;
 mod command;
 mod commit;
 mod connection;
+mod counters;
 mod engine;
 mod failure;
 mod fan_out;
 mod gc;
+mod heartbeat;
 mod io;
-mod keeper;
 mod keys;
 mod locks;
+mod node;
 mod options;
 mod pd;
 mod prober;
 mod proto;
 mod ranges;
 mod read;
+mod read_report;
 mod region;
+mod reply;
 mod resolve;
 mod scan;
 mod sharing;
-mod slot;
 mod split;
 mod stores;
 mod transaction;
+mod txn_status;
 
 pub use options::{TikvOptions, TlsOptions};
 

@@ -1,22 +1,23 @@
-//! Pessimistic locks in the cluster, of one transaction there: what all nodes see of our row locks.
+//! Pessimistic locks in the cluster, of one transaction: the form in which other nodes see our row locks.
 //!
-//! The connections of this node have settled among themselves by then who may ask ([`crate::transaction`]).
+//! The connections of this node have queued for the lock in this process before ([`crate::transaction`]).
 
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome, Sent};
+use crate::counters::WaitGuard;
 use crate::failure;
-use crate::fan_out::{Batch, Group};
-use crate::keeper::{Alive, Keeper, lock_ttl_ms};
+use crate::fan_out::{Batch, Group, fan_out, group};
+use crate::heartbeat::{Alive, Heartbeats, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
-use crate::resolve::locks_of;
+use crate::resolve::{self, locks_of};
 use bytes::Bytes;
 use kv::{Error, Interrupt, LockWait, Part, Result, Timestamp};
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a store lets a request wait before it answers; then we look around and ask again.
+/// How long a store lets a request wait for a lock before it responds. Then the request is checked and sent
+/// again.
 const WAIT_SLICE: Duration = Duration::from_secs(1);
 
 pub const LOCK_BATCH: Batch = Batch {
@@ -25,14 +26,14 @@ pub const LOCK_BATCH: Batch = Batch {
     interruptible: false,
 };
 
-/// What became of a key.
+/// The result of locking a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Got {
+pub enum LockOutcome {
     /// Locked, with the newest value.
     Value(Option<Bytes>),
-    /// Locked; nobody asked for the value, or the store did not say.
+    /// Locked; the value was not requested, or the store did not return it.
     Locked,
-    /// SKIP LOCKED, and someone else has it.
+    /// SKIP LOCKED, and another transaction holds the lock.
     Skipped,
 }
 
@@ -42,7 +43,7 @@ pub struct Request<'a> {
     pub wait: LockWait,
     pub interrupt: &'a Interrupt,
     pub values: bool,
-    /// Fail with a conflict if the key has changed since, instead of locking the newest version.
+    /// Fail with a conflict if the key has changed since then, instead of locking the newest version.
     pub unchanged_since: Option<Timestamp>,
 }
 
@@ -50,48 +51,22 @@ pub struct Request<'a> {
 pub struct ClusterLocks {
     pub start_ts: Timestamp,
     pub primary: Vec<u8>,
-    /// How long they outlive a node that dies.
+    /// How long the locks stay valid if this node dies.
     pub ttl: Duration,
-    /// The newest state that locks were taken at.
+    /// The newest timestamp that locks were taken at.
     pub for_update_ts: Timestamp,
     /// Its heartbeat, once the primary is locked.
     alive: Option<Alive>,
-    /// Locked for certain.
+    /// Certainly locked.
     keys: Vec<Vec<u8>>,
-    /// Asked for, with no answer seen.
+    /// Requested, and no response was seen: possibly locked.
     in_doubt: Vec<Vec<u8>>,
-    /// The next locks are to be taken at a new timestamp.
+    /// Whether the next locks must be taken at a new timestamp.
     must_renew: bool,
-    /// While a lock of someone else is in the way.
+    /// While another transaction's lock is in the way.
     waiting: Option<WaitGuard>,
-    /// How often, for that or for a newer version.
+    /// How often a lock or a newer version was in the way.
     waits: u64,
-}
-
-/// Lock waits in the cluster, now and ever.
-#[derive(Default)]
-pub struct WaitCounters {
-    pub waiting: AtomicU64,
-    pub waits: AtomicU64,
-    pub timeouts: AtomicU64,
-    pub deadlocks: AtomicU64,
-}
-
-/// Counts one wait while it lives.
-struct WaitGuard(Arc<WaitCounters>);
-
-impl WaitGuard {
-    fn new(counters: &Arc<WaitCounters>) -> Self {
-        counters.waiting.fetch_add(1, Ordering::Relaxed);
-        counters.waits.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(counters))
-    }
-}
-
-impl Drop for WaitGuard {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl ClusterLocks {
@@ -110,22 +85,23 @@ impl ClusterLocks {
         }
     }
 
-    /// Whether someone else has ended the transaction.
+    /// Whether another transaction has rolled this one back.
     pub fn is_lost(&self) -> bool {
         self.alive.as_ref().is_some_and(Alive::is_lost)
     }
 
-    /// Whether others were in the way of any lock: then the start is no measure of when it was taken.
+    /// Whether any lock had to be waited for. If so, the start timestamp does not say when the lock was
+    /// taken.
     pub fn has_waited(&self) -> bool {
         self.waits > 0
     }
 
-    /// How often others, or what they had committed since, were in the way of a lock.
+    /// How often another transaction's lock or newer commit was in the way.
     pub fn waits(&self) -> u64 {
         self.waits
     }
 
-    /// Has the next locks taken at a timestamp of their own.
+    /// Makes the next locks be taken at a new timestamp.
     pub fn renew(&mut self) {
         self.must_renew = true;
     }
@@ -134,31 +110,31 @@ impl ClusterLocks {
         self.keys.is_empty()
     }
 
-    /// Whether a store was asked for a lock and nobody saw its answer.
+    /// Whether a lock request outcomes no response.
     pub fn is_in_doubt(&self) -> bool {
         !self.in_doubt.is_empty()
     }
 
-    /// What is locked for certain, the primary among it.
+    /// The keys that are certainly locked, including the primary.
     pub fn locked(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.keys.iter()
     }
 
-    /// What may be locked.
+    /// The keys that may be locked.
     pub fn in_doubt(&self) -> &[Vec<u8>] {
         &self.in_doubt
     }
 
-    /// Notes that someone else has had one of the keys meanwhile.
+    /// Records that another transaction has held one of the keys in between.
     pub fn lose(&self) {
         if let Some(alive) = &self.alive {
             alive.lose();
         }
     }
 
-    /// Asks for all locks again, as of when they were taken: a store that has lost one gives it again, unless someone else
-    /// has changed the key since, or is about to.
-    pub fn again(&self, cluster: &Cluster) -> PessimisticLockRequest {
+    /// A request for all locks again, at the timestamp they were taken at. A store that has lost a lock
+    /// grants it again, unless another transaction has changed the key since or has locked it to do so.
+    pub fn relock_request(&self, cluster: &Cluster) -> PessimisticLockRequest {
         let request = Request {
             wait: LockWait::NoWait,
             interrupt: &Interrupt::default(),
@@ -168,17 +144,17 @@ impl ClusterLocks {
         self.command(cluster, &self.keys, request, None)
     }
 
-    /// Locks keys (with their prefix, none twice, none locked before); what became of each that is settled is put into
-    /// `got`, also if others fail.
+    /// Locks keys. They carry the prefix, are distinct, and are not locked yet. The result for each key
+    /// that is decided goes to `outcomes`, also if others fail.
     pub fn lock(
         &mut self,
         cluster: &Cluster,
-        keeper: &Keeper,
+        heartbeats: &Heartbeats,
         keys: Vec<Vec<u8>>,
         request: Request,
-        got: &mut HashMap<Vec<u8>, Got>,
+        outcomes: &mut HashMap<Vec<u8>, LockOutcome>,
     ) -> Result<()> {
-        let locked = self.lock_all(cluster, keeper, keys, request, got);
+        let locked = self.lock_until(cluster, heartbeats, keys, request, outcomes);
         self.waiting = None;
         let counters = &cluster.lock_waits;
         match &locked {
@@ -189,13 +165,13 @@ impl ClusterLocks {
         locked
     }
 
-    fn lock_all(
+    fn lock_until(
         &mut self,
         cluster: &Cluster,
-        keeper: &Keeper,
+        heartbeats: &Heartbeats,
         keys: Vec<Vec<u8>>,
         request: Request,
-        got: &mut HashMap<Vec<u8>, Got>,
+        outcomes: &mut HashMap<Vec<u8>, LockOutcome>,
     ) -> Result<()> {
         if self.is_lost() {
             return Err(failure::locks_lost());
@@ -207,31 +183,32 @@ impl ClusterLocks {
         let deadline = Instant::now().checked_add(patience);
         let mut backoff = cluster.backoff(Some(request.interrupt));
         if !self.in_doubt.is_empty() || self.must_renew {
-            // What may still arrive, a request or its release, must be older than what is asked for now.
+            // Requests of the past that may still arrive must be older than this one: a lock request, or
+            // its release.
             self.must_renew = false;
             self.waits += 1;
             self.for_update_ts = cluster.timestamp(Some(request.interrupt))?;
         }
         if let Some(since) = request.unchanged_since {
-            // A release names the newest.
+            // A release names the newest timestamp.
             self.for_update_ts = self.for_update_ts.max(since);
         }
         let mut todo = keys;
         while !todo.is_empty() {
-            let mut groups = cluster.group(std::mem::take(&mut todo), LOCK_BATCH, &mut backoff)?;
+            let mut groups = group(cluster, std::mem::take(&mut todo), LOCK_BATCH, &mut backoff)?;
             if self.alive.is_none() {
-                // The primary first, alone: others point to it.
+                // The primary is locked first and alone, since the other locks point to it.
                 let rest = groups.split_off(groups.len().min(1));
                 if let Some(first) = groups.first().and_then(|group| group.items.first()) {
                     self.primary.clone_from(first);
                 }
                 todo.extend(rest.into_iter().flat_map(|group| group.items));
             }
-            let again = self.lock_groups(cluster, groups, request, deadline, &mut backoff, got)?;
+            let again = self.lock_groups(cluster, groups, request, deadline, &mut backoff, outcomes)?;
             if self.alive.is_none() && !self.keys.is_empty() {
-                self.alive = Some(keeper.keep(self.start_ts, self.primary.clone(), self.ttl));
+                self.alive = Some(heartbeats.start_for(self.start_ts, self.primary.clone(), self.ttl));
             }
-            // Those refused first, so that the primary stays the first.
+            // Refused keys go first, so that the primary stays the first.
             todo.splice(0..0, again);
         }
         Ok(())
@@ -274,7 +251,7 @@ impl ClusterLocks {
         }
     }
 
-    /// Asks all groups at once; the keys to be asked for again.
+    /// Sends one request per group at the same time. Returns the keys to ask for again.
     fn lock_groups(
         &mut self,
         cluster: &Cluster,
@@ -282,24 +259,24 @@ impl ClusterLocks {
         request: Request,
         deadline: Option<Instant>,
         backoff: &mut Backoff,
-        got: &mut HashMap<Vec<u8>, Got>,
+        outcomes: &mut HashMap<Vec<u8>, LockOutcome>,
     ) -> Result<Vec<Vec<u8>>> {
-        let mut on_the_way: Vec<(Sent<PessimisticLockRequest>, Vec<Vec<u8>>)> = Vec::new();
+        let mut in_flight: Vec<(Sent<PessimisticLockRequest>, Vec<Vec<u8>>)> = Vec::new();
         let until = backoff.request(cluster.options.request_timeout + WAIT_SLICE);
         let mut again = Vec::new();
         let mut outcome = Ok(());
         for Group { region, items } in groups {
             let command = self.command(cluster, &items, request, deadline);
             match cluster.send(region, command, until) {
-                Ok(sent) => on_the_way.push((sent, items)),
+                Ok(sent) => in_flight.push((sent, items)),
                 Err(error) => {
                     outcome = Err(error);
                     break;
                 }
             }
         }
-        for (mut sent, keys) in on_the_way {
-            // After an interrupt the other answers are not waited for either: it stays raised.
+        for (mut sent, keys) in in_flight {
+            // The interrupt stays raised, so the other responses are not waited for either.
             let answered = match sent.wait(Some(request.interrupt)) {
                 Ok(answered) => answered,
                 Err(error) => {
@@ -311,12 +288,18 @@ impl ClusterLocks {
             let settled = match answered {
                 Outcome::Answered(answer) if answer.errors.is_empty() => {
                     self.keys.extend(keys.iter().cloned());
-                    take(keys, &answer, got);
+                    record_locked(keys, &answer, outcomes);
                     Ok(Vec::new())
                 }
-                Outcome::Answered(answer) => {
-                    self.refusal(cluster, keys, &answer.errors, request, deadline, backoff, got)
-                }
+                Outcome::Answered(answer) => self.refusal(
+                    cluster,
+                    keys,
+                    &answer.errors,
+                    request,
+                    deadline,
+                    backoff,
+                    outcomes,
+                ),
                 Outcome::Refused(error) => cluster.refused(&sent.region, &error, backoff).map(|()| keys),
                 Outcome::Failed(error) => {
                     if error.may_have_run() {
@@ -333,7 +316,7 @@ impl ClusterLocks {
         outcome.map(|()| again)
     }
 
-    /// A store did not lock any of the keys: which of them to ask for again.
+    /// Handles a refusal, which locked none of the keys. Returns the keys to ask for again.
     #[expect(clippy::too_many_arguments)]
     fn refusal(
         &mut self,
@@ -343,7 +326,7 @@ impl ClusterLocks {
         request: Request,
         deadline: Option<Instant>,
         backoff: &mut Backoff,
-        got: &mut HashMap<Vec<u8>, Got>,
+        outcomes: &mut HashMap<Vec<u8>, LockOutcome>,
     ) -> Result<Vec<Vec<u8>>> {
         self.waits += 1;
         let is_conflict = |error: &&KeyError| {
@@ -359,12 +342,12 @@ impl ClusterLocks {
                     conflict.map_or_else(failure::locks_lost, |error| failure::of_key(error, self.start_ts))
                 );
             }
-            // Someone committed since; lock what is newest now.
+            // A newer version was committed. Lock the newest one.
             self.for_update_ts = cluster.timestamp(Some(request.interrupt))?;
             return Ok(keys);
         }
         let locks = locks_of(errors, self.start_ts)?;
-        if !cluster.resolve_for_write(&locks, backoff)? {
+        if !resolve::for_write(cluster, &locks, backoff)? {
             return Ok(keys);
         }
         match request.wait {
@@ -375,7 +358,7 @@ impl ClusterLocks {
                 if skipped.is_empty() {
                     return Err(Error::LockNotAvailable);
                 }
-                got.extend(skipped.into_iter().map(|key| (key, Got::Skipped)));
+                outcomes.extend(skipped.into_iter().map(|key| (key, LockOutcome::Skipped)));
                 Ok(rest)
             }
             LockWait::Timeout(_) => {
@@ -384,7 +367,7 @@ impl ClusterLocks {
                 }
                 self.waiting
                     .get_or_insert_with(|| WaitGuard::new(&cluster.lock_waits));
-                // The store has let us wait already, or it does not; patience with it begins anew.
+                // Waiting for a lock is no failure of the store, so the store's retry budget starts anew.
                 *backoff = Backoff::new(cluster.options.operation_timeout, backoff.interrupt);
                 backoff.pause(Part::Lock, &"a row is locked")?;
                 Ok(keys)
@@ -392,7 +375,7 @@ impl ClusterLocks {
         }
     }
 
-    /// Releases keys, or all.
+    /// Releases one key, or all.
     pub fn release(&mut self, cluster: &Cluster, only: Option<&[u8]>) -> Result<()> {
         let keys: Vec<Vec<u8>> = match only {
             Some(key) => {
@@ -408,7 +391,7 @@ impl ClusterLocks {
         release(cluster, self.start_ts, self.for_update_ts, keys)
     }
 
-    /// Gives all keys away to whoever ends the transaction.
+    /// Hands all keys over to the caller, which ends the transaction.
     pub fn take_keys(&mut self) -> Vec<Vec<u8>> {
         let mut keys = std::mem::take(&mut self.keys);
         keys.append(&mut self.in_doubt);
@@ -416,7 +399,7 @@ impl ClusterLocks {
     }
 }
 
-/// Releases pessimistic locks. What cannot be reached runs out of its time.
+/// Releases pessimistic locks. Locks on a store that cannot be reached expire.
 pub fn release(
     cluster: &Cluster,
     start_ts: Timestamp,
@@ -424,7 +407,8 @@ pub fn release(
     keys: Vec<Vec<u8>>,
 ) -> Result<()> {
     let mut backoff = cluster.backoff(None);
-    cluster.fan_out(
+    fan_out(
+        cluster,
         keys,
         LOCK_BATCH,
         &mut backoff,
@@ -441,13 +425,17 @@ pub fn release(
     )
 }
 
-fn take(keys: Vec<Vec<u8>>, answer: &PessimisticLockResponse, got: &mut HashMap<Vec<u8>, Got>) {
+fn record_locked(
+    keys: Vec<Vec<u8>>,
+    answer: &PessimisticLockResponse,
+    outcomes: &mut HashMap<Vec<u8>, LockOutcome>,
+) {
     for (index, key) in keys.into_iter().enumerate() {
         let value = match (answer.values.get(index), answer.not_founds.get(index)) {
-            (_, Some(true)) => Got::Value(None),
-            (Some(value), Some(false)) => Got::Value(Some(value.clone())),
-            _ => Got::Locked,
+            (_, Some(true)) => LockOutcome::Value(None),
+            (Some(value), Some(false)) => LockOutcome::Value(Some(value.clone())),
+            _ => LockOutcome::Locked,
         };
-        got.insert(key, value);
+        outcomes.insert(key, value);
     }
 }

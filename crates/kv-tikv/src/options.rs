@@ -1,57 +1,59 @@
-//! How a cluster is named and how long to wait for it.
+//! The configuration of a cluster: its addresses, limits and time-outs.
 
 use kv::{Error, Limits, Result};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// TLS to PD and TiKV. Files in PEM.
+/// TLS to PD and TiKV. All files are PEM.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsOptions {
-    /// Who vouches for the cluster's certificates.
+    /// The authority that has signed the cluster's certificates.
     pub ca: PathBuf,
-    /// Our own certificate and key, where the cluster asks for one.
+    /// Our own certificate and key, if the cluster requires them.
     pub identity: Option<(PathBuf, PathBuf)>,
-    /// The name in the cluster's certificates, if it is not the host of the address.
+    /// The name in the cluster's certificates, if it differs from the host of the address.
     pub server_name: Option<String>,
 }
 
-/// What may be configured.
+/// All settings of the engine.
 #[derive(Debug, Clone)]
 pub struct TikvOptions {
     /// PD's addresses, `host:port`.
     pub endpoints: Vec<String>,
-    /// Which of the cluster's databases (API version 2): its keys get the public prefix, `x` and the keyspace's id. `None`:
-    /// the whole cluster (API version 1), with keys as they are.
+    /// The keyspace to use (API version 2): its keys get the public prefix, `x` and the keyspace's id.
+    /// `None`: the whole cluster (API version 1), with keys unchanged.
     pub keyspace: Option<String>,
-    /// Of that, only keys that begin so; nobody above sees the prefix. Not empty: a test beside others' data.
+    /// Restricts the store to keys with this prefix, which callers do not see. Used by tests that share a
+    /// cluster with other data.
     pub key_prefix: Vec<u8>,
-    /// `None`: in the clear.
+    /// `None`: no TLS.
     pub tls: Option<TlsOptions>,
     pub limits: Limits,
-    /// How long a read, or a step of a commit, goes on trying while stores are down or regions move.
+    /// How long a read, or one step of a commit, is retried while stores are down or regions move.
     pub operation_timeout: Duration,
-    /// How long one request may take before it is sent again.
+    /// How long to wait for a response before a request is sent again.
     pub request_timeout: Duration,
     pub connect_timeout: Duration,
-    /// How long locks outlive a node that died; while it lives, it renews them.
+    /// How long the locks of a node that died stay valid. A living node renews them.
     pub lock_ttl: Duration,
-    /// How long superseded versions are kept.
+    /// How long old versions are preserved.
     pub gc_age: Duration,
-    /// How often a node reports what it still reads, and one of them collects.
+    /// How often a node reports what it still reads, and checks whether a collection is due.
     pub gc_interval: Duration,
-    /// The longest that a node holds back garbage collection for a transaction.
+    /// The longest time that a node holds back garbage collection for a transaction.
     pub gc_hold_max: Duration,
-    /// Whether to collect garbage in the background.
+    /// Whether garbage is collected in the background.
     pub background: bool,
-    /// Whether each commit looks if promises about its writes were kept ([`kv::promise`]), which adds to its calls. For tests.
+    /// Whether each commit checks the promises made about its writes ([`kv::promise`]). That adds a
+    /// request. For tests.
     pub check_promises: bool,
-    /// Threads that do nothing but send and receive.
+    /// Number of I/O threads.
     pub io_threads: usize,
 }
 
 impl TikvOptions {
-    /// Everything but the addresses as usual.
+    /// The defaults for everything but the addresses.
     pub fn new(endpoints: Vec<String>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -77,7 +79,7 @@ impl TikvOptions {
         }
     }
 
-    /// The limits asked for, as far as a store with its default settings takes them.
+    /// The configured limits, at most what a store with default settings accepts.
     pub(crate) fn effective_limits(&self) -> Limits {
         Limits {
             key_bytes: self.limits.key_bytes.min(KEY_BYTES_MAX),
@@ -87,10 +89,11 @@ impl TikvOptions {
     }
 }
 
-/// A store takes 8 KiB (`storage.max-key-size`) of the encoded key, which is 9/8 of ours and a prefix.
+/// A store accepts 8 KiB (`storage.max-key-size`) of the encoded key, which takes 9/8 of our key's bytes
+/// and a prefix.
 const KEY_BYTES_MAX: usize = 7 << 10;
 
-/// A write travels in one log entry of at most 8 MiB (`raftstore.raft-entry-max-size`).
+/// A write is replicated in one log entry of at most 8 MiB (`raftstore.raft-entry-max-size`).
 const VALUE_BYTES_MAX: usize = 6 << 20;
 
 impl FromStr for TikvOptions {

@@ -1,54 +1,34 @@
-//! Deadlocks that go through both: waits in the cluster, which the stores see, and waits within this process, which they
-//! do not.
+//! Detects deadlocks that span both kinds of waits: waits in the cluster, which the stores see, and waits
+//! within this process, which they do not.
 //!
-//! Whoever waits here for long, and holds locks in the cluster, is made to wait there too, now and then, for the same
-//! key: then the stores see the whole circle, and answer with a deadlock, which ends the wait here. Should the key be free
-//! in that moment, it is given back: who gets it is decided here, in order.
+//! If a transaction waits in this process for long and holds locks in the cluster, this module now and then
+//! sends a lock request for the same key in its name. The stores then see the whole cycle and respond with
+//! a deadlock, which ends the wait here. If the key is free at that moment, the probe's lock is released
+//! again: the lock table of this process decides, in order, which transaction gets it.
 
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome};
-use crate::engine::Shared;
-use crate::keeper::lock_ttl_ms;
+use crate::heartbeat::lock_ttl_ms;
 use crate::locks::release;
+use crate::node::{LockHolder, Node};
 use crate::proto::kvrpcpb::{Mutation, PessimisticLockRequest, op};
 use bytes::Bytes;
+use kv::defect;
 use kv::lock_table::Owner;
-use kv::{Timestamp, defect};
 use parking_lot::{Condvar, Mutex};
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Waits that are over sooner are nobody's business. [`crate::transaction`] relies on it: who may have been probed locks
-/// at a newer timestamp than the probe, which is then too old to take that lock away.
+/// Shorter waits are not probed. [`crate::transaction`] relies on it: a transaction that may have been
+/// probed takes its locks at a newer timestamp than the probe, so releasing the probe's lock cannot remove
+/// them.
 pub const PROBE_AFTER: Duration = Duration::from_millis(300);
 
-/// Circles through several probed waits are seen when the probes wait at the same time: nearly all the time.
+/// A cycle through several waits is found when their probes wait at the same time. With this duration that
+/// is nearly always.
 const PROBE_WAIT: Duration = Duration::from_millis(400);
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// A transaction that holds locks in the cluster.
-struct Txn {
-    start_ts: Timestamp,
-    primary: Vec<u8>,
-}
-
-/// The transactions that can be part of such a circle.
-#[derive(Default)]
-pub struct Txns {
-    by_owner: Mutex<HashMap<Owner, Txn>>,
-}
-
-impl Txns {
-    pub fn insert(&self, owner: Owner, start_ts: Timestamp, primary: Vec<u8>) {
-        self.by_owner.lock().insert(owner, Txn { start_ts, primary });
-    }
-
-    pub fn remove(&self, owner: Owner) {
-        self.by_owner.lock().remove(&owner);
-    }
-}
 
 #[derive(Default)]
 struct Stop {
@@ -63,9 +43,9 @@ pub struct Prober {
 }
 
 impl Prober {
-    pub fn start(shared: &Arc<Shared>) -> Self {
+    pub fn start(node: &Arc<Node>) -> Self {
         let stop = Arc::new(Stop::default());
-        let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(shared));
+        let (of_thread, weak) = (Arc::clone(&stop), Arc::downgrade(node));
         let thread = thread::Builder::new()
             .name("tikv-prober".into())
             .spawn(move || run(&of_thread, &weak))
@@ -84,7 +64,7 @@ impl Drop for Prober {
     }
 }
 
-fn run(stop: &Stop, shared: &Weak<Shared>) {
+fn run(stop: &Stop, node: &Weak<Node>) {
     loop {
         {
             let mut asked = stop.asked.lock();
@@ -95,29 +75,29 @@ fn run(stop: &Stop, shared: &Weak<Shared>) {
                 return;
             }
         }
-        let Some(shared) = shared.upgrade() else { return };
-        // Logged, and tried again.
-        let _ = defect::catch("looking for deadlocks", || look(&shared));
+        let Some(node) = node.upgrade() else { return };
+        // A panic is logged, and the next round probes again.
+        let _ = defect::catch("looking for deadlocks", || look(&node));
     }
 }
 
-fn look(shared: &Shared) {
-    let waits = shared.locks.long_waits(PROBE_AFTER);
+fn look(node: &Node) {
+    let waits = node.locks.long_waits(PROBE_AFTER);
     let probes: Vec<(Owner, PessimisticLockRequest)> = {
-        let txns = shared.prober_txns.by_owner.lock();
+        let txns = node.lock_holders.by_owner.lock();
         let probe = |(owner, key): (Owner, Arc<[u8]>)| {
             let txn = txns.get(&owner)?;
             Some((
                 owner,
-                request(&shared.cluster, txn, shared.cluster.keyspace.key(&key)),
+                request(&node.cluster, txn, node.cluster.keyspace.key(&key)),
             ))
         };
         waits.into_iter().filter_map(probe).collect()
     };
-    probe_all(shared, probes);
+    probe_all(node, probes);
 }
 
-fn request(cluster: &Cluster, txn: &Txn, key: Vec<u8>) -> PessimisticLockRequest {
+fn request(cluster: &Cluster, txn: &LockHolder, key: Vec<u8>) -> PessimisticLockRequest {
     let now = cluster.oracle.estimate();
     PessimisticLockRequest {
         mutations: vec![Mutation {
@@ -136,10 +116,10 @@ fn request(cluster: &Cluster, txn: &Txn, key: Vec<u8>) -> PessimisticLockRequest
     }
 }
 
-fn probe_all(shared: &Shared, probes: Vec<(Owner, PessimisticLockRequest)>) {
-    let cluster = &shared.cluster;
+fn probe_all(node: &Node, probes: Vec<(Owner, PessimisticLockRequest)>) {
+    let cluster = &node.cluster;
     let mut backoff = Backoff::new(PROBE_WAIT * 5, None);
-    let mut on_the_way = Vec::new();
+    let mut in_flight = Vec::new();
     for (owner, probe) in probes {
         let Some(key) = probe.mutations.first().map(|mutation| mutation.key.clone()) else {
             continue;
@@ -149,18 +129,18 @@ fn probe_all(shared: &Shared, probes: Vec<(Owner, PessimisticLockRequest)>) {
             .region(&key, &mut backoff)
             .and_then(|region| cluster.send(region, probe, backoff.deadline));
         match sent {
-            Ok(sent) => on_the_way.push((owner, start_ts, key, sent)),
-            // Asked again soon.
+            Ok(sent) => in_flight.push((owner, start_ts, key, sent)),
+            // The next round probes again.
             Err(error) => tracing::debug!(%error, "probing for deadlocks"),
         }
     }
-    for (owner, start_ts, key, mut sent) in on_the_way {
+    for (owner, start_ts, key, mut sent) in in_flight {
         let may_be_taken = match sent.wait(None) {
             Ok(Outcome::Answered(answer)) => {
                 if answer.errors.iter().any(|error| error.deadlock.is_some()) {
-                    shared.locks.make_victim(owner);
+                    node.locks.make_victim(owner);
                 }
-                // Nobody was there to wait for.
+                // No lock was in the way, so the probe took it.
                 answer.errors.is_empty()
             }
             Ok(Outcome::Refused(error)) => {
@@ -173,7 +153,8 @@ fn probe_all(shared: &Shared, probes: Vec<(Owner, PessimisticLockRequest)>) {
             }
             Err(_) => true,
         };
-        // One after the other, whatever has become of those before: left behind, it is in everybody's way.
+        // Each probe's lock is released, whatever happened to the others: a lock left behind would block
+        // other transactions.
         if may_be_taken && let Err(error) = release(cluster, start_ts, start_ts, vec![key]) {
             tracing::warn!(%error, "a probe's lock is left to run out");
         }

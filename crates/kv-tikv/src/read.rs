@@ -1,11 +1,11 @@
-//! Reading keys: one, or many of one moment.
+//! Reads single keys, and many keys of one snapshot.
 
 use crate::cluster::{Cluster, Outcome};
 use crate::command::Command;
 use crate::failure;
-use crate::fan_out::{Batch, Group, Item};
+use crate::fan_out::{Batch, Group, Item, fan_out, group};
 use crate::proto::kvrpcpb::*;
-use crate::resolve::Passed;
+use crate::resolve::{self, BypassedLocks};
 use bytes::Bytes;
 use kv::{Interrupt, LATEST, ReadAt, Result, Timestamp, VisitBatch};
 use std::collections::HashMap;
@@ -28,129 +28,129 @@ impl Item for Wanted {
     }
 }
 
-impl Cluster {
-    /// The version visible at `ts`. At [`LATEST`]: one request and no timestamp.
-    pub fn get(&self, key: &[u8], at: ReadAt) -> Result<Option<Bytes>> {
-        let ts = at.ts;
-        let mut backoff = self.backoff(at.interrupt);
-        let mut command = GetRequest {
-            key: self.keyspace.key(key),
-            version: ts,
-            ..Default::default()
+/// The version visible at `at.ts`. A read at [`LATEST`] takes one request and no timestamp.
+pub fn get(cluster: &Cluster, key: &[u8], at: ReadAt) -> Result<Option<Bytes>> {
+    let ts = at.ts;
+    let mut backoff = cluster.backoff(at.interrupt);
+    let mut command = GetRequest {
+        key: cluster.keyspace.key(key),
+        version: ts,
+        ..Default::default()
+    };
+    let key = command.key.clone();
+    let mut bypassed = BypassedLocks::default();
+    loop {
+        let answer = cluster.call(&key, &command, &mut backoff)?;
+        let Some(error) = answer.error else {
+            return Ok((!answer.not_found).then_some(answer.value));
         };
-        let key = command.key.clone();
-        let mut passed = Passed::default();
-        loop {
-            let answer = self.call(&key, &command, &mut backoff)?;
-            let Some(error) = answer.error else {
-                return Ok((!answer.not_found).then_some(answer.value));
-            };
-            let Some(lock) = error.locked else {
-                return Err(failure::of_key(&error, ts));
-            };
-            self.resolve_for_read(&[lock], ts, &mut passed, &mut backoff)?;
-            passed.fill(command.context_mut());
-        }
-    }
-
-    /// Every key's version visible at `ts`; all of one moment, even at [`LATEST`].
-    pub fn batch_get(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
-        if let [key] = keys {
-            let value = self.get(key, at)?;
-            visit(0, value.as_deref());
-            return Ok(());
-        }
-        if at.ts != LATEST {
-            return self.batch_get_at(keys, at, visit);
-        }
-        if self.batch_get_of_one_region(keys, at.interrupt, visit)? {
-            return Ok(());
-        }
-        let ts = self.timestamp(at.interrupt)?;
-        self.batch_get_at(keys, ReadAt { ts, ..at }, visit)
-    }
-
-    fn wanted(&self, keys: &[Vec<u8>]) -> Vec<Wanted> {
-        let wanted = |(index, key): (usize, &Vec<u8>)| Wanted {
-            index,
-            key: self.keyspace.key(key),
+        let Some(lock) = error.locked else {
+            return Err(failure::of_key(&error, ts));
         };
-        keys.iter().enumerate().map(wanted).collect()
-    }
-
-    /// One request to one region sees one moment, without a timestamp. False if it was not that simple.
-    fn batch_get_of_one_region(
-        &self,
-        keys: &[Vec<u8>],
-        interrupt: Option<&Interrupt>,
-        visit: &mut VisitBatch,
-    ) -> Result<bool> {
-        let mut backoff = self.backoff(interrupt);
-        let mut groups = self.group(self.wanted(keys), READ_BATCH, &mut backoff)?;
-        let (Some(Group { region, items }), true) = (groups.pop(), groups.is_empty()) else {
-            return Ok(keys.is_empty());
-        };
-        let until = backoff.request(self.options.request_timeout);
-        let outcome = self
-            .send(region, request(&items, LATEST, &Passed::default()), until)?
-            .wait(interrupt)?;
-        let Outcome::Answered(answer) = outcome else {
-            return Ok(false);
-        };
-        if answer.error.is_some() || answer.pairs.iter().any(|pair| pair.error.is_some()) {
-            return Ok(false);
-        }
-        let found = by_key(&answer.pairs);
-        for item in &items {
-            visit(item.index, found.get(item.key.as_slice()).copied());
-        }
-        Ok(true)
-    }
-
-    fn batch_get_at(&self, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
-        let ts = at.ts;
-        let passed = std::cell::RefCell::new(Passed::default());
-        let mut backoff = self.backoff(at.interrupt);
-        self.fan_out(
-            self.wanted(keys),
-            READ_BATCH,
-            &mut backoff,
-            |items| request(items, ts, &passed.borrow()),
-            |items, answer: BatchGetResponse, backoff| {
-                let errors = answer
-                    .pairs
-                    .iter()
-                    .filter_map(|pair| pair.error.as_ref())
-                    .chain(answer.error.as_ref());
-                let mut locks = Vec::new();
-                for error in errors {
-                    match &error.locked {
-                        Some(lock) => locks.push(lock.clone()),
-                        None => return Err(failure::of_key(error, ts)),
-                    }
-                }
-                let found = by_key(&answer.pairs);
-                let mut again = Vec::new();
-                for item in items {
-                    let is_locked = locks.iter().any(|lock| lock.key == item.key);
-                    if answer.error.is_some() || is_locked {
-                        again.push(item);
-                    } else {
-                        visit(item.index, found.get(item.key.as_slice()).copied());
-                    }
-                }
-                if !locks.is_empty() {
-                    self.resolve_for_read(&locks, ts, &mut passed.borrow_mut(), backoff)?;
-                }
-                Ok(again)
-            },
-        )
+        resolve::for_read(cluster, &[lock], ts, &mut bypassed, &mut backoff)?;
+        bypassed.fill(command.context_mut());
     }
 }
 
-fn request(items: &[Wanted], ts: Timestamp, passed: &Passed) -> BatchGetRequest {
+/// The version of every key visible at `at.ts`. All are of one snapshot, also at [`LATEST`].
+pub fn batch_get(cluster: &Cluster, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
+    if let [key] = keys {
+        let value = get(cluster, key, at)?;
+        visit(0, value.as_deref());
+        return Ok(());
+    }
+    if at.ts != LATEST {
+        return batch_get_at(cluster, keys, at, visit);
+    }
+    if batch_get_of_one_region(cluster, keys, at.interrupt, visit)? {
+        return Ok(());
+    }
+    let ts = cluster.timestamp(at.interrupt)?;
+    batch_get_at(cluster, keys, ReadAt { ts, ..at }, visit)
+}
+
+fn wanted(cluster: &Cluster, keys: &[Vec<u8>]) -> Vec<Wanted> {
+    let wanted = |(index, key): (usize, &Vec<u8>)| Wanted {
+        index,
+        key: cluster.keyspace.key(key),
+    };
+    keys.iter().enumerate().map(wanted).collect()
+}
+
+/// Reads at the newest state without a timestamp: one request to one region sees one snapshot. False if
+/// the keys lie in several regions, or a lock is in the way.
+fn batch_get_of_one_region(
+    cluster: &Cluster,
+    keys: &[Vec<u8>],
+    interrupt: Option<&Interrupt>,
+    visit: &mut VisitBatch,
+) -> Result<bool> {
+    let mut backoff = cluster.backoff(interrupt);
+    let mut groups = group(cluster, wanted(cluster, keys), READ_BATCH, &mut backoff)?;
+    let (Some(Group { region, items }), true) = (groups.pop(), groups.is_empty()) else {
+        return Ok(keys.is_empty());
+    };
+    let until = backoff.request(cluster.options.request_timeout);
+    let outcome = cluster
+        .send(region, request(&items, LATEST, &BypassedLocks::default()), until)?
+        .wait(interrupt)?;
+    let Outcome::Answered(answer) = outcome else {
+        return Ok(false);
+    };
+    if answer.error.is_some() || answer.pairs.iter().any(|pair| pair.error.is_some()) {
+        return Ok(false);
+    }
+    let found = by_key(&answer.pairs);
+    for item in &items {
+        visit(item.index, found.get(item.key.as_slice()).copied());
+    }
+    Ok(true)
+}
+
+fn batch_get_at(cluster: &Cluster, keys: &[Vec<u8>], at: ReadAt, visit: &mut VisitBatch) -> Result<()> {
+    let ts = at.ts;
+    let bypassed = std::cell::RefCell::new(BypassedLocks::default());
+    let mut backoff = cluster.backoff(at.interrupt);
+    fan_out(
+        cluster,
+        wanted(cluster, keys),
+        READ_BATCH,
+        &mut backoff,
+        |items| request(items, ts, &bypassed.borrow()),
+        |items, answer: BatchGetResponse, backoff| {
+            let errors = answer
+                .pairs
+                .iter()
+                .filter_map(|pair| pair.error.as_ref())
+                .chain(answer.error.as_ref());
+            let mut locks = Vec::new();
+            for error in errors {
+                match &error.locked {
+                    Some(lock) => locks.push(lock.clone()),
+                    None => return Err(failure::of_key(error, ts)),
+                }
+            }
+            let found = by_key(&answer.pairs);
+            let mut again = Vec::new();
+            for item in items {
+                let is_locked = locks.iter().any(|lock| lock.key == item.key);
+                if answer.error.is_some() || is_locked {
+                    again.push(item);
+                } else {
+                    visit(item.index, found.get(item.key.as_slice()).copied());
+                }
+            }
+            if !locks.is_empty() {
+                resolve::for_read(cluster, &locks, ts, &mut bypassed.borrow_mut(), backoff)?;
+            }
+            Ok(again)
+        },
+    )
+}
+
+fn request(items: &[Wanted], ts: Timestamp, bypassed: &BypassedLocks) -> BatchGetRequest {
     let mut context = Context::default();
-    passed.fill(&mut context);
+    bypassed.fill(&mut context);
     BatchGetRequest {
         context: Some(context),
         keys: items.iter().map(|item| item.key.clone()).collect(),

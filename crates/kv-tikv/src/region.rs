@@ -1,5 +1,5 @@
-//! Where keys are: regions by range and by id, as far as they have been asked for. Entries are corrected by the
-//! errors that stale ones cause; nothing expires.
+//! The region cache: regions by range and by id. Entries never expire; the errors that a stale entry causes
+//! correct it.
 
 use crate::keys;
 use crate::pd::client::RegionInfo;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// One region, as known at some time.
+/// A region, as it was at some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
     pub id: u64,
@@ -20,12 +20,12 @@ pub struct Region {
     /// Empty: no bound.
     pub end: Vec<u8>,
     pub peers: Vec<Peer>,
-    /// Who is thought to lead.
+    /// The peer assumed to be the leader.
     pub leader: Peer,
 }
 
 impl Region {
-    /// `None` if there is nobody to talk to.
+    /// `None` if no peer can lead.
     pub fn new(info: RegionInfo) -> Option<Self> {
         let RegionInfo { region, leader } = info;
         let leads = |peer: &&Peer| peer.role != ROLE_LEARNER && !peer.is_witness;
@@ -40,7 +40,8 @@ impl Region {
         })
     }
 
-    /// What is known of a part that it was split into: each of its peers made one of the part's, on the same store.
+    /// Describes a part that this region was split into. Each peer of this region has made a peer of the
+    /// part on the same store.
     pub fn part(&self, mut part: metapb::Region) -> Result<RegionInfo> {
         keys::decode_bounds(&mut part)?;
         let leads = |peer: &&Peer| peer.store_id == self.leader.store_id;
@@ -52,14 +53,14 @@ impl Region {
         key >= self.start.as_slice() && (self.end.is_empty() || key < self.end.as_slice())
     }
 
-    /// What a request to it says of it.
+    /// Addresses a request to this region.
     pub fn fill(&self, context: &mut Context) {
         context.region_id = self.id;
         context.region_epoch = Some(self.epoch);
         context.peer = Some(self.leader);
     }
 
-    /// The peer after the one thought to lead, of those who may.
+    /// The next peer that may lead, after the one assumed to.
     fn next_leader(&self) -> Peer {
         let candidates: Vec<&Peer> = self
             .peers
@@ -95,7 +96,7 @@ impl Map {
         if let Some(start) = self.starts.get(&region.id).cloned() {
             self.remove(&start);
         }
-        // Whatever overlaps is of another time.
+        // Overlapping entries are older.
         let mut stale: Vec<Vec<u8>> = Vec::new();
         if let Some((start, before)) = self
             .by_start
@@ -110,7 +111,8 @@ impl Map {
         } else {
             Bound::Excluded(region.end.as_slice())
         };
-        // A region is never empty, but a damaged answer may say so, and BTreeMap panics on a reversed range.
+        // A region is never empty, but a damaged response may describe one, and BTreeMap panics on a
+        // reversed range.
         if region.end.is_empty() || region.start < region.end {
             let inside = self
                 .by_start
@@ -152,7 +154,8 @@ impl RegionCache {
         (region.end.is_empty() || region.end.as_slice() >= end).then(|| Arc::clone(region))
     }
 
-    /// Takes it over, unless a newer state of the same region is known; the one that is known now.
+    /// Inserts a region, unless the cache has a newer state of it. Returns the state that is in the cache
+    /// now.
     pub fn insert(&self, region: Region) -> Arc<Region> {
         let mut map = self.map.write();
         if let Some(known) = map.by_id(region.id)
@@ -165,7 +168,7 @@ impl RegionCache {
         region
     }
 
-    /// Forgets what an error has shown to be stale, if it is still what is known.
+    /// Removes an entry that an error has shown to be stale, if it is still in the cache.
     pub fn forget(&self, stale: &Region) {
         let mut map = self.map.write();
         if map
@@ -176,12 +179,12 @@ impl RegionCache {
         }
     }
 
-    /// Someone else leads.
+    /// Another peer leads.
     pub fn set_leader(&self, stale: &Region, leader: Peer) {
         self.change_leader(stale, |_| leader);
     }
 
-    /// The leader does not answer; maybe the next peer leads by now.
+    /// The leader does not respond. The next peer may have become the leader.
     pub fn try_next_leader(&self, stale: &Region) {
         self.change_leader(stale, Region::next_leader);
     }
@@ -189,7 +192,7 @@ impl RegionCache {
     fn change_leader(&self, stale: &Region, choose: impl FnOnce(&Region) -> Peer) {
         let mut map = self.map.write();
         let Some(known) = map.by_id(stale.id) else { return };
-        // Someone else may have found out first.
+        // Another thread may have changed it first.
         if known.epoch != stale.epoch || known.leader != stale.leader {
             return;
         }

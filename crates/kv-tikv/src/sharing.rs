@@ -1,14 +1,16 @@
-//! Shared locks. The cluster knows exclusive ones only, so the sharers of one node hold one lock there together, in the
-//! name of a transaction of its own (a proxy): it keeps other nodes from writing the row while anyone here reads it
-//! FOR SHARE. Sharers on different nodes wait for each other, which is less concurrent than it could be, and right.
-//! The commit of a sharer cannot prewrite what another transaction has locked, so it asks for the proxy's lock again once
-//! its moment is chosen ([`SharedLocks::confirm`]).
+//! Shared locks. The cluster has exclusive locks only. So the transactions of one node that share a row
+//! hold one lock in the cluster together, in the name of a separate transaction, the proxy. It keeps other
+//! nodes from writing the row while a transaction here reads it FOR SHARE. Transactions on different nodes
+//! that share a row wait for each other: correct, but less concurrent than it could be.
+//!
+//! A commit cannot prewrite keys that another transaction has locked. So once a sharing transaction has
+//! chosen its commit timestamp, it requests the proxy's locks again ([`SharedLocks::confirm`]).
 
 use crate::cluster::Cluster;
 use crate::failure::locks_lost;
-use crate::fan_out::{Batch, Item};
-use crate::keeper::Keeper;
-use crate::locks::{ClusterLocks, Got, Request};
+use crate::fan_out::{Batch, Item, fan_out};
+use crate::heartbeat::Heartbeats;
+use crate::locks::{ClusterLocks, LockOutcome, Request};
 use crate::proto::kvrpcpb::PessimisticLockRequest;
 use kv::{Error, LockWait, Result, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
@@ -18,7 +20,7 @@ use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Each is in the name of another transaction.
+/// Each request is in the name of another transaction.
 const ONE_BY_ONE: Batch = Batch {
     items_max: 1,
     bytes_max: usize::MAX,
@@ -29,7 +31,7 @@ const ONE_BY_ONE: Batch = Batch {
 struct State {
     sharers: usize,
     locks: Option<ClusterLocks>,
-    /// Taken out of the map.
+    /// It has been taken out of the map.
     is_over: bool,
 }
 
@@ -42,14 +44,15 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Joins the sharers of a key, or becomes the first. The value, if it came along, and whether others were in the way.
+    /// Joins the transactions that share a key, or becomes the first. Returns the result, with the value if
+    /// the store sent it, and whether another transaction was in the way.
     pub fn join(
         &self,
         cluster: &Cluster,
-        keeper: &Keeper,
+        heartbeats: &Heartbeats,
         key: &[u8],
         request: Request,
-    ) -> Result<(Got, bool)> {
+    ) -> Result<(LockOutcome, bool)> {
         let mut has_waited = false;
         loop {
             let proxy = Arc::clone(self.proxies.lock().entry(key.to_vec()).or_default());
@@ -65,15 +68,15 @@ impl Sharing {
             }
             if state.locks.as_ref().is_some_and(|locks| !locks.is_lost()) {
                 state.sharers += 1;
-                return Ok((Got::Locked, has_waited));
+                return Ok((LockOutcome::Locked, has_waited));
             }
             if state.sharers > 0 {
-                // The others have lost theirs, and will be told when they try to use it.
+                // The other transactions have lost their lock. They get an error when they use it.
                 return Err(locks_lost());
             }
-            let locked = lock(cluster, keeper, key, request);
+            let locked = lock(cluster, heartbeats, key, request);
             match locked {
-                Ok((locks, got)) if got != Got::Skipped => {
+                Ok((locks, got)) if got != LockOutcome::Skipped => {
                     has_waited |= locks.has_waited();
                     state.locks = Some(locks);
                     state.sharers = 1;
@@ -88,8 +91,8 @@ impl Sharing {
         }
     }
 
-    /// Leaves; the last one releases the lock. The moment at which it was taken: until now, the key has not changed
-    /// since. `None` if the lock was lost in between.
+    /// Leaves; the last transaction releases the lock. Returns the timestamp at which the lock was taken:
+    /// the key has not changed since. `None` if the lock was lost in between.
     pub fn leave(&self, cluster: &Cluster, key: &[u8]) -> Option<Timestamp> {
         let proxy = self.proxies.lock().get(key).cloned()?;
         let mut state = proxy.lock();
@@ -109,20 +112,20 @@ impl Sharing {
     }
 }
 
-/// The keys of one transaction's shared locks.
+/// The keys that one transaction holds shared locks on.
 pub struct SharedLocks<'a> {
     pub sharing: &'a Sharing,
-    /// With their prefix.
+    /// With the keyspace's prefix.
     pub keys: Vec<Vec<u8>>,
 }
 
-/// One lock, to be asked for again.
-struct Again {
+/// A lock that is requested again.
+struct Relock {
     key: Vec<u8>,
     request: PessimisticLockRequest,
 }
 
-impl Item for Again {
+impl Item for Relock {
     fn key(&self) -> &[u8] {
         &self.key
     }
@@ -133,63 +136,72 @@ impl SharedLocks<'_> {
         self.keys.is_empty()
     }
 
-    /// Makes sure that nobody has changed any of the keys since it was locked, and that nobody will before the locks are
-    /// released: a store may have lost one (its leader died before others knew of it), which no heartbeat need have met.
+    /// Makes sure that no transaction has changed any of the keys since it was locked, and that none will
+    /// before the locks are released. A store may have lost a lock (its leader died before the other
+    /// replicas had it), and a heartbeat need not notice that.
     ///
     /// # Errors
-    /// [`Error::Deadlock`] if somebody has, or has locked it to do so.
+    /// [`Error::Deadlock`] if another transaction has changed a key, or has locked it to do so.
     pub fn confirm(&self, cluster: &Cluster) -> Result<()> {
-        let locks = self.keys.iter().map(|key| -> Result<Again> {
-            let request = self.of_proxy(key, |locks| (!locks.is_lost()).then(|| locks.again(cluster)));
+        let locks = self.keys.iter().map(|key| -> Result<Relock> {
+            let request = self.with_proxy(key, |locks| {
+                (!locks.is_lost()).then(|| locks.relock_request(cluster))
+            });
             let request = request.flatten().ok_or_else(locks_lost)?;
             let key = key.clone();
-            Ok(Again { key, request })
+            Ok(Relock { key, request })
         });
         let mut backoff = cluster.backoff(None);
-        cluster.fan_out(
+        fan_out(
+            cluster,
             locks.collect::<Result<_>>()?,
             ONE_BY_ONE,
             &mut backoff,
-            |locks: &[Again]| locks.first().map(|lock| lock.request.clone()).unwrap_or_default(),
+            |locks: &[Relock]| locks.first().map(|lock| lock.request.clone()).unwrap_or_default(),
             |locks, answer, _| {
                 if answer.errors.is_empty() {
                     return Ok(Vec::new());
                 }
-                for Again { key, .. } in locks {
-                    // So that nobody joins what can only fail.
-                    self.of_proxy(&key, ClusterLocks::lose);
+                for Relock { key, .. } in locks {
+                    // No transaction may join a proxy that can only fail.
+                    self.with_proxy(&key, ClusterLocks::lose);
                 }
                 Err(locks_lost())
             },
         )
     }
 
-    fn of_proxy<T>(&self, key: &[u8], body: impl FnOnce(&ClusterLocks) -> T) -> Option<T> {
+    fn with_proxy<T>(&self, key: &[u8], body: impl FnOnce(&ClusterLocks) -> T) -> Option<T> {
         let proxy = self.sharing.proxies.lock().get(key).cloned()?;
         let state = proxy.lock();
         state.locks.as_ref().map(body)
     }
 }
 
-fn lock(cluster: &Cluster, keeper: &Keeper, key: &[u8], request: Request) -> Result<(ClusterLocks, Got)> {
+fn lock(
+    cluster: &Cluster,
+    heartbeats: &Heartbeats,
+    key: &[u8],
+    request: Request,
+) -> Result<(ClusterLocks, LockOutcome)> {
     let start_ts = cluster.timestamp(Some(request.interrupt))?;
     let mut locks = ClusterLocks::new(start_ts, cluster.options.lock_ttl);
     let mut got = HashMap::new();
-    let locked = locks.lock(cluster, keeper, vec![key.to_vec()], request, &mut got);
+    let locked = locks.lock(cluster, heartbeats, vec![key.to_vec()], request, &mut got);
     if locked.is_err() {
-        // An answer that was not waited for may still have locked it.
+        // A request whose response was not waited for may have taken the lock.
         let _ = locks.release(cluster, None);
     }
     locked?;
-    let got = got.remove(key).unwrap_or(Got::Locked);
+    let got = got.remove(key).unwrap_or(LockOutcome::Locked);
     Ok((locks, got))
 }
 
-/// The first sharer may be waiting for the cluster.
+/// Waits for the proxy: the first transaction may hold it while it waits for the cluster.
 fn enter<'a>(proxy: &'a Proxy, request: Request) -> Result<MutexGuard<'a, State>> {
     let patience = match request.wait {
         LockWait::Timeout(timeout) => timeout,
-        // The first one does not wait either, or will be told; it is a matter of one answer.
+        // The first transaction waits for no lock either, or gets an error: this takes one round trip.
         LockWait::NoWait | LockWait::SkipLocked => Duration::from_secs(1),
     };
     let deadline = Instant::now().checked_add(patience);

@@ -14,16 +14,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// A store whose connection broke is not connected to again sooner.
+/// The pause before a broken connection is opened again.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// One store.
 pub struct Store {
     pub address: String,
-    connections: Vec<Mutex<Slot>>,
+    connections: Vec<Mutex<StoreConnection>>,
 }
 
-struct Slot {
+struct StoreConnection {
     connection: Option<Arc<Connection>>,
     opened: Option<Instant>,
 }
@@ -54,7 +54,7 @@ impl Stores {
         };
         let connections = (0..self.io.len())
             .map(|_| {
-                Mutex::new(Slot {
+                Mutex::new(StoreConnection {
                     connection: None,
                     opened: None,
                 })
@@ -64,26 +64,29 @@ impl Stores {
             address: found.address,
             connections,
         });
-        // Whoever was faster may have commands on their way; they would be lost with his connections.
+        // If another thread has inserted the store first, its connections may carry commands already, so
+        // they are used.
         let mut stores = self.stores.write();
         Ok(Some(Arc::clone(stores.entry(id).or_insert(store))))
     }
 
-    /// It may have moved to another address.
+    /// Forgets a store, which may have moved to another address.
     pub fn forget(&self, id: u64) {
         self.stores.write().remove(&id);
     }
 
-    /// After a failure: if no connection is left, the store may have come back elsewhere.
+    /// Forgets a store after a failure, unless a connection to it is open: the store may have moved to
+    /// another address.
     pub fn forget_unless_connected(&self, id: u64) {
         let store = self.stores.read().get(&id).cloned();
         let is_connected = |store: &Store| {
-            store.connections.iter().any(|slot| {
-                let slot = slot.lock();
-                slot.connection
+            store.connections.iter().any(|entry| {
+                let entry = entry.lock();
+                entry
+                    .connection
                     .as_ref()
                     .is_some_and(|connection| connection.is_open())
-                    || slot
+                    || entry
                         .opened
                         .is_some_and(|opened| opened.elapsed() < RECONNECT_PAUSE)
             })
@@ -93,18 +96,18 @@ impl Stores {
         }
     }
 
-    /// Hands a command over to be sent.
+    /// Queues a command to be sent.
     pub fn submit(&self, store: &Store, command: Bytes) -> Result<Pending, CallError> {
         let index = this_threads_index() % store.connections.len().max(1);
-        let Some(slot) = store.connections.get(index) else {
+        let Some(entry) = store.connections.get(index) else {
             return Err(CallError::Unsent("no connection".into()));
         };
         let connection = {
-            let mut slot = slot.lock();
-            match &slot.connection {
+            let mut entry = entry.lock();
+            match &entry.connection {
                 Some(connection) if connection.is_open() => Arc::clone(connection),
                 _ => {
-                    if slot
+                    if entry
                         .opened
                         .is_some_and(|opened| opened.elapsed() < RECONNECT_PAUSE)
                     {
@@ -118,8 +121,8 @@ impl Stores {
                         .endpoint(&store.address)
                         .map_err(|error| CallError::Unsent(error.to_string()))?;
                     let connection = Arc::new(Connection::open(self.io.handle(index), endpoint));
-                    slot.opened = Some(Instant::now());
-                    slot.connection = Some(Arc::clone(&connection));
+                    entry.opened = Some(Instant::now());
+                    entry.connection = Some(Arc::clone(&connection));
                     connection
                 }
             }
@@ -128,7 +131,7 @@ impl Stores {
     }
 }
 
-/// Threads are spread over the connections, and stay with theirs.
+/// Each thread always uses the same connection of a store, and threads are spread over the connections.
 fn this_threads_index() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

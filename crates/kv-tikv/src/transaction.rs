@@ -1,14 +1,15 @@
-//! One transaction: its row locks here and in the cluster, and its end.
+//! One transaction: its row locks in this process and in the cluster, and its end.
 //!
-//! A row is locked twice. First in this process ([`kv::LockTable`]): its connections queue up in order, share, upgrade,
-//! and find deadlocks among themselves without a message. Then whoever got it locks it in the cluster, where only nodes
-//! compete, and where the stores find deadlocks between them.
+//! A row is locked twice. First in this process ([`kv::LockTable`]): its connections queue in order, share,
+//! upgrade, and detect deadlocks among themselves without a message. The connection that gets the lock then
+//! locks the row in the cluster. There only nodes compete, and the stores detect deadlocks between nodes.
 
-use crate::commit::{Change, Commit, Ended, Write};
-use crate::engine::Shared;
+use crate::commit::{Change, Commit, CommitOutcome, Write};
 use crate::failure;
-use crate::locks::{ClusterLocks, Got, Request, release};
+use crate::locks::{ClusterLocks, LockOutcome, Request, release};
+use crate::node::Node;
 use crate::prober::PROBE_AFTER;
+use crate::read;
 use crate::sharing::SharedLocks;
 use bytes::Bytes;
 use kv::lock_table::{Acquired, HeldKey, LockRequest, Owner};
@@ -21,10 +22,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the cluster knows of a lock.
+/// What is locked in the cluster for a key that is locked in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InCluster {
-    /// Nothing: it is about to be asked, or a prewrite will say.
+    /// Nothing yet: the request follows, or the prewrite takes the lock.
     Nothing,
     Shared,
     Exclusive,
@@ -37,33 +38,33 @@ struct Held {
 
 /// See the module.
 pub struct TikvTransaction {
-    shared: Arc<Shared>,
+    node: Arc<Node>,
     owner: Owner,
     start_ts: Timestamp,
     optimistic: bool,
-    /// May commit at any moment since its start; see [`TxnOptions::single_statement`].
+    /// It may commit at any timestamp after its start; see [`TxnOptions::single_statement`].
     single_statement: bool,
     lock_ttl: Duration,
     held: HashMap<Arc<[u8]>, Held>,
-    /// Waits for other connections of this process.
+    /// How often it waited for other connections of this process.
     local_waits: u64,
     /// Once there is a lock in the cluster.
     cluster: Option<ClusterLocks>,
-    /// Optimistic mode: locked keys that had changed since the start, and when.
+    /// Optimistic mode: locked keys that had changed since the start, with the timestamp of the change.
     changed: HashMap<Arc<[u8]>, Timestamp>,
-    /// Keys that must not be there when they are written; nothing else is locked while there are any.
+    /// Keys that must not exist when they are written. While there are any, nothing is locked.
     absent: HashSet<Vec<u8>>,
     pinned: bool,
 }
 
 impl TikvTransaction {
-    /// `start_ts` has been pinned by the caller; it stays pinned until the end, whatever the caller reads by then.
-    pub fn new(shared: Arc<Shared>, start_ts: Timestamp, options: &TxnOptions) -> Result<Self> {
-        shared.pins.pin(start_ts)?;
-        let lock_ttl = options.lock_ttl.unwrap_or(shared.cluster.options.lock_ttl);
+    /// The caller has pinned `start_ts`. It stays pinned until the end, whatever the caller reads by then.
+    pub fn new(node: Arc<Node>, start_ts: Timestamp, options: &TxnOptions) -> Result<Self> {
+        node.pins.pin(start_ts)?;
+        let lock_ttl = options.lock_ttl.unwrap_or(node.cluster.options.lock_ttl);
         Ok(Self {
-            owner: shared.new_owner(),
-            shared,
+            owner: node.new_owner(),
+            node,
             start_ts,
             optimistic: options.optimistic,
             single_statement: options.single_statement,
@@ -77,11 +78,11 @@ impl TikvTransaction {
         })
     }
 
-    /// Locks a key in this process; false if it was skipped.
+    /// Locks a key in this process. False if it was skipped.
     fn lock_here(&mut self, key: &[u8], options: &LockOptions) -> Result<bool> {
         let request = LockRequest::new(self.owner, self.held.len(), key, options);
         let asked = Instant::now();
-        let acquired = self.shared.locks.lock(&request)?;
+        let acquired = self.node.locks.lock(&request)?;
         self.local_waits += u64::from(request.has_waited.get());
         if let Some(locks) = &mut self.cluster
             && asked.elapsed() >= PROBE_AFTER
@@ -89,7 +90,7 @@ impl TikvTransaction {
             locks.renew();
         }
         match acquired {
-            // No commit is announced here, so there is none to come after.
+            // This engine has no dependent commits, so `AfterPending` does not occur.
             Acquired::New(local) | Acquired::AfterPending(local, _) => {
                 let held = Held {
                     local,
@@ -103,14 +104,20 @@ impl TikvTransaction {
         }
     }
 
-    /// Locks keys here and in the cluster. One answer per key, with values as far as they came along.
-    fn lock_keys(&mut self, keys: &[Vec<u8>], options: &LockOptions, values: bool) -> Result<Vec<Got>> {
+    /// Locks keys in this process and in the cluster. Returns one result per key, with the value if the
+    /// store sent it.
+    fn lock_keys(
+        &mut self,
+        keys: &[Vec<u8>],
+        options: &LockOptions,
+        values: bool,
+    ) -> Result<Vec<LockOutcome>> {
         let mut answers = Vec::with_capacity(keys.len());
         let mut failure = Ok(());
         for key in keys {
             match self.lock_here(key, options) {
-                Ok(true) => answers.push(Got::Locked),
-                Ok(false) => answers.push(Got::Skipped),
+                Ok(true) => answers.push(LockOutcome::Locked),
+                Ok(false) => answers.push(LockOutcome::Skipped),
                 Err(error) => {
                     failure = Err(error);
                     break;
@@ -118,11 +125,12 @@ impl TikvTransaction {
             }
         }
         let mut got = HashMap::new();
-        // What was locked before a failure stays locked, so it must be so everywhere.
+        // Keys that were locked before a failure stay locked here, so they must be locked in the cluster
+        // too.
         let here: Vec<&Vec<u8>> = keys
             .iter()
             .zip(&answers)
-            .filter(|(_, answer)| **answer == Got::Locked)
+            .filter(|(_, answer)| **answer == LockOutcome::Locked)
             .map(|(key, _)| key)
             .collect();
         let in_cluster = self.lock_in_cluster(&here, options, values, &mut got);
@@ -141,7 +149,7 @@ impl TikvTransaction {
         keys: &[&Vec<u8>],
         options: &LockOptions,
         values: bool,
-        got: &mut HashMap<Vec<u8>, Got>,
+        got: &mut HashMap<Vec<u8>, LockOutcome>,
     ) -> Result<()> {
         let deadline = match options.wait {
             LockWait::Timeout(timeout) => Instant::now().checked_add(timeout),
@@ -162,7 +170,7 @@ impl TikvTransaction {
             }
         }
         let request = |unchanged_since| Request {
-            // As much as is left of the patience, by now.
+            // The time that is left of the limit.
             wait: match (options.wait, deadline) {
                 (LockWait::Timeout(_), Some(deadline)) => {
                     LockWait::Timeout(deadline.saturating_duration_since(Instant::now()))
@@ -173,26 +181,27 @@ impl TikvTransaction {
             values,
             unchanged_since,
         };
-        let shared = Arc::clone(&self.shared);
+        let node = Arc::clone(&self.node);
         for key in sharing {
-            let prefixed = shared.cluster.keyspace.key(key);
+            let prefixed = node.cluster.keyspace.key(key);
             let (answer, has_waited) =
-                shared
-                    .sharing
-                    .join(&shared.cluster, &shared.keeper, &prefixed, request(None))?;
+                node.sharing
+                    .join(&node.cluster, &node.heartbeats, &prefixed, request(None))?;
             self.local_waits += u64::from(has_waited);
-            if answer != Got::Skipped {
+            if answer != LockOutcome::Skipped {
                 self.confirm(key, InCluster::Shared);
             }
             got.insert(key.to_vec(), answer);
         }
         for key in upgrades {
-            let prefixed = shared.cluster.keyspace.key(key);
+            let prefixed = node.cluster.keyspace.key(key);
             self.confirm(key, InCluster::Nothing);
-            // Between the shared lock and ours is a gap; nobody may have committed in it.
-            let since = shared.sharing.leave(&shared.cluster, &prefixed);
+            // Between the release of the shared lock and the exclusive one is a gap. No other transaction
+            // may have committed in it.
+            let since = node.sharing.leave(&node.cluster, &prefixed);
             let since = since.ok_or_else(failure::locks_lost)?;
-            // Not at the start: that is where a probe would lock. Whoever commits in the gap commits later.
+            // Not at the start timestamp, which a probe may use for its lock. A commit in the gap is later
+            // anyway.
             let since = since.max(self.start_ts + 1);
             let upgraded = self.lock_exclusively(&[key], request(Some(since)), got);
             upgraded.map_err(|error| match error {
@@ -209,13 +218,13 @@ impl TikvTransaction {
         self.lock_exclusively(&new, request(None), got)
     }
 
-    /// An optimistic transaction may lock rows too, and reads what is newest then; but if it writes one that had
-    /// changed since its start, that is a conflict.
+    /// An optimistic transaction may lock rows too, and then reads their newest version. If it writes a row
+    /// that had changed since its start, that is a conflict.
     fn lock_and_note_changes(
         &mut self,
         keys: &[&[u8]],
         request: Request,
-        got: &mut HashMap<Vec<u8>, Got>,
+        got: &mut HashMap<Vec<u8>, LockOutcome>,
     ) -> Result<()> {
         for key in keys {
             match self.lock_exclusively(&[key], request, got) {
@@ -237,26 +246,26 @@ impl TikvTransaction {
         &mut self,
         keys: &[&[u8]],
         request: Request,
-        got: &mut HashMap<Vec<u8>, Got>,
+        got: &mut HashMap<Vec<u8>, LockOutcome>,
     ) -> Result<()> {
-        let shared = Arc::clone(&self.shared);
-        let keyspace = &shared.cluster.keyspace;
+        let node = Arc::clone(&self.node);
+        let keyspace = &node.cluster.keyspace;
         let prefixed = keys.iter().map(|key| keyspace.key(key)).collect();
         let locks = self
             .cluster
             .get_or_insert_with(|| ClusterLocks::new(self.start_ts, self.lock_ttl));
         let had_none = locks.is_empty();
         let mut answers = HashMap::new();
-        let locked = locks.lock(&shared.cluster, &shared.keeper, prefixed, request, &mut answers);
-        // An optimistic transaction locks at its start, as a probe does: they must not meet.
+        let locked = locks.lock(&node.cluster, &node.heartbeats, prefixed, request, &mut answers);
+        // An optimistic transaction locks at its start timestamp, as a probe does. So it must not be
+        // probed.
         if had_none && !locks.is_empty() && !self.optimistic {
-            shared
-                .prober_txns
+            node.lock_holders
                 .insert(self.owner, locks.start_ts, locks.primary.clone());
         }
         for (key, answer) in answers {
             let Some(key) = keyspace.strip(&key) else { continue };
-            if answer != Got::Skipped {
+            if answer != LockOutcome::Skipped {
                 self.confirm(key, InCluster::Exclusive);
             }
             got.insert(key.to_vec(), answer);
@@ -270,34 +279,35 @@ impl TikvTransaction {
         }
     }
 
-    /// Gives back here what the cluster did not give.
+    /// Unlocks in this process what was not locked in the cluster.
     fn unlock_unconfirmed(&mut self, keys: &[Vec<u8>]) {
         for key in keys {
             let is_unconfirmed = |held: &Held| held.cluster == InCluster::Nothing;
             if self.held.get(key.as_slice()).is_some_and(is_unconfirmed)
                 && let Some(held) = self.held.remove(key.as_slice())
             {
-                self.shared.locks.unlock(self.owner, &held.local);
+                self.node.locks.unlock(self.owner, &held.local);
             }
         }
     }
 
-    /// Values of keys that were locked before: they stand still, so the newest version is the one.
+    /// Reads the values of keys that were locked before. Locked rows do not change, so the newest version
+    /// is the right one.
     fn read_missing(
         &self,
         keys: &[Vec<u8>],
-        answers: Vec<Got>,
+        answers: Vec<LockOutcome>,
         options: &LockOptions,
     ) -> Result<Vec<Locked>> {
         let missing: Vec<usize> = (0..answers.len())
-            .filter(|index| answers.get(*index) == Some(&Got::Locked))
+            .filter(|index| answers.get(*index) == Some(&LockOutcome::Locked))
             .collect();
         let mut locked: Vec<Locked> = answers
             .into_iter()
             .map(|answer| match answer {
-                Got::Value(value) => Locked::Value(value.map(|value| value.to_vec())),
-                Got::Locked => Locked::Value(None),
-                Got::Skipped => Locked::Skipped,
+                LockOutcome::Value(value) => Locked::Value(value.map(|value| value.to_vec())),
+                LockOutcome::Locked => Locked::Value(None),
+                LockOutcome::Skipped => Locked::Skipped,
             })
             .collect();
         if missing.is_empty() {
@@ -311,13 +321,11 @@ impl TikvTransaction {
             ts: LATEST,
             interrupt: Some(&options.interrupt),
         };
-        self.shared
-            .cluster
-            .batch_get(&wanted, at, &mut |position, value| {
-                if let Some(slot) = missing.get(position).and_then(|index| locked.get_mut(*index)) {
-                    *slot = Locked::Value(value.map(<[u8]>::to_vec));
-                }
-            })?;
+        read::batch_get(&self.node.cluster, &wanted, at, &mut |position, value| {
+            if let Some(slot) = missing.get(position).and_then(|index| locked.get_mut(*index)) {
+                *slot = Locked::Value(value.map(<[u8]>::to_vec));
+            }
+        })?;
         Ok(locked)
     }
 
@@ -341,7 +349,8 @@ impl TikvTransaction {
             let held = self.held.get(key);
             held.is_some_and(|held| held.cluster == InCluster::Shared)
         };
-        // Without a lock in the cluster, the prewrite finds what is in the way, which saves a round trip.
+        // If the transaction holds no lock in the cluster, the prewrite detects conflicts, which saves a
+        // round trip.
         if self.cluster.as_ref().is_none_or(ClusterLocks::is_empty) && !writes.unguarded().any(is_shared) {
             return self.commit_unlocked(writes, options, lock_deadline, fence);
         }
@@ -349,8 +358,8 @@ impl TikvTransaction {
         self.commit_locked(writes, options, lock_deadline, fence)
     }
 
-    /// Whether nothing was at the keys that were to be fresh. After the commit, since only that finds out if the guards are as
-    /// the transaction took them to be.
+    /// Checks that the keys which were declared fresh did not exist. It runs after the commit: only the
+    /// commit shows whether the guarding rows were as the transaction took them to be.
     fn check_fresh(&self, writes: &WriteBuffer, commit_ts: Timestamp) -> Result<()> {
         let fresh = writes.writes().filter(|(_, write)| write.is_fresh);
         let keys: Vec<Vec<u8>> = fresh.map(|(key, _)| key.to_vec()).collect();
@@ -362,13 +371,13 @@ impl TikvTransaction {
             ts: commit_ts - 1,
             interrupt: None,
         };
-        let read = self.shared.cluster.batch_get(&keys, before, &mut |index, value| {
+        let read = read::batch_get(&self.node.cluster, &keys, before, &mut |index, value| {
             if let (Some(key), Some(_)) = (keys.get(index), value) {
                 checked = Err(not_fresh(key));
             }
         });
         if let Err(error) = read {
-            // The commit is there, whatever has become of the cluster since.
+            // The commit is done, whatever happens to the cluster now.
             tracing::warn!(%error, "whether keys were fresh was not looked up");
         }
         checked
@@ -401,7 +410,7 @@ impl TikvTransaction {
     }
 
     fn writes(&self, writes: &WriteBuffer) -> Vec<Write> {
-        let keyspace = &self.shared.cluster.keyspace;
+        let keyspace = &self.node.cluster.keyspace;
         writes
             .iter()
             .map(|(key, value)| Write {
@@ -419,21 +428,22 @@ impl TikvTransaction {
             .collect()
     }
 
-    /// The shared locks, for the commit to look at: they are in the cluster in other names than its own.
+    /// The shared locks, which the commit confirms: in the cluster they belong to other transactions.
     fn shared_in_cluster(&self) -> SharedLocks<'_> {
         let shared = self
             .held
             .iter()
             .filter(|(_, held)| held.cluster == InCluster::Shared);
-        let keyspace = &self.shared.cluster.keyspace;
+        let keyspace = &self.node.cluster.keyspace;
         SharedLocks {
-            sharing: &self.shared.sharing,
+            sharing: &self.node.sharing,
             keys: shared.map(|(key, _)| keyspace.key(key)).collect(),
         }
     }
 
-    /// Pessimistic mode: blind writes, so whatever was committed in between is overwritten, at a start of its own.
-    /// Optimistic mode: first committer wins, judged from the start.
+    /// Commits without locks in the cluster. Pessimistic mode: blind writes at a start timestamp of their
+    /// own, which overwrite whatever was committed in between. Optimistic mode: the first committer wins,
+    /// judged from the transaction's start.
     fn commit_unlocked(
         &self,
         writes: &WriteBuffer,
@@ -441,18 +451,18 @@ impl TikvTransaction {
         lock_deadline: Option<Instant>,
         fence: Option<&Fence>,
     ) -> Result<Timestamp> {
-        let cluster = &self.shared.cluster;
+        let cluster = &self.node.cluster;
         let writes = self.writes(writes);
         let sharing = self.shared_in_cluster();
         let primary = primary_of(&writes);
         let mut backoff = cluster.backoff(Some(&options.interrupt));
-        // The first attempt is made at our own start, as long as nothing was ever asked for in its name; a further one
-        // must see what was in the way.
+        // The first attempt uses the transaction's own start timestamp, if no request has used it yet. A
+        // later attempt must see the commits that were in the way.
         let mut attempt_start_ts = self.cluster.is_none().then_some(self.start_ts);
         loop {
             let now = match attempt_start_ts {
                 Some(ts) if self.single_statement => ts,
-                _ => self.shared.timestamp(Some(&options.interrupt))?,
+                _ => self.node.timestamp(Some(&options.interrupt))?,
             };
             let start_ts = match attempt_start_ts.take() {
                 _ if self.optimistic => self.start_ts,
@@ -461,34 +471,35 @@ impl TikvTransaction {
             };
             let commit = Commit {
                 cluster,
-                keeper: &self.shared.keeper,
+                heartbeats: &self.node.heartbeats,
                 start_ts,
                 primary: primary.clone(),
                 lock_ttl: self.lock_ttl,
                 writes: writes.clone(),
                 for_update_ts: 0,
-                // Ours alone, so PD gives nobody else the timestamp of the commit.
+                // PD gave this timestamp to this transaction only, so no snapshot has the commit's
+                // timestamp.
                 min_commit_ts: now,
                 fence,
                 shared_locks: &sharing,
                 interrupt: &options.interrupt,
-                // A blind write that waited would conflict with what it waited for.
+                // A blind write that waits for a lock would conflict with the commit that it waited for.
                 lock_deadline: lock_deadline.filter(|_| self.optimistic),
             };
             match commit.run()? {
-                Ended::Committed {
+                CommitOutcome::Committed {
                     commit_ts,
                     secondaries,
                 } => {
-                    return Ok(self.shared.committed(start_ts, commit_ts, secondaries));
+                    return Ok(self.node.committed(start_ts, commit_ts, secondaries));
                 }
-                Ended::InTheWay(Error::WriteConflict { conflict_ts, .. }) if self.optimistic => {
+                CommitOutcome::Blocked(Error::WriteConflict { conflict_ts, .. }) if self.optimistic => {
                     return Err(Error::WriteConflict {
                         start_ts,
                         conflict_ts,
                     });
                 }
-                Ended::InTheWay(Error::LockTimeout) if !self.optimistic => {
+                CommitOutcome::Blocked(Error::LockTimeout) if !self.optimistic => {
                     if lock_deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                         return Err(Error::LockTimeout);
                     }
@@ -501,8 +512,8 @@ impl TikvTransaction {
                     let longest = left.min(Duration::from_millis(50));
                     backoff.pause_at_least(Duration::ZERO, longest, Part::Lock, &"a row is locked")?;
                 }
-                Ended::InTheWay(_) if !self.optimistic => {}
-                Ended::InTheWay(error) | Ended::Failed(error) => return Err(error),
+                CommitOutcome::Blocked(_) if !self.optimistic => {}
+                CommitOutcome::Blocked(error) | CommitOutcome::Failed(error) => return Err(error),
             }
         }
     }
@@ -514,7 +525,7 @@ impl TikvTransaction {
         lock_deadline: Option<Instant>,
         fence: Option<&Fence>,
     ) -> Result<Timestamp> {
-        let shared = Arc::clone(&self.shared);
+        let node = Arc::clone(&self.node);
         let sharing = self.shared_in_cluster();
         let mut writes = self.writes(writes);
         let Some(locks) = &self.cluster else {
@@ -524,8 +535,9 @@ impl TikvTransaction {
             return Err(failure::locks_lost());
         }
         let (start_ts, for_update_ts, primary) = (locks.start_ts, locks.for_update_ts, locks.primary.clone());
-        // Rows that were locked and not written, too: a store may have lost their locks (its leader died before others knew
-        // of them), and what was written may rest on what they held.
+        // Rows that were locked and not written are part of the commit, too. A store may have lost their
+        // locks (its leader died before the other replicas had them), and the writes may depend on those
+        // rows.
         let written: HashSet<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
         let only_locked: Vec<Write> = locks
             .locked()
@@ -545,49 +557,51 @@ impl TikvTransaction {
         writes.extend(only_locked);
         writes.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let commit = Commit {
-            cluster: &shared.cluster,
-            keeper: &shared.keeper,
+            cluster: &node.cluster,
+            heartbeats: &node.heartbeats,
             start_ts,
             primary,
             lock_ttl: self.lock_ttl,
             writes,
             for_update_ts,
-            // Later than what anyone has begun to read before the commit was asked for, or, where nobody can tell, since
-            // the locks were taken.
+            // The commit must be later than every snapshot taken before it was requested. A transaction of
+            // a single statement may commit at any time since its locks were taken, since no client can
+            // tell the difference.
             min_commit_ts: match self.single_statement && !locks.has_waited() {
                 true => for_update_ts + 1,
-                false => shared.timestamp(Some(&options.interrupt))?,
+                false => node.timestamp(Some(&options.interrupt))?,
             },
             fence,
             shared_locks: &sharing,
             interrupt: &options.interrupt,
-            // Only a guarded key can be met locked, for as long as a transaction that has lost its row takes to go away.
+            // Only a guarded key can be locked by another transaction, until that transaction, which has
+            // lost its row, ends.
             lock_deadline,
         };
         let ended = commit.run()?;
         match ended {
-            Ended::Committed {
+            CommitOutcome::Committed {
                 commit_ts,
                 secondaries,
             } => {
                 if let Some(locks) = &mut self.cluster {
                     locks.take_keys();
                 }
-                let commit_ts = shared.committed(start_ts, commit_ts, secondaries);
-                if let Err(error) = release(&shared.cluster, start_ts, for_update_ts, in_doubt) {
+                let commit_ts = node.committed(start_ts, commit_ts, secondaries);
+                if let Err(error) = release(&node.cluster, start_ts, for_update_ts, in_doubt) {
                     tracing::warn!(%error, "locks are left to run out");
                 }
                 Ok(commit_ts)
             }
-            Ended::InTheWay(error) | Ended::Failed(error) => Err(match error {
-                // With all rows locked there is no conflict but the loss of a lock.
+            CommitOutcome::Blocked(error) | CommitOutcome::Failed(error) => Err(match error {
+                // All rows are locked, so a conflict means that a lock was lost.
                 Error::WriteConflict { .. } => failure::locks_lost(),
                 error => error,
             }),
         }
     }
 
-    /// The transaction comes to lock something after all: then what it expected to be absent comes first.
+    /// The transaction locks rows after it has declared keys absent. Locks and checks those keys first.
     fn lock_absent(&mut self, options: &LockOptions) -> Result<()> {
         if self.absent.is_empty() {
             return Ok(());
@@ -608,9 +622,9 @@ impl TikvTransaction {
 
     fn unlock_all(&mut self) {
         if let Some(mut locks) = self.cluster.take() {
-            self.shared.prober_txns.remove(self.owner);
-            // Where a store has not answered, nobody who has given up is made to wait for it again.
-            let cluster = Arc::clone(&self.shared.cluster);
+            self.node.lock_holders.remove(self.owner);
+            // If a store has not responded, the client must not wait for it again.
+            let cluster = Arc::clone(&self.node.cluster);
             let is_in_doubt = locks.is_in_doubt();
             let mut release = move || {
                 if let Err(error) = locks.release(&cluster, None) {
@@ -618,27 +632,26 @@ impl TikvTransaction {
                 }
             };
             match is_in_doubt {
-                true => self.shared.in_background(release),
+                true => self.node.in_background(release),
                 false => release(),
             }
         }
         self.changed.clear();
-        let shared = Arc::clone(&self.shared);
+        let node = Arc::clone(&self.node);
         for (key, held) in self.held.drain() {
             if held.cluster == InCluster::Shared {
-                shared
-                    .sharing
-                    .leave(&shared.cluster, &shared.cluster.keyspace.key(&key));
+                node.sharing
+                    .leave(&node.cluster, &node.cluster.keyspace.key(&key));
             }
-            shared.locks.unlock(self.owner, &held.local);
+            node.locks.unlock(self.owner, &held.local);
         }
         if std::mem::take(&mut self.pinned) {
-            shared.pins.unpin(self.start_ts);
+            node.pins.unpin(self.start_ts);
         }
     }
 }
 
-/// A key that is not empty, if there is one.
+/// The first key that is not empty, if there is one.
 fn primary_of(writes: &[Write]) -> Vec<u8> {
     let first = writes.iter().find(|write| !write.key.is_empty());
     first
@@ -656,10 +669,13 @@ impl EngineTransaction for TikvTransaction {
     fn lock_only(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<bool>> {
         self.lock_absent(options)?;
         let answers = self.lock_keys(keys, options, false)?;
-        Ok(answers.into_iter().map(|answer| answer != Got::Skipped).collect())
+        Ok(answers
+            .into_iter()
+            .map(|answer| answer != LockOutcome::Skipped)
+            .collect())
     }
 
-    /// A prewrite sees whether a key is there, so a transaction without locks needs no round trip for it.
+    /// The prewrite checks whether a key exists, so a transaction without locks needs no request for it.
     fn expect_absent(&mut self, keys: &[Vec<u8>]) -> bool {
         if self.optimistic || !self.held.is_empty() {
             return false;
@@ -668,7 +684,7 @@ impl EngineTransaction for TikvTransaction {
         true
     }
 
-    /// The cluster has one durability: a commit is on a majority's disks.
+    /// All durability levels are the same here: a commit is on the disks of a majority.
     fn commit(
         mut self: Box<Self>,
         writes: &Arc<WriteBuffer>,
@@ -679,7 +695,7 @@ impl EngineTransaction for TikvTransaction {
     ) {
         let committed = self.try_commit(writes, options, fence);
         let outcome = match committed {
-            Ok(ts) if self.shared.cluster.options.check_promises => self.check_fresh(writes, ts).map(|()| ts),
+            Ok(ts) if self.node.cluster.options.check_promises => self.check_fresh(writes, ts).map(|()| ts),
             other => other,
         };
         drop(self);

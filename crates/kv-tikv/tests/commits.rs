@@ -1,7 +1,7 @@
-//! What a commit asks the stores for, and what it rests on: locks that a store may have lost, and keys that have none of
-//! their own.
+//! Which requests a commit sends, and what it depends on: locks that a store may have lost, and keys
+//! without locks of their own.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -18,13 +18,13 @@ fn cluster() -> StandIn {
     StandIn::start(&["-stores", "3", "-split", "c,f"])
 }
 
-/// A store forgets the lock of a key, as it does when a region's leader dies before others know of it.
+/// Makes a store forget the lock of a key, as after a failover to a replica that did not have it yet.
 fn lose_lock(stand_in: &StandIn, key: &str) {
-    let answer = stand_in.tell(&format!("/lose-locks?key={key}"));
+    let answer = stand_in.control(&format!("/lose-locks?key={key}"));
     assert!(answer.contains("\"lost\": 1"), "{answer}");
 }
 
-/// Tells threads to end, also when the test fails.
+/// Ends the threads, also when the test fails.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -35,7 +35,7 @@ impl Drop for StopOnDrop<'_> {
 
 fn assert_no_locks(stand_in: &StandIn) {
     wait_until("no lock is left", || {
-        stand_in.tell("/status").contains("\"locks\": 0")
+        stand_in.control("/status").contains("\"locks\": 0")
     });
 }
 
@@ -45,7 +45,7 @@ fn cheap_paths_are_cheap() {
     let store = stand_in.open();
     write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
     get(&store.latest(), "a");
-    stand_in.tell("/counters?reset=1");
+    stand_in.control("/counters?reset=1");
     get(&store.latest(), "a");
     assert_eq!((stand_in.count("Get"), stand_in.count("Timestamps")), (1, 0));
     store.latest().batch_get(&keys(&["a", "aa", "b"])).unwrap();
@@ -53,7 +53,7 @@ fn cheap_paths_are_cheap() {
     let snapshot = store.snapshot_now().unwrap();
     snapshot.batch_get(&keys(&["a", "d", "g", "h"])).unwrap();
     assert_eq!((stand_in.count("BatchGet"), stand_in.count("Timestamps")), (4, 1));
-    stand_in.tell("/counters?reset=1");
+    stand_in.control("/counters?reset=1");
     let mut txn = begin(&store);
     txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
     txn.put(b"b".to_vec(), b"2".to_vec()).unwrap();
@@ -62,7 +62,7 @@ fn cheap_paths_are_cheap() {
         .map(|call| stand_in.count(call))
         .to_vec();
     assert_eq!(counted, [1, 0, 0, 2], "one to begin, one to commit at");
-    stand_in.tell("/counters?reset=1");
+    stand_in.control("/counters?reset=1");
     let mut txn = begin(&store);
     lock(&mut txn, "a", &exclusive()).unwrap();
     txn.put(b"a".to_vec(), b"3".to_vec()).unwrap();
@@ -76,8 +76,8 @@ fn cheap_paths_are_cheap() {
     ];
     let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
     assert_eq!(counted, [1, 0, 1, 0, 2]);
-    // Nobody can tell when within its only statement a transaction took place.
-    stand_in.tell("/counters?reset=1");
+    // A transaction of one statement may take place at any time within it, so it needs no second timestamp.
+    stand_in.control("/counters?reset=1");
     let single = TxnOptions {
         single_statement: true,
         ..TxnOptions::default()
@@ -88,12 +88,13 @@ fn cheap_paths_are_cheap() {
     commit(txn).unwrap();
     let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
     assert_eq!(counted, [1, 0, 1, 0, 1]);
-    stand_in.tell("/counters?reset=1");
+    stand_in.control("/counters?reset=1");
     let mut txn = store.begin(single).unwrap();
     txn.put(b"a".to_vec(), b"5".to_vec()).unwrap();
     commit(txn).unwrap();
     let counted: Vec<u64> = calls.map(|call| stand_in.count(call)).to_vec();
-    // The last commit may have come at the next timestamp; then that one is not used again.
+    // The last commit may have used the timestamp after its own, and then a new snapshot does not get that
+    // one.
     assert!(
         counted == [1, 0, 0, 0, 1] || counted == [1, 0, 0, 0, 2],
         "{counted:?}"
@@ -101,7 +102,7 @@ fn cheap_paths_are_cheap() {
     assert_eq!(get(&store.latest(), "a").as_deref(), Some("5"));
 }
 
-/// As an index entry's: its row is locked, so that nobody else writes it.
+/// As the entry of an index: its row is locked, so no other transaction writes the entry.
 #[test]
 fn a_guarded_key_costs_no_lock() {
     let stand_in = cluster();
@@ -109,7 +110,7 @@ fn a_guarded_key_costs_no_lock() {
     write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
     assert_no_locks(&stand_in);
     for (guarded, prewrites, commits) in [(["b", "bb"], 1, 0), (["d", "g"], 3, 1)] {
-        stand_in.tell("/counters?reset=1");
+        stand_in.control("/counters?reset=1");
         let mut txn = begin(&store);
         lock(&mut txn, "a", &exclusive()).unwrap();
         let guard = txn.put_guard(b"a".to_vec(), b"2".to_vec()).unwrap();
@@ -120,7 +121,7 @@ fn a_guarded_key_costs_no_lock() {
         commit(txn).unwrap();
         let counted = ["PessimisticLock", "Prewrite"].map(|call| stand_in.count(call));
         assert_eq!(counted, [1, prewrites]);
-        // The keys but the primary's are committed in the background.
+        // All keys but the primary are committed in the background.
         assert!(stand_in.count("Commit") >= commits);
         for key in guarded {
             assert_eq!(get(&store.latest(), key).as_deref(), Some("2"));
@@ -130,14 +131,14 @@ fn a_guarded_key_costs_no_lock() {
 }
 
 #[test]
-fn what_the_dead_left_at_a_guarded_key_is_cleaned_up() {
+fn locks_of_a_dead_node_on_a_guarded_key_are_cleaned_up() {
     let stand_in = cluster();
     let dead = stand_in.impatient(Duration::from_secs(1));
     let living = stand_in.open();
     write(&living, &[("a", Some("0")), ("d", Some("0"))]);
-    // Both keys are prewritten, and nobody commits them or takes them back.
-    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
-    stand_in.tell("/drop-next?rpc=BatchRollback&when=before&count=1000");
+    // Both keys are prewritten, and stay so.
+    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=BatchRollback&when=before&count=1000");
     let mut abandoned = begin(&dead);
     lock(&mut abandoned, "a", &exclusive()).unwrap();
     let guard = abandoned.put_guard(b"a".to_vec(), b"never".to_vec()).unwrap();
@@ -145,12 +146,12 @@ fn what_the_dead_left_at_a_guarded_key_is_cleaned_up() {
         .put_guarded(guard, b"d".to_vec(), b"never".to_vec())
         .unwrap();
     assert!(matches!(commit(abandoned), Err(Error::Undetermined(_))));
-    stand_in.tell("/clear");
-    stand_in.tell("/advance?ms=600000");
-    // The lock of the guard cleans up after it there; the guarded key is met by the commit only.
+    stand_in.control("/clear");
+    stand_in.control("/advance?ms=600000");
+    // Locking the guard cleans up its lock. The commit is the first to meet the guarded key's lock.
     let mut txn = begin(&living);
     assert_eq!(lock(&mut txn, "a", &exclusive()), Ok(Some("0".into())));
-    assert!(stand_in.tell("/locks").contains("\"key\": \"64\""));
+    assert!(stand_in.control("/locks").contains("\"key\": \"64\""));
     let guard = txn.put_guard(b"a".to_vec(), b"1".to_vec()).unwrap();
     txn.put_guarded(guard, b"d".to_vec(), b"1".to_vec()).unwrap();
     commit(txn).unwrap();
@@ -158,7 +159,8 @@ fn what_the_dead_left_at_a_guarded_key_is_cleaned_up() {
     assert_no_locks(&stand_in);
 }
 
-/// Who has lost the guard's lock does not know yet, and prewrites the guarded key; then it takes that back.
+/// A transaction that has lost its guard's lock does not know it yet. It prewrites the guarded key, fails,
+/// and rolls back.
 #[test]
 fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
     let stand_in = cluster();
@@ -178,10 +180,10 @@ fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
     assert_eq!(lock(&mut winner, "a", &exclusive()), Ok(Some("0".into())));
     let guard = winner.put_guard(b"a".to_vec(), b"1".to_vec()).unwrap();
     winner.put_guarded(guard, b"d".to_vec(), b"1".to_vec()).unwrap();
-    stand_in.tell("/delay-next?rpc=BatchRollback&ms=500&count=3");
+    stand_in.control("/delay-next?rpc=BatchRollback&ms=500&count=3");
     let losing = thread::spawn(move || commit(loser));
     wait_until("the guarded key is prewritten", || {
-        losing.is_finished() || stand_in.tell("/locks").contains("\"key\": \"64\"")
+        losing.is_finished() || stand_in.control("/locks").contains("\"key\": \"64\"")
     });
     commit(winner).unwrap();
     assert_eq!(losing.join().unwrap().unwrap_err(), Error::Deadlock);
@@ -190,9 +192,9 @@ fn a_guarded_key_is_waited_for_while_a_loser_leaves() {
     assert_no_locks(&stand_in);
 }
 
-/// Nor is he waited for should he never do so.
+/// The other transaction is not waited for if it never rolls back.
 #[test]
-fn a_guarded_key_is_taken_from_a_loser_who_does_not_leave() {
+fn a_guarded_key_does_not_wait_for_a_transaction_that_lost_its_guard() {
     let stand_in = cluster();
     let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
     write(&living, &[("a", Some("0")), ("d", Some("0")), ("g", Some("0"))]);
@@ -213,10 +215,10 @@ fn a_guarded_key_is_taken_from_a_loser_who_does_not_leave() {
         })
         .unwrap();
     assert_eq!(lock(&mut winner, "a", &exclusive()), Ok(Some("0".into())));
-    stand_in.tell("/drop-next?rpc=BatchRollback&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=BatchRollback&when=before&count=1000");
     assert_eq!(commit(loser).unwrap_err(), Error::Deadlock);
-    stand_in.tell("/clear");
-    assert!(stand_in.tell("/locks").contains("\"key\": \"64\""));
+    stand_in.control("/clear");
+    assert!(stand_in.control("/locks").contains("\"key\": \"64\""));
     let guard = winner.put_guard(b"a".to_vec(), b"1".to_vec()).unwrap();
     winner.put_guarded(guard, b"d".to_vec(), b"1".to_vec()).unwrap();
     commit(winner).unwrap();
@@ -224,7 +226,7 @@ fn a_guarded_key_is_taken_from_a_loser_who_does_not_leave() {
     assert_eq!(values, [Some("1".into()), Some("1".into()), Some("0".into())]);
 }
 
-/// Rows and entries are in regions of their own, their leaders move, and locks get lost.
+/// Rows and index entries lie in different regions, leaders move, and locks get lost.
 #[test]
 fn entries_follow_their_rows_on_two_nodes() {
     const ROUNDS: usize = 40;
@@ -245,12 +247,12 @@ fn entries_follow_their_rows_on_two_nodes() {
         for round in 0..ROUNDS {
             let key = ["a-row0", "a-row1", "a-row2", "w0", "w1", "w2"][round % 6];
             match round % 4 {
-                0 => drop(stand_in.tell(&format!("/leader?key={key}&store={}", 1 + round % 3))),
-                1 => drop(stand_in.tell("/region-error-next?rpc=Prewrite&error=server-is-busy")),
-                _ => drop(stand_in.tell(&format!("/lose-locks?key=a-row{}", round % 3))),
+                0 => drop(stand_in.control(&format!("/leader?key={key}&store={}", 1 + round % 3))),
+                1 => drop(stand_in.control("/region-error-next?rpc=Prewrite&error=server-is-busy")),
+                _ => drop(stand_in.control(&format!("/lose-locks?key=a-row{}", round % 3))),
             }
             check_rows(&stores[round % 2].snapshot_now().unwrap());
-            // Between faults there are transactions, however slow the machine is.
+            // Some transactions run between two faults, however slow the machine is.
             let before = begun.load(Ordering::Relaxed);
             wait_until("transactions go on", || {
                 begun.load(Ordering::Relaxed) >= before + 6
@@ -266,17 +268,17 @@ fn a_lock_that_a_store_has_lost_fails_the_commit() {
     check_lost_lock(&exclusive());
 }
 
-/// Shared locks are in the cluster in another name, so that the commit looks at them apart.
+/// Shared locks belong to another transaction in the cluster, so the commit checks them separately.
 #[test]
 fn a_shared_lock_that_a_store_has_lost_fails_the_commit() {
     check_lost_lock(&shared());
 }
 
-/// What is written to `a` rests on `d`, which is locked for that and not written. Once `d` has changed it must not be
-/// committed.
+/// The write to `a` depends on `d`, which is locked and not written. Once `d` has changed, the write must
+/// not be committed.
 fn check_lost_lock(of_d: &LockOptions) {
     let stand_in = cluster();
-    // Another node writes: the first one's own connections would wait for `d`.
+    // A second node writes, since the first node's own connections would wait for `d`.
     let (store, other) = (stand_in.open(), stand_in.open());
     for has_own_locks in [true, false] {
         write(&store, &[("a", Some("1")), ("d", Some("1"))]);
@@ -304,7 +306,7 @@ fn check_lost_lock(of_d: &LockOptions) {
     assert_no_locks(&stand_in);
 }
 
-/// Those who share a lock that is lost are told one by one, and nobody joins them.
+/// When a shared lock is lost, each transaction that shares it gets an error, and no other joins it.
 #[test]
 fn a_shared_lock_that_is_lost_is_lost_for_all() {
     let stand_in = cluster();
@@ -316,7 +318,7 @@ fn a_shared_lock_that_is_lost_is_lost_for_all() {
     }
     let [mut first, mut second] = sharers;
     lose_lock(&stand_in, "d");
-    // It is enough that someone may be about to change it.
+    // A lock of another transaction, which may be about to write, is enough.
     let mut holder = begin(&other);
     lock(&mut holder, "d", &exclusive()).unwrap();
     first.put(b"a".to_vec(), b"2".to_vec()).unwrap();

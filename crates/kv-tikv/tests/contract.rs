@@ -1,10 +1,11 @@
 //! The whole conformance suite, on a cluster of several stores and regions.
 //!
-//! `STEMDB_TEST_PD=HOST:PORT` names a real cluster to be used in place of the stand-in: each case has keys of its own
-//! there, which it leaves. It moves the cluster's garbage-collection safe point to now, so that only one case may run at a
-//! time (`--test-threads=1`), and nobody else may need the past. It waits for SQL nodes that were killed to be forgotten.
+//! `STEMDB_TEST_PD=HOST:PORT` names a real cluster to use instead of the stand-in. Each case uses keys of
+//! its own there and leaves them behind. The suite moves the cluster's garbage-collection safe point to the
+//! current time. So only one case may run at a time (`--test-threads=1`), and no other client may read old
+//! versions. The suite waits until PD has forgotten SQL nodes that were killed.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 mod support;

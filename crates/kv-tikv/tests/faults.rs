@@ -1,7 +1,7 @@
-//! What goes wrong in a cluster: regions split and move, stores stop, answers get lost, nodes die. Nothing that was
-//! acknowledged is lost, nothing is seen by halves, and what is not known is said to be so.
+//! Faults in a cluster: regions split and move, stores stop, responses get lost, nodes die. Acknowledged
+//! commits are not lost, commits are seen whole, and an unknown outcome is reported as unknown.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -74,19 +74,19 @@ fn transfers_survive_splits_moves_and_restarts() {
             })
         })
         .collect();
-    // However slow the machine is: between faults there are transfers.
+    // Some transfers run between two faults, however slow the machine is.
     for round in 0..20_u64 {
         let at = char::from(b'a' + u8::try_from(round * 3 % 8).unwrap());
         let store = 1 + round % 3;
         match round % 5 {
-            0 => drop(stand_in.tell(&format!("/split?key={at}-{round}"))),
-            1 | 2 => drop(stand_in.tell(&format!("/leader?key={at}&store={store}"))),
+            0 => drop(stand_in.control(&format!("/split?key={at}-{round}"))),
+            1 | 2 => drop(stand_in.control(&format!("/leader?key={at}&store={store}"))),
             3 => {
-                stand_in.tell(&format!("/stop?store={store}"));
+                stand_in.control(&format!("/stop?store={store}"));
                 thread::sleep(Duration::from_millis(50));
-                stand_in.tell(&format!("/start?store={store}"));
+                stand_in.control(&format!("/start?store={store}"));
             }
-            _ => drop(stand_in.tell("/region-error-next?rpc=Prewrite&error=server-is-busy")),
+            _ => drop(stand_in.control("/region-error-next?rpc=Prewrite&error=server-is-busy")),
         }
         assert_eq!(total(&stores[0].snapshot_now().unwrap()), 8_000);
         assert_eq!(total(&stores[1].latest()), 8_000);
@@ -107,7 +107,7 @@ fn a_store_that_is_down_is_waited_for() {
     let store = stand_in.open();
     write(&store, &[("a", Some("1")), ("d", Some("1")), ("g", Some("1"))]);
     for id in 1..=3 {
-        stand_in.tell(&format!("/stop?store={id}&leaders=stay"));
+        stand_in.control(&format!("/stop?store={id}&leaders=stay"));
     }
     let reader = {
         let store = store.clone();
@@ -120,16 +120,16 @@ fn a_store_that_is_down_is_waited_for() {
     thread::sleep(Duration::from_millis(300));
     assert!(!reader.is_finished() && !writer.is_finished());
     for id in 1..=3 {
-        stand_in.tell(&format!("/start?store={id}"));
+        stand_in.control(&format!("/start?store={id}"));
     }
     writer.join().unwrap();
     assert!(reader.join().unwrap().len() >= 3);
     assert_eq!(scan_all(&store.latest()), ["a=1", "b=2", "d=1", "e=2", "g=1"]);
-    // And if it does not come back, that is said in time.
+    // If the store does not come back, the error comes in time.
     let impatient = stand_in.impatient(Duration::from_secs(1));
     get(&impatient.latest(), "a");
     for id in 1..=3 {
-        stand_in.tell(&format!("/stop?store={id}&leaders=stay"));
+        stand_in.control(&format!("/stop?store={id}&leaders=stay"));
     }
     let start = Instant::now();
     assert!(matches!(
@@ -145,7 +145,7 @@ fn pd_that_is_down_is_waited_for() {
     let store = stand_in.open();
     write(&store, &[("a", Some("1"))]);
     get(&store.latest(), "a");
-    stand_in.tell("/pd/stop");
+    stand_in.control("/pd/stop");
     assert_eq!(
         get(&store.latest(), "a").as_deref(),
         Some("1"),
@@ -157,7 +157,7 @@ fn pd_that_is_down_is_waited_for() {
     };
     thread::sleep(Duration::from_millis(300));
     assert!(!writer.is_finished());
-    stand_in.tell("/pd/start");
+    stand_in.control("/pd/start");
     writer.join().unwrap();
     assert_eq!(get(&store.snapshot_now().unwrap(), "a").as_deref(), Some("2"));
 }
@@ -173,20 +173,20 @@ fn a_lost_answer_to_a_commit_is_looked_into() {
         ("Commit", "after", &[("a", Some("4")), ("d", Some("4"))]),
         ("Commit", "before", &[("a", Some("5")), ("d", Some("5"))]),
     ] {
-        stand_in.tell(&format!("/drop-next?rpc={rpc}&when={when}"));
+        stand_in.control(&format!("/drop-next?rpc={rpc}&when={when}"));
         write(&store, writes);
         for (key, value) in writes {
             assert_eq!(get(&store.latest(), key).as_deref(), *value, "{rpc} lost {when}");
             assert_eq!(get(&store.snapshot_now().unwrap(), key).as_deref(), *value);
         }
-        // The same with locks.
-        stand_in.tell(&format!("/drop-next?rpc={rpc}&when={when}"));
+        // The same for lock requests.
+        stand_in.control(&format!("/drop-next?rpc={rpc}&when={when}"));
         let mut txn = begin(&store);
         for (key, _) in writes {
             lock(&mut txn, key, &exclusive()).unwrap();
             txn.put(key.as_bytes().to_vec(), b"locked".to_vec()).unwrap();
         }
-        // A one-phase commit that never arrived may have been ended by the question what became of it.
+        // The check of a one-phase commit that never arrived may have rolled it back.
         match commit(txn) {
             Ok(_) => assert_eq!(get(&store.latest(), writes[0].0).as_deref(), Some("locked")),
             Err(error) => {
@@ -197,7 +197,7 @@ fn a_lost_answer_to_a_commit_is_looked_into() {
                 assert_eq!(get(&store.latest(), writes[0].0).as_deref(), writes[0].1);
             }
         }
-        stand_in.tell("/clear");
+        stand_in.control("/clear");
     }
     assert_eq!(store.lock_stats().held, 0);
 }
@@ -209,23 +209,23 @@ fn an_outcome_that_stays_unknown_is_said_to_be() {
     for key in ["a", "d"] {
         get(&store.latest(), key);
     }
-    stand_in.tell("/drop-next?rpc=Commit&when=after&count=1000");
+    stand_in.control("/drop-next?rpc=Commit&when=after&count=1000");
     let mut txn = begin(&store);
     txn.put(b"a".to_vec(), b"1".to_vec()).unwrap();
     txn.put(b"d".to_vec(), b"1".to_vec()).unwrap();
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    stand_in.tell("/clear");
-    // It had gone through; whoever reads the other key finds out.
+    stand_in.control("/clear");
+    // It was committed; a reader of the other key finds that out.
     let other = stand_in.open();
     assert_eq!(scan_all(&other.latest()), ["a=1", "d=1"]);
-    // The same in one phase.
+    // The same for a one-phase commit.
     get(&store.latest(), "a");
-    stand_in.tell("/drop-next?rpc=Prewrite&when=after&count=1000");
-    stand_in.tell("/drop-next?rpc=CheckTxnStatus&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=Prewrite&when=after&count=1000");
+    stand_in.control("/drop-next?rpc=CheckTxnStatus&when=before&count=1000");
     let mut txn = begin(&store);
     txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    stand_in.tell("/clear");
+    stand_in.control("/clear");
     assert_eq!(get(&other.latest(), "a").as_deref(), Some("2"));
 }
 
@@ -266,7 +266,7 @@ fn nodes_see_each_others_locks() {
     let (outcome, second) = waiter.join().unwrap();
     assert_eq!(outcome, Ok(Some("2".into())));
     drop(second);
-    // Shared on one node keeps the other from writing.
+    // Shared locks on one node keep the other node from writing.
     let mut sharers = [begin(&one), begin(&one)];
     for sharer in &mut sharers {
         lock(sharer, "a", &with(LockMode::Shared, LockWait::NoWait)).unwrap();
@@ -279,9 +279,9 @@ fn nodes_see_each_others_locks() {
     assert_eq!(lock(&mut writer, "a", &nowait()), Ok(Some("2".into())));
     drop(writer);
     assert!(
-        stand_in.tell("/status").contains("\"locks\": 0"),
+        stand_in.control("/status").contains("\"locks\": 0"),
         "{}",
-        stand_in.tell("/locks")
+        stand_in.control("/locks")
     );
 }
 
@@ -320,7 +320,7 @@ fn a_circle_over_two_nodes_is_found() {
     }
 }
 
-/// Of three, two wait in the cluster and one within its node, which the stores do not see by themselves.
+/// Of three transactions, two wait in the cluster and one within its node, which the stores cannot see.
 #[test]
 fn a_circle_through_the_cluster_and_a_node_is_found() {
     let stand_in = cluster();
@@ -353,9 +353,9 @@ fn a_circle_through_the_cluster_and_a_node_is_found() {
         "found by time-out only"
     );
     assert!(
-        stand_in.tell("/status").contains("\"locks\": 0"),
+        stand_in.control("/status").contains("\"locks\": 0"),
         "{}",
-        stand_in.tell("/locks")
+        stand_in.control("/locks")
     );
 }
 

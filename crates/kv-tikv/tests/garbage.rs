@@ -1,6 +1,6 @@
-//! Garbage collection by several nodes, on PD as it is and as it was.
+//! Garbage collection by several nodes, with current and older versions of PD.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -16,7 +16,7 @@ fn on_both(test: impl Fn(&StandIn)) {
     test(&StandIn::start(&["-split", "c,f", "-old-pd"]));
 }
 
-/// A node that collects when it is told to.
+/// A node that collects only on request.
 fn open(stand_in: &StandIn, age: Duration) -> Store {
     kv_tikv::open(TikvOptions {
         background: true,
@@ -77,11 +77,11 @@ fn it_is_not_held_back_for_ever() {
         write(&collector, &[("a", Some("2"))]);
         collector.run_gc().unwrap();
         assert_eq!(get(&old, "a").as_deref(), Some("1"));
-        stand_in.tell(&format!("/advance?ms={}", 4 * 3_600_000));
+        stand_in.control(&format!("/advance?ms={}", 4 * 3_600_000));
         let new = reader.snapshot_now().unwrap();
         collector.run_gc().unwrap();
         assert!(collector.safe_point() <= old.ts(), "its node has not given it up");
-        // The node's next report does; the collector's own will be of three hours ago at most.
+        // The reader's next report holds it back; the collector itself would preserve three hours at most.
         reader.run_gc().unwrap();
         collector.run_gc().unwrap();
         assert!(collector.safe_point() > old.ts());
@@ -97,7 +97,7 @@ fn refused(snapshot: &impl Reader) {
 }
 
 #[test]
-fn a_node_that_keeps_more_comes_late_and_goes_on() {
+fn a_node_with_a_longer_gc_age_can_join() {
     on_both(|stand_in| {
         let eager = open(stand_in, NO_AGE);
         let old = write(&eager, &[("a", Some("1"))]);
@@ -105,7 +105,7 @@ fn a_node_that_keeps_more_comes_late_and_goes_on() {
         eager.run_gc().unwrap();
         let collected = eager.safe_point();
         assert!(collected > old);
-        // PD would not let it go back to ten minutes ago.
+        // PD would not let the safe point go back to ten minutes ago.
         let patient = open(stand_in, TEN_MINUTES);
         patient.run_gc().unwrap();
         assert!(patient.safe_point() >= collected);
@@ -124,7 +124,7 @@ fn what_was_collected_while_a_node_was_not_believed_is_not_read() {
         let quick = || TikvOptions {
             background: true,
             gc_age: NO_AGE,
-            // PD believes a report for a second; this node renews it when it is told to.
+            // A report is valid for one second, and this node renews it only on request.
             gc_interval: Duration::from_millis(200),
             ..stand_in.options()
         };
@@ -147,25 +147,25 @@ fn what_was_collected_while_a_node_was_not_believed_is_not_read() {
     });
 }
 
-/// What it knows of regions is of another time. Behind the safe point nobody could tell what became of a lock.
+/// The node's region cache is stale. Locks below the safe point can no longer be resolved.
 #[test]
 fn no_lock_is_left_behind_in_a_region_that_has_split() {
     let stand_in = StandIn::start(&["-stores", "1"]);
     let store = open(&stand_in, NO_AGE);
     write(&store, &[("a", Some("0")), ("x", Some("0"))]);
-    stand_in.tell("/split?key=m");
+    stand_in.control("/split?key=m");
     let dead = stand_in.impatient(Duration::from_secs(1));
-    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
     let mut txn = begin(&dead);
     for key in ["a", "x"] {
         txn.put(key.into(), b"never".to_vec()).unwrap();
     }
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
     drop(dead);
-    stand_in.tell("/clear");
-    stand_in.tell("/advance?ms=600000");
+    stand_in.control("/clear");
+    stand_in.control("/advance?ms=600000");
     store.run_gc().unwrap();
-    let status = stand_in.tell("/status");
-    assert!(status.contains("\"locks\": 0"), "{}", stand_in.tell("/locks"));
+    let status = stand_in.control("/status");
+    assert!(status.contains("\"locks\": 0"), "{}", stand_in.control("/locks"));
     assert_eq!(get(&store.latest(), "x").as_deref(), Some("0"));
 }

@@ -1,6 +1,7 @@
-//! Several databases in one cluster (API version 2): the contract holds in each, and none sees the others.
+//! Several keyspaces in one cluster (API version 2): the contract holds in each, and none sees another's
+//! data.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -35,7 +36,7 @@ fn databases_do_not_mix() {
     assert!(matches!(open("none"), Err(Error::Unavailable(_))));
 }
 
-/// There is one safe point for all: who moves it has to know what became of the others' transactions, too.
+/// All keyspaces share one safe point, so the node that moves it must also resolve the others' locks.
 #[test]
 fn locks_of_all_are_resolved_before_garbage_is_collected() {
     let stand_in = StandIn::start(&["-stores", "1", "-keyspaces", "shop,blog"]);
@@ -51,20 +52,20 @@ fn locks_of_all_are_resolved_before_garbage_is_collected() {
     write(&dead, &[("a", Some("0")), ("x", Some("0"))]);
     dead.split_at(&keys(&["m"]), Duration::from_secs(20), None)
         .unwrap();
-    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
     let mut txn = begin(&dead);
     for key in ["a", "x"] {
         txn.put(key.into(), b"never".to_vec()).unwrap();
     }
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
     drop(dead);
-    stand_in.tell("/clear");
-    stand_in.tell("/advance?ms=600000");
+    stand_in.control("/clear");
+    stand_in.control("/advance?ms=600000");
     let blog = open("blog", Duration::from_secs(20));
     blog.set_gc_age(Duration::ZERO);
     blog.run_gc().unwrap();
-    let status = stand_in.tell("/status");
-    assert!(status.contains("\"locks\": 0"), "{}", stand_in.tell("/locks"));
+    let status = stand_in.control("/status");
+    assert!(status.contains("\"locks\": 0"), "{}", stand_in.control("/locks"));
     let shop = open("shop", Duration::from_secs(20));
     assert_eq!(scan_all(&shop.latest()), ["a=0", "x=0"]);
 }

@@ -1,6 +1,7 @@
-//! Locks that are met: those of the dead are cleaned up by the living, those of the living are passed by where that is right.
+//! Locks of other transactions: those of dead nodes are cleaned up, and those of running transactions are
+//! bypassed where that is correct.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -22,7 +23,7 @@ fn nowait() -> LockOptions {
 }
 
 #[test]
-fn locks_of_the_dead_are_cleaned_up_by_the_living() {
+fn locks_of_a_dead_node_are_cleaned_up() {
     let stand_in = cluster();
     let dead = stand_in.impatient(Duration::from_secs(1));
     let living = stand_in.open();
@@ -33,8 +34,8 @@ fn locks_of_the_dead_are_cleaned_up_by_the_living() {
     abandoned.put(b"a".to_vec(), b"never".to_vec()).unwrap();
     let mut txn = begin(&living);
     assert_eq!(lock(&mut txn, "a", &nowait()), Err(Error::LockNotAvailable));
-    stand_in.tell("/advance?ms=600000");
-    // Nobody asks PD for the time to find a lock young, so a clock that leaps has to be heard of.
+    stand_in.control("/advance?ms=600000");
+    // A node does not ask PD whether a lock is young, so it has to see that PD's clock has jumped.
     living.current_ts().unwrap();
     assert_eq!(lock(&mut txn, "a", &nowait()), Ok(Some("0".into())));
     assert_eq!(lock(&mut txn, "d", &nowait()), Ok(Some("0".into())));
@@ -43,15 +44,15 @@ fn locks_of_the_dead_are_cleaned_up_by_the_living() {
     let error = commit(abandoned).unwrap_err();
     assert!(error.is_retryable(), "{error}");
     assert_eq!(scan_all(&living.latest()), ["a=1", "d=0", "g=0"]);
-    // A node that dies between prewrite and commit.
-    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
-    stand_in.tell("/drop-next?rpc=BatchRollback&when=before&count=1000");
+    // A node dies between prewrite and commit.
+    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=BatchRollback&when=before&count=1000");
     let mut txn = begin(&dead);
     txn.put(b"a".to_vec(), b"never".to_vec()).unwrap();
     txn.put(b"g".to_vec(), b"never".to_vec()).unwrap();
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    stand_in.tell("/clear");
-    stand_in.tell("/advance?ms=600000");
+    stand_in.control("/clear");
+    stand_in.control("/advance?ms=600000");
     assert_eq!(scan_all(&living.latest()), ["a=1", "d=0", "g=0"]);
     write(&living, &[("a", Some("2")), ("g", Some("2"))]);
     assert_eq!(scan_all(&living.latest()), ["a=2", "d=0", "g=2"]);
@@ -64,7 +65,7 @@ fn lasting(seconds: u64) -> TxnOptions {
     }
 }
 
-/// What others wait for is locked for a shorter time than rows are, should its node die.
+/// Locks that others often wait for have a shorter time to live than row locks, in case their node dies.
 #[test]
 fn locks_last_for_as_long_as_their_transaction_asks_for() {
     let stand_in = cluster();
@@ -74,16 +75,16 @@ fn locks_last_for_as_long_as_their_transaction_asks_for() {
     lock(&mut long, "a", &exclusive()).unwrap();
     lock(&mut brief, "d", &exclusive()).unwrap();
     brief.put(b"d".to_vec(), b"never".to_vec()).unwrap();
-    // Nobody renews them from here on: to the cluster the node stands still for so long.
-    stand_in.tell("/drop-next?rpc=TxnHeartBeat&when=before&count=1000000");
-    stand_in.tell("/advance?ms=10000");
+    // From here on no heartbeat arrives: to the cluster the node looks stalled.
+    stand_in.control("/drop-next?rpc=TxnHeartBeat&when=before&count=1000000");
+    stand_in.control("/advance?ms=10000");
     let mut txn = begin(&living);
     assert_eq!(lock(&mut txn, "a", &nowait()), Err(Error::LockNotAvailable));
     assert_eq!(lock(&mut txn, "d", &nowait()), Ok(Some("0".into())));
     assert!(commit(brief).unwrap_err().is_retryable());
     drop(txn);
-    stand_in.tell("/clear");
-    // While it lives it renews them, in time.
+    stand_in.control("/clear");
+    // A running transaction renews them in time.
     let mut brief = dead.begin(lasting(6)).unwrap();
     lock(&mut brief, "d", &exclusive()).unwrap();
     let renewed = stand_in.count("TxnHeartBeat");
@@ -95,71 +96,72 @@ fn locks_last_for_as_long_as_their_transaction_asks_for() {
     assert_eq!(scan_all(&living.latest()), ["a=0", "d=1"]);
 }
 
-/// The clock is not asked for, nor is the transaction waited for: the read came before it.
+/// The read asks for no timestamp and does not wait: it precedes the transaction.
 #[test]
 fn a_point_read_passes_by_what_is_not_committed() {
     let stand_in = cluster();
     let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
     write(&living, &[("a", Some("0")), ("d", Some("0"))]);
-    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
     let mut txn = dead.begin(lasting(600)).unwrap();
     txn.put(b"a".to_vec(), b"1".to_vec()).unwrap();
     txn.put(b"d".to_vec(), b"1".to_vec()).unwrap();
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    stand_in.tell("/clear");
-    assert!(!stand_in.tell("/status").contains("\"locks\": 0"));
-    stand_in.tell("/counters?reset=1");
+    stand_in.control("/clear");
+    assert!(!stand_in.control("/status").contains("\"locks\": 0"));
+    stand_in.control("/counters?reset=1");
     for key in ["a", "d"] {
         assert_eq!(get(&living.latest(), key).as_deref(), Some("0"));
     }
     assert_eq!(stand_in.count("Timestamps"), 0);
-    // Its time is not over: writers wait for it.
+    // The lock has not expired, so writers wait for it.
     assert_eq!(
         lock(&mut begin(&living), "d", &nowait()),
         Err(Error::LockNotAvailable)
     );
 }
 
-/// The answer to a transaction's first locks was lost, and it has begun again with another key for its primary. What it has
-/// committed does not hang on the first one, although a forgotten lock says so.
+/// The response to a transaction's first lock request was lost, and the transaction has started again with
+/// another primary. Its commit does not depend on the first key, although a lock that was left behind says
+/// so.
 #[test]
 fn a_primary_that_was_given_up_is_none() {
     let stand_in = cluster();
     let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
     write(&living, &[("a", Some("0")), ("b", Some("0")), ("g", Some("0"))]);
     let mut txn = begin(&dead);
-    stand_in.tell("/drop-next?rpc=PessimisticLock&when=after&count=1000");
+    stand_in.control("/drop-next?rpc=PessimisticLock&when=after&count=1000");
     txn.lock_only(&keys(&["a", "b"]), &exclusive()).unwrap_err();
-    stand_in.tell("/clear");
+    stand_in.control("/clear");
     for key in ["g", "a"] {
         lock(&mut txn, key, &exclusive()).unwrap();
         txn.put(key.into(), b"1".to_vec()).unwrap();
     }
-    stand_in.tell("/drop-next?rpc=Commit&when=after&count=1000");
-    stand_in.tell("/drop-next?rpc=PessimisticRollback&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=Commit&when=after&count=1000");
+    stand_in.control("/drop-next?rpc=PessimisticRollback&when=before&count=1000");
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
     drop(dead);
-    stand_in.tell("/clear");
-    stand_in.tell("/advance?ms=600000");
+    stand_in.control("/clear");
+    stand_in.control("/advance?ms=600000");
     assert_eq!(lock(&mut begin(&living), "b", &nowait()), Ok(Some("0".into())));
     for key in ["a", "g"] {
         assert_eq!(get(&living.latest(), key).as_deref(), Some("1"), "{key}");
     }
 }
 
-/// It is seen as soon as it is committed; making a version of it is its own node's work, unless that is gone.
+/// A commit is visible at once. Its own node turns the locks into versions, unless the node is dead.
 #[test]
 fn a_read_takes_the_lock_of_a_committed_transaction_for_a_version() {
     let stand_in = cluster();
     let (dead, living) = (stand_in.impatient(Duration::from_secs(1)), stand_in.open());
-    stand_in.tell("/drop-next?rpc=Commit&when=after&count=1000");
+    stand_in.control("/drop-next?rpc=Commit&when=after&count=1000");
     let mut txn = dead.begin(lasting(600)).unwrap();
     for key in ["a", "d", "g"] {
         txn.put(key.into(), b"1".to_vec()).unwrap();
     }
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-    stand_in.tell("/clear");
-    stand_in.tell("/counters?reset=1");
+    stand_in.control("/clear");
+    stand_in.control("/counters?reset=1");
     let asked = || ["CheckTxnStatus", "ResolveLock"].map(|call| stand_in.count(call));
     for _ in 0..2 {
         assert_eq!(get(&living.latest(), "d").as_deref(), Some("1"));
@@ -171,14 +173,14 @@ fn a_read_takes_the_lock_of_a_committed_transaction_for_a_version() {
         assert_eq!(scan_all(&snapshot), ["a=1", "d=1", "g=1"]);
         assert_eq!(asked(), [1, 0]);
     }
-    stand_in.tell("/advance?ms=1000000");
+    stand_in.control("/advance?ms=1000000");
     let snapshot = living.snapshot_now().unwrap();
     snapshot.batch_get(&keys(&["d", "g"])).unwrap();
     assert_eq!(asked(), [1, 2]);
-    assert!(stand_in.tell("/status").contains("\"locks\": 0"));
+    assert!(stand_in.control("/status").contains("\"locks\": 0"));
 }
 
-/// A store names one row's lock at a time, and lets everybody wait for it.
+/// A store reports one lock at a time, and makes every request wait for it.
 #[test]
 fn rows_that_a_dead_node_has_locked_are_released_together() {
     let stand_in = cluster();
@@ -187,18 +189,18 @@ fn rows_that_a_dead_node_has_locked_are_released_together() {
     let mut abandoned = begin(&dead);
     abandoned.lock_only(&keys(&["a"]), &exclusive()).unwrap();
     abandoned.lock_only(&rows, &exclusive()).unwrap();
-    // Nobody renews them from here on.
-    stand_in.tell("/drop-next?rpc=TxnHeartBeat&when=before&count=1000000");
-    stand_in.tell("/advance?ms=600000");
+    // From here on no heartbeat arrives.
+    stand_in.control("/drop-next?rpc=TxnHeartBeat&when=before&count=1000000");
+    stand_in.control("/advance?ms=600000");
     let mut txn = begin(&living);
-    stand_in.tell("/counters?reset=1");
+    stand_in.control("/counters?reset=1");
     txn.lock_only(&rows, &exclusive()).unwrap();
-    // Refused once; by name and region-wide; given.
+    // Refused once; released by key and for the whole region; then granted.
     let asked = ["PessimisticLock", "PessimisticRollback"].map(|call| stand_in.count(call));
     assert_eq!(asked, [2, 2]);
 }
 
-/// One that a large transaction has left, and its neighbours with it.
+/// The lock of a large transaction is cleaned up together with its neighbours.
 #[test]
 fn locks_of_one_transaction_are_cleaned_up_together() {
     let stand_in = cluster();
@@ -206,16 +208,16 @@ fn locks_of_one_transaction_are_cleaned_up_together() {
     for count in [5_u64, 40] {
         let names: Vec<String> = (0..count).map(|n| format!("d{n:02}")).collect();
         let all: Vec<Vec<u8>> = names.iter().map(|name| name.clone().into_bytes()).collect();
-        stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+        stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
         let mut txn = begin(&dead);
         txn.put(b"a".to_vec(), b"never".to_vec()).unwrap();
         for key in &all {
             txn.put(key.clone(), b"never".to_vec()).unwrap();
         }
         assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
-        stand_in.tell("/clear");
-        stand_in.tell("/advance?ms=600000");
-        stand_in.tell("/counters?reset=1");
+        stand_in.control("/clear");
+        stand_in.control("/advance?ms=600000");
+        stand_in.control("/counters?reset=1");
         let snapshot = living.snapshot_now().unwrap();
         let found = snapshot.batch_get(&all).unwrap();
         assert!(found.iter().all(Option::is_none));

@@ -1,6 +1,6 @@
-//! What PD's clock says of a moment.
+//! Snapshots near the current time of PD's clock.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 mod support;

@@ -1,7 +1,7 @@
-//! Others on the same cluster: what they leave behind when they die in ways in which we never commit, and whose business garbage
-//! is.
+//! Other clients of the same cluster: the locks they leave behind when they die within kinds of commits
+//! that we never use, and which client moves the safe point.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -12,17 +12,18 @@ use kv_tikv::TikvOptions;
 use std::time::Duration;
 use support::StandIn;
 
-/// Somebody dies in the middle of an asynchronous commit of these keys (the first is the primary), and its time is over.
+/// A client dies in the middle of an asynchronous commit of these keys (the first is the primary), and its
+/// locks have expired.
 fn die(stand_in: &StandIn, of: &[&str], how: &str) {
     let hex = |key: &&str| -> String { key.bytes().map(|byte| format!("{byte:02x}")).collect() };
     let hexkeys: Vec<String> = of.iter().map(hex).collect();
-    stand_in.tell(&format!("/die-async?hexkeys={}{how}", hexkeys.join(",")));
-    stand_in.tell("/advance?ms=10000");
+    stand_in.control(&format!("/die-async?hexkeys={}{how}", hexkeys.join(",")));
+    stand_in.control("/advance?ms=10000");
 }
 
 fn has_no_locks(stand_in: &StandIn) {
-    let status = stand_in.tell("/status");
-    assert!(status.contains("\"locks\": 0"), "{}", stand_in.tell("/locks"));
+    let status = stand_in.control("/status");
+    assert!(status.contains("\"locks\": 0"), "{}", stand_in.control("/locks"));
 }
 
 #[test]
@@ -30,24 +31,25 @@ fn an_asynchronous_commit_is_what_all_its_locks_say() {
     let stand_in = StandIn::start(&["-stores", "2", "-split", "m"]);
     let store = stand_in.open();
     let read = |key| get(&store.latest(), key);
-    // Prewritten at all keys: nobody has written down that it is committed, but it is. Met at the primary, and elsewhere.
+    // All keys are prewritten: no record says so, but the transaction is committed. Readers meet the
+    // primary, and another key.
     die(&stand_in, &["a", "c", "x"], "");
     assert_eq!(read("x").as_deref(), Some("x"));
     assert_eq!(read("a").as_deref(), Some("a"));
     die(&stand_in, &["b", "y"], "");
     assert_eq!(read("b").as_deref(), Some("b"));
     has_no_locks(&stand_in);
-    // It had not come to one of them.
+    // One key was not prewritten.
     die(&stand_in, &["d", "e", "z"], "&absent=7a");
     assert_eq!(read("d"), None);
     assert_eq!(read("e"), None);
     has_no_locks(&stand_in);
-    // It had to commit in two phases, and had not.
+    // It had fallen back to two phases, and had not committed.
     die(&stand_in, &["f", "zz"], "&sync=7a7a");
     assert_eq!(read("zz"), None);
     assert_eq!(read("f"), None);
     has_no_locks(&stand_in);
-    // A write finds it as a read does.
+    // A write finds the same outcome as a read.
     die(&stand_in, &["g", "zzz"], "");
     write(&store, &[("zzz", Some("later"))]);
     assert_eq!(read("g").as_deref(), Some("g"));
@@ -61,7 +63,7 @@ fn a_snapshot_sees_an_asynchronous_commit_that_was_before_it() {
     let store = stand_in.open();
     write(&store, &[("a", Some("0")), ("x", Some("0"))]);
     let before = store.snapshot_now().unwrap();
-    // What reads a key behind its transaction's first one has its lock removed.
+    // A read of one of the other keys removes that key's lock.
     assert_eq!(get(&before, "x").as_deref(), Some("0"));
     die(&stand_in, &["a", "x"], "");
     let after = store.snapshot_now().unwrap();
@@ -75,10 +77,10 @@ fn a_snapshot_sees_an_asynchronous_commit_that_was_before_it() {
 fn one_that_lives_is_waited_for() {
     let stand_in = StandIn::start(&["-stores", "1"]);
     let (impatient, patient) = (stand_in.impatient(Duration::from_millis(500)), stand_in.open());
-    stand_in.tell("/die-async?hexkeys=61,78");
+    stand_in.control("/die-async?hexkeys=61,78");
     let read = impatient.latest().get(b"x");
     assert!(read.is_err(), "{read:?}");
-    stand_in.tell("/advance?ms=10000");
+    stand_in.control("/advance?ms=10000");
     assert_eq!(get(&patient.latest(), "x").as_deref(), Some("x"));
 }
 
@@ -94,7 +96,7 @@ fn open(stand_in: &StandIn, keyspace: &str, operation_timeout: Duration) -> Stor
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
-fn what_others_left_does_not_block_garbage_collection() {
+fn foreign_locks_do_not_block_garbage_collection() {
     let stand_in = StandIn::start(&["-stores", "1", "-keyspaces", "shop,blog"]);
     die(&stand_in, &["x\0\0\u{1}a", "x\0\0\u{1}x"], "");
     die(&stand_in, &["x\0\0\u{1}b", "x\0\0\u{1}y"], "&absent=7800000179");
@@ -108,34 +110,34 @@ fn what_others_left_does_not_block_garbage_collection() {
     assert_eq!(get(&shop.latest(), "b"), None);
 }
 
-/// It knows of its transactions by other ways than PD.
+/// TiDB knows its transactions by other ways than PD.
 #[test]
 fn where_a_tidb_lives_the_safe_point_is_its_own() {
     let stand_in = StandIn::start(&["-stores", "1", "-keyspaces", "shop,blog"]);
-    stand_in.tell("/tidb?keyspace=blog");
+    stand_in.control("/tidb?keyspace=blog");
     let dead = open(&stand_in, "shop", Duration::from_secs(1));
     write(&dead, &[("a", Some("0")), ("x", Some("0"))]);
     dead.split_at(&keys(&["m"]), PATIENCE, None).unwrap();
-    stand_in.tell("/drop-next?rpc=Commit&when=before&count=1000");
+    stand_in.control("/drop-next?rpc=Commit&when=before&count=1000");
     let mut txn = begin(&dead);
     for key in ["a", "x"] {
         txn.put(key.into(), b"never".to_vec()).unwrap();
     }
     assert!(matches!(commit(txn), Err(Error::Undetermined(_))));
     drop(dead);
-    stand_in.tell("/clear");
-    // Theirs, which their collector sees to.
+    stand_in.control("/clear");
+    // TiDB's locks, which its collector resolves.
     die(&stand_in, &["x\0\0\u{2}a"], "");
-    stand_in.tell("/advance?ms=600000");
+    stand_in.control("/advance?ms=600000");
     let shop = open(&stand_in, "shop", PATIENCE);
     shop.set_gc_age(Duration::ZERO);
     shop.run_gc().unwrap();
     assert_eq!(stand_in.count("UpdateGCSafePoint"), 0);
-    let locks = stand_in.tell("/status");
-    assert!(locks.contains("\"locks\": 1"), "{}", stand_in.tell("/locks"));
+    let locks = stand_in.control("/status");
+    assert!(locks.contains("\"locks\": 1"), "{}", stand_in.control("/locks"));
     assert_eq!(get(&shop.latest(), "a").as_deref(), Some("0"));
-    // Once it is gone, somebody has to.
-    stand_in.tell("/tidb?keyspace=blog&gone=1");
+    // Once TiDB is gone, we have to collect.
+    stand_in.control("/tidb?keyspace=blog&gone=1");
     shop.run_gc().unwrap();
     assert_eq!(stand_in.count("UpdateGCSafePoint"), 1);
     has_no_locks(&stand_in);
@@ -154,11 +156,11 @@ fn keys_that_are_a_tidbs_are_left_alone() {
             ..stand_in.options()
         })
     };
-    stand_in.tell("/tidb");
+    stand_in.control("/tidb");
     refused(kv_tikv::open(stand_in.options()));
-    stand_in.tell("/tidb?keyspace=blog");
+    stand_in.control("/tidb?keyspace=blog");
     refused(in_keyspace("blog"));
     in_keyspace("shop").unwrap();
-    stand_in.tell("/tidb?gone=1");
+    stand_in.control("/tidb?gone=1");
     kv_tikv::open(stand_in.options()).unwrap();
 }

@@ -1,6 +1,6 @@
-//! Regions split where someone asks for it, and told of.
+//! Splitting regions on request, and describing them.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -46,7 +46,7 @@ fn new_regions_are_spread_over_the_stores() {
         (stand_in.count("SplitRegion"), stand_in.count("ScatterRegion")),
         (1, 3)
     );
-    // What is there already is not split again; what lies in several regions is.
+    // Existing boundaries are not split again. The new ones lie in several regions.
     let report = store.split_at(&keys(&["b", "c", "d", "e"]), PATIENCE, None);
     assert_eq!(report, Ok(all_of(2)));
     assert_eq!(starts(&all(&store)), ["", "b", "c", "d", "e", "f"]);
@@ -61,10 +61,10 @@ fn a_split_finds_its_region_again() {
     let stand_in = StandIn::start(&["-stores", "3"]);
     let store = stand_in.open();
     write(&store, &[("a", Some("1"))]);
-    // What this node knows is of another time.
-    stand_in.tell("/split?key=m");
-    stand_in.tell("/leader?key=a&store=2");
-    stand_in.tell("/leader?key=z&store=3");
+    // This node's region cache is stale.
+    stand_in.control("/split?key=m");
+    stand_in.control("/leader?key=a&store=2");
+    stand_in.control("/leader?key=z&store=3");
     store.split_at(&keys(&["d", "x"]), PATIENCE, None).unwrap();
     assert_eq!(starts(&all(&store)), ["", "d", "m", "x"]);
     for error in [
@@ -73,17 +73,18 @@ fn a_split_finds_its_region_again() {
         "server-is-busy",
         "region-not-found",
     ] {
-        stand_in.tell(&format!("/region-error-next?rpc=SplitRegion&error={error}"));
+        stand_in.control(&format!("/region-error-next?rpc=SplitRegion&error={error}"));
         let report = store.split_at(&keys(&[error]), PATIENCE, None).unwrap();
         assert_eq!(report.split, 1, "{error}");
     }
-    // Done, and nobody heard of it. (Who leads the region is known: it is not a refusal that gets lost.)
+    // The split happened, but its response was lost. The leader is known here, so what gets lost is not a
+    // refusal.
     get(&store.latest(), "q");
-    stand_in.tell("/drop-next?rpc=SplitRegion");
+    stand_in.control("/drop-next?rpc=SplitRegion");
     let report = store.split_at(&keys(&["q"]), PATIENCE, None).unwrap();
     assert_eq!(report.split, 0);
     assert!(starts(&all(&store)).contains(&"q".to_owned()));
-    stand_in.tell("/stop?store=2");
+    stand_in.control("/stop?store=2");
     store.split_at(&keys(&["b", "y"]), PATIENCE, None).unwrap();
     let starts = starts(&all(&store));
     assert!(
@@ -110,7 +111,7 @@ fn a_killed_statement_does_not_wait_for_pd() {
     write(&store, &[("a", Some("1"))]);
     let interrupt = Interrupt::new();
     interrupt.raise();
-    stand_in.tell("/pd/slow?ms=60000");
+    stand_in.control("/pd/slow?ms=60000");
     let all = KeyRange::all();
     assert_eq!(store.regions(&all, Some(&interrupt)), Err(Error::Interrupted));
     let latest = store.latest().interruptible(interrupt);

@@ -1,6 +1,6 @@
 //! TLS to the cluster, with certificates on both sides.
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -22,7 +22,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Certificate and key for a name, in files.
+    /// A certificate and a key for a name, as files.
     fn issue(&self, dir: &Path, name: &str) -> (PathBuf, PathBuf) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -75,7 +75,7 @@ fn both_sides_show_certificates() {
     let store = open(Some(good.clone())).unwrap();
     write(&store, &[("a", Some("1")), ("z", Some("1"))]);
     assert_eq!(get(&store.latest(), "z").as_deref(), Some("1"));
-    // Nobody else gets in, and we talk to nobody else.
+    // The cluster refuses strangers, and we refuse other servers.
     let stranger = Authority::new();
     let refused = [
         None,

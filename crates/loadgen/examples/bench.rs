@@ -1,4 +1,5 @@
-//! `stemdb bench` without the StemDB binary: `cargo run --release -p stemdb-loadgen --example bench -- list`.
+//! `stemdb bench` without the StemDB binary: `cargo run --release -p stemdb-loadgen --example bench --
+//! list`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! The demo against any MySQL server, without the StemDB binary: `cargo run -p stemdb-loadgen --example demo -- --dsn ...`.
+//! The demo against any MySQL server, without the StemDB binary: `cargo run -p stemdb-loadgen --example
+//! demo -- --dsn ...`.
 
 use std::process::ExitCode;
 

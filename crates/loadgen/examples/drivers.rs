@@ -1,8 +1,10 @@
-//! What a prepared point select costs the client, with our own client and with the `mysql` crate: why there is our own.
+//! Measures the client's CPU time per prepared point select, with our own client and with the `mysql`
+//! crate. It shows why we have our own.
 //!
-//! `stemdb bench prepare sysbench-point-select --dsn DSN`, then `cargo run --release -p stemdb-loadgen --example drivers --
-//! DSN`. Each driver takes its turn three times, with eight connections for three seconds. Real sysbench's figure is
-//! `user` and `sys` of `time sysbench oltp_point_select ...`, over its queries.
+//! `stemdb bench prepare sysbench-point-select --dsn DSN`, then `cargo run --release -p stemdb-loadgen
+//! --example drivers -- DSN`. Each client runs three times, with eight connections for three seconds. For
+//! real sysbench, divide `user` plus `sys` of `time sysbench oltp_point_select ...` by the number of its
+//! queries.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -63,7 +65,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Selects by `select` until the time is over.
+    /// Runs `select` until the time is over.
     fn repeat(&self, mut select: impl FnMut(u64) -> Outcome) -> Outcome {
         let mut random = Random::new(1);
         let mut count = 0;

@@ -1,7 +1,7 @@
 //! `stemdb bench`: the command line of the load generator.
 //!
-//! `prepare`, `run`, `check` and `cleanup` a workload of [`crate::registry`] on any MySQL server; `report` makes a page
-//! of results. What runs is [`crate::runner`]; what is written is [`crate::result`].
+//! `prepare`, `run`, `check` and `cleanup` a workload of [`crate::registry`] on any MySQL server; `report`
+//! makes a page of results. [`crate::runner`] runs workloads, [`crate::result`] defines the result file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::table::{CheckList, RungTable, progress_line};
 use crate::target::{Client, Target};
 use crate::workload::{Checks, Context, Workload};
 
-/// What `stemdb bench` takes.
+/// The arguments of `stemdb bench`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum BenchCommand {
     /// Lists the workloads and their options.
@@ -132,7 +132,7 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Does what the command line says. Every failure is one line; a run that failed has written what it had.
+/// Runs a command. Every failure is reported in one line; a run that failed has written what it had.
 pub fn bench(command: &BenchCommand) -> Result<()> {
     match command {
         BenchCommand::List => list(),
@@ -153,7 +153,7 @@ pub fn bench(command: &BenchCommand) -> Result<()> {
 
 impl TargetArguments {
     fn resolve(&self) -> Result<(Box<dyn Workload>, Context)> {
-        let entry = registry::find(&self.workload)?;
+        let spec = registry::find(&self.workload)?;
         let mut given = self.option.clone();
         let mut short = |name: &str, value: Option<String>| {
             given.extend(value.map(|value| (name.to_owned(), value)));
@@ -161,8 +161,8 @@ impl TargetArguments {
         short("tables", self.tables.map(|n| n.to_string()));
         short("table-size", self.table_size.map(|n| n.to_string()));
         short("scale", self.scale.clone());
-        let options = Options::resolve(entry.name, entry.options, &given)?;
-        let workload = (entry.build)(&options)?;
+        let options = Options::resolve(spec.name, spec.options, &given)?;
+        let workload = (spec.build)(&options)?;
         let context = Context {
             target: Target::parse(&self.dsn, &self.database)?,
             options,
@@ -182,9 +182,9 @@ fn print(text: impl std::fmt::Display) -> Result<()> {
 
 fn list() -> Result<()> {
     let mut text = String::new();
-    for entry in registry::entries() {
-        text += &format!("{:<28} {}\n", entry.name, entry.summary);
-        for option in entry.options {
+    for spec in registry::all() {
+        text += &format!("{:<28} {}\n", spec.name, spec.summary);
+        for option in spec.options {
             text += &format!(
                 "    -o {}={}\n        {}\n",
                 option.name, option.default, option.help
@@ -269,7 +269,7 @@ fn run(arguments: &RunArguments) -> Result<()> {
     context.target.client = arguments.client;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     context.seed = arguments.target.seed.unwrap_or(now.as_micros() as u64);
-    // What is wrong with the arguments is said before anything is connected to.
+    // Wrong arguments are reported before anything is connected to.
     arguments.plan(None)?;
     let (server, process) = look_at(&context.target, arguments.server_pid)?;
     let plan = arguments.plan(process)?;
@@ -329,7 +329,7 @@ fn short_name(server: &ServerInfo) -> String {
     format!("MySQL {number}")
 }
 
-/// All numbers of threads; what was measured is in `result` however it ends.
+/// Runs all numbers of threads. `result` has what was measured, also after a failure.
 fn climb(
     workload: &dyn Workload,
     context: &Context,
@@ -343,7 +343,7 @@ fn climb(
         workload.open(context)?;
         let rung = rung::run(workload, context, &plan, &mut |interval| {
             if !arguments.quiet {
-                // Showing progress must never stop the work.
+                // An error of the terminal must not stop the work.
                 let _ = writeln!(io::stderr(), "{}", progress_line(threads, interval));
             }
         })?;

@@ -1,5 +1,5 @@
-//! `stemdb demo`: the orders' mix through the `mysql` crate against any server, from nothing to a table of latencies, in
-//! one command.
+//! `stemdb demo`: one command that creates the orders' tables on any server, runs their mix through the
+//! `mysql` crate, and prints a table of latencies.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::table::RungTable;
 use crate::target::{Client, Target};
 use crate::workload::Context;
 
-/// What `stemdb demo` takes.
+/// The arguments of `stemdb demo`.
 #[derive(Debug, Clone, Args)]
 pub struct DemoArguments {
     /// The server: mysql://user:password@host:port
@@ -44,15 +44,15 @@ pub struct DemoArguments {
 
 /// Creates the order schema, fills it, runs the mix and prints the table to standard output.
 ///
-/// Fails when the server cannot be reached, refuses the schema or the first rows. Errors of single operations while the
-/// clock runs are counted and reported, and fail the whole only when nothing else happened.
+/// Fails if the server cannot be reached, or refuses the schema or the first rows. Errors of single
+/// operations during the run are counted and reported. They fail the whole only if no operation succeeded.
 pub fn demo(arguments: &DemoArguments) -> Result<()> {
     if arguments.threads == 0 || arguments.orders == 0 || arguments.seconds == 0 {
         return Err(Error::Arguments(
             "threads, orders and seconds must be above zero".to_owned(),
         ));
     }
-    let entry = registry::find("orders-mixed")?;
+    let spec = registry::find("orders-mixed")?;
     let given = [
         ("orders".to_owned(), arguments.orders.to_string()),
         (
@@ -60,10 +60,10 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
             arguments.reads_per_write.to_string(),
         ),
     ];
-    let options = Options::resolve(entry.name, entry.options, &given)?;
-    let workload = (entry.build)(&options)?;
+    let options = Options::resolve(spec.name, spec.options, &given)?;
+    let workload = (spec.build)(&options)?;
     let mut target = Target::parse(&arguments.dsn, &arguments.database)?;
-    // What an application would see: a driver of others, not the client that saves every cycle for benchmarks.
+    // What an application would see: a public driver, not the client that saves CPU time for benchmarks.
     target.client = Client::Driver;
     let context = Context {
         target: target.with_database(Some(&arguments.database)),

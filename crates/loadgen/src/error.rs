@@ -1,4 +1,4 @@
-//! What can go wrong before, while and after a workload runs. Each prints as one line.
+//! The errors before, during and after a workload's run. Each prints as one line.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,29 +13,29 @@ pub enum Error {
     Url(#[from] mysql::UrlError),
     #[error("cannot connect to {address}: {source}")]
     Connect { address: String, source: io::Error },
-    /// The connection broke: the server went away, or someone killed the connection.
+    /// The connection broke: the server ended, or the connection was killed.
     #[error("lost the connection to the server: {0}")]
     Lost(#[source] io::Error),
-    /// The server's own answer.
+    /// The server's error.
     #[error("the server says: {message} (error {code})")]
     Server { code: u16, message: String },
-    /// Bytes from the server that are no answer to what was asked.
+    /// Bytes from the server that are not a valid reply.
     #[error("the server's answer cannot be read: {0}")]
     Protocol(String),
-    /// The `mysql` crate's own.
+    /// An error of the `mysql` crate.
     #[error("the driver says: {0}")]
     Driver(Box<mysql::Error>),
-    /// A row the workload had written, or that must exist, is not there.
+    /// A row that the workload has written, or that must exist, was not found.
     #[error("{operation}: no row for key {key}")]
     Missing { operation: &'static str, key: String },
-    /// A value that is not of the kind that the workload wrote.
+    /// A value of another kind than the workload wrote.
     #[error("{0}")]
     Unexpected(String),
     #[error("a worker panicked")]
     Worker,
     #[error("no operation succeeded; the first error was: {0}")]
     NothingWorked(String),
-    /// The run ended early; what was measured until then has been kept.
+    /// The run ended early. What was measured until then is in the result.
     #[error("the run ended early: {0}")]
     EndedEarly(String),
     #[error("{failed} of {all} checks failed")]
@@ -61,7 +61,7 @@ impl From<mysql::Error> for Error {
     }
 }
 
-/// What `wire`'s readers fail with.
+/// The error of `wire`'s readers.
 impl From<types::Error> for Error {
     fn from(error: types::Error) -> Self {
         Self::Protocol(error.message.to_string())
@@ -69,7 +69,8 @@ impl From<types::Error> for Error {
 }
 
 impl Error {
-    /// MySQL's number for it: the server's, or what a MySQL client would say (2003, 2013); 0 for the workload's own.
+    /// MySQL's number of the error: the server's, or the one that a MySQL client would report (2003, 2013);
+    /// 0 for the workload's own errors.
     pub fn code(&self) -> u16 {
         match self {
             Self::Server { code, .. } => *code,
@@ -80,18 +81,19 @@ impl Error {
         }
     }
 
-    /// Whether the connection is of no more use.
+    /// Whether the connection can no longer be used.
     pub fn is_lost(&self) -> bool {
-        // 1053: shutdown in progress; 1927, 3169 and 1317's like leave a connection that the server closes.
+        // 1053: shutdown in progress. After 1927, 3169 and 1317 the server closes the connection.
         matches!(
             self,
             Self::Lost(_) | Self::Protocol(_) | Self::Driver(_) | Self::Connect { .. }
         ) || matches!(self.code(), 1053 | 1927 | 3169 | 4031)
     }
 
-    /// Whether going on makes no sense: what failed would fail every time.
+    /// Whether the operation would fail every time, so that the run should end.
     pub fn is_fatal(&self) -> bool {
-        // Access, no such database, table, column, function or statement, syntax, not supported, wrong argument.
+        // Access, no such database, table, column, function or statement, syntax, not supported, wrong
+        // argument.
         matches!(
             self.code(),
             1044 | 1045 | 1046 | 1049 | 1051 | 1054 | 1064 | 1142 | 1143 | 1146 | 1235 | 1243 | 1305 | 1210

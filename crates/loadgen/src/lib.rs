@@ -1,12 +1,17 @@
 //! The load generator: workloads taken from the public record, run against any MySQL server.
 //!
-//! `stemdb bench` ([`mod@bench`]) prepares, runs, checks and cleans up a workload; `stemdb demo` ([`mod@demo`]) does one
-//! of them in one go. Nothing here knows StemDB; pointing it at another server compares the two.
+//! `stemdb bench` ([`mod@bench`]) prepares, runs, checks and cleans up a workload. `stemdb demo`
+//! ([`mod@demo`]) does all of it for one workload.
 //!
-//! - [`workload`]: what a workload is; [`registry`]: all of them by name. [`orders`], [`sysbench`], [`tpcc`],
-//!   [`ontime`], ... are one module each.
-//! - [`runner`]: threads, the clock, latencies. [`mod@result`]: what is kept of a run.
-//! - [`client`]: the MySQL client that it all goes through; [`target`]: where the server is.
+//! Not here: anything that knows StemDB, apart from comments. The same workload on another server compares
+//! the two.
+//!
+//! Where to go next:
+//!
+//! - [`workload`]: the traits of a workload; [`registry`]: all workloads by name. [`orders`], [`sysbench`],
+//!   [`tpcc`], [`ontime`], ... are one module each.
+//! - [`runner`]: threads, the clock, latencies. [`mod@result`]: the result file of a run.
+//! - [`client`]: the MySQL client that all workloads use; [`target`]: the server's address and account.
 
 pub mod ageing;
 pub mod bench;

@@ -1,4 +1,4 @@
-//! Filling tables with several connections at once.
+//! Fills tables over several connections at once.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::workload::Context;
 
-/// Calls `load` for every part in `0..parts`, over `context.load_threads` connections. The first error ends all.
+/// Calls `load` for every part in `0..parts`, over `context.load_threads` connections. The first error ends
+/// all of them.
 pub fn in_parallel(
     context: &Context,
     what: &str,
@@ -43,7 +44,7 @@ pub fn in_parallel(
                 })
             })
             .collect();
-        // All are waited for before the first error is told.
+        // All threads are waited for before the first error is reported.
         let results: Vec<_> = workers
             .into_iter()
             .map(|worker| worker.join().map_err(|_| Error::Worker)?)
@@ -54,7 +55,7 @@ pub fn in_parallel(
     result
 }
 
-/// An INSERT of many rows, as text: `head` and then rows by commas.
+/// An INSERT of many rows as text: `head`, and then rows separated by commas.
 #[derive(Debug)]
 pub struct MultiInsert {
     head: String,
@@ -63,7 +64,7 @@ pub struct MultiInsert {
 }
 
 impl MultiInsert {
-    /// Sent when the statement has grown to this.
+    /// The statement is sent when it has this length.
     const BYTES_MAX: usize = 512 * 1024;
 
     /// `head`: `INSERT INTO t (a, b) VALUES`.
@@ -75,7 +76,7 @@ impl MultiInsert {
         }
     }
 
-    /// Adds a row, and sends what there is when it has become much.
+    /// Adds a row, and sends the statement if it has become long.
     pub fn row(&mut self, connection: &mut Connection, values: &[crate::client::Param<'_>]) -> Result<()> {
         if self.rows == 0 {
             self.sql.clear();
@@ -98,7 +99,7 @@ impl MultiInsert {
         Ok(())
     }
 
-    /// Sends what is left.
+    /// Sends the remaining rows.
     pub fn flush(&mut self, connection: &mut Connection) -> Result<()> {
         if self.rows > 0 {
             self.rows = 0;

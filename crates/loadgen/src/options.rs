@@ -1,4 +1,4 @@
-//! The options that a workload has of its own: declared once, checked before anything is sent.
+//! The options of a workload: declared once, and checked before anything is sent.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// An option of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionSpec {
-    /// As on the command line, without dashes: `table-size`.
+    /// The name on the command line, without dashes: `table-size`.
     pub name: &'static str,
     pub default: &'static str,
     pub help: &'static str,
@@ -26,7 +26,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Defaults, then what was given. Fails on names that the workload does not have.
+    /// The given values, with defaults for the others. Fails on names that the workload does not have.
     pub fn resolve(workload: &str, specs: &[OptionSpec], given: &[(String, String)]) -> Result<Self> {
         let mut values: BTreeMap<String, String> = specs
             .iter()

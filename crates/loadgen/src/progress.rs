@@ -1,14 +1,14 @@
-//! How far a long piece of work is: a bar on a terminal, a line now and then elsewhere.
+//! Progress of long work: a bar on a terminal, a line from time to time elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Without a terminal there is a line per so much time instead of a bar.
+/// Without a terminal a line is printed at this interval.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 const BAR_WIDTH: u64 = 30;
 
-/// A bar on a terminal, a line now and then elsewhere. On standard error: standard output is the report's.
+/// The display. It goes to standard error, since the report goes to standard output.
 pub struct Progress {
     name: String,
     total: u64,
@@ -48,7 +48,7 @@ impl Progress {
     }
 
     fn draw(&self, done: u64, note: &str) {
-        // Showing progress must never stop the work: errors of the terminal are ignored.
+        // Errors of the terminal are ignored: they must not stop the work.
         if self.terminal {
             let _ = write!(io::stderr(), "\r{}\x1b[K", self.line(done, note));
             return;
@@ -56,12 +56,12 @@ impl Progress {
         let now_ms = self.start.elapsed().as_millis() as u64;
         let last_ms = self.last_line_ms.load(Ordering::Relaxed);
         let due = done >= self.total || now_ms >= last_ms + LINE_EVERY.as_millis() as u64;
-        let mine = || {
+        let is_this_threads_turn = || {
             self.last_line_ms
                 .compare_exchange(last_ms, now_ms, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
         };
-        if due && mine() {
+        if due && is_this_threads_turn() {
             let _ = writeln!(io::stderr(), "{}", self.line(done, note));
         }
     }

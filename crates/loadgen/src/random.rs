@@ -1,4 +1,4 @@
-//! Random choices from a seed: the same seed gives the same run.
+//! Random numbers from a seed: the same seed gives the same run.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): eight bytes of state, good enough to spread keys.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl Random {
     }
 }
 
-/// A number's well-mixed other name: spreads sequence numbers over keys, the same way every time.
+/// Mixes a number's bits: spreads sequence numbers over keys, the same way every time.
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

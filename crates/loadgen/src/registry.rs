@@ -1,53 +1,25 @@
 //! The workloads by name.
 
 use crate::error::{Error, Result};
-use crate::options::{OptionSpec, Options};
-use crate::workload::Workload;
+use crate::workload::WorkloadSpec;
 
-/// A workload that can be asked for.
-#[derive(Clone, Copy)]
-pub struct Entry {
-    pub name: &'static str,
-    /// One line.
-    pub summary: &'static str,
-    pub options: &'static [OptionSpec],
-    /// Reads the options and makes it. Sends nothing.
-    pub build: fn(&Options) -> Result<Box<dyn Workload>>,
-}
-
-impl Entry {
-    pub const fn new(
-        name: &'static str,
-        summary: &'static str,
-        options: &'static [OptionSpec],
-        build: fn(&Options) -> Result<Box<dyn Workload>>,
-    ) -> Self {
-        Self {
-            name,
-            summary,
-            options,
-            build,
-        }
-    }
-}
-
-/// All of them, in the order of the list. A new workload's module has `ENTRIES` and one line here.
-pub fn entries() -> impl Iterator<Item = Entry> {
+/// All workloads, in the order of the list. A new workload's module has `WORKLOADS` and one line here.
+pub fn all() -> impl Iterator<Item = WorkloadSpec> {
     let lists = [
-        crate::orders::ENTRIES,
-        crate::sysbench::ENTRIES,
-        crate::tpcc::ENTRIES,
-        crate::ontime::ENTRIES,
-        crate::ycsb::ENTRIES,
-        crate::ageing::ENTRIES,
+        crate::orders::WORKLOADS,
+        crate::sysbench::WORKLOADS,
+        crate::tpcc::WORKLOADS,
+        crate::ontime::WORKLOADS,
+        crate::ycsb::WORKLOADS,
+        crate::ageing::WORKLOADS,
     ];
     lists.into_iter().flatten().copied()
 }
 
-/// Fails with one line that names what there is.
-pub fn find(name: &str) -> Result<Entry> {
-    entries().find(|entry| entry.name == name).ok_or_else(|| {
-        let names: Vec<&str> = entries().map(|entry| entry.name).collect();
+/// Fails with one line that lists the names.
+pub fn find(name: &str) -> Result<WorkloadSpec> {
+    all().find(|spec| spec.name == name).ok_or_else(|| {
+        let names: Vec<&str> = all().map(|spec| spec.name).collect();
         Error::Arguments(format!("no workload {name}; there are: {}", names.join(", ")))
     })
 }
@@ -55,18 +27,19 @@ pub fn find(name: &str) -> Result<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
 
     #[test]
     fn names_are_unique_and_defaults_are_valid() {
-        let mut names: Vec<&str> = entries().map(|entry| entry.name).collect();
+        let mut names: Vec<&str> = all().map(|spec| spec.name).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count);
-        for entry in entries() {
-            let options = Options::resolve(entry.name, entry.options, &[]).unwrap();
-            let workload = (entry.build)(&options).unwrap_or_else(|e| panic!("{}: {e}", entry.name));
-            assert!(!workload.operations().is_empty(), "{}", entry.name);
+        for spec in all() {
+            let options = Options::resolve(spec.name, spec.options, &[]).unwrap();
+            let workload = (spec.build)(&options).unwrap_or_else(|e| panic!("{}: {e}", spec.name));
+            assert!(!workload.operations().is_empty(), "{}", spec.name);
         }
     }
 

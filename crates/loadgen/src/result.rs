@@ -1,6 +1,6 @@
-//! What a run leaves behind: the JSON file that `stemdb bench report` and scripts read.
+//! The result file of a run, in JSON: the input of `stemdb bench report` and of scripts.
 //!
-//! Times are microseconds or seconds, as the names say; sizes are bytes; rates are a second's.
+//! Times are in microseconds or seconds, as the names say, sizes in bytes, rates per second.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Raised when a field changes its meaning; new fields do not raise it.
+/// Incremented when a field changes its meaning. New fields do not change it.
 pub const FORMAT: u32 = 1;
 
 /// One `stemdb bench run`.
@@ -18,7 +18,7 @@ pub const FORMAT: u32 = 1;
 pub struct BenchResult {
     pub format: u32,
     pub workload: String,
-    /// The name under which a report shows it: what was given, or the server's name.
+    /// The name in reports: the given label, or the server's name.
     pub label: String,
     /// Seconds since 1970.
     pub started_at: u64,
@@ -35,13 +35,13 @@ pub struct BenchResult {
 pub struct ServerInfo {
     pub version: String,
     pub comment: String,
-    /// The process on this host, where it was found.
+    /// The server's process, if it is on this host and was found.
     pub pid: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientInfo {
-    /// Of the load generator.
+    /// The version of the load generator.
     pub version: String,
     pub processors: usize,
 }
@@ -55,34 +55,34 @@ pub struct Settings {
     /// `wire` or `driver`; empty in older files, which had only the first.
     #[serde(default)]
     pub client: String,
-    /// `closed`, or `open` where a rate was asked for.
+    /// `closed`, or `open` if a rate was given.
     pub r#loop: String,
     pub rate: Option<f64>,
     pub seconds: f64,
     pub warm_up_seconds: f64,
     pub seed: u64,
-    /// The workload's own.
+    /// The workload's own options.
     pub options: BTreeMap<String, String>,
 }
 
-/// What was measured with one number of threads.
+/// The measurements with one number of threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
     pub threads: usize,
     pub elapsed_seconds: f64,
-    /// Successful operations a second.
+    /// Successful operations per second.
     pub throughput: f64,
-    /// Statements a second, those of transactions counted one by one.
+    /// Statements per second; each statement of a transaction counts.
     pub statements_per_second: f64,
-    /// Of all operations together.
+    /// All operations together.
     pub all: Operation,
     pub operations: Vec<Operation>,
     pub errors: Vec<ErrorCount>,
-    /// Open loop: operations whose time had come and that were never sent.
+    /// Open loop: operations that were due and were never sent.
     pub missed: u64,
     pub server: Option<Cost>,
     pub client: Option<Cost>,
-    /// The workload's own.
+    /// The workload's own figures.
     #[serde(default)]
     pub figures: Vec<Figure>,
     pub series: Vec<Interval>,
@@ -95,7 +95,7 @@ pub struct Operation {
     pub count: u64,
     pub errors: u64,
     pub per_second: f64,
-    /// Of those that succeeded.
+    /// Of successful operations.
     pub latency: Latency,
 }
 
@@ -110,7 +110,7 @@ pub struct Latency {
     pub max_us: f64,
 }
 
-/// A named figure; the name says the unit.
+/// A named figure; the name includes the unit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     pub name: String,
@@ -121,11 +121,11 @@ pub struct Figure {
 pub struct ErrorCount {
     pub code: u16,
     pub count: u64,
-    /// The first one's.
+    /// The first error's message.
     pub message: String,
 }
 
-/// What a process used while the clock ran.
+/// A process's resource usage during the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     pub user_seconds: f64,
@@ -137,7 +137,7 @@ pub struct Cost {
     pub resident_bytes_max: u64,
 }
 
-/// A second (or what `--interval` says) of a run.
+/// One interval of a run: a second, or the value of `--interval`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Since the clock started; negative while warming up.
@@ -159,7 +159,7 @@ impl BenchResult {
         };
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| file(e.into()))?;
         text.push(b'\n');
-        // Beside and then into place: a reader never sees half a file.
+        // Written to another file and then renamed, so that a reader never sees half a file.
         let beside = path.with_extension("json.part");
         fs::write(&beside, text).map_err(file)?;
         fs::rename(&beside, path).map_err(file)
@@ -181,7 +181,7 @@ impl BenchResult {
         Ok(result)
     }
 
-    /// Operations that succeeded, of all rungs.
+    /// Successful operations of all rungs.
     pub fn successes(&self) -> u64 {
         self.rungs.iter().map(|rung| rung.all.count).sum()
     }

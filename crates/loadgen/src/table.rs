@@ -1,4 +1,4 @@
-//! What was measured, as text for people.
+//! Measurements as text.
 
 use std::fmt::{self, Write};
 
@@ -7,7 +7,7 @@ use crate::workload::Checks;
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Prints a rung as a table: one line an operation, then all, then what it cost.
+/// Prints a rung as a table: one line per operation, the total, and the resources used.
 pub struct RungTable<'a>(pub &'a Rung);
 
 impl fmt::Display for RungTable<'_> {
@@ -105,7 +105,7 @@ pub fn progress_line(threads: usize, interval: &Interval) -> String {
     line
 }
 
-/// Prints the checks, one a line.
+/// Prints the checks, one per line.
 pub struct CheckList<'a>(pub &'a Checks);
 
 impl fmt::Display for CheckList<'_> {

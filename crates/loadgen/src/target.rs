@@ -1,4 +1,4 @@
-//! Where the server is and who logs in.
+//! The server's address and account.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use mysql::{Opts, OptsBuilder};
 
 use crate::error::Result;
 
-/// What connections are made by.
+/// The implementation of connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Client {
-    /// The load generator's own client: takes the least of the processors.
+    /// The load generator's own client, which takes the least CPU time.
     #[default]
     Wire,
-    /// The `mysql` crate, as applications use it: TLS (`?require_ssl=true`), compression, every way to log in.
+    /// The `mysql` crate, as applications use it: TLS (`?require_ssl=true`), compression, every login
+    /// method.
     Driver,
 }
 
@@ -31,13 +32,13 @@ impl fmt::Display for Client {
 #[derive(Debug, Clone)]
 pub struct Target {
     opts: Arc<Opts>,
-    /// Prepared statements are sent as text, their parameters written into them.
+    /// Whether prepared statements are sent as text, with their parameters written into them.
     pub text_protocol: bool,
     pub client: Client,
 }
 
 impl Target {
-    /// `database` is used where the DSN names none.
+    /// `database` is used if the DSN names none.
     pub fn parse(dsn: &str, database: &str) -> Result<Self> {
         let opts = Opts::from_url(dsn)?;
         let database = opts.get_db_name().unwrap_or(database).to_owned();
@@ -52,7 +53,7 @@ impl Target {
         })
     }
 
-    /// The same server with another database; `None` for a connection that has none yet.
+    /// The same server with another database; `None` for a connection without one.
     pub fn with_database(&self, database: Option<&str>) -> Self {
         let opts = OptsBuilder::from_opts(Opts::clone(&self.opts))
             .db_name(database)
@@ -88,7 +89,7 @@ impl Target {
         self.opts.get_db_name().unwrap_or_default()
     }
 
-    /// Where the server listens, for people.
+    /// The server's address, for messages.
     pub fn address(&self) -> String {
         match self.socket() {
             Some(path) => path.to_owned(),
@@ -96,12 +97,12 @@ impl Target {
         }
     }
 
-    /// The DSN without the password: what may be written down.
+    /// The DSN without the password, for result files and messages.
     pub fn shown(&self) -> String {
         format!("mysql://{}@{}/{}", self.user(), self.address(), self.database())
     }
 
-    /// For the driver that knows every way to log in.
+    /// Options for the `mysql` crate.
     pub(crate) fn opts(&self) -> Opts {
         Opts::clone(&self.opts)
     }

@@ -1,67 +1,99 @@
-//! What a workload is: the interface between the runner and `orders`, `sysbench`, `ycsb` and the rest.
+//! The interface between the runner and the workloads (`orders`, `sysbench`, `ycsb` and others).
 //!
-//! A [`Workload`] makes its tables, hands out one [`Worker`] per connection, and checks what a run has left behind. It
-//! neither times nor counts nor spawns: that is [`crate::runner`]'s. Workloads are found by name in [`crate::registry`].
+//! A [`Workload`] creates its tables, makes one [`Worker`] per connection, and checks the tables after a
+//! run. It measures no times and starts no threads: [`crate::runner`] does. [`crate::registry`] finds
+//! workloads by name.
 
 use std::time::Duration;
 
 use crate::client::Connection;
 use crate::error::Result;
-use crate::options::Options;
+use crate::options::{OptionSpec, Options};
 use crate::result::{Figure, Rung};
 use crate::target::Target;
 
-/// What every part of a workload is given.
+/// The parameters that every part of a workload gets.
 #[derive(Debug, Clone)]
 pub struct Context {
     pub target: Target,
-    /// The workload's own options, defaults filled in.
+    /// The workload's own options, including defaults.
     pub options: Options,
-    /// Where random choices start: the same seed makes the same choices.
+    /// The seed of random numbers: the same seed makes the same choices.
     pub seed: u64,
-    /// Threads to load with.
+    /// Threads that fill tables.
     pub load_threads: usize,
 }
 
-/// A workload, with its options read.
+/// A workload with its options.
 pub trait Workload: Send + Sync {
-    /// The operations in the order of the report. Each has its own latencies; a worker names them by position.
+    /// The operations, in the order of the report. Latencies are measured for each. A worker names them by
+    /// position.
     fn operations(&self) -> Vec<String>;
 
-    /// Creates and fills the tables, in a database that exists. Drops tables of the same names first.
+    /// Creates and fills the tables in an existing database. Drops tables of the same names first.
     fn prepare(&self, context: &Context) -> Result<()>;
 
-    /// Called once before the workers of a run: reads from the tables what they share (largest keys and so on).
+    /// Called once before the workers of a run start: reads what they share from the tables (largest keys
+    /// and so on).
     ///
-    /// Fails with the server's error (1146) where the tables have not been prepared.
+    /// Fails with the server's error (1146) if the tables have not been prepared.
     fn open(&self, context: &Context) -> Result<()> {
         let _ = context;
         Ok(())
     }
 
-    /// A worker with its own connection and prepared statements. `number` is below `threads`; the seed for its choices
-    /// is `context.seed` mixed with it. Called again with the same number after a connection was lost.
+    /// Creates a worker with its own connection and prepared statements. `number` is below `threads`; the
+    /// seed of its choices is `context.seed` mixed with it. Called again with the same number after a
+    /// connection was lost.
     fn worker(&self, context: &Context, number: usize, threads: usize) -> Result<Box<dyn Worker + '_>>;
 
-    /// Figures of the workload's own that follow from a run (tpmC); added to its result.
+    /// The workload's own figures of a run (tpmC), which are added to its result.
     fn figures(&self, rung: &Rung) -> Vec<Figure> {
         let _ = rung;
         Vec::new()
     }
 
-    /// Looks whether the tables are as they must be after any number of runs.
+    /// Checks conditions on the tables that must hold after any number of runs.
     fn check(&self, context: &Context, checks: &mut Checks) -> Result<()>;
 
     /// Drops the tables.
     fn cleanup(&self, context: &Context) -> Result<()>;
 }
 
-/// What a worker does next.
+/// A workload's name, description and constructor.
+#[derive(Clone, Copy)]
+pub struct WorkloadSpec {
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    pub options: &'static [OptionSpec],
+    /// Reads the options and creates the workload. Sends nothing.
+    pub build: fn(&Options) -> Result<Box<dyn Workload>>,
+}
+
+impl WorkloadSpec {
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        options: &'static [OptionSpec],
+        build: fn(&Options) -> Result<Box<dyn Workload>>,
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            options,
+            build,
+        }
+    }
+}
+
+/// A worker's next operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Next {
     /// Position in [`Workload::operations`].
     pub operation: usize,
-    /// Time to wait first: keying and thinking. Not part of the latency; left out where a rate is asked for.
+    /// Time to wait first: keying and thinking. It is not part of the latency, and is left out if a rate is
+    /// given.
     pub wait: Duration,
 }
 
@@ -74,33 +106,33 @@ impl Next {
     }
 }
 
-/// One client: a connection and its choices. Not `Send`: made and used on one thread.
+/// One client: a connection and its random choices. Not `Send`: created and used on one thread.
 pub trait Worker {
-    /// Chooses the next operation and, where that costs time, its values: none of this is measured.
+    /// Chooses the next operation and, if that takes time, its values. None of this is measured.
     fn next(&mut self) -> Next;
 
-    /// Does what was chosen, measured as one latency. An error is counted by its code.
+    /// Runs the chosen operation, measured as one latency. An error is counted by its code.
     fn run(&mut self, operation: usize) -> Result<()>;
 
-    /// The connection: for counting statements, and for `ROLLBACK` after an error of the server.
+    /// The connection: for counting statements, and for `ROLLBACK` after an error from the server.
     fn connection(&mut self) -> &mut Connection;
 
-    /// Called after an error that left the connection usable. The default rolls back what may be open.
+    /// Called after an error that left the connection usable. The default rolls back an open transaction.
     fn recover(&mut self) -> Result<()> {
         self.connection().query("ROLLBACK").map(drop)
     }
 }
 
-/// One thing that a check looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub name: String,
     pub passed: bool,
-    /// What was found: figures, or what is wrong.
+    /// Figures, or what is wrong.
     pub detail: String,
 }
 
-/// What the checks of a workload have found.
+/// The results of a workload's checks.
 #[derive(Debug, Default)]
 pub struct Checks {
     pub list: Vec<Check>,
@@ -115,7 +147,7 @@ impl Checks {
         });
     }
 
-    /// Adds a check that two integers are the same.
+    /// Adds a check that two integers are equal.
     pub fn equal(&mut self, name: impl Into<String>, found: i64, expected: i64) {
         let detail = if found == expected {
             format!("{found}")
@@ -125,7 +157,7 @@ impl Checks {
         self.add(name, found == expected, detail);
     }
 
-    /// Adds a check that a query finds nothing: its first value is a count that must be 0.
+    /// Adds a check that a query counts nothing: its first value must be 0.
     pub fn none(&mut self, name: impl Into<String>, connection: &mut Connection, sql: &str) -> Result<()> {
         let count = connection.fetch_int(sql)?;
         self.equal(name, count, 0);
@@ -137,8 +169,8 @@ impl Checks {
     }
 }
 
-/// Whether every index of a table holds exactly what the rows say, where the server can tell: StemDB by ADMIN CHECK
-/// TABLE, MySQL and MariaDB by CHECK TABLE.
+/// Checks that every index of a table matches its rows, with ADMIN CHECK TABLE on StemDB, and CHECK TABLE
+/// on MySQL and MariaDB.
 pub fn check_indexes(connection: &mut Connection, table: &str, checks: &mut Checks) -> Result<()> {
     let name = format!("indexes of {table}");
     if connection.server_version().contains("StemDB") {

@@ -17,7 +17,7 @@ use parking_lot::RwLock;
 use types::SqlType;
 
 use crate::object_access::ObjectAccess;
-use crate::plan::{Access, InsertSource, Plan, Rel, Target};
+use crate::plan::{Access, InsertSource, Plan, TableScan};
 
 const SHARDS: usize = 16;
 const ENTRIES_PER_SHARD: usize = 512;
@@ -89,12 +89,12 @@ pub struct PlanCache {
 #[derive(Default)]
 struct Shard {
     /// By the key's hash; keys that collide are in one list.
-    entries: HashMap<u64, Vec<Entry>>,
+    entries: HashMap<u64, Vec<CacheEntry>>,
     count: usize,
     text_bytes: usize,
 }
 
-struct Entry {
+struct CacheEntry {
     text: Box<str>,
     database: Option<Box<str>>,
     params: Box<[SqlType]>,
@@ -104,7 +104,7 @@ struct Entry {
     used: AtomicBool,
 }
 
-impl Entry {
+impl CacheEntry {
     fn is(&self, key: &PlanKey) -> bool {
         self.environment == key.environment
             && *self.text == *key.text
@@ -131,7 +131,7 @@ impl PlanCache {
         &self.shards[(hash >> 48) as usize % SHARDS]
     }
 
-    fn find<T>(&self, key: &PlanKey, found: impl FnOnce(&Entry) -> T) -> Option<T> {
+    fn find<T>(&self, key: &PlanKey, found: impl FnOnce(&CacheEntry) -> T) -> Option<T> {
         let hash = self.hash(key);
         let shard = self.shard(hash).read();
         let entry = shard.entries.get(&hash)?.iter().find(|e| e.is(key))?;
@@ -185,7 +185,7 @@ impl PlanCache {
         shard.make_room(key.text.len());
         shard.count += 1;
         shard.text_bytes += key.text.len();
-        shard.entries.entry(hash).or_default().push(Entry {
+        shard.entries.entry(hash).or_default().push(CacheEntry {
             text: key.text.into(),
             database: key.database.map(Into::into),
             params: key.params.into(),
@@ -198,31 +198,20 @@ impl PlanCache {
 
 /// Points are the best way whatever a table's size is; other ways were weighed against each other.
 fn depends_on_estimates(plan: &Plan) -> bool {
-    let weighed =
-        |access: &Access| !matches!(access, Access::PrimaryPoints { .. } | Access::UniquePoints { .. });
-    let target = |target: &Target| weighed(&target.scan.access);
+    let weighed = |scan: &TableScan| {
+        !matches!(
+            scan.access,
+            Access::PrimaryPoints { .. } | Access::UniquePoints { .. }
+        )
+    };
     match plan {
-        Plan::Query(query) => depends_below(&query.root, &weighed),
+        Plan::Query(query) => query.root.scan().is_some_and(weighed),
         Plan::Insert(insert) => match &insert.source {
             InsertSource::Values(_) => false,
-            InsertSource::Query(query) => depends_below(&query.root, &weighed),
+            InsertSource::Query(query) => query.root.scan().is_some_and(weighed),
         },
-        Plan::Update(update) => target(&update.target),
-        Plan::Delete(delete) => target(&delete.target),
-    }
-}
-
-fn depends_below(rel: &Rel, weighed: &dyn Fn(&Access) -> bool) -> bool {
-    match rel {
-        Rel::OneRow | Rel::Virtual(_) => false,
-        Rel::Scan(scan) => weighed(&scan.access),
-        Rel::Filter { input, .. }
-        | Rel::Project { input, .. }
-        | Rel::Aggregate { input, .. }
-        | Rel::Sort { input, .. }
-        | Rel::Limit { input, .. }
-        | Rel::Repeat { input, .. }
-        | Rel::Distinct { input } => depends_below(input, weighed),
+        Plan::Update(update) => weighed(&update.target.scan),
+        Plan::Delete(delete) => weighed(&delete.target.scan),
     }
 }
 
@@ -239,7 +228,7 @@ impl Shard {
         }
     }
 
-    fn retain(&mut self, keep: impl Fn(&Entry) -> bool) {
+    fn retain(&mut self, keep: impl Fn(&CacheEntry) -> bool) {
         let (mut count, mut text_bytes) = (0, 0);
         self.entries.retain(|_, list| {
             list.retain(|entry| {

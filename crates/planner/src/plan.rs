@@ -3,6 +3,8 @@
 //! A [`Rel`] is a tree of relational operators over batches of columns; an expression in an operator refers to the
 //! columns of that operator's input by position. Joins and further operators become new variants.
 
+mod visit;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -15,44 +15,22 @@ pub fn has_limit(rel: &Rel) -> bool {
 /// Whether a query goes through the rows of a table, or filters. Such a query fails when it is interrupted, even where its
 /// functions have returned early and without an error. To MySQL the row of one key is a constant and no table.
 pub fn examines_rows(rel: &Rel) -> bool {
-    match rel {
-        Rel::OneRow => false,
+    rel.operators().any(|rel| match rel {
         Rel::Virtual(_) | Rel::Filter { .. } => true,
         Rel::Scan(scan) => match &scan.access {
             Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => keys.len() > 1,
             _ => true,
         },
-        Rel::Project { input, .. }
-        | Rel::Aggregate { input, .. }
-        | Rel::Sort { input, .. }
-        | Rel::Limit { input, .. }
-        | Rel::Repeat { input, .. }
-        | Rel::Distinct { input } => examines_rows(input),
-    }
+        _ => false,
+    })
 }
 
 /// Whether a query is part of a transaction, and opens one where autocommit is off: a query that reads no table is not.
 pub fn joins_transaction(query: &QueryPlan) -> bool {
-    match source(&query.root) {
+    match query.root.source() {
         Rel::Scan(_) => true,
         Rel::Virtual(scan) => is_transactional(&scan.table),
         _ => false,
-    }
-}
-
-/// Where a query's rows come from.
-fn source(mut rel: &Rel) -> &Rel {
-    loop {
-        rel = match rel {
-            Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => return rel,
-            Rel::Filter { input, .. }
-            | Rel::Project { input, .. }
-            | Rel::Aggregate { input, .. }
-            | Rel::Sort { input, .. }
-            | Rel::Limit { input, .. }
-            | Rel::Repeat { input, .. }
-            | Rel::Distinct { input } => input,
-        };
     }
 }
 

@@ -1,20 +1,21 @@
 //! Large pages for the program's own code.
 //!
-//! The processor keeps the translations of a few dozen pages of code at hand. A server whose connections each run a
-//! little of everything, in turns with the kernel, goes through hundreds of the usual 4 KiB; where the machine is itself
-//! a guest, finding one again takes up to 24 looks into memory. So the code is copied to pages of 2 MiB, which take the place of those that
-//! the program was loaded to, at the same addresses.
+//! A processor caches the translations of a few dozen pages of code. A server whose connections each
+//! execute a little of everything, alternating with the kernel, uses hundreds of the usual 4 KiB pages. In
+//! a virtual machine a missing translation takes up to 24 memory accesses. So the code is copied to pages
+//! of 2 MiB, which replace the original pages at the same addresses.
 //!
-//! The copy belongs to the process: it counts as its memory, and profilers no longer know from which file it came.
+//! The copy belongs to the process: it counts as its memory, and profilers no longer know which file it
+//! came from.
 
 use std::io;
 
-/// Moves the code of the running program to large pages, while it runs. Bytes that were moved; 0 where the kernel gives no
-/// such pages. Where it has none left, small ones take their place until it has.
+/// Moves the running program's code to large pages. Returns the number of bytes moved; 0 if the kernel has
+/// no such pages. If the kernel runs out of them, small pages take their place.
 ///
 /// # Errors
-/// The kernel does not allow it, or has no memory for a copy. Nothing has changed then. (Should it have none for the tables of
-/// pages in the middle of the exchange, the program ends.)
+/// The kernel does not permit it, or has no memory for a copy. Nothing has changed then. If the kernel runs
+/// out of memory for page tables in the middle of the exchange, the program ends.
 pub fn move_to_large_pages() -> io::Result<usize> {
     #[cfg(target_os = "linux")]
     return linux::move_to_large_pages();
@@ -35,7 +36,7 @@ mod linux {
 
     const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
 
-    /// Larger ones (512 MiB on some ARM kernels) are of no use here.
+    /// Larger pages (512 MiB on some ARM kernels) are of no use here.
     const PAGE_MAX: usize = 2 << 20;
 
     pub fn move_to_large_pages() -> io::Result<usize> {
@@ -51,7 +52,7 @@ mod linux {
         Ok(code.len())
     }
 
-    /// Their size, if the kernel gives them to who asks.
+    /// The size of large pages, if the kernel gives them on request.
     fn large_page() -> Option<usize> {
         let enabled = fs::read_to_string(format!("{SETTINGS}/enabled")).ok()?;
         let size = fs::read_to_string(format!("{SETTINGS}/hpage_pmd_size")).ok()?;
@@ -59,7 +60,7 @@ mod linux {
         (!enabled.contains("[never]") && size <= PAGE_MAX).then_some(size)
     }
 
-    /// Where this function lies, with what it is mapped with; empty if `maps` (proc_pid_maps(5)) does not tell.
+    /// The mapping that this function's code lies in; empty if `maps` (proc_pid_maps(5)) does not show it.
     pub fn own_code(maps: &str) -> Range<usize> {
         let here = own_code as fn(&str) -> Range<usize> as usize;
         let code = maps.lines().find_map(|line| {
@@ -72,12 +73,12 @@ mod linux {
         code.unwrap_or_default()
     }
 
-    /// `code` begins and ends with a page.
+    /// `code` must begin and end on a page boundary.
     pub fn replace(code: &Range<usize>, page: usize) -> io::Result<()> {
         let length = code.len();
-        // Room to begin with a large page, wherever the kernel puts it.
+        // Enough space to start on a large page's boundary, wherever the kernel places it.
         let room = length + page;
-        // SAFETY: new memory, which nothing else knows of.
+        // SAFETY: this maps new memory, which no other code refers to.
         let place = unsafe {
             mmap(
                 ptr::null_mut(),
@@ -92,7 +93,8 @@ mod linux {
             return Err(Error::last_os_error());
         }
         let copy = place.map_addr(|address| address.next_multiple_of(page));
-        // SAFETY: `copy` has `length` bytes of the memory mapped above. `code` is mapped to be read, and is never written.
+        // SAFETY: `copy` has `length` bytes of the memory mapped above. `code` is mapped readable, and is
+        // never written.
         unsafe {
             madvise(copy, length, MADV_HUGEPAGE);
             ptr::copy_nonoverlapping(
@@ -101,8 +103,9 @@ mod linux {
                 length,
             );
         }
-        // SAFETY: the kernel exchanges the pages in one step: who runs there meanwhile waits for it, and goes on with the
-        // same instructions at the same addresses. What is left of the new memory is given back.
+        // SAFETY: the kernel exchanges the pages in one step. A thread that runs there meanwhile waits, and
+        // continues with the same instructions at the same addresses. The rest of the new memory is
+        // unmapped.
         let moved = unsafe {
             let moved = mprotect(copy, length, PROT_READ | PROT_EXEC) == 0 && {
                 let to = ptr::with_exposed_provenance_mut::<libc::c_void>(code.start);
@@ -116,7 +119,7 @@ mod linux {
         };
         let before = copy.addr() - place.addr();
         let behind = copy.map_addr(|address| address + length);
-        // SAFETY: both ends are of the memory mapped above, and hold nothing.
+        // SAFETY: both ends belong to the memory mapped above, and hold no data.
         unsafe {
             if moved.is_err() {
                 munmap(place, room);
@@ -148,14 +151,15 @@ mod tests {
         assert!(linux::own_code("x-y r-xp\n\n5-z").is_empty());
     }
 
-    /// Something to run.
+    /// Some code to run.
     fn work(seed: u64) -> String {
         let mut words: Vec<String> = (0..50).map(|n| format!("{:x}", seed.wrapping_mul(n))).collect();
         words.sort();
         words.join(",")
     }
 
-    /// All of this program's code, which may be less than a large page, and what lies around it in its mapping's pages.
+    /// All of this program's code, which may be smaller than a large page, and the data around it in its
+    /// mapping's pages.
     #[test]
     fn code_runs_on_while_it_moves() {
         const SMALL_PAGE: usize = 4096;
@@ -188,7 +192,7 @@ mod tests {
             "still of a file: {line}"
         );
         assert!((0..20).map(work).eq(expected));
-        // Whatever there is of large pages.
+        // Works with as many large pages as there are.
         assert!(move_to_large_pages().unwrap() <= code.len());
     }
 }

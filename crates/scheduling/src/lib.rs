@@ -1,31 +1,37 @@
-//! What the kernel is asked for, for speed's sake: how threads take turns on the processors, here, and what pages the code
-//! lies in ([`code`]).
+//! Requests to the kernel that make the server faster: how its threads take turns on the processors (here),
+//! and the size of the pages that its code lies in ([`code`]).
 //!
-//! Where several threads want a processor, Linux gives each a turn of some milliseconds, and the one whose turn would have to be
-//! over first is next (EEVDF). A thread that works for microseconds and sleeps needs no such turn. Once it has said so, it is
-//! next sooner, above all after it was interrupted at its work by another that woke up. None of this is a priority, needs a
-//! privilege, or takes anything from others over time; where the kernel does not know it, nothing changes.
+//! Not here: which thread requests which scheduling. The server's connection threads and the engines'
+//! background threads do that themselves.
 //!
-//! `sched_setattr(2)`; that `sched_runtime` is the length of a turn: Linux 6.12 and later.
+//! If several threads want a processor, Linux gives each a time slice of some milliseconds, and runs the
+//! one with the earliest deadline next (EEVDF). A thread that works for microseconds and then sleeps needs
+//! no such slice. Once it has requested a shorter one, it runs sooner, above all after another thread that
+//! woke up has preempted it. This is not a priority, needs no privilege, and over time takes nothing from
+//! other threads. Kernels without support ignore the request.
+//!
+//! Source: `sched_setattr(2)`. `sched_runtime` sets the length of a slice since Linux 6.12.
 
 pub mod code;
 
 use std::time::Duration;
 
-/// What the calling thread wants.
+/// The scheduling that a thread requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turns {
-    /// Short ones, and to interrupt others when it wakes up: for the one that many wait for (SCHED_OTHER).
+    /// Short slices, and preemption of other threads when it wakes up: for one thread that many wait for
+    /// (SCHED_OTHER).
     AtOnce(Duration),
-    /// Short ones, but to let others finish theirs when it wakes up: for one of many. Interruptions cost more than they bring
-    /// where all do alike (SCHED_BATCH).
+    /// Short slices, without preempting others when it wakes up: for one of many threads. If all of them
+    /// preempted one another, that would cost more than it gains (SCHED_BATCH).
     InTurn(Duration),
-    /// The usual ones, and less of the processor than others, by so many steps of `nice(2)` more than it has now.
+    /// Usual slices, and less of the processor than other threads: this many steps of `nice(2)` above the
+    /// current value.
     Nicer(i32),
 }
 
 impl Turns {
-    /// From now on, for the calling thread.
+    /// Requests it for the calling thread.
     pub fn ask(self) {
         #[cfg(target_os = "linux")]
         linux::ask(self);
@@ -39,14 +45,14 @@ mod linux {
     use libc::{SCHED_BATCH, SCHED_OTHER, SYS_sched_getattr, SYS_sched_setattr, c_int, sched_attr, syscall};
     use std::time::Duration;
 
-    /// The nicest there is.
+    /// The highest value of `nice(2)`.
     const NICEST: i32 = 19;
 
     pub fn ask(turns: Turns) {
         let Some(mut attributes) = attributes() else {
             return;
         };
-        // Whoever started the server with another policy had a reason.
+        // If the server was started with another policy, that was on purpose.
         if ![SCHED_OTHER, SCHED_BATCH]
             .map(policy)
             .contains(&attributes.sched_policy)
@@ -56,14 +62,14 @@ mod linux {
         let (wanted, turn, nicer) = match turns {
             Turns::AtOnce(turn) => (SCHED_OTHER, turn, 0),
             Turns::InTurn(turn) => (SCHED_BATCH, turn, 0),
-            // 0: as the kernel has it.
+            // 0: the kernel's default.
             Turns::Nicer(nicer) => (SCHED_OTHER, Duration::ZERO, nicer),
         };
         attributes.sched_policy = policy(wanted);
         attributes.sched_runtime = u64::try_from(turn.as_nanos()).unwrap_or(u64::MAX);
         attributes.sched_nice = attributes.sched_nice.saturating_add(nicer).min(NICEST);
-        // SAFETY: 0 is the calling thread; the kernel reads as many bytes as the structure's first field says, which it has
-        // written itself.
+        // SAFETY: 0 is the calling thread. The kernel reads as many bytes as the structure's first field
+        // says, which is its size.
         unsafe { syscall(SYS_sched_setattr, 0, &raw const attributes, 0) };
     }
 
@@ -71,7 +77,7 @@ mod linux {
         u32::try_from(policy).unwrap_or(u32::MAX)
     }
 
-    /// The calling thread's.
+    /// The attributes of the calling thread.
     pub fn attributes() -> Option<sched_attr> {
         let size = u32::try_from(size_of::<sched_attr>()).unwrap_or(0);
         let mut attributes = sched_attr {
@@ -90,7 +96,7 @@ mod linux {
     }
 }
 
-// Helpers of tests, which clippy does not know to be tests.
+// clippy does not count these helpers as tests.
 #[allow(clippy::unwrap_used)]
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -108,10 +114,10 @@ mod tests {
 
     #[test]
     fn the_kernel_grants_what_is_asked_for() {
-        // In a thread of its own, which it is for.
+        // In a thread of its own, since the request applies to a thread.
         std::thread::spawn(|| {
             let (_, usual, nice) = state();
-            // 0: it knows no lengths of turns.
+            // 0: the kernel does not support lengths of slices.
             let turn = |ns| if usual == 0 { 0 } else { ns };
             Turns::AtOnce(Duration::from_micros(100)).ask();
             assert_eq!(state(), (0, turn(100_000), nice));

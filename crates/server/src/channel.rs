@@ -1,4 +1,5 @@
-//! Packets to and from a client: [`wire`]'s framing and compression over a [`Transport`].
+//! The packets of one connection: [`Input`] and [`Output`] over a [`Transport`], and the rules for their
+//! sequence numbers.
 
 use std::io::{self, ErrorKind, Read};
 use std::sync::Arc;
@@ -13,25 +14,25 @@ use crate::output::{Output, Sink};
 use crate::pending_reply::ConnectionReply;
 use crate::transport::Transport;
 
-/// A connection's packets. [`Channel::input`] and [`Channel::output`] are apart, so that a command can be read from one
-/// while its answer goes to the other.
+/// One connection's packets. [`Channel::input`] and [`Channel::output`] are separate fields, so that a
+/// command can be borrowed from one while its reply goes to the other.
 pub struct Channel {
     pub input: Input,
     pub output: Output,
     pub transport: Transport,
-    /// Where a reply can be left until a commit's outcome is known: on connections without TLS and compression, since
-    /// another thread sends it.
+    /// Where a reply is left until a commit's outcome is known. `None` on connections with TLS or
+    /// compression, since the thread that sends it writes to the socket directly.
     pub reply: Option<Arc<ConnectionReply>>,
-    /// The buffer for frames while the other one is with a pending reply.
+    /// The second buffer for frames, used while the first is with a pending reply.
     spare: Vec<u8>,
 }
 
-/// What came of waiting for a packet.
+/// The result of waiting for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
     /// It is in [`Input::payload`].
     Packet,
-    /// The read timeout passed, and nothing of a packet has come.
+    /// The read timeout passed, and no byte of a packet has arrived.
     Idle,
     /// The client has closed the connection.
     Closed,
@@ -79,7 +80,7 @@ impl Channel {
         let mut paused_since: Option<Instant> = None;
         loop {
             if self.input.advance()? {
-                self.count_on();
+                self.continue_sequence();
                 return Ok(Received::Packet);
             }
             match self.input.fill(&mut self.transport) {
@@ -99,21 +100,21 @@ impl Channel {
         }
     }
 
-    /// The answer goes on counting where the command's frames ended.
-    fn count_on(&mut self) {
+    /// The reply's frames continue the numbers of the command's frames.
+    fn continue_sequence(&mut self) {
         let compressed = self.input.compressed_sequence();
         self.output.set_sequence(self.input.sequence(), compressed);
     }
 
-    /// Reads the rest of a packet that [`Channel::receive`] has refused, so that the client, which listens
-    /// only when it has sent all of it, gets to read why. Gives up after a pause longer than `within`, and on a packet
-    /// that is longer than any may be.
+    /// Reads the rest of a packet that [`Channel::receive`] has refused. The client reads the error only
+    /// after it has written the whole packet. Gives up after a pause longer than `within`, and on a packet
+    /// longer than the protocol allows.
     pub fn skip_packet(&mut self, within: Duration) {
         const PACKET_BYTES_MAX: usize = 1 << 30;
         let mut total = 0;
         while total < PACKET_BYTES_MAX {
             match self.input.skip() {
-                Ok(true) => return self.count_on(),
+                Ok(true) => return self.continue_sequence(),
                 Ok(false) => {}
                 Err(_) => return,
             }
@@ -129,25 +130,25 @@ impl Channel {
         }
     }
 
-    /// The next packet begins a command, or is an error that nobody asked for: its numbers start at 0.
+    /// The next packet begins a command, or is an error without a command: its number is 0.
     pub fn start_command(&mut self) {
         self.input.start_command();
         self.output.set_sequence(0, Some(0));
     }
 
-    /// The next packet answers what was sent: it goes on counting.
+    /// The next packet is the client's reply to a packet of ours, so its number follows.
     pub fn expect_reply(&mut self) {
         self.input.set_sequence(self.output.sequence());
     }
 
-    /// Gives buffers back while the client is idle.
+    /// Frees buffers while the client is idle.
     pub fn release_memory(&mut self) {
         self.input.release_memory();
         self.output.release_memory();
         self.spare = Vec::new();
     }
 
-    /// Where answers go.
+    /// Where replies go.
     pub fn sink(&mut self) -> Sink<'_> {
         Sink {
             output: &mut self.output,
@@ -156,7 +157,7 @@ impl Channel {
         }
     }
 
-    /// The command last received, and where its answer goes.
+    /// The last received command, and where its reply goes.
     pub fn command_and_sink(&mut self) -> (&[u8], Sink<'_>) {
         (
             self.input.payload(),
@@ -168,13 +169,13 @@ impl Channel {
         )
     }
 
-    /// Takes out what is to be sent.
+    /// Takes out the frames that have not been sent.
     pub fn take_frames(&mut self) -> Vec<u8> {
         let spare = std::mem::take(&mut self.spare);
         self.output.take_frames(spare)
     }
 
-    /// Gives back what [`Channel::take_frames`] took, for the next ones.
+    /// Gives back a buffer of [`Channel::take_frames`], to be used again.
     pub fn give_back(&mut self, buffer: Vec<u8>) {
         self.spare = buffer;
     }
@@ -186,8 +187,9 @@ impl Channel {
         sink.flush()
     }
 
-    /// Closes so that the client still gets what was sent last: while it writes something that nobody reads, closing at
-    /// once would reset the connection and lose the error packet.
+    /// Closes the connection so that the client still receives the last packet. If the client is writing
+    /// data that the server does not read, closing at once would reset the connection, and the error packet
+    /// would be lost.
     pub fn linger(&mut self) {
         const LINGER: Duration = Duration::from_secs(2);
         const BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -222,7 +224,7 @@ fn read_timeout() -> Error {
     )
 }
 
-/// Error 4031: what MySQL tells a client that was idle for too long.
+/// Error 4031, which MySQL sends to a client that was idle for too long.
 pub fn inactivity() -> Error {
     Error::new(
         errno::ER_CLIENT_INTERACTION_TIMEOUT,

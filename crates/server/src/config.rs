@@ -1,4 +1,4 @@
-//! What a server is started with, and the settings that may change while it runs.
+//! The configuration of a server, and the settings that may change while it runs.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,22 +17,23 @@ pub struct ServerConfig {
     pub socket: Option<PathBuf>,
     /// Address of the status port (HTTP: `/status` and `/metrics`).
     pub status: Option<SocketAddr>,
-    /// Where the self-made certificate and the RSA key are kept. Without it both live as long as the process.
+    /// Where the self-signed certificate and the RSA key are stored. `None`: both are created anew at each
+    /// start.
     pub data_directory: Option<PathBuf>,
     pub tls: TlsConfig,
-    /// Peers that speak for others: connections from these networks must begin with a PROXY protocol header of version
-    /// 2, connections from elsewhere must not.
+    /// Networks of load balancers. Connections from them must begin with a PROXY protocol header of version
+    /// 2; connections from elsewhere must not.
     pub proxy_protocol_networks: Vec<Network>,
-    /// A connection that has been idle for so long gives its thread back.
+    /// A connection that has been idle for so long gives up its thread.
     pub park_after: Duration,
-    /// Stack of a connection's thread, in bytes; reserved, not used, until a statement nests that deep.
+    /// Stack of a connection's thread, in bytes. It is reserved, and used only by deeply nested statements.
     pub stack_bytes: usize,
-    /// What large packets are counted against while they arrive and are worked on.
+    /// The budget that large packets are counted against.
     pub memory: &'static Broker,
 }
 
 impl ServerConfig {
-    /// An address that other machines can reach: with one, every account needs a password.
+    /// An address that other machines can reach. With such an address every account needs a password.
     pub fn exposed_address(&self) -> Option<SocketAddr> {
         self.listen
             .iter()
@@ -62,17 +63,17 @@ impl Default for ServerConfig {
 pub enum TlsConfig {
     /// TLS is not offered.
     Off,
-    /// A self-signed certificate, made on the first start.
+    /// A self-signed certificate, created at the first start.
     SelfMade,
-    /// PEM files of the user: a chain of certificates and the first one's private key.
+    /// The user's PEM files: a chain of certificates, and the private key of the first one.
     Files { certificate: PathBuf, key: PathBuf },
 }
 
-/// Global variables that concern connections; asked for whenever a connection arrives, so that `SET GLOBAL` takes
-/// effect on the next one.
+/// Global variables that concern connections. They are read for each new connection, so that `SET GLOBAL`
+/// affects the next one.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// `@@version`, told in the greeting.
+    /// `@@version`, sent in the greeting.
     pub version: String,
     pub max_connections: usize,
     /// How long a client may take to log in.
@@ -80,7 +81,7 @@ pub struct Settings {
     pub require_secure_transport: bool,
     /// `default_authentication_plugin`.
     pub default_plugin: &'static str,
-    /// Collation id told in the greeting.
+    /// The collation id sent in the greeting.
     pub collation: u16,
 }
 

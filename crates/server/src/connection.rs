@@ -1,5 +1,5 @@
-//! One connection: login, then one command after another. Its state is a value, not a stack, so that it can be parked
-//! while the client is idle and go on later on another thread.
+//! The connection loop: login, then one command after another. A connection's state is a value, not a
+//! stack, so it can be parked while the client is idle and continue on another thread.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,22 +16,23 @@ use wire::{ClientInfo, Flow, PacketSink};
 
 use crate::accounts::Origin;
 use crate::channel::{Channel, ReceiveError, Received, inactivity, shutdown_in_progress};
-use crate::connections::Entry;
+use crate::connections::LiveConnection;
 use crate::input::Input;
 use crate::login::{LoggedIn, Login, Refusal, read_proxy_header};
 use crate::output::Output;
+use crate::parking::Parked;
 use crate::pending_reply::{ConnectionReply, Reply};
 use crate::sessions::{Limits, Session};
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::transport::Transport;
 
-/// The longest packet of a client that nobody knows yet. (Connection attributes are 64 KiB at most.)
+/// The longest packet before the login. (Connection attributes are 64 KiB at most.)
 const LOGIN_BYTES_MAX: usize = 256 * 1024;
 
 /// A connection whose client has logged in.
 ///
-/// Fields are dropped in this order: the session ends, and only then the connection counts as gone.
+/// The order of the fields matters for dropping: the session ends before the connection is unregistered.
 pub struct Connection {
     session: Box<dyn Session>,
     channel: Channel,
@@ -39,7 +40,7 @@ pub struct Connection {
     origin: Origin,
     limits: Limits,
     idle_since: Instant,
-    entry: Entry,
+    live: LiveConnection,
     shared: Arc<Shared>,
 }
 
@@ -50,10 +51,10 @@ enum Next {
     Close(Option<Error>),
 }
 
-/// Serves a new connection until it closes or is parked. Runs on a thread of its own.
+/// Serves a new connection until it closes or is parked. Runs on the connection's own thread.
 pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
     let id = shared.sessions.next_connection_id();
-    let entry = shared.connections.enter(id, socket.clone());
+    let live = shared.connections.register(id, socket.clone());
     let metrics = &shared.metrics;
     metrics.connections.inc();
     let settings = shared.sessions.settings();
@@ -99,8 +100,8 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
         peer,
         deadline,
     };
-    let opened = login.run(entry.control.id).and_then(|logged_in| {
-        open_session(&shared, &entry, &logged_in, settings_max_connections)
+    let opened = login.run(live.control.id).and_then(|logged_in| {
+        open_session(&shared, &live, &logged_in, settings_max_connections)
             .map(|session| (session, logged_in))
             .map_err(|(error, capabilities)| Refusal {
                 error: Some(error),
@@ -117,7 +118,7 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
                 origin,
                 limits,
                 idle_since: Instant::now(),
-                entry,
+                live,
                 shared,
             });
             if connection.answer_login().is_ok() {
@@ -136,7 +137,7 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
     }
 }
 
-/// Where the client is: the socket's other end, or what a balancer in front says.
+/// The client's origin: the socket's peer, or the address in a balancer's PROXY header.
 fn origin_of(
     shared: &Shared,
     channel: &mut Channel,
@@ -165,23 +166,23 @@ fn origin_of(
 
 fn open_session(
     shared: &Shared,
-    entry: &Entry,
+    live: &LiveConnection,
     logged_in: &LoggedIn,
     max_connections: usize,
 ) -> Result<Box<dyn Session>, (Error, u32)> {
     let capabilities = logged_in.client.capabilities;
-    // One more than allowed has come this far: it is an administrator's, or nobody's.
+    // The listener lets one connection beyond the limit come this far. Only an administrator may use it.
     if shared.connections.count() > max_connections && !logged_in.account.administrator {
         return Err((too_many_connections(), capabilities));
     }
     let session = catch_unwind(AssertUnwindSafe(|| {
         shared
             .sessions
-            .open(entry.control.id, logged_in.client.clone(), entry.control.clone())
+            .open(live.control.id, logged_in.client.clone(), live.control.clone())
     }))
     .unwrap_or_else(|_| Err(Error::internal("opening the session failed")))
     .map_err(|error| (error, capabilities))?;
-    entry.control.set_interrupter(session.interrupter());
+    live.control.set_interrupter(session.interrupter());
     Ok(session)
 }
 
@@ -211,12 +212,12 @@ impl Connection {
         sink.send_with(&mut |out| ok.encode(capabilities, out))?;
         sink.flush()?;
         self.apply_limits()?;
-        self.entry.control.end_command(self.session.in_transaction());
+        self.live.control.end_command(self.session.in_transaction());
         Ok(())
     }
 
     fn allow_pending_replies(&mut self) {
-        let (shared, control) = (self.shared.clone(), self.entry.control.clone());
+        let (shared, control) = (self.shared.clone(), self.live.control.clone());
         let reply = ConnectionReply::new(shared, control, self.client.capabilities);
         self.channel.reply = Some(Arc::new(reply));
     }
@@ -233,10 +234,10 @@ impl Connection {
         }
     }
 
-    /// Answers commands until the connection closes, or parks it.
-    pub fn serve(mut self: Box<Self>) {
+    /// Handles commands until the connection closes, or parks it.
+    fn serve(mut self: Box<Self>) {
         loop {
-            if self.entry.control.is_hung_up() {
+            if self.live.control.is_hung_up() {
                 return self.close(None);
             }
             self.channel.start_command();
@@ -253,8 +254,9 @@ impl Connection {
                 .and_then(|()| self.channel.receive(self.limits.net_read_timeout));
             self.settle();
             match received {
-                Ok(Received::Packet) if self.entry.control.is_hung_up() => {
-                    // A command that came too late for a server that stops is refused, so that its client knows.
+                Ok(Received::Packet) if self.live.control.is_hung_up() => {
+                    // The server is stopping: this command is refused with an error, so that the client
+                    // knows.
                     let draining = self.shared.connections.is_draining();
                     return self.close(draining.then(shutdown_in_progress));
                 }
@@ -262,16 +264,16 @@ impl Connection {
                     Next::Continue => {}
                     Next::Close(error) => return self.close(error),
                 },
-                Ok(Received::Idle) => match self.left_to_be_idle() {
+                Ok(Received::Idle) => match self.idle_time_left() {
                     Some(left) => match park(self, left) {
-                        // No place to park is no reason to lose the connection: it goes on waiting here.
+                        // If parking fails, the connection is not lost: it waits on this thread.
                         Some(back) => self = back,
                         None => return,
                     },
                     None => return self.expire(),
                 },
                 Ok(Received::Closed) => {
-                    // Without COM_QUIT.
+                    // The client closed without COM_QUIT.
                     self.shared.metrics.aborted_clients.inc();
                     return self.close(None);
                 }
@@ -280,7 +282,7 @@ impl Connection {
                     return self.close(Some(error));
                 }
                 Err(ReceiveError::Io(error)) => {
-                    tracing::debug!("connection {}: {error}", self.entry.control.id);
+                    tracing::debug!("connection {}: {error}", self.live.control.id);
                     self.shared.metrics.aborted_clients.inc();
                     return self.close(None);
                 }
@@ -288,28 +290,18 @@ impl Connection {
         }
     }
 
-    pub fn socket(&self) -> &Arc<Socket> {
-        self.channel.transport.socket()
-    }
-
-    /// How long the client may still be idle.
-    fn left_to_be_idle(&self) -> Option<Duration> {
+    /// How long the client may still be idle; `None` if it was idle for too long.
+    fn idle_time_left(&self) -> Option<Duration> {
         self.limits
             .wait_timeout
             .checked_sub(self.idle_since.elapsed())
             .filter(|left| !left.is_zero())
     }
 
-    /// The client was idle for too long.
-    pub fn expire(self: Box<Self>) {
-        self.shared.metrics.aborted_clients.inc();
-        self.close(Some(inactivity()));
-    }
-
-    /// One command and its answer.
+    /// Handles one command and sends its reply.
     fn command(&mut self) -> Next {
         let started = Instant::now();
-        self.entry.control.start_command();
+        self.live.control.start_command();
         let Some(command) = self.channel.input.payload().first().copied() else {
             return Next::Close(Some(wire::reader::malformed()));
         };
@@ -344,7 +336,7 @@ impl Connection {
         pending.is_some()
     }
 
-    /// Sends what is left of the answer.
+    /// Sends the rest of the reply.
     fn end_command(&mut self, command: u8, started: Instant) -> Next {
         if self.channel.sink().flush().is_err() {
             self.shared.metrics.aborted_clients.inc();
@@ -357,11 +349,11 @@ impl Connection {
         if self.apply_limits().is_err() {
             return Next::Close(None);
         }
-        self.entry.control.end_command(self.session.in_transaction());
+        self.live.control.end_command(self.session.in_transaction());
         Next::Continue
     }
 
-    /// The session's variables may be others after every command.
+    /// Reads the session's variables, which any command may have changed.
     fn apply_limits(&mut self) -> io::Result<()> {
         self.limits = self.session.limits();
         self.channel
@@ -375,17 +367,17 @@ impl Connection {
     fn handle(&mut self) -> Next {
         let Self { channel, session, .. } = self;
         let (command, mut sink) = channel.command_and_sink();
-        // A defect of ours must not reach other connections, and the client shall hear of it.
+        // A panic is a defect of ours. It must not affect other connections, and the client gets an error.
         match catch_unwind(AssertUnwindSafe(|| session.handle(command, &mut sink))) {
             Ok(Ok(Flow::Continue)) => Next::Continue,
             Ok(Ok(Flow::Close)) => Next::Close(None),
             Ok(Err(error)) => {
-                tracing::debug!("connection {}: {error}", self.entry.control.id);
+                tracing::debug!("connection {}: {error}", self.live.control.id);
                 self.shared.metrics.aborted_clients.inc();
                 Next::Close(None)
             }
             Err(_) => {
-                tracing::error!("connection {}: a command panicked", self.entry.control.id);
+                tracing::error!("connection {}: a command panicked", self.live.control.id);
                 self.channel.output.abandon();
                 Next::Close(Some(Error::internal("the statement failed in an unexpected way")))
             }
@@ -416,7 +408,7 @@ impl Connection {
             return Next::Close(Some(error));
         }
         self.client = client;
-        self.entry.control.set_interrupter(self.session.interrupter());
+        self.live.control.set_interrupter(self.session.interrupter());
         let ok = OkPacket {
             status: self.session.status(),
             ..OkPacket::default()
@@ -434,23 +426,25 @@ impl Connection {
 
     fn close(mut self: Box<Self>, error: Option<Error>) {
         self.settle();
-        // The entry stays until the end: the connection counts until its client has been let go.
+        // The connection stays registered until the end, so that it counts until its client has been
+        // closed.
         let Self {
             session,
             mut channel,
             client,
             limits,
-            entry: _entry,
+            live: _live,
             ..
         } = *self;
-        // First of all locks are given back.
+        // The session goes first, so that its locks are released at once.
         drop(session);
         match error {
             Some(error) => {
                 if is_refused_packet(&error) {
                     channel.skip_packet(limits.net_read_timeout);
                 }
-                // A client that has asked for nothing reads the error, number 0, when it sends its next command.
+                // If there is no command, the error has number 0, and the client reads it when it sends its
+                // next command.
                 let capabilities = client.capabilities | capability::PROTOCOL_41;
                 if channel.send_error(&error, capabilities).is_ok() {
                     channel.linger();
@@ -472,7 +466,23 @@ fn is_refused_packet(error: &Error) -> bool {
     )
 }
 
-/// Gives the thread back while the client is idle; answers the connection where that cannot be done.
+impl Parked for Connection {
+    fn socket(&self) -> &Arc<Socket> {
+        self.channel.transport.socket()
+    }
+
+    fn resume(self: Box<Self>) {
+        self.serve();
+    }
+
+    fn expire(self: Box<Self>) {
+        self.shared.metrics.aborted_clients.inc();
+        self.close(Some(inactivity()));
+    }
+}
+
+/// Parks the connection while the client is idle, which frees the thread. Returns the connection if that
+/// fails.
 fn park(mut connection: Box<Connection>, left: Duration) -> Option<Box<Connection>> {
     connection.channel.release_memory();
     let shared = connection.shared.clone();

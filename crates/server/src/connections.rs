@@ -1,5 +1,5 @@
-//! Every live connection, as threads other than its own see it: for KILL, for draining, and for the watcher of clients
-//! that have vanished.
+//! All live connections, as other threads see them: for KILL, for draining, and for the watcher of vanished
+//! clients.
 
 use std::collections::HashMap;
 use std::net::Shutdown;
@@ -15,14 +15,14 @@ use crate::socket::Socket;
 /// Ends the running statement.
 pub type Interrupter = Arc<dyn Fn() + Send + Sync>;
 
-/// The number of a connection's first command: its login.
+/// The number of a connection's first command, its login.
 pub const LOGIN: u64 = 1;
 
-/// One connection, shared.
+/// The part of a connection that other threads use.
 pub struct Control {
     pub id: u64,
     socket: Arc<Socket>,
-    /// Counts up at the start and at the end of each command: odd while one runs.
+    /// Incremented at the start and at the end of each command, so it is odd while a command runs.
     commands: AtomicU64,
     in_transaction: AtomicBool,
     hung_up: AtomicBool,
@@ -54,7 +54,7 @@ impl Control {
         self.commands.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A number that is the same for as long as one command runs; `None` between commands.
+    /// A number that stays the same while one command runs; `None` between commands.
     pub fn running(&self) -> Option<u64> {
         Some(self.commands.load(Ordering::SeqCst)).filter(|count| count % 2 == 1)
     }
@@ -74,42 +74,42 @@ impl Control {
         self.hung_up.load(Ordering::SeqCst)
     }
 
-    /// Ends the connection once it is between commands: what runs is answered.
+    /// Ends the connection when it is next between commands. A running command gets its reply.
     pub fn end_reading(&self) {
         self.hung_up.store(true, Ordering::SeqCst);
         self.socket.end_reading();
     }
 
-    /// Ends the connection without waiting for anything.
+    /// Ends the connection at once.
     pub fn cut(&self) {
         self.hung_up.store(true, Ordering::SeqCst);
         self.socket.shutdown(Shutdown::Both);
     }
 }
 
-/// For KILL: as in MySQL, the client loses its connection, and what ran is not answered.
+/// For KILL. As in MySQL, the client loses its connection, and the running command gets no reply.
 impl HangUp for Control {
     fn hang_up(&self) {
         self.cut();
     }
 }
 
-/// All of them.
+/// All live connections of a server.
 #[derive(Default)]
 pub struct Connections {
     live: Mutex<HashMap<u64, Arc<Control>>>,
     gone: Condvar,
-    /// The end has been announced, though nothing ends yet.
+    /// The end of the server was announced, and nothing has been closed yet.
     ending: AtomicBool,
     draining: AtomicBool,
 }
 
 impl Connections {
-    /// Enters a new connection under a number of its own; it is there until the answer is dropped.
-    pub fn enter(self: &Arc<Self>, id: u64, socket: Arc<Socket>) -> Entry {
+    /// Registers a new connection under its id, until the returned value is dropped.
+    pub fn register(self: &Arc<Self>, id: u64, socket: Arc<Socket>) -> LiveConnection {
         let control = Arc::new(Control::new(id, socket));
         self.live.lock().insert(id, control.clone());
-        Entry {
+        LiveConnection {
             connections: self.clone(),
             control,
         }
@@ -127,7 +127,7 @@ impl Connections {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// Whether load balancers are to send nobody any more.
+    /// Whether load balancers should send no more clients.
     pub fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }
@@ -136,14 +136,14 @@ impl Connections {
         self.ending.store(true, Ordering::SeqCst);
     }
 
-    /// From here on a connection closes as soon as it is between commands and in no transaction.
+    /// From here on every connection closes as soon as it is between commands and not in a transaction.
     pub fn start_draining(&self) {
         self.announce_end();
         self.draining.store(true, Ordering::SeqCst);
         self.close_idle();
     }
 
-    /// Wakes up the connections that wait for a command and are in no transaction, and those that are logging in.
+    /// Wakes the connections that wait for a command outside a transaction, and those that are logging in.
     pub fn close_idle(&self) {
         for control in self.list() {
             match control.running() {
@@ -154,7 +154,7 @@ impl Connections {
         }
     }
 
-    /// Ends all connections, their running statements included.
+    /// Ends all connections and interrupts their running statements.
     pub fn cut_all(&self) {
         for control in self.list() {
             control.interrupt();
@@ -162,7 +162,7 @@ impl Connections {
         }
     }
 
-    /// Waits until no connection is left; `false` where some are after `timeout`.
+    /// Waits until no connection is left; `false` if some are left after `timeout`.
     pub fn wait_until_gone(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let mut live = self.live.lock();
@@ -175,13 +175,13 @@ impl Connections {
     }
 }
 
-/// A connection's place among the live ones.
-pub struct Entry {
+/// A registered connection.
+pub struct LiveConnection {
     connections: Arc<Connections>,
     pub control: Arc<Control>,
 }
 
-impl Drop for Entry {
+impl Drop for LiveConnection {
     fn drop(&mut self) {
         let mut live = self.connections.live.lock();
         live.remove(&self.control.id);
@@ -206,21 +206,21 @@ mod tests {
     fn draining_wakes_idle_connections_only() {
         let connections = Arc::new(Connections::default());
         let (idle, busy, open, login) = (pair(), pair(), pair(), pair());
-        let idle_entry = connections.enter(1, idle.0);
-        idle_entry.control.end_command(false);
-        let busy_entry = connections.enter(2, busy.0);
-        busy_entry.control.end_command(false);
-        busy_entry.control.start_command();
-        let login_entry = connections.enter(3, login.0);
-        let open_entry = connections.enter(4, open.0);
-        open_entry.control.end_command(true);
+        let idle_live = connections.register(1, idle.0);
+        idle_live.control.end_command(false);
+        let busy_live = connections.register(2, busy.0);
+        busy_live.control.end_command(false);
+        busy_live.control.start_command();
+        let login_live = connections.register(3, login.0);
+        let open_live = connections.register(4, open.0);
+        open_live.control.end_command(true);
         connections.start_draining();
-        assert!(idle_entry.control.is_hung_up());
-        assert!(login_entry.control.is_hung_up());
-        assert!(!busy_entry.control.is_hung_up());
-        assert!(!open_entry.control.is_hung_up());
+        assert!(idle_live.control.is_hung_up());
+        assert!(login_live.control.is_hung_up());
+        assert!(!busy_live.control.is_hung_up());
+        assert!(!open_live.control.is_hung_up());
         assert!(!connections.wait_until_gone(Duration::from_millis(1)));
-        drop((idle_entry, busy_entry, open_entry, login_entry));
+        drop((idle_live, busy_live, open_live, login_live));
         assert!(connections.wait_until_gone(Duration::from_millis(1)));
     }
 
@@ -228,8 +228,8 @@ mod tests {
     fn hanging_up_ends_a_blocking_read() {
         let connections = Arc::new(Connections::default());
         let (ours, _theirs) = pair();
-        let entry = connections.enter(5, ours.clone());
-        let control = entry.control.clone();
+        let live_connection = connections.register(5, ours.clone());
+        let control = live_connection.control.clone();
         let reader = std::thread::spawn(move || (&*ours).read(&mut [0; 1]).unwrap());
         std::thread::sleep(Duration::from_millis(20));
         control.hang_up();
@@ -239,13 +239,13 @@ mod tests {
     #[test]
     fn a_command_has_one_number() {
         let connections = Arc::new(Connections::default());
-        let entry = connections.enter(6, pair().0);
-        let login = entry.control.running();
+        let live_connection = connections.register(6, pair().0);
+        let login = live_connection.control.running();
         assert!(login.is_some());
-        entry.control.end_command(false);
-        assert_eq!(entry.control.running(), None);
-        entry.control.start_command();
-        assert!(entry.control.running().is_some());
-        assert_ne!(entry.control.running(), login);
+        live_connection.control.end_command(false);
+        assert_eq!(live_connection.control.running(), None);
+        live_connection.control.start_command();
+        assert!(live_connection.control.running().is_some());
+        assert_ne!(live_connection.control.running(), login);
     }
 }

@@ -1,4 +1,5 @@
-//! What the server keeps for `caching_sha2_password`: digests of users that have logged in, and its RSA key.
+//! The server's own data for `caching_sha2_password`: digests of users that have logged in, and the RSA
+//! key.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,19 +22,21 @@ use crate::accounts::Account;
 /// Digests for the fast path, in memory only.
 #[derive(Default)]
 pub struct DigestCache {
-    /// By user and host. The stored form says whether the digest is still that of the account's password.
+    /// By user and host. The stored form shows whether the digest still belongs to the account's current
+    /// password.
     digests: RwLock<HashMap<(String, String), (String, CachedDigest)>>,
 }
 
 impl DigestCache {
-    /// Whether the scramble proves the password that the account has now; `None` where it takes the password to know.
+    /// Whether the scramble proves the account's current password; `None` if only the password itself can
+    /// show that.
     pub fn verify(&self, account: &Account, scramble: &[u8], nonce: &Nonce) -> Option<bool> {
         let digests = self.digests.read();
         let (stored, digest) = digests.get(&(account.user.clone(), account.host.clone()))?;
         (*stored == account.auth_string).then(|| digest.verify(scramble, nonce))
     }
 
-    /// Remembers a password that has been verified.
+    /// Caches the digest of a password that has been verified.
     pub fn insert(&self, account: &Account, password: &[u8]) {
         let key = (account.user.clone(), account.host.clone());
         self.digests
@@ -41,14 +44,14 @@ impl DigestCache {
             .insert(key, (account.auth_string.clone(), CachedDigest::of(password)));
     }
 
-    /// Forgets everything: FLUSH PRIVILEGES.
+    /// Removes all digests: FLUSH PRIVILEGES.
     pub fn clear(&self) {
         self.digests.write().clear();
     }
 }
 
-/// The key with which passwords travel where there is no TLS. Made on first use, which takes a moment: the server calls
-/// [`RsaKey::get`] in the background when it starts.
+/// The key that encrypts passwords on connections without TLS. It is created on first use, which takes a
+/// moment, so the server calls [`RsaKey::get`] in the background when it starts.
 pub struct RsaKey {
     directory: Option<PathBuf>,
     key: OnceLock<std::result::Result<Loaded, String>>,
@@ -62,7 +65,7 @@ struct Loaded {
 const KEY_BITS: usize = 2048;
 
 impl RsaKey {
-    /// `directory` is where `private_key.pem` and `public_key.pem` are, or will be.
+    /// `directory` holds `private_key.pem` and `public_key.pem`, or will hold them.
     pub fn new(directory: Option<PathBuf>) -> Self {
         Self {
             directory,
@@ -83,21 +86,21 @@ impl RsaKey {
             .map_err(|error| Error::internal(format_args!("no RSA key: {error}")))
     }
 
-    /// Loads or makes the key now.
+    /// Loads or creates the key now.
     pub fn prepare(&self) {
-        // A failure is remembered and told to whoever needs the key.
+        // A failure is stored and reported to each login that needs the key.
         let _ = self.get();
     }
 
-    /// What clients ask for.
+    /// The key that clients may request.
     pub fn public_pem(&self) -> Result<&str> {
         self.get().map(|key| key.public_pem.as_str())
     }
 
-    /// The password that a client encrypted; `None` where it is no such thing.
+    /// The password that a client has encrypted; `None` if the data are not that.
     pub fn decrypt_password(&self, encrypted: &[u8], nonce: &Nonce) -> Result<Option<Vec<u8>>> {
         let key = self.get()?;
-        // Blinded: how long it takes tells nothing about the key.
+        // With blinding, so that the time it takes reveals nothing about the key.
         let decrypted = key
             .private
             .decrypt_blinded(&mut OsRng, Oaep::new::<sha1::Sha1>(), encrypted);
@@ -146,7 +149,7 @@ fn with_public(private: RsaPrivateKey) -> std::result::Result<Loaded, String> {
     Ok(Loaded { private, public_pem })
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file that only its owner may read, either as a whole or not at all.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::io::Write;
 

@@ -1,4 +1,5 @@
-//! A client's bytes to packets: decompression and framing, and the memory that a packet takes as it arrives.
+//! A client's bytes to packets: decompression, framing, and the account of the memory that a packet takes
+//! as it arrives.
 
 use std::io;
 
@@ -49,7 +50,7 @@ impl Input {
         self.frames.payload()
     }
 
-    /// Bytes that no packet has been made of.
+    /// The bytes of an incomplete packet.
     pub fn pending(&self) -> &[u8] {
         self.frames.pending()
     }
@@ -66,7 +67,7 @@ impl Input {
         self.frames.set_payload_bytes_max(bytes);
     }
 
-    /// The number of the frame that comes next.
+    /// The number of the next frame.
     pub fn sequence(&self) -> u8 {
         self.frames.sequence()
     }
@@ -75,7 +76,7 @@ impl Input {
         self.frames.set_sequence(sequence);
     }
 
-    /// The number of the compressed packet that comes next; `None` on a connection without compression.
+    /// The number of the next compressed packet; `None` on a connection without compression.
     pub fn compressed_sequence(&self) -> Option<u8> {
         self.compressed
             .as_ref()
@@ -98,8 +99,9 @@ impl Input {
     /// Goes on to the next packet; `false` when more bytes are needed.
     ///
     /// # Errors
-    /// As [`FrameDecoder::advance`], and 1041 where the process has no memory left for the packet. After any of
-    /// them the connection has to be closed; if the client is still writing, [`Input::skip`] reads the rest.
+    /// As [`FrameDecoder::advance`], and 1041 if the process has no memory left for the packet. After any
+    /// error the connection has to be closed. If the client is still writing, [`Input::skip`] reads the
+    /// rest.
     pub fn advance(&mut self) -> Result<bool> {
         loop {
             if self.frames.advance()? {
@@ -112,13 +114,13 @@ impl Input {
         }
     }
 
-    /// Throws away what has arrived of a packet that was refused; `true` at its end.
+    /// Discards the bytes that have arrived of a refused packet; `true` at its end.
     pub fn skip(&mut self) -> Result<bool> {
         loop {
             if self.frames.skip() {
                 return Ok(true);
             }
-            // What has been thrown away is given back to the budget. The rest of the packet needs little.
+            // The discarded bytes go back to the budget. The rest of the packet needs little memory.
             let _ = self.count_memory();
             if !self.decompress()? {
                 return Ok(false);
@@ -152,7 +154,7 @@ impl Input {
         Ok(count)
     }
 
-    /// Counts what the buffers hold, before they grow further. They grow by a few megabytes at a time.
+    /// Counts what the buffers hold. They grow by a few megabytes at most until they are counted again.
     fn count_memory(&mut self) -> Result<()> {
         let compressed = self.compressed.as_ref().map_or(0, |(d, _)| d.held_bytes());
         let bytes = self.frames.held_bytes() + compressed;

@@ -1,15 +1,24 @@
-//! Listeners, the connection loop, authentication, TLS, and the status port: everything between the network and
-//! `session`. What the bytes mean is [`wire`]'s; what commands do is behind the trait [`Sessions`], so that neither
-//! crate depends on the other.
+//! Everything between the network and `session`: listeners, the connection loop, authentication, TLS, and
+//! the status port.
 //!
-//! A connection's way: `listeners` accepts it and gives it a thread of `workers`; `connection` greets it and
-//! `login` finds its account ([`accounts`]) and checks the password (`credentials`), through TLS (`tls`) where the
-//! client wants it. Then commands go from `channel` to [`Session::handle`] and its packets back. A client that is
-//! idle loses its thread to others: `parking`. `watcher` looks after those that are busy for long, `connections`
-//! knows all of them. [`Server::start`] begins all this, and [`ServerHandle::drain`] ends it.
+//! Not here: the bytes of packets ([`wire`]), and what commands do. Commands go to the traits [`Sessions`]
+//! and [`Session`], which `stemdb` implements with `session`, so that neither crate depends on the other.
 //!
-//! One blocking thread per active connection, one read and one write system call per request: measured against an
-//! asynchronous runtime this costs about half of the CPU (see `ARCHITECTURE.md`).
+//! Where to go next, along a connection's way:
+//!
+//! 1. `listeners` accepts it, and `workers` runs it on a thread of its own.
+//! 2. `connection` starts it. `login` finds the account ([`accounts`]) and checks the password
+//!    (`credentials`), over TLS (`tls`, `transport`) if the client wants that.
+//! 3. The connection loop is `Connection::serve`, in `connection`. It takes commands from `input` and
+//!    passes them to [`Session::handle`], which is the way into `session`. Replies go through `output`. The
+//!    reply to a commit may be sent later, by the committing thread: `pending_reply`.
+//! 4. An idle connection gives up its thread: `parking`.
+//!
+//! `connections` knows all connections, `watcher` interrupts statements whose client has vanished.
+//! [`Server::start`] starts all of it, [`ServerHandle::drain`] ends it.
+//!
+//! There is one blocking thread per active connection, with one read and one write system call per request.
+//! That takes about half of the CPU time of an asynchronous runtime (measured; see `ARCHITECTURE.md`).
 
 pub mod accounts;
 mod channel;

@@ -1,4 +1,4 @@
-//! The sockets that clients connect to, and the thread that accepts on all of them.
+//! The listening sockets, and the thread that accepts connections on all of them.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -22,7 +22,7 @@ use crate::socket::Socket;
 use crate::status_port::StatusPort;
 use crate::transport::Transport;
 
-/// Connections that the system completes before they are accepted: bursts of logins are usual.
+/// Connections that the system completes before they are accepted: logins often come in bursts.
 const BACKLOG: i32 = 1024;
 
 /// One listening socket.
@@ -41,7 +41,8 @@ impl Listener {
         Ok(Self::Status(bind(address)?))
     }
 
-    /// A file that a server of before has left behind is replaced; one that a living server listens on is not.
+    /// Replaces a socket file that an earlier server has left behind. Fails if a running server listens on
+    /// it.
     pub fn unix(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.file_type().is_socket() => {
@@ -63,7 +64,7 @@ impl Listener {
             Err(error) => return Err(error),
         }
         let listener = UnixListener::bind(path)?;
-        // As MySQL: who may log in is for accounts to say, not for the file.
+        // As in MySQL: accounts decide about logins, not the file's permissions.
         fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
         rustix::net::listen(&listener, BACKLOG)?;
         listener.set_nonblocking(true)?;
@@ -97,7 +98,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix(_, path) = self {
-            // Gone already is as good.
+            // The file may be gone already.
             let _ = fs::remove_file(path);
         }
     }
@@ -112,7 +113,7 @@ impl Waker {
     }
 
     pub fn wake(&self) {
-        // Fails only where it has been woken 2^64 times.
+        // Fails only if the counter would pass 2^64.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 }
@@ -168,7 +169,7 @@ fn accept_all(shared: &Arc<Shared>, status_port: &Arc<StatusPort>, listener: &Li
                 ) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // Out of file descriptors, most likely: some may be free again in a moment.
+                // Most likely there are no free file descriptors. Some may be free again in a moment.
                 tracing::error!("accepting a connection: {error}");
                 std::thread::sleep(Duration::from_millis(50));
                 return;
@@ -178,10 +179,10 @@ fn accept_all(shared: &Arc<Shared>, status_port: &Arc<StatusPort>, listener: &Li
 }
 
 fn serve(shared: &Arc<Shared>, socket: Arc<Socket>) {
-    // One beyond the limit may come as far as the login: it may be an administrator's.
+    // One connection beyond the limit may log in: it may be an administrator's.
     if shared.connections.count() > shared.sessions.settings().max_connections {
         shared.metrics.aborted_logins.inc();
-        turn_away(shared, &socket, &too_many_connections());
+        refuse(shared, &socket, &too_many_connections());
         return;
     }
     let shared_too = shared.clone();
@@ -197,7 +198,7 @@ fn serve(shared: &Arc<Shared>, socket: Arc<Socket>) {
             "Can't create a new thread (errno {code}); if you are not out of available memory, you can consult the \
              manual for a possible OS-dependent bug"
         );
-        turn_away(
+        refuse(
             shared,
             &socket,
             &types::Error::new(ER_CANT_CREATE_THREAD, message),
@@ -205,8 +206,8 @@ fn serve(shared: &Arc<Shared>, socket: Arc<Socket>) {
     }
 }
 
-/// Sends an error in place of the greeting, without waiting for the client.
-fn turn_away(shared: &Shared, socket: &Arc<Socket>, error: &types::Error) {
+/// Sends an error in place of the greeting, and does not wait for the client.
+fn refuse(shared: &Shared, socket: &Arc<Socket>, error: &types::Error) {
     let metrics = &shared.metrics;
     let mut channel = Channel::new(
         Transport::new(socket.clone()),

@@ -1,5 +1,5 @@
-//! Figures for `/metrics`, in Prometheus' terms. What is counted on the way of a query are atomic additions to counters
-//! looked up when the server starts.
+//! Metrics for `/metrics`, in Prometheus' terms. On the way of a query only atomic counters are
+//! incremented, which are looked up when the server starts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,10 @@ use prometheus::proto::MetricFamily;
 use prometheus::{Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts, Registry, TextEncoder};
 use wire::command::code;
 
-/// The server's own figures. Those of sessions, transactions and engines are registered by whoever has them, in the
-/// same [`Registry`].
+/// The server's own metrics. Sessions, transactions and engines register theirs in the same [`Registry`].
 pub struct Metrics {
     pub connections: IntCounter,
-    /// Connections that did not get through the login.
+    /// Connections whose login failed.
     pub aborted_logins: IntCounter,
     /// Connections that ended without COM_QUIT.
     pub aborted_clients: IntCounter,
@@ -25,12 +24,12 @@ pub struct Metrics {
     prepare_seconds: Histogram,
 }
 
-/// What `/metrics` shows.
+/// All that `/metrics` shows.
 #[derive(Clone, Default)]
 pub struct Figures {
-    /// Counters, gauges and histograms; the server's own are entered when it starts.
+    /// Counters, gauges and histograms. The server registers its own when it starts.
     pub registry: Registry,
-    /// Writers of further figures in Prometheus' text form, asked whenever somebody looks.
+    /// Writers of further metrics in Prometheus' text form, called for each request.
     pub append: Vec<Append>,
 }
 
@@ -38,7 +37,7 @@ pub struct Figures {
 pub type Append = Arc<dyn Fn(&mut String) + Send + Sync>;
 
 impl Figures {
-    /// What the server counts of its connections, by the names that SHOW STATUS has for it.
+    /// The counters of connections, under their names in SHOW STATUS.
     pub fn of_connections(&self) -> Vec<(&'static str, u64)> {
         let families = self.registry.gather();
         let value = |name: &str| {
@@ -55,7 +54,7 @@ impl Figures {
             .collect()
     }
 
-    /// Everything, in Prometheus' text form.
+    /// All metrics in Prometheus' text form.
     pub fn to_text(&self) -> prometheus::Result<String> {
         let mut text = TextEncoder::new().encode_to_string(&self.registry.gather())?;
         for append in &self.append {
@@ -65,7 +64,7 @@ impl Figures {
     }
 }
 
-/// Counters of connections by their names in SHOW STATUS and here.
+/// Counters of connections: the name in SHOW STATUS, and the name here.
 const CONNECTIONS: [(&str, &str); 5] = [
     ("Connections", "stemdb_connections_total"),
     ("Aborted_connects", "stemdb_aborted_logins_total"),
@@ -74,7 +73,7 @@ const CONNECTIONS: [(&str, &str); 5] = [
     ("Bytes_sent", "stemdb_bytes_sent_total"),
 ];
 
-/// Names of commands by their code, as `SHOW STATUS` has them.
+/// Names of commands by their code, as in `SHOW STATUS`.
 const COMMANDS: [(u8, &str); 19] = [
     (code::QUIT, "quit"),
     (code::INIT_DB, "init_db"),
@@ -98,7 +97,7 @@ const COMMANDS: [(u8, &str); 19] = [
 ];
 
 impl Metrics {
-    /// Fails where the registry has figures of these names already.
+    /// Fails if the registry already has metrics of these names.
     pub fn new(registry: &Registry) -> prometheus::Result<Self> {
         let counter = |name: &str, help: &str| -> prometheus::Result<IntCounter> {
             let counter = IntCounter::new(name, help)?;
@@ -159,19 +158,19 @@ impl Metrics {
     }
 }
 
-/// From 20 us, each bucket twice the one before, to 84 s.
+/// From 20 us to 84 s; each bucket is twice as large as the one before.
 fn buckets() -> Vec<f64> {
     (0..23).map(|power| 20e-6 * f64::from(1u32 << power)).collect()
 }
 
-/// A figure that is asked for when somebody looks: what an engine, a cache or a pool knows of itself.
+/// A metric that is read on request, from an engine, a cache or a pool.
 pub struct Measured {
     gauge: Gauge,
     measure: Box<dyn Fn() -> f64 + Send + Sync>,
 }
 
 impl Measured {
-    /// Enters the figure in `registry`.
+    /// Registers the metric.
     pub fn register(
         registry: &Registry,
         name: &str,

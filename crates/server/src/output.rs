@@ -11,7 +11,7 @@ use wire::{PacketSink, PendingReply};
 use crate::pending_reply::ConnectionReply;
 use crate::transport::Transport;
 
-/// Frames are written to the client when so many bytes of them have come together.
+/// How many bytes of frames are collected before they are written to the client.
 const WRITE_BYTES: usize = 32 * 1024;
 
 /// Outgoing packets of one connection.
@@ -35,12 +35,12 @@ impl Output {
         self.compressor = Some((Compressor::new(algorithm), Vec::new()));
     }
 
-    /// The number of the frame that goes next.
+    /// The number of the next frame.
     pub fn sequence(&self) -> u8 {
         self.frames.sequence()
     }
 
-    /// `compressed`: the number of the compressed packet that goes next, where the connection is compressed.
+    /// `compressed` is the number of the next compressed packet, if the connection is compressed.
     pub fn set_sequence(&mut self, sequence: u8, compressed: Option<u8>) {
         self.frames.set_sequence(sequence);
         if let (Some((compressor, _)), Some(sequence)) = (&mut self.compressor, compressed) {
@@ -48,12 +48,12 @@ impl Output {
         }
     }
 
-    /// Takes back a packet whose writer panicked.
+    /// Removes the packet of a writer that panicked.
     pub fn abandon(&mut self) {
         self.frames.abandon();
     }
 
-    /// Takes out the frames that have not been written yet; `spare` becomes the buffer for the next ones.
+    /// Takes out the frames that have not been written; `spare` becomes the buffer for the next frames.
     pub fn take_frames(&mut self, spare: Vec<u8>) -> Vec<u8> {
         self.frames.take(spare)
     }
@@ -119,7 +119,7 @@ impl PacketSink for Sink<'_> {
     }
 
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
-        self.output.frames.keep_if(fill);
+        self.output.frames.append_if(fill);
         self.write_when_full()
     }
 

@@ -1,5 +1,5 @@
-//! Where idle connections wait without a thread: one thread waits for all of them (epoll), and hands a connection to a
-//! worker as soon as its client has sent something, has gone, or has been idle for too long.
+//! Idle connections, which have no thread. One thread waits for all of them (epoll). It hands a connection
+//! to a worker as soon as the client has sent something, is gone, or has been idle for too long.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,23 +12,34 @@ use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll;
 
-use crate::connection::Connection;
-use crate::shared::Shared;
+use crate::socket::Socket;
 use crate::stop::Stop;
+use crate::workers::Workers;
 
-/// How often deadlines are looked at.
+/// How often deadlines are checked.
 const TICK: Duration = Duration::from_secs(1);
 const EVENTS_MAX: usize = 256;
 
-/// Connections that wait.
+/// A connection that can be parked.
+pub trait Parked: Send {
+    fn socket(&self) -> &Arc<Socket>;
+
+    /// The client has sent something, or is gone. Runs on a worker's thread.
+    fn resume(self: Box<Self>);
+
+    /// The client has been idle for too long. Runs on a worker's thread.
+    fn expire(self: Box<Self>);
+}
+
+/// The parked connections.
 pub struct Parking {
     epoll: OwnedFd,
-    parked: Mutex<Parked>,
+    parked: Mutex<ParkedConnections>,
 }
 
 #[derive(Default)]
-struct Parked {
-    connections: HashMap<u64, (Box<Connection>, Instant)>,
+struct ParkedConnections {
+    connections: HashMap<u64, (Box<dyn Parked>, Instant)>,
     next_key: u64,
 }
 
@@ -37,7 +48,7 @@ impl Parking {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Self {
             epoll,
-            parked: Mutex::new(Parked::default()),
+            parked: Mutex::default(),
         })
     }
 
@@ -45,35 +56,33 @@ impl Parking {
         self.parked.lock().connections.len()
     }
 
-    /// Takes a connection whose client may be idle for `left`. Gives it back where it cannot be watched.
-    pub fn park(
+    /// Parks a connection whose client may be idle for `left`. Returns the connection if it cannot be
+    /// watched.
+    pub fn park<P: Parked + 'static>(
         &self,
-        connection: Box<Connection>,
+        connection: Box<P>,
         left: Duration,
-    ) -> Result<(), (io::Error, Box<Connection>)> {
-        let socket = connection.socket().clone();
+    ) -> Result<(), (io::Error, Box<P>)> {
+        // The lock is held until the connection is in the map, so an event cannot come before.
         let mut parked = self.parked.lock();
         let key = parked.next_key;
         parked.next_key += 1;
-        parked
-            .connections
-            .insert(key, (connection, Instant::now() + left));
-        // Level-triggered: bytes that are there already wake it up at once.
+        // Level-triggered: bytes that have already arrived wake it at once.
         let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ONESHOT;
-        let added = epoll::add(&self.epoll, &*socket, epoll::EventData::new_u64(key), flags);
-        match added {
-            Ok(()) => Ok(()),
-            Err(error) => match parked.connections.remove(&key) {
-                Some((connection, _)) => Err((error.into(), connection)),
-                // Cannot be: the lock has been held all along.
-                None => Ok(()),
-            },
+        let data = epoll::EventData::new_u64(key);
+        match epoll::add(&self.epoll, &**connection.socket(), data, flags) {
+            Ok(()) => {
+                let deadline = Instant::now() + left;
+                parked.connections.insert(key, (connection, deadline));
+                Ok(())
+            }
+            Err(error) => Err((error.into(), connection)),
         }
     }
 
-    fn take(&self, key: u64) -> Option<Box<Connection>> {
+    fn take(&self, key: u64) -> Option<Box<dyn Parked>> {
         let (connection, _) = self.parked.lock().connections.remove(&key)?;
-        // Fails only where the socket is not watched any more.
+        // Fails only if the socket is no longer watched.
         let _ = epoll::delete(&self.epoll, &**connection.socket());
         Some(connection)
     }
@@ -90,8 +99,8 @@ impl Parking {
     }
 }
 
-/// Watches parked connections until told to stop.
-pub fn watch(shared: &Arc<Shared>, stop: &Stop) {
+/// Watches parked connections until the server stops.
+pub fn watch(parking: &Parking, workers: &Arc<Workers>, stop: &Stop) {
     let mut events = Vec::with_capacity(EVENTS_MAX);
     let timeout = Timespec {
         tv_sec: TICK.as_secs() as i64,
@@ -99,7 +108,7 @@ pub fn watch(shared: &Arc<Shared>, stop: &Stop) {
     };
     let mut next_tick = Instant::now() + TICK;
     while !stop.is_set() {
-        let waited = epoll::wait(&shared.parking.epoll, spare_capacity(&mut events), Some(&timeout));
+        let waited = epoll::wait(&parking.epoll, spare_capacity(&mut events), Some(&timeout));
         if let Err(error) = waited
             && error != rustix::io::Errno::INTR
         {
@@ -107,23 +116,23 @@ pub fn watch(shared: &Arc<Shared>, stop: &Stop) {
             stop.wait(TICK);
         }
         for event in events.drain(..) {
-            if let Some(connection) = shared.parking.take(event.data.u64()) {
-                hand_over(shared, connection, Connection::serve);
+            if let Some(connection) = parking.take(event.data.u64()) {
+                hand_over(workers, move || connection.resume());
             }
         }
         if Instant::now() >= next_tick {
             next_tick = Instant::now() + TICK;
-            for key in shared.parking.expired() {
-                if let Some(connection) = shared.parking.take(key) {
-                    hand_over(shared, connection, Connection::expire);
+            for key in parking.expired() {
+                if let Some(connection) = parking.take(key) {
+                    hand_over(workers, move || connection.expire());
                 }
             }
         }
     }
 }
 
-fn hand_over(shared: &Arc<Shared>, connection: Box<Connection>, work: fn(Box<Connection>)) {
-    if let Err(error) = shared.workers.run(move || work(connection)) {
+fn hand_over(workers: &Arc<Workers>, work: impl FnOnce() + Send + 'static) {
+    if let Err(error) = workers.run(work) {
         tracing::error!("no thread for a connection, which is closed: {error}");
     }
 }

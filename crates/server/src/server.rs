@@ -1,4 +1,4 @@
-//! Starting and stopping.
+//! Starting and stopping a server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use crate::tls::{self, TlsError};
 use crate::watcher;
 use crate::workers::Workers;
 
-/// How long one of the server's own threads leaves be what made it panic.
+/// How long a background thread pauses after a panic before it continues.
 const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
 
 /// Why a server does not start.
@@ -51,7 +51,7 @@ pub enum StartError {
 pub struct Server;
 
 impl Server {
-    /// Listens and serves. Its own figures are added to `figures`, which `/metrics` shows.
+    /// Starts listening and serving. Adds the server's own metrics to `figures`, which `/metrics` shows.
     pub fn start(
         config: ServerConfig,
         sessions: Arc<dyn Sessions>,
@@ -88,7 +88,9 @@ impl Server {
         let waker = Arc::new(Waker::new()?);
         let status_port = StatusPort::new(shared.clone(), figures);
         let mut threads = Vec::new();
-        threads.push(background("idle-connections", &shared, &stop, parking::watch)?);
+        threads.push(background("idle-connections", &shared, &stop, |shared, stop| {
+            parking::watch(&shared.parking, &shared.workers, stop);
+        })?);
         threads.push(background("busy-connections", &shared, &stop, watcher::watch)?);
         background("rsa-key", &shared, &stop, |shared, _| shared.rsa.prepare())?;
 
@@ -130,7 +132,7 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// Where TCP clients connect to; real ports where 0 was asked for.
+    /// The TCP addresses clients can connect to, with real ports where port 0 was configured.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -143,21 +145,22 @@ impl ServerHandle {
         self.shared.connections.count()
     }
 
-    /// Forgets the digests of the fast path of `caching_sha2_password`: FLUSH PRIVILEGES.
+    /// Removes the digests of `caching_sha2_password`: FLUSH PRIVILEGES.
     pub fn forget_credentials(&self) {
         self.shared.digests.clear();
     }
 
-    /// From here on `/status` says 503, and nothing else changes: for a load balancer to look elsewhere before clients
-    /// are refused.
+    /// From here on `/status` returns 503, and nothing else changes, so that a load balancer can stop
+    /// sending clients before they are refused.
     pub fn announce_end(&self) {
         self.shared.connections.announce_end();
     }
 
-    /// Stops: accepts no more, closes idle connections, lets open transactions finish for `timeout`, then closes the
-    /// rest. Answers whether all ended by themselves. `/status` says 503 meanwhile.
+    /// Stops the server: accepts no more connections, closes idle ones, lets open transactions finish
+    /// within `timeout`, then closes the rest. Returns whether all connections ended by themselves.
+    /// Meanwhile `/status` returns 503.
     pub fn drain(&self, timeout: Duration) -> bool {
-        /// What statements get to notice that they have been interrupted.
+        /// The time that interrupted statements get to end.
         const AFTER_CUT: Duration = Duration::from_secs(5);
 
         self.shared.connections.start_draining();
@@ -165,7 +168,7 @@ impl ServerHandle {
         if let Some(accepting) = self.accepting.lock().take() {
             join(accepting);
         }
-        // Connections accepted a moment ago.
+        // Connections that were accepted a moment ago.
         self.shared.connections.close_idle();
         let all_ended = self.shared.connections.wait_until_gone(timeout);
         if !all_ended {
@@ -206,7 +209,7 @@ fn join(thread: JoinHandle<()>) {
     }
 }
 
-/// The server listens where other machines reach it only while every account has a password.
+/// Refuses to listen where other machines can connect while an account has no password.
 fn refuse_exposure(config: &ServerConfig, sessions: &dyn Sessions) -> Result<(), StartError> {
     let Some(address) = config.exposed_address() else {
         return Ok(());
@@ -248,7 +251,7 @@ fn listen(config: &ServerConfig) -> Result<Vec<Listener>, StartError> {
 }
 
 fn register_figures(shared: &Arc<Shared>, registry: &Registry) -> prometheus::Result<()> {
-    // Weak: the registry may live longer than the server.
+    // Weak, since the registry may outlive the server.
     let figure = |read: fn(&Shared) -> f64| {
         let shared = Arc::downgrade(shared);
         move || shared.upgrade().map_or(0.0, |shared| read(&shared))
@@ -282,11 +285,12 @@ fn background(
     let (shared, stop) = (shared.clone(), stop.clone());
     std::thread::Builder::new()
         .name(name.to_owned())
-        .spawn(move || in_spite_of_panics(|| work(&shared, &stop)))
+        .spawn(move || continue_after_panics(|| work(&shared, &stop)))
 }
 
-/// What such a thread works on is shared, and as good as before for all others after a panic, which is logged: it goes on.
-fn in_spite_of_panics(work: impl Fn()) {
+/// Runs a background thread's work again after a panic, which is logged. The work changes shared state only
+/// in ways that a panic does not damage.
+fn continue_after_panics(work: impl Fn()) {
     while catch_unwind(AssertUnwindSafe(&work)).is_err() {
         let thread = std::thread::current();
         tracing::error!(
@@ -306,7 +310,7 @@ fn accept_in_background(
 ) -> io::Result<JoinHandle<()>> {
     let (shared, status_port, waker) = (shared.clone(), status_port.clone(), waker.clone());
     std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-        in_spite_of_panics(|| listeners::accept(&shared, &status_port, &listeners, &waker));
+        continue_after_panics(|| listeners::accept(&shared, &status_port, &listeners, &waker));
         // The listeners are closed here.
     })
 }
@@ -319,7 +323,7 @@ mod tests {
     #[test]
     fn a_thread_of_the_servers_goes_on_after_a_panic() {
         let runs = Cell::new(0);
-        in_spite_of_panics(|| {
+        continue_after_panics(|| {
             runs.set(runs.get() + 1);
             assert!(runs.get() == 3, "on purpose");
         });

@@ -1,5 +1,5 @@
-//! What the server needs of whoever answers commands. `stemdb` puts `session` behind these traits, so that neither
-//! crate depends on the other; the tests here put a small fake behind them.
+//! The traits behind which commands are handled. `stemdb` implements them with `session`, so that neither
+//! crate depends on the other. The tests of this crate implement them with a small fake.
 
 use std::io;
 use std::sync::Arc;
@@ -14,22 +14,23 @@ use crate::config::Settings;
 
 /// Opens sessions; shared by all connections.
 pub trait Sessions: Send + Sync + 'static {
-    /// The accounts of this user name, whatever their host, and those of the anonymous user (`''`).
+    /// The accounts with this user name and any host, and those of the anonymous user (`''`).
     fn accounts(&self, user: &str) -> Vec<Account>;
 
-    /// Every account that is not locked and has no password, as `'user'@'host'`: with one of them the server listens on
-    /// loopback only.
+    /// Every account that is not locked and has no password, as `'user'@'host'`. If there is one, the
+    /// server listens on loopback only.
     fn accounts_without_password(&self) -> Vec<String>;
 
     fn settings(&self) -> Settings;
 
-    /// A number for a new connection, which no other has that is open, here or on another server of the same database. Below
-    /// 2^32.
+    /// A number for a new connection. No other open connection has it, on this server or on others with the
+    /// same database. Below 2^32.
     fn next_connection_id(&self) -> u64;
 
-    /// Opens the session of a client that has logged in. Errors are sent to it: 1049 for an unknown database.
+    /// Opens the session of a client that has logged in. The client gets the error: 1049 for an unknown
+    /// database.
     ///
-    /// `hang_up` ends the connection, from any thread: for KILL.
+    /// `hang_up` ends the connection from any thread: for KILL.
     fn open(
         &self,
         connection_id: u64,
@@ -38,22 +39,22 @@ pub trait Sessions: Send + Sync + 'static {
     ) -> Result<Box<dyn Session>>;
 }
 
-/// One client's session. Dropping it rolls back what is not committed.
+/// One client's session. Dropping it rolls back its open transaction.
 pub trait Session: Send {
-    /// Answers one command, any but COM_CHANGE_USER. An error means that the client is gone.
+    /// Handles one command, any but COM_CHANGE_USER. An error means that the client is gone.
     fn handle(&mut self, command: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow>;
 
     /// The commit that the last reply was pending for has failed, and the client got this error in the reply's place
     /// ([`PacketSink::defer_reply`]).
     fn pending_reply_failed(&mut self, _error: &Error) {}
 
-    /// Makes it the session of another user, who has been authenticated. After an error the connection is closed.
+    /// Changes the session's user, who has been authenticated. After an error the connection is closed.
     fn change_user(&mut self, client: ClientInfo) -> Result<()>;
 
     /// Whether a transaction is open: draining lets it finish.
     fn in_transaction(&self) -> bool;
 
-    /// Ends the running statement, from any thread: called when the client has vanished.
+    /// A function that interrupts the running statement from any thread, for clients that have vanished.
     fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync>;
 
     /// Status flags of the OK packet that ends the login.
@@ -66,14 +67,14 @@ pub trait Session: Send {
     }
 }
 
-/// Variables of a session that concern its connection; asked for after every command.
+/// A session's variables that concern its connection; read after every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// `wait_timeout` (`interactive_timeout` for interactive clients): how long a connection may be idle.
     pub wait_timeout: Duration,
-    /// How long the rest of a command that has begun may take to arrive, from piece to piece.
+    /// The longest pause while the rest of a command arrives.
     pub net_read_timeout: Duration,
-    /// How long a client may take to receive anything of an answer.
+    /// How long a client may take to receive some bytes of a reply.
     pub net_write_timeout: Duration,
     /// `max_allowed_packet`, in bytes.
     pub max_allowed_packet: usize,

@@ -1,4 +1,4 @@
-//! What all connections of one server share.
+//! The state shared by all connections of one server.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,14 +23,14 @@ pub struct Shared {
     pub rsa: RsaKey,
     pub digests: DigestCache,
     pub metrics: Metrics,
-    /// The stored form of a password that nobody knows: what a login to an account that does not exist is checked
-    /// against, so that it looks and lasts like any other that fails.
+    /// The stored form of an unknown password. A login to a missing account is checked against it, so that
+    /// it looks the same and takes as long as any other failed login.
     pub decoy: String,
     pub started: Instant,
 }
 
 impl Shared {
-    /// A stored form for [`Shared::decoy`].
+    /// Creates a stored form for [`Shared::decoy`].
     pub fn make_decoy() -> std::io::Result<String> {
         let nobody_knows = wire::auth::Nonce::generate()?;
         caching_sha2::stored(nobody_knows.as_bytes())

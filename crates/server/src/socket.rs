@@ -1,4 +1,5 @@
-//! A client's socket, TCP or UNIX, as several threads see it: one reads and writes, others may shut it down.
+//! A client's socket, TCP or UNIX, as several threads use it: one reads and writes, others may shut it
+//! down.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -13,7 +14,7 @@ use rustix::net::SendFlags;
 #[derive(Debug)]
 pub struct Socket {
     stream: Kind,
-    /// Set while a write is under way, which only shutting down both directions can end.
+    /// Set while a write runs. Only shutting down both directions ends a blocked write.
     writing: AtomicBool,
 }
 
@@ -24,8 +25,8 @@ enum Kind {
 }
 
 impl Socket {
-    /// Switches off Nagle's algorithm: an answer is one write, and there is nothing to wait for. Has the system notice
-    /// peers that are gone without a word.
+    /// Disables Nagle's algorithm, since a reply is one write. Enables keep-alive, so that the system
+    /// notices peers that vanish.
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
@@ -57,7 +58,7 @@ impl Socket {
     }
 
     pub fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
-        // Zero would mean "for ever", which no connection waits.
+        // Zero would mean no timeout at all.
         let timeout = Some(timeout.max(Duration::from_millis(1)));
         match &self.stream {
             Kind::Tcp(stream) => stream.set_read_timeout(timeout),
@@ -73,8 +74,8 @@ impl Socket {
         }
     }
 
-    /// Ends reading: a thread that waits for the client wakes up, one that answers it goes on. A thread stuck in a write
-    /// wakes up too, since then the client does not read.
+    /// Ends reading. A thread that waits for the client wakes up; a thread that is writing a reply wakes up
+    /// too, since its client does not read.
     pub fn end_reading(&self) {
         let how = if self.writing.load(Ordering::SeqCst) {
             Shutdown::Both
@@ -84,17 +85,17 @@ impl Socket {
         self.shutdown(how);
     }
 
-    /// Writes what there is room for, and waits for nothing.
+    /// Writes as much as the socket's buffer takes, without waiting.
     ///
     /// # Errors
-    /// `WouldBlock`: there is none.
+    /// `WouldBlock`: the buffer is full.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         Ok(rustix::net::send(self, bytes, flags)?)
     }
 
     pub fn shutdown(&self, how: Shutdown) {
-        // Fails only where the client is gone already.
+        // Fails only if the client is gone already.
         let _ = match &self.stream {
             Kind::Tcp(stream) => stream.shutdown(how),
             Kind::Unix(stream) => stream.shutdown(how),

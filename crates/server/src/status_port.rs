@@ -1,5 +1,5 @@
-//! The status port: `GET /status` for load balancers and `GET /metrics` for Prometheus, over HTTP/1.1, one request a
-//! connection. Nothing secret is told, nothing can be changed.
+//! The status port: `GET /status` for load balancers and `GET /metrics` for Prometheus, over HTTP/1.1, one
+//! request per connection. It reveals no secrets and changes nothing.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use crate::metrics::Figures;
 use crate::shared::Shared;
 
-/// A request, headers and all, is no longer than this.
+/// The longest request, with its headers.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
 const HEADERS_MAX: usize = 64;
-/// Both to read a request and to write an answer.
+/// The time to read a request, and the time to write a response.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Requests under way; more are turned away.
+/// Requests handled at the same time; further ones are refused.
 const REQUESTS_MAX: usize = 16;
 
-/// Answers requests.
+/// The handler of requests.
 pub struct StatusPort {
     shared: Arc<Shared>,
     figures: Figures,
@@ -40,14 +40,14 @@ impl StatusPort {
         })
     }
 
-    /// Serves one connection on a thread of its own.
+    /// Serves one connection on a thread started for it.
     pub fn accept(self: &Arc<Self>, stream: TcpStream) {
         if self.under_way.fetch_add(1, Ordering::SeqCst) >= REQUESTS_MAX {
             self.under_way.fetch_sub(1, Ordering::SeqCst);
             return;
         }
         let port = self.clone();
-        let done = Finally(self.clone());
+        let done = RequestGuard(self.clone());
         let spawned = self.shared.workers.run(move || {
             let _done = done;
             if let Err(error) = port.serve(stream) {
@@ -126,16 +126,16 @@ impl Answer {
     }
 }
 
-/// Counts a request as done, however it ends.
-struct Finally(Arc<StatusPort>);
+/// Counts a request as done when it is dropped.
+struct RequestGuard(Arc<StatusPort>);
 
-impl Drop for Finally {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.under_way.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// The path of a GET request, empty for other methods; `None` for what is no request.
+/// The path of a GET request, empty for other methods; `None` if the bytes are not a request.
 fn read_request(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let deadline = Instant::now() + TIMEOUT;
     let mut bytes = Vec::new();

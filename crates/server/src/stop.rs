@@ -1,4 +1,4 @@
-//! A flag that ends background threads, and wakes those that sleep on it.
+//! A flag that ends background threads and wakes those that sleep on it.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ impl Stop {
         *self.set.lock()
     }
 
-    /// Sleeps, but not beyond [`Stop::set`]; answers whether it is set.
+    /// Sleeps for `timeout` or until [`Stop::set`]; returns whether it is set.
     pub fn wait(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let mut set = self.set.lock();

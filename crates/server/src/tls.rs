@@ -1,4 +1,4 @@
-//! The server's certificate: the user's own, or one made on the first start.
+//! The server's certificate: the user's own, or one created at the first start.
 
 use std::fs;
 use std::io;

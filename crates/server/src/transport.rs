@@ -1,4 +1,4 @@
-//! Bytes to and from a client: in the clear, or through TLS.
+//! Bytes to and from a client, with or without TLS.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use wire::TlsInfo;
 
 use crate::socket::Socket;
 
-/// One connection's bytes. Read by one thread; waits as long as its timeouts say, then fails with `WouldBlock`.
+/// One connection's bytes. One thread reads them. Reads and writes fail with `WouldBlock` after their
+/// timeouts.
 pub struct Transport {
     socket: Arc<Socket>,
-    /// Bytes read from the socket before TLS began, which belong to TLS.
+    /// Bytes that were read from the socket before TLS began, and belong to TLS.
     early: Vec<u8>,
     tls: Option<Box<ServerConnection>>,
     read_timeout: Duration,
@@ -34,7 +35,7 @@ impl Transport {
         &self.socket
     }
 
-    /// How long a read waits. A system call only where it changes.
+    /// Sets how long a read waits. Makes a system call only if the value changes.
     pub fn set_read_timeout(&mut self, timeout: Duration) -> io::Result<()> {
         if self.read_timeout != timeout {
             self.socket.set_read_timeout(timeout)?;
@@ -51,8 +52,8 @@ impl Transport {
         Ok(())
     }
 
-    /// Goes over to TLS; `early` are bytes of the client's that have been read already. The handshake happens with the
-    /// first read.
+    /// Switches to TLS. `early` are bytes from the client that have already been read. The handshake
+    /// happens with the first read.
     pub fn start_tls(&mut self, config: Arc<rustls::ServerConfig>, early: Vec<u8>) -> io::Result<()> {
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
         self.tls = Some(Box::new(connection));
@@ -69,7 +70,7 @@ impl Transport {
             other => format!("{other:?}"),
         };
         let cipher = tls.negotiated_cipher_suite()?.suite().as_str()?.to_owned();
-        // As OpenSSL, and so MySQL, writes the names of TLS 1.3.
+        // In the spelling of OpenSSL, and so of MySQL, for TLS 1.3.
         Some(TlsInfo {
             version,
             cipher: cipher.replacen("TLS13_", "TLS_", 1),
@@ -80,7 +81,8 @@ impl Transport {
         self.tls.is_some()
     }
 
-    /// Tells a TLS client that this is the end and not an attack; then ends writing.
+    /// Ends writing. A TLS client gets a close notification, which shows that the connection was not cut by
+    /// an attacker.
     pub fn close(&mut self) {
         if let Some(tls) = self.tls.as_deref_mut() {
             tls.send_close_notify();
@@ -95,12 +97,12 @@ impl Read for Transport {
         match self.tls.as_deref_mut() {
             None => (&mut &*self.socket).read(buffer),
             Some(tls) => {
-                let mut stream = Early {
+                let mut stream = SocketAfterEarly {
                     early: &mut self.early,
                     socket: &self.socket,
                 };
                 match rustls::Stream::new(tls, &mut stream).read(buffer) {
-                    // A client that closes without saying so is gone all the same.
+                    // A client that closes without a notification is gone all the same.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                     result => result,
                 }
@@ -114,7 +116,7 @@ impl Write for Transport {
         match self.tls.as_deref_mut() {
             None => (&mut &*self.socket).write(buffer),
             Some(tls) => {
-                let mut stream = Early {
+                let mut stream = SocketAfterEarly {
                     early: &mut self.early,
                     socket: &self.socket,
                 };
@@ -127,7 +129,7 @@ impl Write for Transport {
         match self.tls.as_deref_mut() {
             None => Ok(()),
             Some(tls) => {
-                let mut stream = Early {
+                let mut stream = SocketAfterEarly {
                     early: &mut self.early,
                     socket: &self.socket,
                 };
@@ -137,13 +139,13 @@ impl Write for Transport {
     }
 }
 
-/// The socket, behind bytes that were read from it too early.
-struct Early<'a> {
+/// The socket, with bytes that were read from it before TLS began.
+struct SocketAfterEarly<'a> {
     early: &'a mut Vec<u8>,
     socket: &'a Socket,
 }
 
-impl Read for Early<'_> {
+impl Read for SocketAfterEarly<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.early.is_empty() {
             return (&mut &*self.socket).read(buffer);
@@ -156,7 +158,7 @@ impl Read for Early<'_> {
     }
 }
 
-impl Write for Early<'_> {
+impl Write for SocketAfterEarly<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         (&mut &*self.socket).write(buffer)
     }

@@ -1,5 +1,5 @@
-//! Looks after connections that are busy: interrupts statements whose client has vanished, cuts logins that take too
-//! long, and connections that were told to hang up and have not.
+//! Watches busy connections: interrupts statements whose client has vanished, and cuts logins that take too
+//! long and connections that do not end after they were hung up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use crate::connections::{Control, LOGIN};
 use crate::shared::Shared;
 use crate::stop::Stop;
 
-/// A statement that runs for longer than this is looked at.
+/// How often connections are checked, so also the age at which a running statement is first checked.
 const TICK: Duration = Duration::from_secs(1);
-/// What a connection gets, once hung up, to end by itself.
+/// The time that a connection has to end after it was hung up.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Watches until told to stop.
+/// Watches until the server stops.
 pub fn watch(shared: &Arc<Shared>, stop: &Stop) {
-    // By connection: the command that ran at the last look, or that it was hung up, and since when.
+    // By connection id: the command that ran at the last check, whether the connection was hung up, and
+    // since when.
     let mut seen: HashMap<u64, Seen> = HashMap::new();
     while !stop.wait(TICK) {
         let now = Instant::now();
@@ -68,7 +69,7 @@ impl Seen {
     }
 }
 
-/// Interrupts the commands of those whose client has closed its side.
+/// Interrupts the commands whose client has closed its side.
 fn interrupt_orphans(running: &[Arc<Control>]) {
     let flags = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
     let mut fds: Vec<PollFd<'_>> = running

@@ -1,5 +1,5 @@
-//! Threads for connections: one each while it is active. A thread whose connection has closed, or has been parked for
-//! being idle, waits a little for the next one.
+//! Threads for connections: each active connection has one. When a connection closes or is parked, its
+//! thread waits a short time for another connection.
 
 use std::cell::Cell;
 use std::io;
@@ -19,22 +19,22 @@ type Job = Box<dyn FnOnce() + Send>;
 /// How long a thread waits for another connection.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// Several commands' work, and a fraction of what Linux gives who does not ask. Who is interrupted in the middle of a command is
-/// not put off for milliseconds then.
+/// Enough time for several commands, and a fraction of Linux's default time slice. A thread that is
+/// preempted in the middle of a command is then not delayed for milliseconds.
 const TURN: Duration = Duration::from_micros(500);
 
-/// A pool without an upper limit of its own: `max_connections` is the limit.
+/// A pool of threads without a limit of its own: `max_connections` is the limit.
 pub struct Workers {
     idle: Mutex<Vec<(u64, Sender<Job>)>>,
     next_id: Mutex<u64>,
     stack_bytes: usize,
-    /// Threads that have a connection.
+    /// Threads that serve a connection.
     active: AtomicUsize,
     cores: usize,
 }
 
 thread_local! {
-    /// What this thread has asked for.
+    /// The scheduling that this thread has requested.
     static TURNS: Cell<Option<Turns>> = const { Cell::new(None) };
 }
 
@@ -49,11 +49,12 @@ impl Workers {
         })
     }
 
-    /// Runs `job` on a thread of its own. Fails where the system has no thread to give; the job is dropped then.
+    /// Runs `job` on a thread of its own. Fails if the system cannot create a thread; the job is dropped
+    /// then.
     pub fn run(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let mut job: Job = Box::new(job);
         loop {
-            // Not in the `while let`: its guard would be held while the job is sent.
+            // Not within `while let`, which would hold the lock while the job is sent.
             let waiting = self.idle.lock().pop();
             let Some((_, sender)) = waiting else { break };
             match sender.send(job) {
@@ -83,7 +84,8 @@ impl Workers {
         let mut job = first;
         loop {
             self.active.fetch_add(1, Ordering::Relaxed);
-            // The last line of defence: whatever happens on one connection, the thread and all others go on.
+            // The last line of defence: after a panic on one connection, this thread and all others
+            // continue.
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 tracing::error!("a connection's thread panicked; its connection is closed");
             }
@@ -96,7 +98,7 @@ impl Workers {
         }
     }
 
-    /// Asks for the turns that suit the calling thread now, if it has not yet.
+    /// Requests the scheduling that suits the calling thread now, if it has another one.
     pub fn ask_for_turns(&self) {
         let wanted = turns(self.active.load(Ordering::Relaxed), self.cores);
         if TURNS.replace(Some(wanted)) != Some(wanted) {
@@ -115,13 +117,14 @@ impl Workers {
         idle.retain(|(other, _)| *other != id);
         let withdrawn = idle.len() < before;
         drop(idle);
-        // Taken off the list by someone else a moment ago: a job is on its way.
+        // Another thread has just taken it off the list, so a job will arrive.
         if withdrawn { None } else { receiver.recv().ok() }
     }
 }
 
-/// As long as each may have a processor of its own, it is others' programs that a connection's thread would have to wait for,
-/// at each sleep of a commit; they are interrupted. Among many of its like it takes its turn.
+/// While there is a processor for each connection, a connection's thread would only have to wait for other
+/// programs, at each sleep of a commit; so it asks to preempt them. Among many connections its thread takes
+/// turns.
 fn turns(active: usize, cores: usize) -> Turns {
     if active > cores {
         Turns::InTurn(TURN)
@@ -146,7 +149,7 @@ mod tests {
                     assert!(round % 2 == 0, "a panic on purpose");
                 })
                 .unwrap();
-            // Until the thread has gone back to the list.
+            // Until the thread is on the list again.
             for _ in 0..1000 {
                 if workers.idle.lock().len() == 1 {
                     break;
@@ -157,32 +160,32 @@ mod tests {
         let ids: Vec<_> = receiver.try_iter().collect();
         assert_eq!(ids.len(), 4);
         assert!(ids.iter().all(|id| *id == ids[0]));
-        // Not counted while they wait for a connection.
+        // Waiting threads do not count as active.
         assert_eq!(workers.active.load(Ordering::Relaxed), 0);
     }
 
     #[test]
-    fn threads_ask_for_the_turns_of_a_crowd_in_one_and_for_others_alone() {
+    fn threads_take_turns_in_a_crowd_and_not_alone() {
         let workers = Workers::new(256 * 1024);
-        let (tell, told) = channel();
+        let (sender, turns) = channel();
         let threads = workers.cores + 1;
         let all_here = Arc::new(std::sync::Barrier::new(threads));
         for _ in 0..threads {
-            let (tell, all_here, pool) = (tell.clone(), all_here.clone(), workers.clone());
+            let (sender, all_here, pool) = (sender.clone(), all_here.clone(), workers.clone());
             workers
                 .run(move || {
                     all_here.wait();
                     pool.ask_for_turns();
-                    tell.send(TURNS.get()).unwrap();
-                    // Nobody goes before all have asked.
+                    sender.send(TURNS.get()).unwrap();
+                    // No thread continues before all have asked.
                     all_here.wait();
                 })
                 .unwrap();
         }
         for _ in 0..threads {
-            assert_eq!(told.recv().unwrap(), Some(Turns::InTurn(TURN)));
+            assert_eq!(turns.recv().unwrap(), Some(Turns::InTurn(TURN)));
         }
-        // The thread of the only one asks for others.
+        // A thread that is alone asks for another scheduling.
         while workers.active.load(Ordering::Relaxed) > 0 {
             std::thread::yield_now();
         }
@@ -190,14 +193,14 @@ mod tests {
         workers
             .run(move || {
                 pool.ask_for_turns();
-                tell.send(TURNS.get()).unwrap();
+                sender.send(TURNS.get()).unwrap();
             })
             .unwrap();
-        assert_eq!(told.recv().unwrap(), Some(Turns::AtOnce(TURN)));
+        assert_eq!(turns.recv().unwrap(), Some(Turns::AtOnce(TURN)));
     }
 
     #[test]
-    fn who_has_a_processor_for_itself_does_not_wait_for_others() {
+    fn a_thread_with_a_processor_of_its_own_does_not_wait() {
         assert_eq!(turns(1, 2), Turns::AtOnce(TURN));
         assert_eq!(turns(2, 2), Turns::AtOnce(TURN));
         assert_eq!(turns(3, 2), Turns::InTurn(TURN));

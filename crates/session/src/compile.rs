@@ -168,7 +168,7 @@ impl Session {
 
     fn bind(&self, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
         let without_lease = Cell::new(None);
-        let is_query = matches!(parsed.statement, Statement::Select(_));
+        let is_query = matches!(parsed.statement, Statement::Query(_));
         let max_execution = Some(self.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
         let row_estimate = |table: i64| match await_lease_to_plan(self.environment(), max_execution) {
             Ok(()) => self.row_estimate(table),

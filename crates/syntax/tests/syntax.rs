@@ -86,9 +86,12 @@ fn parameters_are_counted() {
 #[test]
 fn names_of_columns_are_the_texts_written() {
     let names = |text: &str| -> Vec<String> {
-        let syntax::ast::Statement::Select(select) =
+        let syntax::ast::Statement::Query(query) =
             syntax::parse_one(text, SqlMode::default()).unwrap().statement
         else {
+            panic!()
+        };
+        let syntax::ast::QueryBody::Select(select) = query.body else {
             panic!()
         };
         let name = |item: &syntax::ast::SelectItem| match item {

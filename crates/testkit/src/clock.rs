@@ -1,10 +1,10 @@
-//! A wall clock as bad as real ones, but the same each time.
+//! A wall clock as bad as real ones, and reproducible.
 
 use kv::Clock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Mostly creeps forward, sometimes stands still, leaps, or goes back. What it shows depends only on the seed and on
-/// how often it has been looked at.
+/// Mostly advances slowly; sometimes stands still, jumps, or goes back. Its values depend only on the seed
+/// and on how often it was read.
 #[derive(Debug)]
 pub struct SeededClock {
     seed: u64,
@@ -22,7 +22,7 @@ impl SeededClock {
     }
 }
 
-/// SplitMix64: a well spread number for each input.
+/// SplitMix64: a well distributed number for each input.
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,4 +1,4 @@
-//! A storage that fails on demand, to put around any [`Storage`].
+//! A storage with injected faults, around any [`Storage`].
 
 use crate::gate::{Gate, Place};
 use kv::{
@@ -15,11 +15,11 @@ use std::time::Duration;
 /// How a commit group ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Refused before anything was written, as on a disk that is nearly full.
+    /// Refused before anything was written, as on a nearly full disk.
     Refused(Error),
-    /// The write failed and nothing of it arrived, which the store cannot know.
+    /// The write failed before any of it arrived. The store cannot know that.
     Lost(Error),
-    /// The write failed after all of it had arrived, which the store cannot know either.
+    /// The write failed after all of it had arrived. The store cannot know that either.
     Arrived(Error),
     /// A panic before anything was written.
     Panic,
@@ -41,7 +41,7 @@ struct Plan {
     damages: Vec<Damage>,
 }
 
-/// What is to go wrong; shared with the storage that does so.
+/// The faults to inject, shared with the storage.
 #[derive(Debug, Default)]
 pub struct Faults(Mutex<Plan>);
 
@@ -50,7 +50,7 @@ impl Faults {
         Arc::default()
     }
 
-    /// The fate of the next commit group not spoken for yet.
+    /// Adds a fault for the next commit group that has none yet.
     pub fn next_commit(&self, fault: Fault) {
         self.0.lock().commits.push_back(fault);
     }
@@ -75,31 +75,31 @@ impl Faults {
         self.0.lock().read_delay = delay;
     }
 
-    /// Holds up every read from now on.
+    /// Makes every read wait at the returned gate.
     pub fn hold_reads(&self) -> Gate {
         let gate = Gate::new();
         self.0.lock().reads = gate.place();
         gate
     }
 
-    /// Holds up every collection of garbage from now on.
+    /// Makes every garbage collection wait at the returned gate.
     pub fn hold_collections(&self) -> Gate {
         let gate = Gate::new();
         self.0.lock().collections = gate.place();
         gate
     }
 
-    /// Has syncs of the log panic, or not any more.
+    /// Makes syncs of the log panic, or ends that.
     pub fn panic_in_syncs(&self, panics: bool) {
         self.0.lock().sync_panics = panics;
     }
 
-    /// Has collections of garbage panic, or not any more.
+    /// Makes garbage collections panic, or ends that.
     pub fn panic_in_collections(&self, panics: bool) {
         self.0.lock().collection_panics = panics;
     }
 
-    /// Says once that memory differs from what is stored there.
+    /// Reports once that memory differs from what is stored.
     pub fn damage(&self, damage: Damage) {
         self.0.lock().damages.push(damage);
     }
@@ -128,7 +128,8 @@ impl Faults {
     }
 }
 
-/// Any storage, with [`Faults`]. Preparing writes counts as a read, unless all that they replace has been read under locks.
+/// Any storage, with [`Faults`]. Preparing writes counts as a read, unless all the values that they replace have been
+/// read under locks.
 pub struct FaultyStorage<S> {
     inner: S,
     faults: Arc<Faults>,
@@ -143,7 +144,7 @@ impl<S: Storage> FaultyStorage<S> {
     }
 }
 
-/// A store in memory that fails as told.
+/// A store in memory with injected faults.
 pub fn faulty_memory_store(faults: &Arc<Faults>, options: EmbeddedOptions) -> Store {
     let storage = FaultyStorage::new(kv::memory::MemoryStorage::new(), faults);
     Store::new(Arc::new(EmbeddedEngine::new(storage, Arc::default(), options)))
@@ -380,7 +381,7 @@ mod tests {
         }
     }
 
-    /// The oracle's promise, where it is hardest to keep: slow commits, readers in between.
+    /// The oracle's promise under the hardest conditions: slow commits with readers in between.
     #[test]
     fn readers_do_not_wait_for_a_slow_commit() {
         let faults = Faults::new();

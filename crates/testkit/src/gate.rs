@@ -1,10 +1,10 @@
-//! A place where threads are held up until a test lets them go on.
+//! A place in the code where threads wait until a test lets them continue.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longer than anything that is meant to happen takes.
+/// Longer than any step of a test takes.
 const LONG: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
@@ -13,11 +13,11 @@ struct State {
     waiting: usize,
 }
 
-/// The test's end: closed until it is dropped.
+/// The test's end. Threads wait until it is dropped.
 #[derive(Debug)]
 pub struct Gate(Arc<Place>);
 
-/// The other end. By default it is open.
+/// The threads' end. It is open by default.
 #[derive(Debug)]
 pub(crate) struct Place {
     state: Mutex<State>,
@@ -48,10 +48,10 @@ impl Gate {
         Arc::clone(&self.0)
     }
 
-    /// Waits until so many threads are held up.
+    /// Waits until so many threads wait at the gate.
     ///
     /// # Panics
-    /// None comes in a long time.
+    /// If they do not come within a long time.
     pub fn wait_for(&self, threads: usize) {
         let mut state = self.0.state.lock();
         while state.waiting < threads {
@@ -60,7 +60,7 @@ impl Gate {
         }
     }
 
-    /// How many threads are held up.
+    /// How many threads wait at the gate.
     pub fn waiting(&self) -> usize {
         self.0.state.lock().waiting
     }

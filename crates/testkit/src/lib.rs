@@ -1,9 +1,13 @@
-//! What tests of several crates need: an engine that fails on demand, a clock that a seed drives, a cluster.
+//! Helpers for the tests of several crates: an engine with injected faults, a clock driven by a seed, a
+//! cluster.
 //!
-//! - [`Faults`] and [`faulty_memory_store`]: failed, slow and undetermined commits, failed syncs, failed reads, panics, and
-//!   reads and collections that a [`Gate`] holds up.
+//! - [`Faults`] and [`faulty_memory_store`]: failed, slow and undetermined commits, failed syncs, failed
+//!   reads, panics, and reads and collections that wait at a [`Gate`].
 //! - [`SeededClock`]: jumps, standstills and steps back, the same for the same seed.
 //! - [`StandIn`]: a TiKV cluster in one process, and its control port.
+//!
+//! Not here: the conformance suite of engines (`kv-tests`), and black-box tests of the server
+//! (`tests/runner`).
 
 mod clock;
 mod faults;

@@ -1,5 +1,5 @@
-//! Starts the TiKV stand-in (`tests/tikv-stand-in`): built once per test program, a process of its own each time, gone
-//! with it.
+//! Runs the TiKV stand-in (`tests/tikv-stand-in`). It is built once per test program. Each [`StandIn`] is a
+//! process of its own, which ends when the value is dropped.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// What is missing where [`StandIn::can_run`] says no.
+/// The message where [`StandIn::can_run`] returns false.
 pub const NEEDS: &str = "the TiKV stand-in needs Go 1.24, which is not installed";
 
-/// Names a stand-in that is built already.
+/// The path of a stand-in that has already been built.
 const BUILT: &str = "STEMDB_TIKV_STAND_IN";
 
-/// The program, built beside the running one if it is not up to date.
+/// The program, built next to the running one if it is out of date.
 fn program() -> Result<&'static Path, String> {
     static PROGRAM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| match std::env::var_os(BUILT) {
@@ -28,7 +28,8 @@ fn build() -> Result<PathBuf, String> {
     let shared = std::env::current_exe()
         .map_err(|error| error.to_string())?
         .with_file_name("tikv-stand-in");
-    // Other test programs may build at the same time: each builds its own and the last one stays.
+    // Other test programs may build at the same time. Each builds a file of its own, and the last one is
+    // used.
     let out = shared.with_file_name(format!("tikv-stand-in-{}", std::process::id()));
     let built = Command::new("sh")
         .arg(source.join("build.sh"))
@@ -43,7 +44,7 @@ fn build() -> Result<PathBuf, String> {
     Ok(shared)
 }
 
-/// Whether there is a Go of 1.24 or newer ("go version go1.24.3 linux/amd64").
+/// Whether Go 1.24 or newer is installed ("go version go1.24.3 linux/amd64").
 fn has_go() -> bool {
     let output = Command::new("go").arg("version").output();
     let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
@@ -55,7 +56,7 @@ fn has_go() -> bool {
     minor.is_some_and(|minor| minor >= 24)
 }
 
-/// A cluster of one's own.
+/// A cluster for one test.
 #[derive(Debug)]
 pub struct StandIn {
     process: Child,
@@ -65,15 +66,15 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// Whether it is built already, or there is what it takes to build it.
+    /// Whether it is built already or can be built.
     pub fn can_run() -> bool {
         std::env::var_os(BUILT).is_some() || has_go()
     }
 
-    /// With more arguments of its command line; `-help` lists them.
+    /// Starts it with more arguments on its command line; `-help` lists them.
     ///
     /// # Errors
-    /// In words: it does not build or does not start.
+    /// A text: it does not build or does not start.
     pub fn start(arguments: &[&str]) -> Result<Self, String> {
         let mut process = Command::new(program()?)
             .arg("-watch-stdin")
@@ -101,18 +102,18 @@ impl StandIn {
         })
     }
 
-    /// `tikv://...`, as `--store` takes it.
+    /// `tikv://...`, for the option `--store`.
     pub fn url(&self) -> String {
         format!("tikv://{}", self.pd)
     }
 
-    /// Tells the control port something, as in "/split?key=m", and gives its answer.
+    /// Sends a command to the control port, as in "/split?key=m", and returns the response.
     ///
     /// # Errors
-    /// In words: it does not answer, or what it was told makes no sense.
-    pub fn tell(&self, path: &str) -> Result<String, String> {
+    /// A text: there is no response, or the command is refused.
+    pub fn control(&self, path: &str) -> Result<String, String> {
         let request = format!("GET {path} HTTP/1.0\r\nHost: stand-in\r\n\r\n");
-        // On a busy machine a connection may be reset before it is served.
+        // On a busy machine a connection may be reset before it is accepted.
         let answer = (0..10).find_map(|_| ask(&self.control, &request).ok());
         let answer = answer.ok_or_else(|| format!("no answer to {path}"))?;
         match answer.split_once("\r\n\r\n") {
@@ -121,12 +122,12 @@ impl StandIn {
         }
     }
 
-    /// How often each call was made since the last reset.
+    /// How often each request was received since the last reset.
     ///
     /// # Errors
-    /// As [`StandIn::tell`].
+    /// As [`StandIn::control`].
     pub fn counters(&self) -> Result<Vec<(String, u64)>, String> {
-        let text = self.tell("/counters")?;
+        let text = self.control("/counters")?;
         let pair = |line: &str| {
             let (name, count) = line.trim().trim_end_matches(',').split_once(':')?;
             Some((name.trim_matches('"').to_owned(), count.trim().parse().ok()?))
@@ -134,10 +135,10 @@ impl StandIn {
         Ok(text.lines().filter_map(pair).collect())
     }
 
-    /// How often a call was made since the last reset.
+    /// How often a request was received since the last reset.
     ///
     /// # Errors
-    /// As [`StandIn::tell`].
+    /// As [`StandIn::control`].
     pub fn count(&self, call: &str) -> Result<u64, String> {
         let counters = self.counters()?;
         Ok(counters

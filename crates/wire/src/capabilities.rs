@@ -1,4 +1,4 @@
-//! What client and server can do, as both tell each other in the handshake.
+//! What client and server can do, exchanged in the handshake.
 
 /// Capability flags. Constants on a plain `u32`, since they are only ever combined and tested.
 ///
@@ -15,7 +15,7 @@ pub mod capability {
     /// Compressed protocol with zlib.
     pub const COMPRESS: u32 = 1 << 5;
     pub const ODBC: u32 = 1 << 6;
-    /// LOAD DATA LOCAL INFILE. Never offered: a server may ask such a client for any of its files.
+    /// LOAD DATA LOCAL INFILE. Never offered: a server could ask such a client for any of its files.
     pub const LOCAL_FILES: u32 = 1 << 7;
     pub const IGNORE_SPACE: u32 = 1 << 8;
     pub const PROTOCOL_41: u32 = 1 << 9;
@@ -48,7 +48,8 @@ pub mod capability {
     pub const SSL_VERIFY_SERVER_CERT: u32 = 1 << 30;
     pub const REMEMBER_OPTIONS: u32 = 1 << 31;
 
-    /// Everything StemDB offers; `SSL`, `COMPRESS` and `ZSTD_COMPRESSION_ALGORITHM` are left out where they are off.
+    /// All that StemDB offers. `SSL`, `COMPRESS` and `ZSTD_COMPRESSION_ALGORITHM` are removed where they
+    /// are switched off.
     pub const SERVER: u32 = LONG_PASSWORD
         | FOUND_ROWS
         | LONG_FLAG

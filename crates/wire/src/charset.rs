@@ -1,14 +1,15 @@
-//! Text between a client's character set and ours, which is UTF-8 everywhere in memory.
+//! Conversion of text between a client's character set and ours, which is UTF-8 everywhere in memory.
 //!
-//! `@@character_set_client` says what statements and parameters arrive in, `@@character_set_results` what rows leave
-//! in. What latin1 holds is in [`types::collation`].
+//! Statements and parameters arrive in `@@character_set_client`, rows are sent in
+//! `@@character_set_results`. The table of latin1 is in [`types::collation`].
 
 use std::borrow::Cow;
 
 use types::Charset;
 use types::collation::{char_to_latin1, latin1_to_char};
 
-/// Text from a client to UTF-8; `None` where the bytes are no text of that character set. `binary` is taken for UTF-8.
+/// Converts text from a client to UTF-8; `None` if the bytes are not valid in that character set. `binary`
+/// is read as UTF-8.
 pub fn decode(charset: Charset, bytes: &[u8]) -> Option<Cow<'_, str>> {
     match charset {
         Charset::Utf8mb4 | Charset::Binary => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
@@ -25,7 +26,7 @@ pub fn decode(charset: Charset, bytes: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Text with `?` for the characters that a character set lacks.
+/// Replaces the characters that a character set lacks by `?`.
 pub fn restrict(charset: Charset, text: Cow<'_, str>) -> Cow<'_, str> {
     if charset.has_all_of(&text) {
         return text;
@@ -41,12 +42,13 @@ pub struct Transcoder {
 }
 
 impl Transcoder {
-    /// `None` where no byte changes: utf8mb4, and `binary` or NULL, which mean "as it is".
+    /// `None` where no byte changes: utf8mb4, and `binary` or NULL, which mean "no conversion".
     pub fn to(charset: Charset) -> Option<Self> {
         matches!(charset, Charset::Latin1 | Charset::Ascii | Charset::Utf8mb3).then_some(Self { charset })
     }
 
-    /// For names of columns, tables and databases. MySQL has them in utf8mb3, and sends them so where it converts nothing.
+    /// For names of columns, tables and databases. MySQL stores them in utf8mb3, and sends them so where it
+    /// does not convert.
     pub fn of_names(results: Option<Charset>) -> Self {
         results.and_then(Self::to).unwrap_or(Self {
             charset: Charset::Utf8mb3,
@@ -69,8 +71,8 @@ impl Transcoder {
     }
 }
 
-/// An error's message in the results' character set. Characters that this lacks are written as their numbers, `\6F22`;
-/// those that are not in utf8mb3, which MySQL has its messages in, are `?`.
+/// An error's message in the results' character set. Characters that it lacks are written as their numbers,
+/// `\6F22`. Characters outside utf8mb3, the character set of MySQL's messages, become `?`.
 pub fn error_message(text: &str, results: Option<Charset>) -> Cow<'_, [u8]> {
     if text.is_ascii() {
         return Cow::Borrowed(text.as_bytes());

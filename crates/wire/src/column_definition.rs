@@ -1,4 +1,4 @@
-//! What a client is told of each column before the rows.
+//! The definition of a result's column, which a client gets before the rows.
 
 use types::{Collation, SqlType};
 
@@ -9,7 +9,8 @@ use crate::column_type::{
 };
 use crate::writer::Writer;
 
-/// The most bytes that MySQL says a JSON value that is no column takes: characters of four bytes below 4 GiB.
+/// The length in bytes that MySQL announces for a JSON value that is not a column: characters of four
+/// bytes, below 4 GiB.
 const JSON_EXPRESSION_BYTES: u32 = u32::MAX - 3;
 
 /// Protocol::ColumnDefinition41.
@@ -53,8 +54,8 @@ impl<'a> ColumnDefinition<'a> {
         }
     }
 
-    /// The definition of an expression that is no column: MySQL says `BINARY` of its numbers and gives its strings 31
-    /// decimals.
+    /// The definition of an expression that is not a column: MySQL sets `BINARY` for its numbers and
+    /// announces 31 decimals for its strings.
     pub fn of_expression(name: &'a str, ty: &SqlType, nullable: bool, results: Option<Collation>) -> Self {
         let mut definition = Self::of_type(name, ty, nullable, results);
         if ty.is_numeric() || ty.kind == types::TypeKind::Null {
@@ -77,7 +78,7 @@ impl<'a> ColumnDefinition<'a> {
         definition
     }
 
-    /// `names`: to the character set that names are sent in.
+    /// `names` converts to the character set that names are sent in.
     pub fn encode(&self, names: Transcoder, out: &mut Vec<u8>) {
         out.put_lenenc_bytes(b"def");
         for name in [
@@ -98,7 +99,7 @@ impl<'a> ColumnDefinition<'a> {
         out.put_zeros(2);
     }
 
-    /// The form that answers COM_FIELD_LIST: with the column's default value, `None` for NULL.
+    /// The form in the reply to COM_FIELD_LIST, with the column's default value, `None` for NULL.
     pub fn encode_for_field_list(&self, default: Option<&[u8]>, names: Transcoder, out: &mut Vec<u8>) {
         self.encode(names, out);
         match default {

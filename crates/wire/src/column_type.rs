@@ -74,7 +74,8 @@ impl ColumnType {
         })
     }
 
-    /// The type a result's column is announced with. As in MySQL every size of TEXT and BLOB is [`Self::Blob`].
+    /// The type announced for a result's column. As in MySQL, every size of TEXT and BLOB is
+    /// [`Self::Blob`].
     pub fn of(ty: &SqlType) -> Self {
         match ty.kind {
             TypeKind::Null => Self::Null,
@@ -98,7 +99,7 @@ impl ColumnType {
         }
     }
 
-    /// The type of a TEXT or BLOB that is no column: there MySQL tells the larger sizes apart.
+    /// The type of a TEXT or BLOB that is not a column. For these MySQL distinguishes the larger sizes.
     pub fn of_computed_text(ty: &SqlType) -> Self {
         match ty.kind {
             TypeKind::MediumText => Self::MediumBlob,
@@ -152,8 +153,8 @@ pub fn type_flags(ty: &SqlType) -> u16 {
     flags
 }
 
-/// The collation number a result's column is announced with: that of the results (`character_set_results`) for text,
-/// `binary` for everything else.
+/// The collation number announced for a result's column: that of `character_set_results` for text, `binary`
+/// for everything else.
 pub fn announced_collation(ty: &SqlType, results: Option<Collation>) -> u16 {
     if ty.is_string() && !ty.is_binary() {
         results.unwrap_or(ty.collation).id()
@@ -176,7 +177,7 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
             .map_or(ty.collation.charset(), Collation::charset)
             .max_bytes_per_char()
     };
-    // MySQL takes the bytes of a TEXT for characters where it converts.
+    // MySQL takes a TEXT's bytes for characters where it converts.
     let bytes_per_byte = if results.is_none() { 1 } else { bytes_per_char };
     match ty.kind {
         TypeKind::Null => 0,
@@ -204,7 +205,7 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
     }
 }
 
-/// `column_length` of a TEXT or BLOB that is no column. MySQL takes the bytes of text for characters.
+/// `column_length` of a TEXT or BLOB that is not a column. MySQL takes its bytes for characters.
 pub fn computed_text_length(ty: &SqlType, results: Option<Collation>) -> u32 {
     if ty.is_binary() {
         return ty.length;
@@ -232,8 +233,8 @@ fn default_display_width(ty: &SqlType) -> u32 {
     }
 }
 
-/// `decimals` of the column definition: 31 for floating point without fixed digits; strings say 0, and expressions of
-/// a string type 31, which is the caller's to know.
+/// `decimals` of the column definition: 31 for floating point without fixed digits, 0 for strings. The
+/// caller must know that expressions of a string type announce 31.
 pub fn announced_decimals(ty: &SqlType) -> u8 {
     match ty.kind {
         TypeKind::Char | TypeKind::VarChar => 0,
@@ -241,7 +242,7 @@ pub fn announced_decimals(ty: &SqlType) -> u8 {
     }
 }
 
-/// The bytes of the longest character of a collation given by number, where it is one of ours; 4 otherwise.
+/// The bytes of the longest character of a collation given by number; 4 if it is not one of ours.
 pub fn max_bytes_per_char(collation_id: u16) -> u32 {
     Collation::ALL
         .into_iter()

@@ -1,8 +1,9 @@
 //! The compressed protocol: a layer between framing and the network, in both directions, without I/O.
 //!
-//! A compressed packet is a header (three bytes of length, one sequence number of its own, three bytes of the length
-//! before compression) and bytes; a length of 0 before compression means that the bytes are as they are. What the
-//! packets carry is a plain stream of [`crate::framing`]'s frames: frames may be split anywhere between packets.
+//! A compressed packet is a header (three bytes of length, one sequence number of its own, three bytes of
+//! the length before compression) and bytes. A length of 0 before compression means that the bytes are not
+//! compressed. The packets carry a plain stream of [`crate::framing`]'s frames; frames may be split
+//! anywhere between packets.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_basic_compression_packet.html>
 
@@ -16,23 +17,23 @@ use crate::writer::Writer;
 /// Length, sequence number, length before compression.
 pub const HEADER_BYTES: usize = 7;
 
-/// Shorter pieces are sent as they are, as MySQL has it (`MIN_COMPRESS_LENGTH`).
+/// Shorter pieces are not compressed, as in MySQL (`MIN_COMPRESS_LENGTH`).
 const COMPRESS_BYTES_MIN: usize = 50;
 
-/// The most that goes into one compressed packet.
+/// The longest compressed packet.
 const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
-/// Both sides agree on one in the handshake.
+/// Both sides agree on an algorithm in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
     /// Level 6, as MySQL's clients and servers use.
     Zlib,
-    /// Level 1 to 22: the client says.
+    /// Level 1 to 22, chosen by the client.
     Zstd { level: i32 },
 }
 
 impl Algorithm {
-    /// As `@@protocol_compression_algorithms` names it.
+    /// The name in `@@protocol_compression_algorithms`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Zlib => "zlib",
@@ -55,7 +56,8 @@ impl Compressor {
         }
     }
 
-    /// The next packet's number: 0 at the start of a command, one more than the last packet received when answering.
+    /// The next packet's number: 0 at the start of a command, one more than the last received packet in a
+    /// reply.
     pub fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
     }
@@ -71,7 +73,7 @@ impl Compressor {
                 plain_length = chunk.len();
             }
             if plain_length == 0 || out.len() - start - HEADER_BYTES >= chunk.len() {
-                // Not worth it: random bytes, or too few.
+                // Compression did not pay: random bytes, or too few.
                 out.truncate(start + HEADER_BYTES);
                 out.extend_from_slice(chunk);
                 plain_length = 0;
@@ -103,7 +105,7 @@ impl Compressor {
 pub struct Decompressor {
     algorithm: Algorithm,
     sequence: u8,
-    /// A packet that has not arrived whole.
+    /// A packet that has not arrived completely.
     pending: Vec<u8>,
     consumed: usize,
 }
@@ -127,7 +129,7 @@ impl Decompressor {
         self.sequence
     }
 
-    /// Bytes of memory that the packet under way takes.
+    /// Memory that the incomplete packet takes, in bytes.
     pub fn held_bytes(&self) -> usize {
         self.pending.len()
     }
@@ -145,10 +147,11 @@ impl Decompressor {
         self.pending.extend_from_slice(bytes);
     }
 
-    /// Unpacks the next whole packet and gives its bytes to `sink`; `false` when more bytes are needed.
+    /// Unpacks the next complete packet and passes its bytes to `sink`; `false` when more bytes are needed.
     ///
-    /// Fails with 1156 on a wrong sequence number, 1157 on data that cannot be uncompressed or is not as long as it
-    /// says: memory used is bounded by the length that the header announces, 16 MiB - 1 at most.
+    /// Fails with 1156 on a wrong sequence number, and with 1157 on data that cannot be uncompressed or has
+    /// another length than the header says. The memory used is bounded by the header's length, 16 MiB - 1
+    /// at most.
     pub fn advance(&mut self, sink: impl FnOnce(&[u8])) -> Result<bool> {
         let arrived = self.pending.get(self.consumed..).unwrap_or_default();
         let Some((&[a, b, c, sequence, d, e, f], body)) = arrived.split_first_chunk::<HEADER_BYTES>() else {
@@ -177,7 +180,8 @@ impl Decompressor {
 
     fn uncompress(&self, body: &[u8], plain_length: usize) -> Result<Vec<u8>> {
         let mut plain = Vec::new();
-        // One byte more than announced shows a packet that lies; growth by reading keeps memory to what is there.
+        // One byte more than the header's length is enough to detect a wrong header. The vector grows with
+        // the data, so memory follows what really arrived.
         let limit = plain_length as u64 + 1;
         match self.algorithm {
             Algorithm::Zlib => flate2::read::ZlibDecoder::new(body)
@@ -185,7 +189,7 @@ impl Decompressor {
                 .read_to_end(&mut plain),
             Algorithm::Zstd { .. } => {
                 zstd::stream::read::Decoder::with_buffer(body).and_then(|mut decoder| {
-                    // A window larger than a packet can hold is not needed, and would cost memory.
+                    // No packet needs a larger window, which would take memory.
                     decoder.window_log_max(24)?;
                     decoder.take(limit).read_to_end(&mut plain)
                 })

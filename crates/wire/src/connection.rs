@@ -1,7 +1,8 @@
-//! What whoever answers commands (`session`) and whoever owns the connection (`server`) tell each other.
+//! What `session`, which handles commands, and `server`, which owns the connection, have in common.
 //!
-//! These types are here, below both, so that neither depends on the other. No packet is described here: those are
-//! [`crate::command`] on the way in, and [`crate::ok`], [`crate::row`] and their neighbours on the way out.
+//! These types are in the crate below both, so that neither depends on the other. Packets are not described
+//! here: those from the client are in [`crate::command`], those to the client in [`crate::ok`],
+//! [`crate::row`] and the modules beside them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,30 +12,32 @@ use types::Result;
 
 use crate::framing::FrameEncoder;
 
-/// Where a session's answers go: one call per packet payload, without header. Framing, sequence numbers, splitting at
-/// 16 MiB, compression and buffering are the implementor's. An error means that the client is gone.
+/// Where a session sends its replies: one call per packet payload, without header. The implementation does
+/// the framing, sequence numbers, splitting at 16 MiB, compression and buffering. An error means that the
+/// client is gone.
 pub trait PacketSink {
     fn send(&mut self, payload: &[u8]) -> io::Result<()>;
 
-    /// Sends the payload that `write` appends to the buffer it is given, without a copy in between: for rows.
-    /// The buffer may hold other bytes already: `write` may append only.
+    /// Sends the payload that `write` appends to the given buffer, which saves a copy: for rows. The buffer
+    /// may hold other bytes already, so `write` may only append.
     fn send_with(&mut self, write: &mut dyn FnMut(&mut Vec<u8>)) -> io::Result<()> {
         let mut payload = Vec::new();
         write(&mut payload);
         self.send(&payload)
     }
 
-    /// Makes the reply to the running command a pending one: it is sent when [`PendingReply::complete`] is called. Nothing of
-    /// it may have been sent yet. `None`: this connection cannot do that, or not now.
+    /// Makes the reply to the running command a pending one: it is sent when [`PendingReply::complete`] is
+    /// called. No part of it may have been sent yet. `None`: this connection cannot do that, or not now.
     fn defer_reply(&mut self) -> Option<Arc<dyn PendingReply>> {
         None
     }
 
-    /// Lends the buffer itself, for many packets that come fast: nothing is written to the client meanwhile. What `fill`
-    /// appends is taken back if it answers false.
+    /// Lends the buffer itself, for many packets in a row. Nothing is written to the client meanwhile. If
+    /// `fill` returns false, what it appended is removed.
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()>;
 
-    /// Pushes buffered packets to the client: between long pieces of work. (At the end of a command it happens anyway.)
+    /// Writes buffered packets to the client, between long pieces of work. At the end of a command that
+    /// happens anyway.
     fn flush(&mut self) -> io::Result<()>;
 }
 
@@ -50,7 +53,7 @@ pub trait PendingReply: Send + Sync {
     fn detach(&self) -> Option<Result<()>>;
 }
 
-/// For packets that have to come before those of a [`PacketSink::append`].
+/// For packets that must come before those of a [`PacketSink::append`].
 impl PacketSink for FrameEncoder {
     fn send(&mut self, payload: &[u8]) -> io::Result<()> {
         self.push(payload);
@@ -63,7 +66,7 @@ impl PacketSink for FrameEncoder {
     }
 
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
-        self.keep_if(fill);
+        self.append_if(fill);
         Ok(())
     }
 
@@ -76,11 +79,11 @@ impl PacketSink for FrameEncoder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     Continue,
-    /// Close the connection (COM_QUIT, KILL CONNECTION of oneself, shutdown).
+    /// Close the connection (COM_QUIT, KILL CONNECTION of its own id, shutdown).
     Close,
 }
 
-/// Who is on the other end, known once authentication is over.
+/// The client and its account, known once authentication is over.
 #[derive(Debug, Clone, Default)]
 pub struct ClientInfo {
     pub user: String,
@@ -101,7 +104,7 @@ pub struct ClientInfo {
     pub compression: Option<&'static str>,
 }
 
-/// What `SHOW STATUS LIKE 'Ssl_%'` tells.
+/// The values of `SHOW STATUS LIKE 'Ssl_%'`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsInfo {
     /// `TLSv1.3`.
@@ -112,6 +115,7 @@ pub struct TlsInfo {
 
 /// Ends a connection from any thread: KILL.
 pub trait HangUp: Send + Sync {
-    /// The connection reads no further command and answers none. Interrupting the running one is the caller's.
+    /// The connection reads no further command and sends no reply. The caller has to interrupt the running
+    /// statement.
     fn hang_up(&self);
 }

@@ -1,4 +1,4 @@
-//! The packet that ended column definitions and rows before DEPRECATE_EOF.
+//! The packet that ends column definitions and rows for clients without DEPRECATE_EOF.
 
 use crate::writer::Writer;
 

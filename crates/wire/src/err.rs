@@ -1,4 +1,4 @@
-//! The packet that says that a command failed.
+//! The packet that reports a failed command.
 
 use types::{Charset, Error};
 
@@ -9,8 +9,8 @@ use crate::writer::Writer;
 /// Longest message MySQL sends (`MYSQL_ERRMSG_SIZE`), in bytes.
 const MESSAGE_BYTES_MAX: usize = 512;
 
-/// ERR_Packet. Before the client has told its capabilities, pass 0: such packets have no SQLSTATE. `results`:
-/// `@@character_set_results`, `None` where it is NULL or not known.
+/// ERR_Packet. Before the client has sent its capabilities, pass 0: such packets have no SQLSTATE.
+/// `results` is `@@character_set_results`, `None` if it is NULL or unknown.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_basic_err_packet.html>
 pub fn encode(error: &Error, capabilities: u32, results: Option<Charset>, out: &mut Vec<u8>) {

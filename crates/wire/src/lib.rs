@@ -1,13 +1,15 @@
-//! MySQL's client/server protocol: packets in both directions, one packet per file, with the manual's page above each
-//! type. No I/O, no state of a session, and no panic on any bytes.
+//! MySQL's client/server protocol: packets in both directions, one packet per file, with the manual's page
+//! above each type.
 //!
-//! From the network inwards: [`compression`] (where agreed on) carries [`framing`]'s frames, and these carry payloads.
-//! Payloads of the connection phase are in [`handshake`], with their arithmetic in [`auth`]; a [`command::Command`] is
-//! what a client then sends. Answers are [`ok`], [`err`], [`eof`], [`prepare_ok`], or [`column_definition`]s followed by
-//! [`row`]s. LOAD DATA LOCAL's packets are left out on purpose: the capability is never offered.
+//! Not here: I/O and sockets (`server`), the meaning of commands (`session`), the state of a session. No
+//! bytes from a client make this crate panic. LOAD DATA LOCAL has no packets here, because the capability
+//! is never offered.
 //!
-//! Who reads and writes the bytes is `server`; who answers commands is `session`; [`connection`] is what these two have
-//! in common.
+//! Where to go next, from the network inwards: [`compression`] (if both sides agreed on it) carries the
+//! frames of [`framing`], and frames carry payloads. Payloads of the connection phase are in [`handshake`],
+//! their computations in [`auth`]. After that a client sends [`command::Command`]s. Replies are [`ok`],
+//! [`err`], [`eof`], [`prepare_ok`], or [`column_definition`]s followed by [`row`]s. [`connection`] holds
+//! what `server` and `session` have in common.
 
 pub mod auth;
 pub mod capabilities;

@@ -1,4 +1,5 @@
-//! The packet that says that a command is done, and the one that ends a result set where EOF packets are deprecated.
+//! The packet that reports a successful command. With another header it ends a result set where EOF packets
+//! are deprecated.
 
 use crate::capabilities::capability;
 use crate::session_track::SessionTrack;
@@ -17,7 +18,7 @@ pub struct Ok<'a> {
     pub warnings: u16,
     /// `Rows matched: 1  Changed: 1  Warnings: 0` and its like.
     pub info: &'a str,
-    /// What changed in the session; told to clients with SESSION_TRACK only.
+    /// Changes of the session's state; sent only to clients with SESSION_TRACK.
     pub changes: Option<&'a SessionTrack>,
 }
 
@@ -53,8 +54,8 @@ impl Ok<'_> {
         out.put_lenenc_int(self.last_insert_id);
         out.put_u16(flags);
         out.put_u16(self.warnings);
-        // The manual says string<EOF> for clients without SESSION_TRACK; MySQL sends string<lenenc> to all of them,
-        // and libmysqlclient reads it so.
+        // The manual says string<EOF> for clients without SESSION_TRACK. MySQL sends string<lenenc> to all
+        // of them, and libmysqlclient reads it so.
         if changes.is_some() || !self.info.is_empty() {
             out.put_lenenc_bytes(self.info.as_bytes());
         }
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn session_changes_only_for_those_who_track() {
+    fn session_changes_only_for_clients_that_track() {
         let mut changes = SessionTrack::default();
         changes.schema("test");
         let ok = Ok {

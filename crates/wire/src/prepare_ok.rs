@@ -1,9 +1,9 @@
-//! The first packet of the answer to COM_STMT_PREPARE.
+//! The first packet of the reply to COM_STMT_PREPARE.
 
 use crate::writer::Writer;
 
-/// COM_STMT_PREPARE_OK. Definitions of the parameters follow, then those of the result's columns, each list with an
-/// EOF packet where the client has not DEPRECATE_EOF.
+/// COM_STMT_PREPARE_OK. Definitions of the parameters follow, then those of the result's columns. Each list
+/// ends with an EOF packet if the client lacks DEPRECATE_EOF.
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_com_stmt_prepare.html>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
-//! The PROXY protocol, version 2: how a load balancer tells whom it speaks for.
+//! The PROXY protocol, version 2: a load balancer's header that names the client it forwards.
 //!
-//! Only the header is read here. From whom one is believed is `server`'s to say; version 1, which is text, is refused.
+//! This module only reads the header. `server` decides which peers may send one. Version 1, which is text,
+//! is refused.
 //!
 //! Source: "The PROXY protocol, Versions 1 & 2", section 2.2, in the documentation of HAProxy.
 
@@ -8,41 +9,42 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use types::{Error, Result};
 
-/// What every header of version 2 begins with.
+/// The first bytes of every header of version 2.
 pub const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 /// Signature, version and command, family, length.
 const FIXED_BYTES: usize = 16;
-/// Addresses and extensions; more is refused.
+/// Addresses and extensions. A longer body is refused.
 const BODY_BYTES_MAX: usize = 4096;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxiedPeer {
-    /// The connection is the balancer's own (a health check): the peer is who it seems.
+    /// The balancer's own connection (a health check): the peer is the client.
     Local,
     /// The client's address.
     Address(SocketAddr),
-    /// A client of a family without addresses (a UNIX socket on the balancer's side).
+    /// A client of an address family without addresses (a UNIX socket on the balancer's side).
     Unknown,
 }
 
-/// The answer of [`parse`].
+/// The result of [`parse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed {
-    /// So many bytes at least are needed.
+    /// At least so many bytes are needed.
     Incomplete(usize),
     /// The header took so many bytes.
     Complete(ProxiedPeer, usize),
 }
 
-/// Whether the bytes, of which at least one has to be there, can be the beginning of a header. (No MySQL client speaks
-/// before the server.)
+/// Whether the bytes (at least one) can be the beginning of a header. No MySQL client sends anything before
+/// the server does.
 pub fn looks_like_header(bytes: &[u8]) -> bool {
     let length = bytes.len().min(SIGNATURE.len());
     bytes[..length] == SIGNATURE[..length] || bytes.starts_with(b"PROXY")
 }
 
-/// Reads a header from the first bytes of a connection. Fails with 1105 on anything that is none, version 1 included.
+/// Reads a header from the first bytes of a connection. Fails with 1105 on anything else, including version
+/// 1.
 pub fn parse(bytes: &[u8]) -> Result<Parsed> {
     if bytes.starts_with(b"PROXY") {
         return Err(invalid(

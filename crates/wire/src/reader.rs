@@ -1,7 +1,7 @@
-//! Reading the protocol's integers and strings from a payload, one bound check at a time.
+//! Reads the protocol's integers and strings from a payload, with a bounds check each.
 //!
-//! Every getter fails with [`malformed`] where the payload is too short: bytes from a client can never make the
-//! server panic. The other direction is [`crate::writer`].
+//! Every getter fails with [`malformed`] if the payload is too short: bytes from a client can never make
+//! the server panic. The other direction is [`crate::writer`].
 
 use types::{Error, Result};
 
@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// `string<EOF>`: everything that is left.
+    /// `string<EOF>`: the rest.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    /// `string<NUL>` whose terminator may be missing at the very end, as some clients leave it out.
+    /// `string<NUL>` whose terminator may be missing at the very end, since some clients omit it.
     pub fn nul_bytes_or_rest(&mut self) -> &'a [u8] {
         match self.nul_bytes() {
             Ok(text) => text,

@@ -1,6 +1,6 @@
-//! What changed in a session, told to clients that keep track of it (SESSION_TRACK).
+//! Changes of a session's state, reported to clients with SESSION_TRACK.
 //!
-//! GTIDs are not told: StemDB has none.
+//! GTIDs are not reported: StemDB has none.
 
 use crate::writer::Writer;
 
@@ -42,20 +42,22 @@ impl SessionTrack {
         self.bytes.put_lenenc_bytes(value.as_bytes());
     }
 
-    /// The default database is another (`@@session_track_schema`); empty for none.
+    /// The default database has changed (`@@session_track_schema`); empty for none.
     pub fn schema(&mut self, database: &str) {
         self.entry(Self::SCHEMA, database);
     }
 
-    /// Anything changed (`@@session_track_state_change`): told once, however much did. No string in an entry, as the
-    /// manual has it, but a single character, as MySQL 8.0.33 sends it and its library reads it.
+    /// Some state has changed (`@@session_track_state_change`); reported once for any number of changes.
+    /// The entry holds no string, as the manual says, but a single character, as MySQL 8.0.33 sends it and
+    /// its library reads it.
     pub fn state_change(&mut self) {
         if !std::mem::replace(&mut self.state_changed, true) {
             self.bytes.extend_from_slice(&[Self::STATE_CHANGE, 1, b'1']);
         }
     }
 
-    /// The statements that would start the transaction again (`@@session_track_transaction_info = CHARACTERISTICS`).
+    /// The statements that would start the same transaction again (`@@session_track_transaction_info =
+    /// CHARACTERISTICS`).
     pub fn transaction_characteristics(&mut self, statements: &str) {
         self.entry(Self::TRANSACTION_CHARACTERISTICS, statements);
     }
@@ -72,7 +74,7 @@ impl SessionTrack {
     }
 }
 
-/// Bytes that `text` takes as `string<lenenc>`.
+/// Bytes that `text` takes as a `string<lenenc>`.
 fn lenenc_bytes_length(text: &str) -> u64 {
     let length = text.len() as u64;
     length
@@ -99,9 +101,9 @@ mod tests {
         assert_eq!(track.as_bytes(), b"\x01\x05\x04test");
     }
 
-    /// What MySQL 8.0.33 answers to `USE mysql`, and to the next statement that changes something.
+    /// The reply of MySQL 8.0.33 to `USE mysql`, and to the next statement that changes some state.
     #[test]
-    fn a_changed_state_is_told_once() {
+    fn a_changed_state_is_reported_once() {
         let mut track = SessionTrack::default();
         track.schema("mysql");
         track.state_change();

@@ -1,4 +1,4 @@
-//! What OK and EOF packets tell about the session after a command.
+//! What OK and EOF packets report about the session after a command.
 //!
 //! Server status flags, combined in a plain `u16`.
 //!
@@ -10,7 +10,7 @@ pub const AUTOCOMMIT: u16 = 1 << 1;
 pub const MORE_RESULTS_EXISTS: u16 = 1 << 3;
 pub const NO_GOOD_INDEX_USED: u16 = 1 << 4;
 pub const NO_INDEX_USED: u16 = 1 << 5;
-/// COM_STMT_EXECUTE opened a cursor: rows come by COM_STMT_FETCH.
+/// COM_STMT_EXECUTE opened a cursor: COM_STMT_FETCH returns the rows.
 pub const CURSOR_EXISTS: u16 = 1 << 6;
 /// The cursor has no more rows.
 pub const LAST_ROW_SENT: u16 = 1 << 7;

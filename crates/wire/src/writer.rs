@@ -15,7 +15,7 @@ pub trait Writer {
     fn put_bytes(&mut self, bytes: &[u8]);
     fn put_lenenc_int(&mut self, value: u64);
     fn put_lenenc_bytes(&mut self, bytes: &[u8]);
-    /// `string<NUL>`. The bytes must hold no zero themselves.
+    /// `string<NUL>`. The bytes must not contain zeros.
     fn put_nul_bytes(&mut self, bytes: &[u8]);
 }
 
@@ -76,7 +76,7 @@ impl Writer for Vec<u8> {
             self.put_lenenc_int(bytes.len() as u64);
             return self.extend_from_slice(bytes);
         }
-        // Room for both at once.
+        // Reserves space for both at once.
         self.reserve(1 + bytes.len());
         self.push(bytes.len() as u8);
         self.extend_from_slice(bytes);

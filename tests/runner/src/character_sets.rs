@@ -1,5 +1,5 @@
-//! What is sent in `character_set_results`, character sets that a client asks for when it connects, and bytes that are no text:
-//! as bytes, since no driver shows them.
+//! Results in `character_set_results`, character sets requested at login, and bytes that are not valid
+//! text. All are compared as bytes, since drivers convert them.
 
 use crate::raw::{Answer, Raw};
 use crate::server::Address;
@@ -7,7 +7,7 @@ use crate::server::Address;
 /// A result: its columns' names, and its rows, whose values are short.
 type Rows = (Vec<Vec<u8>>, Vec<Vec<Vec<u8>>>);
 
-/// The texts of length below 251 that a packet begins with.
+/// The texts, shorter than 251 bytes, at the start of a packet.
 fn texts(packet: &[u8], count: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut rest = packet;
     let mut all = Vec::with_capacity(count);
@@ -37,7 +37,7 @@ fn names(raw: &mut Raw, count: usize) -> Result<Vec<Vec<u8>>, String> {
     Ok(names)
 }
 
-/// The rows that a command answers with; binary ones are left out.
+/// The rows that a command returns. Binary ones are left out.
 fn rows(raw: &mut Raw, command: &[u8]) -> Result<Rows, String> {
     let first = match raw.command(command).map_err(|e| e.to_string())? {
         Answer::Other(packet) => packet,
@@ -92,7 +92,7 @@ const NAMES: [(&str, &[u8]); 6] = [
 pub fn column_names(address: &Address) -> Result<(), String> {
     let mut raw = login(address)?;
     let select = "SELECT 'é漢😀', t.x FROM (SELECT 1 AS x) AS t".as_bytes();
-    // COM_STMT_PREPARE, of which the definitions at execution are looked at.
+    // COM_STMT_PREPARE; the definitions at the execution are checked.
     let prepared = match raw
         .command(&[b"\x16", select].concat())
         .map_err(|e| e.to_string())?
@@ -138,7 +138,7 @@ pub fn error_messages(address: &Address) -> Result<(), String> {
         raw.write(&query("SELECT `nö漢`".as_bytes()))
             .map_err(|e| e.to_string())?;
         let packet = raw.read().map_err(|e| e.to_string())?;
-        // Behind the number and the SQLSTATE.
+        // After the number and the SQLSTATE.
         let got = packet.get(9..).unwrap_or_default();
         equal(
             results,
@@ -149,7 +149,7 @@ pub fn error_messages(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// Database, table, original table and name of a column, in the case that the statement has them in.
+/// Database, table, original table and name of a column, in the case that the statement uses.
 pub fn table_names(address: &Address) -> Result<(), String> {
     let mut raw = login(address)?;
     for (select, expected) in [
@@ -178,7 +178,7 @@ pub fn table_names(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// Collations by the number in the client's first packet.
+/// Collations selected by number in the client's first packet.
 pub fn collations_at_login(address: &Address) -> Result<(), String> {
     for (id, charset, collation) in [
         (8, "latin1", "latin1_swedish_ci"),
@@ -188,7 +188,7 @@ pub fn collations_at_login(address: &Address) -> Result<(), String> {
         (83, "utf8mb3", "utf8mb3_bin"),
         (192, "utf8mb3", "utf8mb3_unicode_ci"),
         (214, "utf8mb3", "utf8mb3_unicode_520_ci"),
-        // No collation of MySQL's: the server's own.
+        // Not one of MySQL's collations: the server's default is used.
         (254, "utf8mb4", "utf8mb4_0900_ai_ci"),
     ] {
         let (mut raw, answer) = Raw::log_in(address, 0, id).map_err(|e| format!("{id}: {e}"))?;
@@ -207,7 +207,7 @@ pub fn collations_at_login(address: &Address) -> Result<(), String> {
     equal("utf16", answer, refused)
 }
 
-/// Bytes that are no text: warning 1300, and they are what they are.
+/// Bytes that are not valid text: warning 1300, and they are unchanged.
 pub fn invalid_text(address: &Address) -> Result<(), String> {
     let mut raw = login(address)?;
     for (client, select, value, warning) in [

@@ -1,5 +1,5 @@
-//! The programs under `tests/clients/`: real clients that check a running server and print a line per check,
-//! `ok NAME` or `FAIL NAME: why`. A client whose toolchain is missing is skipped with one line.
+//! The programs under `tests/clients/`: real clients that check a running server and print a line per
+//! check, `ok NAME` or `FAIL NAME: why`. A client whose toolchain is missing is skipped with one line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 use crate::report::Report;
 use crate::server::Address;
 
-/// A client that is not done by now hangs.
+/// A client that takes longer is a hang.
 const CLIENT_MAX: Duration = Duration::from_secs(300);
 
 struct Client {
     name: &'static str,
-    /// Programs it needs on the PATH.
+    /// Programs it needs in the PATH.
     needs: &'static [&'static str],
-    /// Commands that build it, run in the client's directory; `$OUT` is where everything built goes.
+    /// Commands that build it in the client's directory. `$OUT` is the directory for everything built.
     build: &'static str,
     run: &'static str,
 }
 
-/// Where their sources are.
+/// The directory of their sources.
 pub const CLIENTS: &str = "tests/clients";
 
 const ALL: [Client; 7] = [
@@ -74,7 +74,7 @@ const ALL: [Client; 7] = [
 const PYTHON: &str = "venv=\"$OUT/../python/venv\" && { [ -x \"$venv/bin/python\" ] || python3 -m venv \"$venv\"; } && \
      \"$venv/bin/python\" -m pip install --quiet --disable-pip-version-check -r ../python/requirements.txt";
 
-/// Builds and runs the clients, or those named. `out` holds what is built from one run to the next.
+/// Builds and runs the clients, or the named ones. `out` holds the builds from one run to the next.
 pub fn check(address: &Address, directory: &Path, out: &Path, names: &[String], report: &mut Report) {
     for client in &ALL {
         if !names.is_empty() && !names.iter().any(|n| n == client.name) {
@@ -158,7 +158,7 @@ fn shell(script: &str, directory: &Path, out: &Path, address: &Address) -> Resul
         .spawn()
         .map_err(|e| e.to_string())?;
     let start = Instant::now();
-    // Both pipes are read while it runs: it must not wait for us.
+    // Both pipes are read while it runs, so that it never waits for us.
     let stdout = child.stdout.take();
     let stderr = child.stderr.take();
     let (stdout, stderr) = thread::scope(|scope| {

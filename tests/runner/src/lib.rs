@@ -1,14 +1,16 @@
-//! Black-box tests: everything here talks to a running server as any client does, and knows nothing of its insides.
+//! Black-box tests: they talk to a running server as any client does, and use nothing of its internals.
 //!
-//! - [`sql`]: the corpus of scripts with the answers of real MySQL 8.0.
-//! - [`rust_client`] and [`clients`]: what real clients find.
+//! - [`sql`]: the corpus of scripts with the results of real MySQL 8.0.
+//! - [`rust_client`] and [`clients`]: checks by real clients.
 //! - [`protocol`]: packets that no client sends.
-//! - [`agree`]: random queries, which both executors must answer alike.
-//! - [`concurrency`]: what holds while many write; [`crash`]: what holds after `kill -9`.
-//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory;
-//!   [`memory`]: one budget for all that runs at once.
-//! - [`tikv`]: all of that which makes sense on a cluster, and what can go wrong in one.
-//! - [`server`]: starts, kills and finds servers; [`report`] counts what passed.
+//! - [`agree`]: random queries, which must have the same results in both executors.
+//! - [`concurrency`]: what holds with many writers; [`crash`]: what holds after `kill -9`.
+//! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`memory`]: one
+//!   budget for all that runs at once.
+//! - [`tikv`]: all of that which makes sense on a cluster, and faults of a cluster.
+//! - [`server`]: starts, kills and finds servers; [`report`]: counts what passed.
+//!
+//! Not here: tests of one crate, which are in that crate.
 
 pub mod agree;
 mod character_sets;
@@ -29,12 +31,12 @@ pub mod tikv;
 mod tracking;
 mod transaction_flags;
 
-/// An error as a report shows it.
+/// An error as text for a report.
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A server's number for an error; 0 for one of the client's own.
+/// The server's number of an error; 0 for an error of the client.
 fn code(error: &mysql::Error) -> u16 {
     match error {
         mysql::Error::MySqlError(e) => e.code,

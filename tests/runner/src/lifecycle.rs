@@ -1,4 +1,4 @@
-//! Starting, stopping and looking at the server: what whoever runs it relies on. Only for StemDB.
+//! Starting, stopping and observing the server, as its operators do. Only for StemDB.
 
 use std::fs;
 use std::process::Stdio;
@@ -37,7 +37,7 @@ pub fn check(program: &Program, report: &mut Report) {
 
 fn one_line(program: Program) -> Result<(), String> {
     let server = Server::start(program, &[])?;
-    // The line is written before or just after the first connection is answered.
+    // The line is written before the first connection is accepted, or just after.
     thread::sleep(Duration::from_millis(200));
     let log = server.log_tail();
     let port = server.address.port.to_string();
@@ -77,7 +77,7 @@ fn data_stays(program: Program) -> Result<(), String> {
     }
     let opts = server.address.builder().user(Some("stays")).pass(Some("sesame"));
     mysql::Conn::new(opts).map_err(|e| format!("the account: {e}"))?;
-    // SET GLOBAL lasts until the end of the process, as in MySQL.
+    // SET GLOBAL lasts until the process ends, as in MySQL.
     let global: Option<u32> = conn
         .query_first("SELECT @@global.innodb_lock_wait_timeout")
         .map_err(text)?;
@@ -200,8 +200,8 @@ fn second_process(program: Program) -> Result<(), String> {
         .map_err(|e| format!("the first process: {e}"))
 }
 
-/// Acknowledged rows that cannot be read are missed by the start, by `check` and by `repair`, which goes on without them only if
-/// it is told to.
+/// If acknowledged rows cannot be read, the start, `check` and `repair` report it. `repair` continues
+/// without them only on request.
 fn damaged_log(program: Program) -> Result<(), String> {
     const ROWS: u32 = 400;
     let mut server = Server::start(program, &[])?;
@@ -256,7 +256,7 @@ fn damaged_log(program: Program) -> Result<(), String> {
     run(&["check"], 0, "is whole")
 }
 
-/// Changes a bit three quarters of the way through the log that is written to.
+/// Changes a bit three quarters of the way through the current log.
 fn flip_in_log(data: &std::path::Path) -> Result<(), String> {
     let files = fs::read_dir(data).map_err(|e| e.to_string())?;
     let mut logs: Vec<_> = files.flatten().map(|entry| entry.path()).collect();
@@ -315,7 +315,7 @@ fn open_account(program: Program) -> Result<(), String> {
         Err(said) if said.contains("root") && said.contains("password") => {}
         other => return Err(format!("listening everywhere: {other:?}")),
     }
-    // With a password it may.
+    // With a password it may listen there.
     server.listen("127.0.0.1");
     server.run()?;
     let mut conn = server.address.connect().map_err(text)?;
@@ -326,7 +326,7 @@ fn open_account(program: Program) -> Result<(), String> {
     server.listen("0.0.0.0");
     server.root_password = Some("sesame".to_string());
     server.run()?;
-    // And keeps one: the next start would be refused.
+    // The password must stay: without it the next start would be refused.
     let opts = server.address.builder().pass(Some("sesame"));
     let mut conn = mysql::Conn::new(opts).map_err(text)?;
     for statement in [
@@ -355,7 +355,8 @@ fn status(program: Program) -> Result<(), String> {
     if code != 200 || !metrics.contains("# TYPE ") || !metrics.contains("# HELP ") {
         return Err(format!("/metrics: {code} {:.300}", metrics));
     }
-    // Part of a name for each thing that is promised: queries by kind, latencies, connections, transactions, conflicts.
+    // A part of a metric's name for each promised kind: queries by kind, latencies, connections,
+    // transactions, conflicts.
     for promised in ["quer", "seconds_bucket", "connection", "transaction", "conflict"] {
         if !metrics.contains(promised) {
             return Err(format!("/metrics says nothing of {promised}"));
@@ -367,7 +368,7 @@ fn status(program: Program) -> Result<(), String> {
     }
 }
 
-/// Nothing of them is in a file of the store yet.
+/// Rows that are not in a file of the store yet.
 fn fresh_rows(program: Program) -> Result<(), String> {
     const ROWS: u64 = 30_000;
     let server = Server::start(program, &[])?;

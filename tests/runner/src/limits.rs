@@ -1,4 +1,5 @@
-//! More data than memory: results stream, and a statement that wants too much fails alone. Only for StemDB.
+//! More data than memory: results are streamed, and a statement that needs too much fails alone. Only for
+//! StemDB.
 
 use std::fs;
 use std::thread;
@@ -14,12 +15,12 @@ use crate::text;
 /// Rows of about 1 kB each.
 const ROWS: u64 = 150_000;
 const BATCH: u64 = 1_000;
-/// What the server may grow by while it sends all of them: a small part of the 150 MB they are.
+/// How much the server may grow while it sends all rows: a small part of their 150 MB.
 const GROWTH_MAX: u64 = 64 << 20;
-/// Too little to sort or group all rows in.
+/// Too little to sort or group all rows in memory.
 const MEMORY_LIMIT: u64 = 8 << 20;
 
-/// Caches small enough that they are not mistaken for a result kept in memory.
+/// Caches so small that they cannot be mistaken for a result held in memory.
 const CONFIGURATION: &str =
     "[storage]\nblock_cache_bytes = 8388608\nrow_cache_bytes = 8388608\nwrite_buffer_bytes = 16777216\n";
 
@@ -79,10 +80,10 @@ fn streams(server: &Server) -> Result<(), String> {
         let mut conn = connect(server)?;
         conn.query_drop(format!("SET stemdb_route = '{route}'"))
             .map_err(text)?;
-        // Once to warm up what stays warm.
+        // One run to warm up caches.
         count(&mut conn, 0)?;
         let before = server.resident_bytes()?;
-        // A client that stops reading for a while holds the server back, it does not fill its memory.
+        // A client that stops reading for a while delays the server and does not fill its memory.
         let largest = count(&mut conn, 3).and_then(|()| server.resident_bytes())?;
         let growth = largest.saturating_sub(before);
         if growth > GROWTH_MAX {
@@ -92,7 +93,7 @@ fn streams(server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads all rows, stopping `pauses` times on the way.
+/// Reads all rows, pausing `pauses` times.
 fn count(conn: &mut Conn, pauses: u64) -> Result<(), String> {
     let mut rows = 0;
     for row in conn.query_iter("SELECT * FROM big").map_err(text)? {
@@ -132,7 +133,7 @@ fn ordered(server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// Whatever the limit, and whatever the keys take: sorts of all partitions share it.
+/// Whatever the limit, and whatever the keys take: the sorts of all partitions share it.
 fn spills(server: &Server) -> Result<(), String> {
     const PART: u64 = 5;
     let mut conn = connect(server)?;
@@ -178,7 +179,7 @@ fn fails_alone(server: &Server) -> Result<(), String> {
                 Err(mysql::Error::MySqlError(e)) if matches!(e.code, 1038 | 8175) => refused += 1,
                 Err(e) => return Err(format!("{route}: {query}: {e}")),
             }
-            // The connection goes on, and so do others.
+            // The connection still works, and so do others.
             for conn in [&mut conn, &mut connect(server)?] {
                 match conn.query_first::<u64, _>("SELECT COUNT(*) FROM big WHERE id < 10") {
                     Ok(Some(9)) => {}
@@ -203,7 +204,7 @@ fn large_transaction(server: &Server) -> Result<(), String> {
         Err(mysql::Error::MySqlError(e)) if matches!(e.code, 8004 | 8175 | 1038) => {}
         Err(e) => return Err(text(e)),
     }
-    // All of it or nothing.
+    // All of it is written, or nothing.
     match conn
         .query_first::<u64, _>("SELECT COUNT(*) FROM copy")
         .map_err(text)?

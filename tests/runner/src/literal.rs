@@ -1,4 +1,4 @@
-//! The values after `.bind`: SQL literals, each of which picks its type in the binary protocol.
+//! The values after `.bind`: SQL literals, each of which determines its type in the binary protocol.
 
 use mysql::Value;
 

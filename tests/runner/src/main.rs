@@ -187,7 +187,7 @@ fn on_a_server(
     Ok(())
 }
 
-/// What clients are built into lies beside this program, so that a second run finds it.
+/// Clients are built next to this program, so that a second run finds them.
 fn clients(names: &[String], address: &Address, report: &mut Report) -> Result<(), String> {
     clients::check(address, Path::new(CLIENTS), &clients_out()?, names, report);
     Ok(())
@@ -227,14 +227,14 @@ fn sql(args: SqlArgs, address: &Address, report: &mut Report) {
     corpus::check(&selection, &opts, address.stemdb, &routes, report);
 }
 
-/// A server to test, and what must live as long as it.
+/// A server under test, and what must live as long as it does.
 struct Running {
     address: Address,
     own: Option<Server>,
 }
 
 impl Running {
-    /// What a suite may not have noticed.
+    /// Checks the server's log for errors that a suite may not have noticed.
     fn end(self, report: &mut Report) {
         if let Some(server) = &self.own {
             report.check(

@@ -1,4 +1,5 @@
-//! One budget for the process: many large sorts at once, beside point selects, within a limit of memory. Only for StemDB.
+//! One budget for the process: many large sorts at once, large packets, and point selects beside them,
+//! within a memory limit. Only for StemDB.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,41 +14,41 @@ use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::{code, text};
 
-/// How much of everything.
+/// The sizes of a run.
 #[derive(Debug, Clone)]
 pub struct Scale {
-    /// What the server is told it may have, in bytes.
+    /// The memory limit of the server, in bytes.
     pub limit: u64,
-    /// Its caches, for a limit that is too small for those it would choose.
+    /// Sizes of its caches, where the limit is too small for the default ones.
     storage: &'static str,
     /// Rows of about 1 kB each, which every client sorts.
     pub rows: u64,
-    /// Of them, those of a sort that holds all it sorts in memory.
-    pub held_rows: u64,
+    /// Rows of a sort that holds all of them in memory.
+    pub rows_in_memory: u64,
     /// Clients that sort at the same time.
     pub clients: u64,
 }
 
 impl Scale {
-    /// All sorts together are twice as much as the server may have.
+    /// All sorts together need twice the server's limit.
     pub fn small() -> Self {
         Self {
             limit: 400 << 20,
             storage: "[storage]\nblock_cache_bytes = 8388608\nrow_cache_bytes = 8388608\nhistory_bytes = 8388608\n\
                       write_buffer_bytes = 8388608\n",
             rows: 40_000,
-            held_rows: 14_000,
+            rows_in_memory: 14_000,
             clients: 20,
         }
     }
 
-    /// On a machine with as many gigabytes, and with the caches that the server chooses: three times as much.
+    /// For a machine with that much memory, with the caches that the server chooses: three times the limit.
     pub fn full() -> Self {
         Self {
             limit: 2 << 30,
             storage: "",
             rows: 300_000,
-            held_rows: 60_000,
+            rows_in_memory: 60_000,
             clients: 20,
         }
     }
@@ -55,7 +56,8 @@ impl Scale {
 
 const BATCH: u64 = 1_000;
 
-/// What the kernel may count beyond what the server knows of, as a part of the limit: pages that it has just given back.
+/// What the kernel may count beyond what the server counts, as a part of the limit: pages that were just
+/// freed.
 const ALLOWANCE: f64 = 1.0 / 16.0;
 
 pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
@@ -88,7 +90,7 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
 fn start(program: Program, scale: &Scale) -> Result<Server, String> {
     let mut server = Server::prepare(program, &[])?;
     let file = server.path("memory.toml");
-    // However busy the machine is: no sort is to give up.
+    // No sort may time out, however busy the machine is.
     let configuration = format!(
         "[memory]\nlimit_bytes = {}\nwait_seconds = 3000\n{}",
         scale.limit, scale.storage
@@ -130,7 +132,7 @@ fn status(conn: &mut Conn, name: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("no Stemdb_memory_{name}"))
 }
 
-/// Waits for as long as it takes until so many statements wait for memory.
+/// Waits until so many statements wait for memory.
 fn await_waiting(conn: &mut Conn, count: u64) -> Result<(), String> {
     eventually(
         &format!("{count} statements should wait for memory by now"),
@@ -139,15 +141,15 @@ fn await_waiting(conn: &mut Conn, count: u64) -> Result<(), String> {
 }
 
 /// A sort in memory, of rows whose order is computed.
-fn held_sort(rows: u64) -> String {
+fn sort_in_memory(rows: u64) -> String {
     format!("SELECT id, pad FROM big WHERE id <= {rows} ORDER BY CONCAT(pad, '-'), id")
 }
 
-/// Sorts whose clients do not read on hold what they have sorted, until the next one has to wait.
+/// Sorts whose clients stop reading hold their rows, until the next sort has to wait.
 fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
     let mut watch = connect(server, "@unused = 0")?;
     let refused = status(&mut watch, "refused")?;
-    let sort = held_sort(scale.held_rows);
+    let sort = sort_in_memory(scale.rows_in_memory);
     let mut holders = Vec::new();
     loop {
         let mut conn = connect(server, "stemdb_route = 'transactional'")?;
@@ -187,7 +189,7 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
             return Err("a hundred sorts hold their rows, and none had to wait".to_string());
         }
     }
-    // One that needs little, and one that is told how long it may take.
+    // A statement that needs little, and one with a time limit.
     let one: Option<u64> = watch
         .query_first("SELECT id FROM big WHERE id = 17")
         .map_err(text)?;
@@ -210,12 +212,12 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
         Ok(Err(1317)) => {}
         other => return Err(format!("KILL QUERY while waiting: {other:?}")),
     }
-    // As others end, the one that waits has its turn.
+    // When the others end, the waiting sort continues.
     await_waiting(&mut watch, 1)?;
     for (_, go_on, thread) in holders {
         let _ = go_on.send(());
         match thread.join() {
-            Ok(Ok(rows)) if rows == scale.held_rows => {}
+            Ok(Ok(rows)) if rows == scale.rows_in_memory => {}
             other => return Err(format!("a sort that held its rows: {other:?}")),
         }
     }
@@ -229,10 +231,10 @@ fn takes_turns(server: &Server, scale: &Scale) -> Result<(), String> {
 fn uncommitted_writes(server: &Server) -> Result<(), String> {
     let mut watch = connect(server, "@unused = 0")?;
     let mut conn = connect(server, "@unused = 0")?;
-    conn.query_drop("CREATE TABLE kept LIKE big").map_err(text)?;
+    conn.query_drop("CREATE TABLE copied LIKE big").map_err(text)?;
     let before = status(&mut watch, "used_bytes")?;
     conn.query_drop("BEGIN").map_err(text)?;
-    conn.query_drop("INSERT INTO kept SELECT * FROM big WHERE id <= 5000")
+    conn.query_drop("INSERT INTO copied SELECT * FROM big WHERE id <= 5000")
         .map_err(text)?;
     let open = status(&mut watch, "used_bytes")?;
     if open < before + (15 << 20) {
@@ -240,15 +242,15 @@ fn uncommitted_writes(server: &Server) -> Result<(), String> {
     }
     conn.query_drop("ROLLBACK").map_err(text)?;
     let after = status(&mut watch, "used_bytes")?;
-    conn.query_drop("DROP TABLE kept").map_err(text)?;
+    conn.query_drop("DROP TABLE copied").map_err(text)?;
     if after > before {
         return Err(format!("{before} before, {after} after the rollback"));
     }
     Ok(())
 }
 
-/// Clients each send all but the last frame of a large packet, until the server has no memory for one more. That client
-/// gets error 1041 and loses its connection; the others are served, and all memory comes back.
+/// Clients each send all but the last frame of a large packet, until the server has no memory for one more.
+/// That client gets error 1041 and loses its connection. The others are served, and all memory comes back.
 fn large_packets(server: &Server) -> Result<(), String> {
     const FRAME_BYTES: usize = 0xff_ffff;
     const FULL_FRAMES: usize = 3;
@@ -298,7 +300,7 @@ fn large_packets(server: &Server) -> Result<(), String> {
     })
 }
 
-/// Asks until there is an answer.
+/// Polls until `ask` returns a value.
 fn eventually<T>(otherwise: &str, mut ask: impl FnMut() -> Result<Option<T>, String>) -> Result<T, String> {
     let started = Instant::now();
     loop {
@@ -364,15 +366,15 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, String>>) -> Result<T,
     thread.join().map_err(|_| "a client panicked".to_string())?
 }
 
-/// All rows in order: one in four in the executor that holds what it sorts, fewer of them then.
+/// Sorts all rows. One client in four uses the executor that sorts in memory, with fewer rows.
 fn sort_all(server: &Server, scale: &Scale, client: u64) -> Result<(), String> {
     let (route, expected, query) = match client % 4 {
         0 => (
             "transactional",
-            scale.held_rows,
+            scale.rows_in_memory,
             format!(
                 "SELECT pad, id FROM big WHERE id <= {} ORDER BY pad, id",
-                scale.held_rows
+                scale.rows_in_memory
             ),
         ),
         _ => (
@@ -399,7 +401,7 @@ fn sort_all(server: &Server, scale: &Scale, client: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Until the others are done; answers how long each took.
+/// Runs point selects until `done`; returns how long each took.
 fn point_selects(server: &Server, scale: &Scale, done: &AtomicBool) -> Result<Vec<Duration>, String> {
     let mut conn = connect(server, "@unused = 0")?;
     let statement = conn.prep("SELECT id FROM big WHERE id = ?").map_err(text)?;

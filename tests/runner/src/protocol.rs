@@ -1,4 +1,5 @@
-//! Commands and packets that drivers rarely or never send. What is expected is what MySQL 8.0 does, and is tried there.
+//! Commands and packets that drivers rarely or never send. The expected replies are those of MySQL 8.0, and
+//! are checked there.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -30,10 +31,10 @@ pub fn check(address: &Address, report: &mut Report) {
         ("clients that vanish", vanishing),
         ("max_allowed_packet", max_allowed_packet),
         ("max_connections", max_connections),
-        ("an idle client is told, by packet 0", idle_clients),
+        ("an idle client gets an error with number 0", idle_clients),
         ("what opens a transaction", transaction_flags::check),
-        ("what is told of a transaction", tracking::steps),
-        ("that a session changed is told", tracking::changes),
+        ("transactions are tracked", tracking::steps),
+        ("changes of the session are tracked", tracking::changes),
         ("names in character_set_results", character_sets::column_names),
         (
             "messages in character_set_results",
@@ -48,7 +49,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("random packets", random_packets),
     ];
     for (name, check) in checks {
-        // Whatever a connection does, the next one finds the server well.
+        // Whatever a connection does, the server must work for the next one.
         let result = check(address).and_then(|()| alive(address));
         report.check(&format!("protocol: {name}"), result);
     }
@@ -104,7 +105,7 @@ fn simple_commands(address: &Address) -> Result<(), String> {
         Ok(Answer::Other(text)) if text.starts_with(b"Uptime: ") => {}
         other => return Err(format!("COM_STATISTICS: {other:?}")),
     }
-    // COM_SET_OPTION: several statements in one query, on and off.
+    // COM_SET_OPTION switches several statements in one query on and off.
     for (option, several) in [(b"\x1b\x00\x00", true), (b"\x1b\x01\x00", false)] {
         match raw.command(option) {
             Ok(Answer::Ok) => {}
@@ -128,7 +129,7 @@ fn simple_commands(address: &Address) -> Result<(), String> {
     }
 }
 
-/// Each definition ends with the column's default: a client's library refuses an answer without.
+/// Each definition ends with the column's default: a client library refuses a reply without it.
 fn field_list(address: &Address) -> Result<(), String> {
     let text = |e: std::io::Error| e.to_string();
     let mut raw = login(address)?;
@@ -155,7 +156,7 @@ fn field_list(address: &Address) -> Result<(), String> {
     raw.write(b"\x04t\0").map_err(text)?;
     for default in defaults {
         let definition = raw.read().map_err(text)?;
-        // Behind the number of decimals and two bytes that are always 0.
+        // After the number of decimals and two bytes that are always 0.
         if !definition.ends_with(&[b"\0\0", default].concat()) {
             return Err(format!("{definition:?} does not end with {default:?}"));
         }
@@ -192,7 +193,7 @@ fn unknown_statements(address: &Address) -> Result<(), String> {
     )?;
     let fetch = b"\x1c\x63\x00\x00\x00\x01\x00\x00\x00";
     expect(&mut raw, "COM_STMT_FETCH", fetch, &error(1243, "HY000"))?;
-    // These two are never answered; the ping after them is.
+    // These two have no reply; the ping after them has one.
     for silent in [&b"\x19\x63\x00\x00\x00"[..], b"\x18\x63\x00\x00\x00\x00\x00abc"] {
         raw.sequence = 0;
         raw.write(silent).map_err(|e| e.to_string())?;
@@ -201,7 +202,7 @@ fn unknown_statements(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// An error packet or nothing, and the end of the connection.
+/// An error packet or nothing, and then the end of the connection.
 fn refused(raw: &mut Raw) -> Result<(), String> {
     for _ in 0..3 {
         match raw.answer() {
@@ -235,7 +236,7 @@ fn garbage_at_login(address: &Address) -> Result<(), String> {
         let mut raw = Raw::open(address).map_err(|e| e.to_string())?;
         raw.read().map_err(|e| e.to_string())?;
         raw.stream.write_all(&bytes).map_err(|e| e.to_string())?;
-        // A server that waits for the rest of a packet is told that there is none.
+        // Tells a server that waits for the rest of a packet that there is none.
         let _ = raw.stream.shutdown(Shutdown::Write);
         refused(&mut raw).map_err(|e| format!("after {:02x?}: {e}", &bytes[..bytes.len().min(16)]))?;
     }
@@ -272,7 +273,8 @@ fn out_of_order(address: &Address) -> Result<(), String> {
 
 fn broken_parameters(address: &Address) -> Result<(), String> {
     for tail in [
-        // Types announced, none there; a string longer than the packet; a length that is none; too little for a date.
+        // Types announced but missing; a string longer than the packet; an invalid length; too few bytes
+        // for a date.
         &b"\x00\x01"[..],
         b"\x00\x01\x0f\x00\x0f\x00\x30abc\x01a",
         b"\x00\x01\x0f\x00\x0f\x00\xff\x01a",
@@ -310,7 +312,7 @@ fn vanishing(address: &Address) -> Result<(), String> {
     ] {
         conn.query_drop(statement).map_err(|e| e.to_string())?;
     }
-    // In a transaction; in the middle of a statement that runs; and before its answer is read.
+    // In a transaction; while a statement runs; and before its reply is read.
     let mut idle = login(address)?;
     expect(&mut idle, "BEGIN", b"\x03BEGIN", &Answer::Ok)?;
     expect(
@@ -355,7 +357,7 @@ fn max_allowed_packet(address: &Address) -> Result<(), String> {
         let mut raw = login(address)?;
         query.resize(2_000_000, b'x');
         raw.sequence = 0;
-        // The server may hang up before all of it is sent.
+        // The server may close the connection before all of it is sent.
         let _ = raw.write(&query);
         match raw.answer() {
             Ok(Answer::Error { code: 1153, state }) if state == "08S01" => {}
@@ -408,9 +410,8 @@ fn max_connections(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// Never the same packets twice in a run, always the same in the next.
-/// Error 4031 answers no command, so it is number 0, with compression in both layers. Drivers take any other for an
-/// answer that came out of order.
+/// An idle client gets error 4031, which is not a reply to a command. So its number is 0, with compression
+/// in both layers. Drivers take any other number for a reply out of order.
 fn idle_clients(address: &Address) -> Result<(), String> {
     const CLIENT_COMPRESS: u32 = 32;
     const SET: &[u8] = b"\x03SET wait_timeout = 1";
@@ -428,7 +429,7 @@ fn idle_clients(address: &Address) -> Result<(), String> {
         // First the OK packet, in a frame of its own.
         let ok = header + sent.first().copied().map_or(0, usize::from);
         let error = sent.get(ok..).unwrap_or_default();
-        // A compressed one says how long it was.
+        // A compressed packet contains its uncompressed length.
         let length = usize::from(*error.get(if header == 7 { 4 } else { 0 }).unwrap_or(&0));
         if error.get(3) != Some(&0) || length < 100 {
             return Err(format!("{what}: {error:?}"));
@@ -446,8 +447,8 @@ fn random_packets(address: &Address) -> Result<(), String> {
     for n in 0..1500 {
         let length = random.below(40) as usize + 1;
         let mut payload: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
-        // Mostly real commands with nonsense behind them; not those that ask for the server's end, a dump of its log, or
-        // make the answer impossible to follow.
+        // Usually real commands followed by random bytes; not commands that stop the server, dump its log,
+        // or have replies that cannot be followed.
         payload[0] =
             [0x02, 0x03, 0x04, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1c, 0x1f, 0x09][random.below(11) as usize];
         raw.sequence = 0;
@@ -460,7 +461,8 @@ fn random_packets(address: &Address) -> Result<(), String> {
         }
         match raw.answer() {
             Ok(Answer::Ok | Answer::Error { .. }) => {}
-            // Part of a longer answer, or the end of the connection: a new one is simpler than following.
+            // Part of a longer reply, or the end of the connection: a new connection is simpler than
+            // reading on.
             Ok(Answer::Other(_) | Answer::Closed) => raw = login(address)?,
             Err(e) => return Err(format!("packet {n}, {payload:02x?}: {e}")),
         }

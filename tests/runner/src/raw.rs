@@ -1,4 +1,4 @@
-//! MySQL's protocol by hand, for packets that no driver would send.
+//! MySQL's protocol by hand, for packets that no driver sends.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -15,11 +15,11 @@ const UTF8MB4_GENERAL_CI: u8 = 45;
 
 pub struct Raw {
     pub stream: TcpStream,
-    /// Of the packet that comes or goes next.
+    /// The number of the next packet in either direction.
     pub sequence: u8,
 }
 
-/// The first packet of an answer.
+/// The first packet of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Ok,
@@ -33,7 +33,7 @@ pub enum Answer {
 }
 
 impl Raw {
-    /// Connects and says nothing yet.
+    /// Connects without logging in.
     pub fn open(address: &Address) -> io::Result<Self> {
         let stream = TcpStream::connect((address.host.as_str(), address.port))?;
         stream.set_nodelay(true)?;
@@ -42,7 +42,7 @@ impl Raw {
         Ok(Self { stream, sequence: 0 })
     }
 
-    /// Connects and logs in as root, who has no password.
+    /// Connects and logs in as root without a password.
     pub fn login(address: &Address) -> io::Result<Self> {
         Self::login_with(address, 0)
     }
@@ -55,7 +55,7 @@ impl Raw {
         }
     }
 
-    /// The same with a collation, by its number; with what the server says in the end.
+    /// The same with a collation, given by number. Returns the server's last packet of the login.
     pub fn log_in(address: &Address, capabilities: u32, collation: u8) -> io::Result<(Self, Answer)> {
         let mut raw = Self::open(address)?;
         raw.read()?;
@@ -73,7 +73,8 @@ impl Raw {
         raw.write(&response)?;
         loop {
             match raw.answer()? {
-                // Another authentication method: an empty password is an empty answer to all of them.
+                // The server asks for another authentication method. The data of an empty password are
+                // empty in all of them.
                 Answer::Other(packet) if packet.first() == Some(&0xfe) => raw.write(&[])?,
                 Answer::Other(_) => {}
                 other => return Ok((raw, other)),
@@ -81,7 +82,7 @@ impl Raw {
         }
     }
 
-    /// One packet, headers taken off; more than 16 MiB are joined.
+    /// One packet without headers. Packets of more than 16 MiB are joined.
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut payload = Vec::new();
         loop {
@@ -108,7 +109,7 @@ impl Raw {
         self.stream.flush()
     }
 
-    /// Sends a command and reads the first packet of its answer.
+    /// Sends a command and reads the first packet of its reply.
     pub fn command(&mut self, payload: &[u8]) -> io::Result<Answer> {
         self.sequence = 0;
         self.write(payload)?;
@@ -135,7 +136,7 @@ impl Raw {
     }
 }
 
-/// The other side is gone.
+/// Whether the other side has closed the connection.
 pub fn closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),

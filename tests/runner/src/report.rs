@@ -1,4 +1,4 @@
-//! What passed, failed and was skipped: one line each, and the summary that ends a run.
+//! What passed, failed and was skipped: one line each, and the summary at the end of a run.
 
 use std::process::ExitCode;
 
@@ -8,12 +8,12 @@ pub struct Report {
     failed: Vec<String>,
     skipped: usize,
     verbose: bool,
-    /// Where the checks are made, before each of their names; empty where that goes without saying.
+    /// Where the checks run; printed before their names, unless it is empty.
     place: &'static str,
 }
 
 impl Report {
-    /// `verbose`: passed checks get a line too.
+    /// `verbose`: also prints a line for passed checks.
     pub fn new(verbose: bool) -> Self {
         Self {
             verbose,
@@ -21,12 +21,12 @@ impl Report {
         }
     }
 
-    /// Where the next checks are made.
+    /// Sets where the next checks run.
     pub fn set_place(&mut self, place: &'static str) {
         self.place = place;
     }
 
-    fn placed(&self, name: &str) -> String {
+    fn full_name(&self, name: &str) -> String {
         match self.place {
             "" => name.to_string(),
             place => format!("{place}: {name}"),
@@ -36,13 +36,13 @@ impl Report {
     pub fn pass(&mut self, name: &str) {
         self.passed += 1;
         if self.verbose {
-            println!("ok    {}", self.placed(name));
+            println!("ok    {}", self.full_name(name));
         }
     }
 
     /// `why` may have several lines.
     pub fn fail(&mut self, name: &str, why: &str) {
-        let name = self.placed(name);
+        let name = self.full_name(name);
         println!("FAIL  {name}");
         self.failed.push(name);
         for line in why.lines() {
@@ -52,17 +52,17 @@ impl Report {
 
     pub fn skip(&mut self, name: &str, why: &str) {
         self.skipped += 1;
-        println!("skip  {}: {why}", self.placed(name));
+        println!("skip  {}: {why}", self.full_name(name));
     }
 
-    /// What was measured on the way; a line where passed checks have one.
+    /// Prints a measurement where passed checks are printed.
     pub fn note(&self, what: &str) {
         if self.verbose {
-            println!("      {}", self.placed(what));
+            println!("      {}", self.full_name(what));
         }
     }
 
-    /// A check by its result.
+    /// Counts a check by its result.
     pub fn check(&mut self, name: &str, result: Result<(), String>) {
         match result {
             Ok(()) => self.pass(name),
@@ -70,7 +70,7 @@ impl Report {
         }
     }
 
-    /// Prints the line that `scripts/test` adds up, and gives the exit code.
+    /// Prints the line that `scripts/test` adds up, and returns the exit code.
     pub fn finish(&self) -> ExitCode {
         for name in &self.failed {
             println!("failed: {name}");

@@ -1,4 +1,5 @@
-//! Checks of a MySQL server through the `mysql` crate, the same as the programs under `tests/clients/` make.
+//! Checks of a MySQL server through the `mysql` crate: the same checks as the programs under
+//! `tests/clients/` make.
 
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
@@ -113,7 +114,7 @@ fn login(address: &Address, user: &str) -> Result<(), Failure> {
 }
 
 fn tls(address: &Address) -> Result<(), Failure> {
-    // The server's certificate is its own.
+    // The server's certificate is self-signed.
     let ssl = SslOpts::default()
         .with_danger_accept_invalid_certs(true)
         .with_danger_skip_domain_validation(true);
@@ -132,8 +133,8 @@ fn tls(address: &Address) -> Result<(), Failure> {
     )
 }
 
-/// CLIENT_FOUND_ROWS: rows that were found as they should be count.
-/// A result may have more columns than a table: in text, in binary, and from whichever part of the server computes it.
+/// A result may have more columns than a table, in text and in binary, from every part of the server that
+/// computes results.
 fn wide_results(address: &Address) -> Result<(), Failure> {
     let mut conn = connect(address)?;
     conn.query_drop("DROP TABLE IF EXISTS wide")?;
@@ -179,7 +180,7 @@ fn wide_results(address: &Address) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rows whose first values are `firsts`, each value one more than the one before it.
+/// Reads rows whose first values are `firsts`. Each further value is one more than the value before it.
 fn wide_result(conn: &mut Conn, query: &str, columns: usize, firsts: &[i64]) -> Result<(), Failure> {
     let text: Vec<mysql::Row> = conn.query(query)?;
     let binary: Vec<mysql::Row> = conn.exec(query, ())?;
@@ -234,7 +235,8 @@ fn shown(address: &Address) -> Result<(), Failure> {
 }
 
 fn wrong_password(address: &Address) -> Result<(), Failure> {
-    // Not an unknown user: MySQL asks those for an authentication method drawn by lot, and this driver lacks one of them.
+    // Not an unknown user: for those MySQL chooses an authentication method at random, and this driver
+    // lacks one of them.
     for user in ["rust_rsa", "rust_native"] {
         refused(as_user(address, user, "wrong"), 1045, "28000")?;
     }

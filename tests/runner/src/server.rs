@@ -1,4 +1,4 @@
-//! Servers under test: one already running somewhere, or one started here, which can be killed and started again.
+//! Servers under test: one that already runs, or one started here, which can be killed and restarted.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,26 +11,26 @@ use std::time::{Duration, Instant};
 use mysql::{Conn, Opts, OptsBuilder};
 use tempfile::TempDir;
 
-/// A server that is not ready by now has failed; recovery after a kill included.
+/// A server that needs longer to start has failed, also with recovery after a kill.
 const START_MAX: Duration = Duration::from_secs(60);
 
-/// Has StemDB check the promises about its writes, unless it is set to something else.
+/// The variable that makes StemDB check the promises about its writes.
 pub const CHECK_PROMISES: &str = "STEMDB_CHECK_PROMISES";
 
-/// Where a server listens, as clients are told.
+/// A server's address, for clients.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub host: String,
     pub port: u16,
     pub socket: Option<PathBuf>,
-    /// False on MySQL: what only StemDB has is left out.
+    /// False on MySQL: checks of StemDB's own features are left out.
     pub stemdb: bool,
-    /// Whether a row may be larger than the 6 MiB that a cluster takes.
+    /// Whether a row may be larger than the 6 MiB that a cluster accepts.
     pub large_rows: bool,
 }
 
 impl Address {
-    /// Options for root, who has no password, over TCP.
+    /// Options for root without a password, over TCP.
     pub fn opts(&self) -> Opts {
         self.builder().into()
     }
@@ -49,18 +49,18 @@ impl Address {
         Conn::new(self.opts())
     }
 
-    /// A connection on a database that is there already.
+    /// A connection to an existing database.
     pub fn connect_to(&self, database: &str) -> Result<Conn, mysql::Error> {
         Conn::new(self.builder().db_name(Some(database)))
     }
 }
 
-/// What to start.
+/// The program to start.
 #[derive(Debug, Clone)]
 pub enum Program {
-    /// The `stemdb` binary, and the store it is to serve; `None`: RocksDB in the server's own directory.
+    /// The `stemdb` binary, and its store; `None`: RocksDB in the server's own directory.
     StemDb { binary: PathBuf, store: Option<String> },
-    /// The base directory of a MySQL 8.0 installation, to try the tests themselves.
+    /// The base directory of a MySQL 8.0 installation, to check the tests themselves.
     Mysqld(PathBuf),
 }
 
@@ -73,7 +73,7 @@ impl Program {
     }
 }
 
-/// A server of our own in a directory of its own; killed and its directory removed when dropped.
+/// A server in a directory of its own. Dropping it kills the server and removes the directory.
 pub struct Server {
     program: Program,
     directory: TempDir,
@@ -82,23 +82,23 @@ pub struct Server {
     child: Option<Child>,
     /// More arguments of its command line.
     arguments: Vec<String>,
-    /// Variables of its environment, beside this process's own.
+    /// Environment variables, in addition to this process's own.
     environment: Vec<(String, String)>,
-    /// The interface it listens on.
+    /// The network interface it listens on.
     interface: String,
-    /// Of root, to see whether it answers.
+    /// The password of root, to check whether the server responds.
     pub root_password: Option<String>,
 }
 
 impl Server {
-    /// Starts on fresh data and waits until it answers.
+    /// Starts on new data and waits until the server responds.
     pub fn start(program: Program, arguments: &[&str]) -> Result<Self, String> {
         let mut server = Self::prepare(program, arguments)?;
         server.run()?;
         Ok(server)
     }
 
-    /// Everything but starting it.
+    /// All preparations for the start.
     pub fn prepare(program: Program, arguments: &[&str]) -> Result<Self, String> {
         let directory = tempfile::Builder::new()
             .prefix("stemdb-test-")
@@ -124,13 +124,13 @@ impl Server {
         })
     }
 
-    /// Has it compare each read that its row cache answers with what is stored, from its next start on; where they differ it panics,
-    /// and [`Server::check_log`] finds that.
+    /// From the next start on, each read that the row cache answers is compared with the store. On a
+    /// difference the server panics, and [`Server::check_log`] finds that.
     pub fn compare_cached_reads(&mut self) {
         self.set_environment("STEMDB_COMPARE_CACHED_READS", "1");
     }
 
-    /// Whether its log says nothing of a row cache that was wrong.
+    /// Fails if the log reports a wrong value in the row cache.
     pub fn check_log(&self) -> Result<(), String> {
         let text = fs::read(self.log()).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -138,22 +138,22 @@ impl Server {
         complaint.map_or(Ok(()), |line| Err(line.to_string()))
     }
 
-    /// More arguments for its next start.
+    /// Adds arguments for the next start.
     pub fn add_arguments(&mut self, arguments: &[&str]) {
         self.arguments.extend(arguments.iter().map(|a| a.to_string()));
     }
 
-    /// A variable of its environment, for its next start.
+    /// Sets an environment variable for the next start.
     pub fn set_environment(&mut self, name: &str, value: &str) {
         self.environment.push((name.to_string(), value.to_string()));
     }
 
-    /// The interface for its next start.
+    /// Sets the interface for the next start.
     pub fn listen(&mut self, interface: &str) {
         self.interface = interface.to_string();
     }
 
-    /// Starts (again) on the data there is, and waits until it answers. How long that took.
+    /// Starts on the existing data, and waits until the server responds. Returns how long that took.
     pub fn run(&mut self) -> Result<Duration, String> {
         if let Program::Mysqld(base) = &self.program {
             self.initialize_mysql(base)?;
@@ -171,7 +171,7 @@ impl Server {
                     self.log_tail()
                 ));
             }
-            // A connection, not only a port: the server answers.
+            // Logs in, since an open port alone does not show that the server works.
             let opts = self.address.builder().pass(self.root_password.clone());
             match Conn::new(opts) {
                 Ok(_) => return Ok(start.elapsed()),
@@ -220,7 +220,7 @@ impl Server {
         };
         command
             .args(&self.arguments)
-            // Each commit looks if what its writes rest on is so.
+            // Each commit checks the promises about its writes.
             .env(CHECK_PROMISES, "1")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
@@ -253,7 +253,7 @@ impl Server {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// `kill -9`: no chance to write anything more.
+    /// `kill -9`: the server cannot write anything more.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -276,7 +276,7 @@ impl Server {
         status.success().then_some(()).ok_or("kill failed".to_string())
     }
 
-    /// Its exit status once it has ended, waited for at most `patience`.
+    /// The exit status after the end, waiting at most `patience`.
     pub fn wait(&mut self, patience: Duration) -> Result<ExitStatus, String> {
         let start = Instant::now();
         while start.elapsed() < patience {
@@ -296,22 +296,22 @@ impl Server {
         }
     }
 
-    /// Whether the process is there.
+    /// Whether the process is running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.exited(), Ok(None))
     }
 
-    /// Memory the process has now.
+    /// The process's current memory.
     pub fn resident_bytes(&self) -> Result<u64, String> {
         self.memory_of("VmRSS:")
     }
 
-    /// The most memory the process ever had.
+    /// The largest memory of the process so far.
     pub fn peak_bytes(&self) -> Result<u64, String> {
         self.memory_of("VmHWM:")
     }
 
-    /// A line of `/proc/PID/status`.
+    /// A value of `/proc/PID/status`.
     fn memory_of(&self, name: &str) -> Result<u64, String> {
         let child = self.child.as_ref().ok_or("the server does not run")?;
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).map_err(|e| e.to_string())?;
@@ -332,7 +332,7 @@ impl Server {
         self.path("log")
     }
 
-    /// The end of what it wrote, for whoever reads a failure.
+    /// The end of its log, for the report of a failure.
     pub fn log_tail(&self) -> String {
         let text = fs::read(self.log()).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -362,7 +362,8 @@ impl Drop for Server {
     }
 }
 
-/// A port nobody listens on now. Somebody else may take it first; then the server says so and the test fails.
+/// A port without a listener. If another program takes it first, the server's start fails and so does the
+/// test.
 pub fn free_port() -> Result<u16, String> {
     TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())

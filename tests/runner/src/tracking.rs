@@ -1,4 +1,4 @@
-//! What a client that asks for SESSION_TRACK is told of its transaction, packet by packet.
+//! What a client with SESSION_TRACK receives about its transaction, packet by packet.
 
 use std::io;
 
@@ -11,7 +11,8 @@ const SERVER_SESSION_STATE_CHANGED: u64 = 1 << 14;
 const CHARACTERISTICS: u8 = 4;
 const STATE: u8 = 5;
 
-/// A statement, and what its answer's last packet tells: the transaction's state, and the statements that begin it.
+/// A statement, and what the last packet of its reply reports: the transaction's state, and the statements
+/// that begin it.
 type Step = (&'static str, Option<&'static str>, Option<&'static str>);
 
 const NONE: Option<&str> = Some("________");
@@ -85,21 +86,22 @@ pub(crate) fn steps(address: &Address) -> Result<(), String> {
         "INSERT INTO tracked VALUES (1, 1)",
         "SET session_track_transaction_info = 'CHARACTERISTICS'",
     ] {
-        told(&mut raw, statement)?;
+        reported(&mut raw, statement)?;
     }
     for (n, (statement, state, characteristics)) in STEPS.iter().enumerate() {
-        let told = told(&mut raw, statement)?;
+        let got = reported(&mut raw, statement)?;
         let expected = (state.map(str::to_owned), characteristics.map(str::to_owned));
-        if told != expected {
+        if got != expected {
             return Err(format!(
-                "step {n}, {statement}: told {told:?}, expected {expected:?}"
+                "step {n}, {statement}: got {got:?}, expected {expected:?}"
             ));
         }
     }
     Ok(())
 }
 
-/// With `session_track_state_change = ON`: a statement, and whether its answer tells that the session changed.
+/// With `session_track_state_change = ON`: a statement, and whether its reply reports a change of the
+/// session.
 const CHANGES: &[(&str, bool)] = &[
     ("SET session_track_state_change = 1", false),
     ("DO 1", false),
@@ -112,33 +114,33 @@ const CHANGES: &[(&str, bool)] = &[
     ("SET GLOBAL net_retry_count = 10", false),
 ];
 
-/// The entry is no string, unlike the others.
+/// Unlike the others, this entry is not a string.
 const STATE_CHANGED: &[u8] = b"\x02\x011";
 
 pub(crate) fn changes(address: &Address) -> Result<(), String> {
     let text = |e: io::Error| e.to_string();
     let mut raw = Raw::login_with(address, CLIENT_SESSION_TRACK | CLIENT_DEPRECATE_EOF).map_err(text)?;
-    told(&mut raw, "CREATE DATABASE IF NOT EXISTS tracking")?;
+    reported(&mut raw, "CREATE DATABASE IF NOT EXISTS tracking")?;
     for (statement, expected) in CHANGES {
         let last = last_packet(&mut raw, statement)
             .map_err(|e| format!("{statement}: {e}"))?
             .ok_or_else(|| format!("{statement} failed"))?;
         if last.ends_with(STATE_CHANGED) != *expected {
-            return Err(format!("{statement}: told {last:?}"));
+            return Err(format!("{statement}: got {last:?}"));
         }
     }
     Ok(())
 }
 
-/// Runs a statement; the state and the characteristics that its answer's last packet tells.
-fn told(raw: &mut Raw, statement: &str) -> Result<(Option<String>, Option<String>), String> {
+/// Runs a statement. Returns the state and the characteristics that the last packet of its reply reports.
+fn reported(raw: &mut Raw, statement: &str) -> Result<(Option<String>, Option<String>), String> {
     let last = last_packet(raw, statement)
         .map_err(|e| format!("{statement}: {e}"))?
         .ok_or_else(|| format!("{statement} failed"))?;
     parse(&last).ok_or_else(|| format!("{statement}: {last:?}"))
 }
 
-/// The OK packet that ends the answer, without its first byte; `None`: an error.
+/// The OK packet that ends the reply, without its first byte; `None`: an error.
 fn last_packet(raw: &mut Raw, statement: &str) -> io::Result<Option<Vec<u8>>> {
     raw.sequence = 0;
     raw.write(&[b"\x03", statement.as_bytes()].concat())?;
@@ -173,12 +175,12 @@ fn parse(mut ok: &[u8]) -> Option<(Option<String>, Option<String>)> {
     while let Some((kind, mut rest)) = changes.split_first() {
         let mut entry = string(&mut rest)?;
         changes = rest;
-        let slot = match *kind {
+        let field = match *kind {
             STATE => &mut state,
             CHARACTERISTICS => &mut characteristics,
             _ => continue,
         };
-        *slot = Some(String::from_utf8(string(&mut entry)?.to_vec()).ok()?);
+        *field = Some(String::from_utf8(string(&mut entry)?.to_vec()).ok()?);
     }
     Some((state, characteristics))
 }

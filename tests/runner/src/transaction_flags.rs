@@ -10,7 +10,7 @@ const IN_TRANS: u16 = 1;
 const AUTOCOMMIT: u16 = 2;
 const IN_TRANS_READONLY: u16 = 1 << 13;
 
-/// A statement, and whether the first one with autocommit off opens a transaction by it.
+/// A statement, and whether it opens a transaction when it is the first one with autocommit off.
 const STATEMENTS: &[(&str, bool)] = &[
     ("SELECT 1", false),
     ("SELECT 1 FROM DUAL WHERE 1 = 0", false),
@@ -114,7 +114,7 @@ fn prepared_flags(raw: &mut Raw, statement: &str) -> Result<u16, String> {
     prepare(raw).map_err(|e| format!("prepared {statement}: {e}"))
 }
 
-/// The status flags that end a command's answer.
+/// The status flags at the end of a command's reply.
 fn command(raw: &mut Raw, payload: &[u8]) -> io::Result<u16> {
     raw.sequence = 0;
     raw.write(payload)?;
@@ -138,7 +138,7 @@ fn command(raw: &mut Raw, payload: &[u8]) -> io::Result<u16> {
     }
 }
 
-/// Of an OK packet without its first byte: two small numbers are before them.
+/// The flags of an OK packet without its first byte: two small numbers come before them.
 fn flags(ok: &[u8]) -> Option<u16> {
     Some(u16::from_le_bytes([*ok.get(2)?, *ok.get(3)?]))
 }

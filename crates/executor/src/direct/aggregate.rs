@@ -132,22 +132,19 @@ impl Operator for AggregateRows<'_> {
 /// # Errors
 /// As [`crate::query()`].
 pub fn is_direct(query: &QueryPlan) -> Result<bool> {
-    let mut rel = &query.root;
-    loop {
-        rel = match rel {
-            Rel::OneRow | Rel::Virtual(_) | Rel::Scan(_) => return Ok(false),
-            Rel::Aggregate {
-                input,
-                keys,
-                aggregates,
-            } => return Ok(AggregateRows::of(input, keys, aggregates, query.locking)?.is_some()),
-            Rel::Filter { input, .. }
-            | Rel::Project { input, .. }
-            | Rel::Sort { input, .. }
-            | Rel::Limit { input, .. }
-            | Rel::Repeat { input, .. }
-            | Rel::Distinct { input } => input,
-        };
+    let aggregate = query.root.operators().find_map(|rel| match rel {
+        Rel::Aggregate {
+            input,
+            keys,
+            aggregates,
+        } => Some((input, keys, aggregates)),
+        _ => None,
+    });
+    match aggregate {
+        None => Ok(false),
+        Some((input, keys, aggregates)) => {
+            Ok(AggregateRows::of(input, keys, aggregates, query.locking)?.is_some())
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What PD is asked now and then: regions, stores, keyspaces, safe points. Retried until a deadline, with the leader
-//! looked for again after each failure.
+//! Requests to PD other than timestamps: regions, stores, keyspaces, safe points. Each is retried until a
+//! deadline, and the leader is looked for again after each failure.
 
 use super::members::{Members, unary};
 use crate::backoff::Until;
@@ -18,22 +18,22 @@ use tokio::task::JoinHandle;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(100);
-/// Asked at the same time.
+/// Requests sent at the same time.
 const QUESTIONS_MAX: usize = 256;
 
-/// How a refusal begins that asking again does not change.
+/// The prefix of refusals that a retry cannot change.
 const GC_REFUSAL: &str = "[PD:gc:";
-/// PD 9 refuses what older ones leave undone in silence: to move back what the collector asks for.
+/// PD 9 refuses to move the collector's safe point back. Older versions ignore such a request silently.
 const GOES_BACK: &str = "ErrDecreasingTxnSafePoint";
 
-/// Whose name the collector speaks in to PD, which makes sure that there is one.
+/// The service under whose name the collector asks PD. PD requires that it exists.
 const COLLECTOR_SERVICE: &str = "gc_worker";
 
-/// A region as PD knows it, with decoded bounds.
+/// A region as PD describes it, with decoded bounds.
 #[derive(Debug, Clone)]
 pub struct RegionInfo {
     pub region: metapb::Region,
-    /// PD does not know it for a moment after a region is made.
+    /// `None` for a moment after the region was created.
     pub leader: Option<metapb::Peer>,
 }
 
@@ -76,7 +76,7 @@ questions! {
     LoadKeyspaceRequest LoadKeyspaceResponse "/keyspacepb.Keyspace/LoadKeyspace",
 }
 
-/// Of PD's registry, which knows no headers of PD's.
+/// A request to PD's etcd, which has no PD headers.
 impl Question for RangeRequest {
     type Answer = RangeResponse;
     const PATH: &'static str = "/etcdserverpb.KV/Range";
@@ -88,8 +88,8 @@ impl Question for RangeRequest {
     }
 }
 
-/// Where TiDB's servers announce themselves for as long as they live: those without a keyspace, and, behind the keyspace's
-/// number, those of one.
+/// Where TiDB servers register while they run: servers without a keyspace, and, followed by the keyspace's
+/// id, servers of a keyspace.
 const TIDB_SERVERS: &str = "/tidb/server/info/";
 const TIDB_KEYSPACES: &str = "/keyspaces/tidb/";
 
@@ -104,7 +104,7 @@ impl PdClient {
         Self { io, members }
     }
 
-    /// The region that contains a key, `None` if PD does not know it (yet).
+    /// The region that contains a key; `None` if PD knows none yet.
     pub fn region(&self, key: &[u8], until: Until) -> Result<Option<RegionInfo>> {
         let answer = self.ask(
             GetRegionRequest {
@@ -119,7 +119,7 @@ impl PdClient {
             .transpose()
     }
 
-    /// Up to `limit` regions that a range touches, in order. `end` may be empty: no bound.
+    /// Up to `limit` regions that overlap a range, in order. An empty `end` is no bound.
     pub fn regions(&self, start: &[u8], end: &[u8], limit: i32, until: Until) -> Result<Vec<RegionInfo>> {
         let answer = self.ask(
             ScanRegionsRequest {
@@ -141,8 +141,8 @@ impl PdClient {
             .collect()
     }
 
-    /// Has a region, which may be new, moved to where it evens out the load. All that are asked for by one node make one
-    /// group. It is done later.
+    /// Asks PD to move a region, possibly a new one, to where it balances the load. All regions that one
+    /// node asks for form one group. PD does it later.
     pub fn scatter(&self, info: &RegionInfo, deadline: Instant) -> Result<()> {
         let mut region = info.region.clone();
         keys::encode_bounds(&mut region);
@@ -156,7 +156,8 @@ impl PdClient {
         self.ask(question, deadline.into()).map(drop)
     }
 
-    /// What PD is doing with each region, by its own name for it; `None` if nothing. It tells of one at a time only.
+    /// What PD is doing with each region, under PD's name for it; `None` if nothing. PD answers for one
+    /// region at a time.
     pub fn running_operators(&self, regions: &[u64], until: Until) -> Result<Vec<Option<Bytes>>> {
         let question = |region: &u64| GetOperatorRequest {
             region_id: *region,
@@ -172,7 +173,7 @@ impl PdClient {
         Ok(operators)
     }
 
-    /// `None`: no such store, or gone for good.
+    /// `None`: no such store, or it was removed.
     pub fn store(&self, id: u64, until: Until) -> Result<Option<metapb::Store>> {
         let question = GetStoreRequest {
             store_id: id,
@@ -182,7 +183,7 @@ impl PdClient {
         Ok(store.filter(|store| store.state != metapb::STATE_TOMBSTONE))
     }
 
-    /// All stores that keep rows.
+    /// All stores that hold rows. Columnar replicas (TiFlash) hold none.
     pub fn stores(&self, deadline: Instant) -> Result<Vec<metapb::Store>> {
         let question = GetAllStoresRequest {
             exclude_tombstone_stores: true,
@@ -197,14 +198,14 @@ impl PdClient {
         Ok(stores)
     }
 
-    /// How far garbage may have been collected.
+    /// The safe point: older versions may have been collected.
     pub fn gc_safe_point(&self, deadline: Instant) -> Result<Timestamp> {
         Ok(self
             .ask(GetGcSafePointRequest::default(), deadline.into())?
             .safe_point)
     }
 
-    /// Lets the stores collect everything below; the answer is where the safe point is now.
+    /// Moves the safe point. Returns where it is now.
     pub fn set_gc_safe_point(&self, safe_point: Timestamp, deadline: Instant) -> Result<Timestamp> {
         let question = UpdateGcSafePointRequest {
             safe_point,
@@ -213,9 +214,10 @@ impl PdClient {
         Ok(self.ask(question, deadline.into())?.new_safe_point)
     }
 
-    /// Holds garbage collection back at `safe_point` for `ttl_s` seconds (0: no longer) in the name of `service`. The
-    /// answer is below what may be read: what the one who holds it back most reads, or (PD 9) what the collector may
-    /// collect. If it is above `safe_point`, nothing is held back: it is too late.
+    /// Holds garbage collection back at `safe_point` for `ttl_s` seconds in the name of `service`. A time
+    /// of 0 ends that. Returns the timestamp below which nothing may be read: the smallest that any service
+    /// holds, or (PD 9) what the collector may collect. If it is above `safe_point`, nothing is held back:
+    /// it is too late.
     pub fn hold_gc(
         &self,
         service: &str,
@@ -232,8 +234,8 @@ impl PdClient {
         Ok(self.ask(question, deadline.into())?.min_safe_point)
     }
 
-    /// Asks how far, up to `wanted`, garbage may be collected: whoever would read below is refused from now on. `None`:
-    /// another collector has asked for more.
+    /// Asks how far garbage may be collected, up to `wanted`. From then on PD refuses to hold back an older
+    /// timestamp. `None`: another collector has already asked for more.
     pub fn advance_gc(&self, wanted: Timestamp, deadline: Instant) -> Result<Option<Timestamp>> {
         match self.hold_gc(COLLECTOR_SERVICE, i64::MAX, wanted, deadline) {
             Err(Error::Unavailable(reason)) if reason.contains(GOES_BACK) => Ok(None),
@@ -241,7 +243,8 @@ impl PdClient {
         }
     }
 
-    /// The keyspaces in which a TiDB server lives now; `None`: without one, so that its keys are those of the whole cluster.
+    /// The keyspaces in which a TiDB server runs now; `None` stands for a server without a keyspace, which
+    /// uses the keys of the whole cluster.
     pub fn tidb_keyspaces(&self, deadline: Instant) -> Result<Vec<Option<u32>>> {
         let question = |prefix: &str| RangeRequest {
             key: prefix.as_bytes().to_vec(),
@@ -274,7 +277,7 @@ impl PdClient {
         answer.ok_or_else(|| Error::Internal("a question without an answer".into()))
     }
 
-    /// All of them at once; the answers in their order.
+    /// Sends all requests at once. Returns the responses in their order.
     fn ask_all<Q: Question>(&self, questions: Vec<Q>, until: Until) -> Result<Vec<Q::Answer>> {
         let failed = |text: &dyn std::fmt::Display| Error::ClusterTimeout {
             part: Part::Oracle,
@@ -287,7 +290,7 @@ impl PdClient {
             };
             let asked = self.ask_once(questions.clone(), once);
             let error = match asked {
-                // REGION_NOT_FOUND: the answer says so by being empty.
+                // REGION_NOT_FOUND is an empty response, and no error.
                 Ok(mut answers) => {
                     let refusal = answers.iter_mut().find_map(|answer| {
                         let error = Q::header(answer)?.error?;
@@ -334,7 +337,7 @@ impl PdClient {
     }
 }
 
-/// Whose the entry of a TiDB server is; the outer `None`: it is the entry of something else.
+/// The keyspace of a TiDB server's registration. The outer `None`: the key is not a TiDB server's.
 fn tidb_keyspace(key: &[u8]) -> Option<Option<u32>> {
     let key = std::str::from_utf8(key).ok()?;
     if key.starts_with(TIDB_SERVERS) {
@@ -347,7 +350,7 @@ fn tidb_keyspace(key: &[u8]) -> Option<Option<u32>> {
     is_server.then(|| id.parse().ok()).flatten().map(Some)
 }
 
-/// One question on its way, answered wherever it is waited for.
+/// A request in flight.
 type Asked<A> = JoinHandle<Result<A, String>>;
 
 fn region_info(mut region: metapb::Region, leader: Option<metapb::Peer>) -> Result<RegionInfo> {

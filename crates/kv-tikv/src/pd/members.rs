@@ -1,4 +1,4 @@
-//! PD's members, and a connection to the one that leads.
+//! The members of PD, and a connection to their leader.
 
 use crate::channel::{ANSWER_BYTES_MAX, Connector};
 use crate::connection::with_cause;
@@ -14,14 +14,14 @@ use tonic::client::Grpc;
 use tonic::transport::Channel;
 use tonic_prost::ProstCodec;
 
-/// One question to one member.
+/// Time for one request to one member.
 const MEMBER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// See the module.
 pub struct Members {
     connector: Connector,
     state: Mutex<State>,
-    /// 0: not known yet. It never changes: a cluster that is another one is refused.
+    /// 0: unknown yet. It never changes: a member of another cluster is refused.
     cluster_id: AtomicU64,
 }
 
@@ -49,7 +49,7 @@ impl Members {
         }
     }
 
-    /// A connection to the leader, found by asking the members one after the other if it is not known.
+    /// A connection to the leader. If it is unknown, the members are asked one after the other.
     pub async fn leader(&self) -> Result<Channel> {
         let addresses = {
             let state = self.state.lock();
@@ -131,7 +131,7 @@ impl Members {
     }
 }
 
-/// One question, one answer.
+/// One unary call.
 pub async fn unary<Q, A>(channel: Channel, path: &'static str, question: Q) -> Result<A, String>
 where
     Q: Message + 'static,

@@ -1,5 +1,5 @@
-//! The placement driver: who leads it ([`members`]), timestamps ([`oracle`]), and everything asked now and then
-//! ([`PdClient`]).
+//! PD, the placement driver: its members and leader ([`members`]), timestamps ([`oracle`]), and all other
+//! requests ([`PdClient`]).
 
 pub mod client;
 pub mod members;

@@ -1,9 +1,10 @@
-//! Timestamps, from PD's leader: one stream, and one request for all threads that have come to wait in the meantime.
+//! Timestamps from PD's leader, over one stream. One request serves all threads that have queued since the
+//! last one.
 
 use super::members::Members;
 use crate::backoff::Until;
 use crate::proto::pdpb::{TsoRequest, TsoResponse};
-use crate::slot::Slot;
+use crate::reply::Reply;
 use http::uri::PathAndQuery;
 use kv::timestamp::LOGICAL_BITS;
 use kv::{Error, Part, Result, Timestamp, timestamp_from_ms};
@@ -20,75 +21,75 @@ use tokio_stream::Stream;
 use tonic::client::Grpc;
 use tonic_prost::ProstCodec;
 
-/// Requests on their way at a time: one that PD works on and one that is there when it is done.
+/// Requests in flight: PD works on one, and the next one is already there when it is done.
 const IN_FLIGHT_MAX: usize = 2;
-/// Timestamps in one request; PD gives 2^18 a millisecond.
+/// Timestamps in one request. PD hands out up to 2^18 per millisecond.
 const BATCH_MAX: usize = 10_000;
-/// A stream that has not answered for so long is given up.
+/// A stream that has not responded for so long is closed.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Beyond the year 3000; what comes after fits into a timestamp, too.
+/// Beyond the year 3000; the milliseconds still fit into a timestamp.
 const PHYSICAL_MS_MAX: u64 = 1 << 45;
 
-type TsSlot = Arc<Slot<Timestamp>>;
+type TsReply = Arc<Reply<Timestamp>>;
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<TsSlot>,
-    in_flight: VecDeque<Vec<TsSlot>>,
+    waiting: VecDeque<TsReply>,
+    in_flight: VecDeque<Vec<TsReply>>,
     sender: Option<Waker>,
-    /// Which stream may send: an old one's task may still be polled.
+    /// The number of the stream that may send. The task of an older stream may still be polled.
     stream: u64,
-    /// The last failure, for whoever gives up waiting.
+    /// The last failure, for the error of a thread whose wait times out.
     failure: String,
 }
 
-struct Shared {
+struct OracleState {
     members: Arc<Members>,
     queue: Mutex<Queue>,
     /// The highest timestamp seen.
     last: AtomicU64,
-    /// PD's clock less ours, in milliseconds.
+    /// PD's clock minus ours, in milliseconds.
     offset_ms: AtomicI64,
     started: Instant,
 }
 
 /// See the module.
 pub struct Oracle {
-    shared: Arc<Shared>,
+    state: Arc<OracleState>,
 }
 
 impl Oracle {
     pub fn start(io: &Handle, members: Arc<Members>) -> Self {
-        let shared = Arc::new(Shared {
+        let state = Arc::new(OracleState {
             members,
             queue: Mutex::default(),
             last: AtomicU64::new(0),
             offset_ms: AtomicI64::new(0),
             started: Instant::now(),
         });
-        io.spawn(run(Arc::clone(&shared)));
-        Self { shared }
+        io.spawn(run(Arc::clone(&state)));
+        Self { state }
     }
 
-    /// A timestamp above all that have been given to anyone.
+    /// A timestamp above all timestamps that have been handed out in the cluster.
     pub fn timestamp(&self, until: Until) -> Result<Timestamp> {
-        let slot = Slot::new();
+        let reply = Reply::new();
         let sender = {
-            let mut queue = self.shared.queue.lock();
-            queue.waiting.push_back(Arc::clone(&slot));
+            let mut queue = self.state.queue.lock();
+            queue.waiting.push_back(Arc::clone(&reply));
             queue.sender.take()
         };
         if let Some(sender) = sender {
             sender.wake();
         }
-        let waited = slot.wait(until);
+        let waited = reply.wait(until);
         if let Ok(Some(ts)) = waited {
             return Ok(ts);
         }
-        let mut queue = self.shared.queue.lock();
-        queue.waiting.retain(|other| !Arc::ptr_eq(other, &slot));
+        let mut queue = self.state.queue.lock();
+        queue.waiting.retain(|other| !Arc::ptr_eq(other, &reply));
         waited?;
         let why = match queue.failure.as_str() {
             "" => "no answer",
@@ -100,33 +101,33 @@ impl Oracle {
         })
     }
 
-    /// The highest timestamp seen so far: a lower limit of now.
+    /// The highest timestamp seen so far; the current one is not lower.
     pub fn last(&self) -> Timestamp {
-        self.shared.last.load(Ordering::SeqCst)
+        self.state.last.load(Ordering::SeqCst)
     }
 
-    /// About what PD would answer, without asking: to judge ages by.
+    /// PD's current timestamp, estimated without a request. For judging ages.
     pub fn estimate(&self) -> Timestamp {
-        let shared = &self.shared;
-        let now_ms = shared
+        let state = &self.state;
+        let now_ms = state
             .offset_ms
             .load(Ordering::Relaxed)
-            .saturating_add(shared.elapsed_ms());
+            .saturating_add(state.elapsed_ms());
         timestamp_from_ms(u64::try_from(now_ms).unwrap_or(0)).max(self.last())
     }
 }
 
-impl Shared {
+impl OracleState {
     fn elapsed_ms(&self) -> i64 {
         i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// What was asked on a broken stream is asked again on the next one.
+    /// Requests of a broken stream are sent again on the next one. Returns the new stream's number.
     fn restart(&self, failure: Option<String>) -> u64 {
         let mut queue = self.queue.lock();
         while let Some(batch) = queue.in_flight.pop_back() {
-            for slot in batch.into_iter().rev() {
-                queue.waiting.push_front(slot);
+            for reply in batch.into_iter().rev() {
+                queue.waiting.push_front(reply);
             }
         }
         queue.failure = failure.unwrap_or_default();
@@ -154,7 +155,7 @@ impl Shared {
         let newest = timestamp_from_ms(physical_ms) + logical;
         let (batch, sender) = {
             let mut queue = self.queue.lock();
-            let batch = queue.in_flight.pop_front().ok_or("an answer nobody asked for")?;
+            let batch = queue.in_flight.pop_front().ok_or("an answer without a request")?;
             if u64::try_from(batch.len()).unwrap_or(u64::MAX) != count {
                 queue.in_flight.push_front(batch);
                 return Err("not as many timestamps as asked for".into());
@@ -164,8 +165,8 @@ impl Shared {
         self.last.fetch_max(newest, Ordering::SeqCst);
         let offset_ms = timestamp.physical.saturating_sub(self.elapsed_ms());
         self.offset_ms.store(offset_ms, Ordering::Relaxed);
-        for (slot, ts) in batch.iter().zip(newest + 1 - count..) {
-            slot.fill(ts);
+        for (reply, ts) in batch.iter().zip(newest + 1 - count..) {
+            reply.deliver(ts);
         }
         if let Some(sender) = sender {
             sender.wake();
@@ -178,52 +179,53 @@ impl Shared {
     }
 }
 
-async fn run(shared: Arc<Shared>) {
+async fn run(state: Arc<OracleState>) {
     let mut failure = None;
     loop {
-        let stream = shared.restart(failure.take());
-        let Err(reason) = serve(&shared, stream).await;
+        let stream = state.restart(failure.take());
+        let Err(reason) = serve(&state, stream).await;
         tracing::debug!(reason, "timestamp stream ended");
-        shared.members.forget_leader();
+        state.members.forget_leader();
         failure = Some(reason);
         sleep(RECONNECT_PAUSE).await;
     }
 }
 
-async fn serve(shared: &Arc<Shared>, stream: u64) -> Result<std::convert::Infallible, String> {
-    let leader = shared.members.leader().await.map_err(|error| error.to_string())?;
+async fn serve(state: &Arc<OracleState>, stream: u64) -> Result<std::convert::Infallible, String> {
+    let leader = state.members.leader().await.map_err(|error| error.to_string())?;
     let mut grpc = Grpc::new(leader);
     grpc.ready().await.map_err(|error| error.to_string())?;
     let codec = ProstCodec::<TsoRequest, TsoResponse>::default();
     let requests = Requests {
-        shared: Arc::clone(shared),
+        state: Arc::clone(state),
         stream,
     };
     let path = PathAndQuery::from_static("/pdpb.PD/Tso");
     let mut opening = std::pin::pin!(grpc.streaming(tonic::Request::new(requests), path, codec));
-    // PD may send its headers with the first answer only, and nobody may ask for long.
+    // PD may send its headers only with the first response, and it may be long until a thread asks for a
+    // timestamp.
     let answers = loop {
         match timeout(ANSWER_TIMEOUT, &mut opening).await {
             Ok(opened) => break opened.map_err(|status| status.message().to_owned())?,
-            Err(_) if shared.has_in_flight() => return Err("PD does not answer".into()),
+            Err(_) if state.has_in_flight() => return Err("PD does not answer".into()),
             Err(_) => {}
         }
     };
     let mut answers = answers.into_inner();
     loop {
         match timeout(ANSWER_TIMEOUT, answers.message()).await {
-            Ok(Ok(Some(answer))) => shared.answered(&answer)?,
+            Ok(Ok(Some(answer))) => state.answered(&answer)?,
             Ok(Ok(None)) => return Err("PD closed the stream".into()),
             Ok(Err(status)) => return Err(status.message().to_owned()),
-            Err(_) if shared.has_in_flight() => return Err("PD does not answer".into()),
+            Err(_) if state.has_in_flight() => return Err("PD does not answer".into()),
             Err(_) => {}
         }
     }
 }
 
-/// What the stream sends.
+/// The messages that the stream sends.
 struct Requests {
-    shared: Arc<Shared>,
+    state: Arc<OracleState>,
     stream: u64,
 }
 
@@ -231,7 +233,7 @@ impl Stream for Requests {
     type Item = TsoRequest;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<TsoRequest>> {
-        let mut queue = self.shared.queue.lock();
+        let mut queue = self.state.queue.lock();
         if queue.stream != self.stream {
             return Poll::Ready(None);
         }
@@ -240,11 +242,11 @@ impl Stream for Requests {
             return Poll::Pending;
         }
         let count = queue.waiting.len().min(BATCH_MAX);
-        let batch: Vec<TsSlot> = queue.waiting.drain(..count).collect();
+        let batch: Vec<TsReply> = queue.waiting.drain(..count).collect();
         queue.in_flight.push_back(batch);
         drop(queue);
         Poll::Ready(Some(TsoRequest {
-            header: Some(self.shared.members.header()),
+            header: Some(self.state.members.header()),
             count: u32::try_from(count).unwrap_or(1),
             dc_location: "global".into(),
         }))

@@ -1,4 +1,4 @@
-//! The registry in which a cluster's servers find each other: PD's own etcd, on PD's port.
+//! PD's embedded etcd, on PD's port: the registry in which the servers of a cluster find each other.
 
 use super::mvccpb::KeyValue;
 

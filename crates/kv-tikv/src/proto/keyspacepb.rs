@@ -1,4 +1,4 @@
-//! Keyspaces: several databases in one cluster.
+//! Keyspaces: separate databases within one cluster.
 
 use super::pdpb::{RequestHeader, ResponseHeader};
 

@@ -1,6 +1,6 @@
 //! The transactional commands of a store.
 //!
-//! What requests carry is owned as vectors, what responses carry points into the received message.
+//! Bytes in requests are owned vectors. Bytes in responses point into the received message.
 
 use super::errorpb;
 use super::metapb::{self, Peer, RegionEpoch};
@@ -16,7 +16,7 @@ pub struct Context {
     pub peer: Option<Peer>,
     #[prost(bool, tag = "8")]
     pub not_fill_cache: bool,
-    /// Transactions whose locks a read may ignore: they will commit later than it reads.
+    /// Transactions whose locks a read may ignore: they will commit at a later timestamp than the read's.
     #[prost(uint64, repeated, tag = "13")]
     pub resolved_locks: Vec<u64>,
     #[prost(uint64, tag = "14")]
@@ -26,7 +26,8 @@ pub struct Context {
     /// See [`API_V2`].
     #[prost(int32, tag = "21")]
     pub api_version: i32,
-    /// Transactions whose locks a read may take for versions: they are committed, at or before its moment.
+    /// Transactions whose locks a read may treat as versions: they have committed at or before its
+    /// timestamp.
     #[prost(uint64, repeated, tag = "22")]
     pub committed_locks: Vec<u64>,
     #[prost(string, tag = "24")]
@@ -50,7 +51,7 @@ pub struct LockInfo {
     /// Milliseconds since the start timestamp.
     #[prost(uint64, tag = "4")]
     pub lock_ttl: u64,
-    /// How many keys the transaction has written, as far as known.
+    /// How many keys the transaction has written, as far as the lock's writer knew.
     #[prost(uint64, tag = "5")]
     pub txn_size: u64,
     #[prost(int32, tag = "6")]
@@ -70,7 +71,7 @@ pub mod op {
     pub const PUT: i32 = 0;
     pub const DELETE: i32 = 1;
     pub const LOCK: i32 = 2;
-    /// A put that fails where the key is there.
+    /// A put that fails if the key exists.
     pub const INSERT: i32 = 4;
     pub const PESSIMISTIC_LOCK: i32 = 5;
 }
@@ -90,7 +91,7 @@ pub struct WriteConflict {
     pub reason: i32,
 }
 
-/// Someone else has rolled the transaction back.
+/// The transaction has been rolled back, by another one.
 pub const SELF_ROLLED_BACK: i32 = 3;
 
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -181,7 +182,7 @@ pub struct BatchGetRequest {
 pub struct BatchGetResponse {
     #[prost(message, optional, tag = "1")]
     pub region_error: Option<errorpb::Error>,
-    /// Without the keys that are not there.
+    /// Keys that do not exist are left out.
     #[prost(message, repeated, tag = "2")]
     pub pairs: Vec<KvPair>,
     #[prost(message, optional, tag = "5")]
@@ -227,9 +228,9 @@ pub struct Mutation {
     pub value: Bytes,
 }
 
-/// What a prewrite of a pessimistic transaction finds for a key.
+/// What a prewrite checks for a key of a pessimistic transaction.
 pub mod pessimistic_action {
-    /// It holds the lock.
+    /// The transaction holds the key's pessimistic lock.
     pub const DO_PESSIMISTIC_CHECK: i32 = 1;
 }
 
@@ -245,7 +246,7 @@ pub struct PrewriteRequest {
     pub start_version: u64,
     #[prost(uint64, tag = "5")]
     pub lock_ttl: u64,
-    /// One per mutation; none in an optimistic transaction.
+    /// One per mutation. Empty for an optimistic transaction.
     #[prost(int32, repeated, tag = "7")]
     pub pessimistic_actions: Vec<i32>,
     #[prost(uint64, tag = "8")]
@@ -268,7 +269,7 @@ pub struct PrewriteResponse {
     pub errors: Vec<KeyError>,
     #[prost(uint64, tag = "3")]
     pub min_commit_ts: u64,
-    /// 0: prewritten only.
+    /// 0: the keys are prewritten only.
     #[prost(uint64, tag = "4")]
     pub one_pc_commit_ts: u64,
 }
@@ -298,7 +299,7 @@ pub struct PessimisticLockRequest {
     pub min_commit_ts: u64,
 }
 
-/// A lock request that fails at once. (0 would mean the store's default.)
+/// A lock request that fails at once. 0 would be the store's default.
 pub const NO_WAIT: i64 = -1;
 
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -319,7 +320,7 @@ pub struct PessimisticRollbackRequest {
     pub context: Option<Context>,
     #[prost(uint64, tag = "2")]
     pub start_version: u64,
-    /// Locks taken with a later one stay.
+    /// Locks taken at a later timestamp are not released.
     #[prost(uint64, tag = "3")]
     pub for_update_ts: u64,
     #[prost(bytes = "vec", repeated, tag = "4")]
@@ -364,11 +365,11 @@ pub struct CheckTxnStatusRequest {
     pub primary_key: Vec<u8>,
     #[prost(uint64, tag = "3")]
     pub lock_ts: u64,
-    /// The reader's timestamp: the transaction is asked to commit after it. 0 asks for nothing; the largest neither, but is
-    /// told that a transaction which lives will commit later.
+    /// The reader's timestamp: the transaction is asked to commit after it. 0 asks for nothing. The largest
+    /// value asks for nothing either, and the response says that a running transaction will commit later.
     #[prost(uint64, tag = "4")]
     pub caller_start_ts: u64,
-    /// For judging whether the lock has outlived its time.
+    /// Decides whether the lock has expired.
     #[prost(uint64, tag = "5")]
     pub current_ts: u64,
     #[prost(bool, tag = "6")]
@@ -377,12 +378,12 @@ pub struct CheckTxnStatusRequest {
     pub force_sync_commit: bool,
     #[prost(bool, tag = "8")]
     pub resolving_pessimistic_lock: bool,
-    /// Fail with `primary_mismatch` where the lock that is found points elsewhere.
+    /// Fail with `primary_mismatch` if the lock found there names another primary.
     #[prost(bool, tag = "9")]
     pub verify_is_primary: bool,
 }
 
-/// What a look at a transaction's primary lock led to.
+/// What a check of a transaction's primary lock has done.
 pub mod action {
     pub const MIN_COMMIT_TS_PUSHED: i32 = 3;
 }
@@ -393,20 +394,21 @@ pub struct CheckTxnStatusResponse {
     pub region_error: Option<errorpb::Error>,
     #[prost(message, optional, tag = "2")]
     pub error: Option<KeyError>,
-    /// Not 0: the transaction lives.
+    /// Not 0: the transaction is running.
     #[prost(uint64, tag = "3")]
     pub lock_ttl: u64,
-    /// Not 0: it is committed. Else, and with no TTL: rolled back.
+    /// Not 0: the transaction is committed. 0, and no time to live: rolled back.
     #[prost(uint64, tag = "4")]
     pub commit_version: u64,
     #[prost(int32, tag = "5")]
     pub action: i32,
-    /// The primary's lock, where it is there.
+    /// The primary's lock, if it is there.
     #[prost(message, optional, tag = "6")]
     pub lock_info: Option<LockInfo>,
 }
 
-/// Asks whether a transaction that commits asynchronously is prewritten at some of its keys. Where it is not, it never will be.
+/// Asks whether a transaction that commits asynchronously has prewritten some of its keys. A key without a
+/// prewrite is rolled back, so that it never will be prewritten.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CheckSecondaryLocksRequest {
     #[prost(message, optional, tag = "1")]
@@ -423,10 +425,10 @@ pub struct CheckSecondaryLocksResponse {
     pub region_error: Option<errorpb::Error>,
     #[prost(message, optional, tag = "2")]
     pub error: Option<KeyError>,
-    /// As many as keys were asked for; or its fate is sealed.
+    /// One per requested key; fewer if the outcome is decided.
     #[prost(message, repeated, tag = "3")]
     pub locks: Vec<LockInfo>,
-    /// Not 0: it is committed.
+    /// Not 0: the transaction is committed.
     #[prost(uint64, tag = "4")]
     pub commit_ts: u64,
 }
@@ -519,7 +521,7 @@ pub struct ResolveLockResponse {
 pub struct SplitRegionRequest {
     #[prost(message, optional, tag = "1")]
     pub context: Option<Context>,
-    /// Not encoded.
+    /// Raw keys, not memory-comparable encoded ones.
     #[prost(bytes = "vec", repeated, tag = "3")]
     pub split_keys: Vec<Vec<u8>>,
 }
@@ -528,7 +530,7 @@ pub struct SplitRegionRequest {
 pub struct SplitRegionResponse {
     #[prost(message, optional, tag = "1")]
     pub region_error: Option<errorpb::Error>,
-    /// The region's parts, in order; the last one keeps its id.
+    /// The region's parts, in order. The last one has the old region's id.
     #[prost(message, repeated, tag = "4")]
     pub regions: Vec<metapb::Region>,
 }

@@ -1,9 +1,9 @@
-//! The messages of TiKV's and PD's public gRPC interface: the part this crate needs, defined by hand.
+//! The messages of TiKV's and PD's public gRPC interfaces, as far as this crate uses them, written by hand.
 //!
-//! Field numbers are the public ones (kvproto, etcd), with which `tests/tikv-stand-in/internal/protocol` compares them; fields
-//! that nobody reads are left out, which protobuf allows. Written as Rust structures because that needs no compiler for
-//! `.proto` files at build time, and because the batch stream can then carry its commands as bytes: they are encoded and
-//! decoded by the threads that ask, not by the one that sends.
+//! Field numbers are those of kvproto and etcd; a test in `tests/tikv-stand-in/internal/protocol` compares
+//! them. Fields that we do not read are left out, which protobuf allows. The messages are Rust structures
+//! for two reasons: the build needs no compiler for `.proto` files, and the batch stream can carry its
+//! commands as bytes, so that the calling threads encode and decode them, not the sending one.
 
 pub mod errorpb;
 pub mod etcdserverpb;

@@ -1,4 +1,4 @@
-//! What etcd keeps.
+//! Keys and values of etcd.
 
 use bytes::Bytes;
 

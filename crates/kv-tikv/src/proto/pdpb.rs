@@ -1,4 +1,4 @@
-//! The placement driver: timestamps, where regions are, how far garbage may be collected.
+//! PD's messages: timestamps, regions, safe points.
 
 use super::metapb;
 use bytes::Bytes;
@@ -136,19 +136,19 @@ pub struct ScanRegionsResponse {
     pub regions: Vec<Region>,
 }
 
-/// Asks for a region to be put where it evens out the load.
+/// Asks PD to place a region where it balances the load.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ScatterRegionRequest {
     #[prost(message, optional, tag = "1")]
     pub header: Option<RequestHeader>,
     #[prost(uint64, tag = "2")]
     pub region_id: u64,
-    /// For a region that is so new that PD has not been told of it.
+    /// For a region so new that it has not reported to PD yet.
     #[prost(message, optional, tag = "3")]
     pub region: Option<metapb::Region>,
     #[prost(message, optional, tag = "4")]
     pub leader: Option<metapb::Peer>,
-    /// Regions of one group are spread evenly among themselves.
+    /// The regions of one group are spread evenly among the stores.
     #[prost(string, tag = "5")]
     pub group: String,
 }
@@ -264,7 +264,7 @@ pub struct UpdateServiceGcSafePointResponse {
     pub service_id: Bytes,
     #[prost(int64, tag = "3")]
     pub ttl: i64,
-    /// Over all services.
+    /// The smallest over all services.
     #[prost(uint64, tag = "4")]
     pub min_safe_point: u64,
 }

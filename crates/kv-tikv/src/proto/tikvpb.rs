@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-/// The public message, with its commands already encoded: a length-delimited field is the same on the wire whether it
-/// is declared as a message or as bytes.
+/// The public message, with its commands already encoded. A length-delimited field has the same bytes
+/// whether it is declared as a message or as bytes.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchCommandsRequest {
     #[prost(bytes = "bytes", repeated, tag = "1")]

@@ -1,6 +1,6 @@
-//! A cluster for one test: the stand-in, with what the tests here ask of it.
+//! A stand-in cluster for one test.
 
-// Each test file uses a part.
+// Each test file uses a part of it.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use kv::{Limits, Store};
@@ -9,7 +9,7 @@ use kv_tikv::TikvOptions;
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-/// A cluster of one's own. Everything about it that fails ends the test.
+/// A cluster for one test. Any failure of the cluster itself ends the test.
 pub struct StandIn {
     inner: testkit::StandIn,
     pub pd: String,
@@ -18,7 +18,7 @@ pub struct StandIn {
 impl StandIn {
     pub fn start(arguments: &[&str]) -> Self {
         if !testkit::StandIn::can_run() {
-            // As the clients whose toolchain is missing (tests/runner): one line, and no failure.
+            // Without the toolchain that the stand-in needs, the test prints one line and passes.
             eprintln!("skipped: {}", testkit::NEEDS);
             std::process::exit(0);
         }
@@ -29,12 +29,12 @@ impl StandIn {
         }
     }
 
-    /// Tells the control port something, as in "/split?key=m".
-    pub fn tell(&self, path: &str) -> String {
-        self.inner.tell(path).unwrap()
+    /// Sends a command to the control port, as in "/split?key=m".
+    pub fn control(&self, path: &str) -> String {
+        self.inner.control(path).unwrap()
     }
 
-    /// How often a call was made.
+    /// How often the stores were sent this request.
     pub fn count(&self, call: &str) -> u64 {
         self.inner.count(call).unwrap()
     }
@@ -53,7 +53,7 @@ impl StandIn {
         kv_tikv::open(self.options()).unwrap()
     }
 
-    /// Gives up after `timeout`.
+    /// A store whose operations time out after `timeout`.
     pub fn impatient(&self, timeout: Duration) -> Store {
         kv_tikv::open(TikvOptions {
             operation_timeout: timeout,
@@ -64,13 +64,13 @@ impl StandIn {
     }
 }
 
-/// For the conformance suite: three stores, and regions that begin among the suite's keys.
+/// For the conformance suite: three stores, and regions that start among the suite's keys.
 pub struct Cluster(StandIn);
 
 impl Cluster {
     pub fn start() -> Self {
         let stand_in = StandIn::start(&["-stores", "3", "-split", "account3,b,k2,k5,k500,table,w2"]);
-        stand_in.tell("/split?hexkey=000000");
+        stand_in.control("/split?hexkey=000000");
         Self(stand_in)
     }
 }
@@ -89,7 +89,7 @@ impl Subject for Cluster {
     }
 }
 
-/// Keys of its own on a cluster that is there already.
+/// Keys of its own on an existing cluster.
 pub struct Shared {
     options: TikvOptions,
 }
@@ -113,7 +113,8 @@ impl Shared {
     }
 }
 
-/// An SQL node that was killed holds garbage collection back for five minutes, which tests of it would meet.
+/// An SQL node that was killed holds garbage collection back for five minutes, which would disturb the
+/// cases for it.
 fn wait_until_collectable(options: &TikvOptions) {
     let store = kv_tikv::open(TikvOptions {
         background: false,

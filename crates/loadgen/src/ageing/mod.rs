@@ -1,8 +1,9 @@
-//! A table that lives for long: inserts, updates and deletes in balance, so that what piles up behind the live rows (old
-//! versions, holes, levels not yet merged) shows as throughput or P99 that gets worse from interval to interval.
+//! A table that lives for long: inserts, updates and deletes in balance. What accumulates behind the live
+//! rows (old versions, holes, levels not yet merged) shows as throughput or P99 that gets worse from
+//! interval to interval.
 //!
-//! `table` makes and checks the table, `worker` changes it. The series in the result has the intervals; the figures
-//! compare its last tenth with its first.
+//! `table` creates and checks the table, `worker` changes it. The result's series has the intervals; the
+//! figures compare its last tenth with its first.
 
 mod table;
 mod worker;
@@ -11,8 +12,8 @@ use std::sync::Mutex;
 
 use crate::error::Result;
 use crate::options::OptionSpec;
-use crate::registry::Entry;
 use crate::result::{Figure, Interval, Rung};
+use crate::workload::WorkloadSpec;
 use crate::workload::{Checks, Context, Worker, Workload};
 
 const ROWS: OptionSpec = OptionSpec::new(
@@ -21,7 +22,7 @@ const ROWS: OptionSpec = OptionSpec::new(
     "rows there are first, and about as many all the time; about 250 bytes each",
 );
 
-pub const ENTRIES: &[Entry] = &[Entry {
+pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {
     name: "ageing",
     summary: "inserts, updates and deletes in balance, some reads: does it slow down over time? (--seconds 3600)",
     options: &[ROWS],
@@ -47,7 +48,7 @@ struct Ageing {
     live: Mutex<Live>,
 }
 
-/// Rows that no worker has taken over yet. Each row is one worker's, who alone changes it.
+/// Rows that no worker has taken yet. Each row is changed by one worker only.
 #[derive(Debug, Default)]
 struct Live {
     ids: Vec<i64>,
@@ -56,7 +57,8 @@ struct Live {
 }
 
 impl Live {
-    /// An even share for one of `threads` workers; who comes after all of them (a worker made anew) gets what is left.
+    /// An even share for one of `threads` workers. A worker that comes after all of them (after a
+    /// reconnect) gets the rest.
     fn share(&mut self, threads: usize) -> Vec<i64> {
         let shares = threads.saturating_sub(self.served).max(1);
         self.served += 1;
@@ -97,7 +99,7 @@ impl Workload for Ageing {
     }
 }
 
-/// The last tenth of the intervals against the first: 1 is no decay.
+/// The ratio of the last tenth of the intervals to the first; 1 is no decay.
 fn decay(series: &[Interval]) -> Vec<Figure> {
     let measured: Vec<&Interval> = series.iter().filter(|i| i.start_seconds >= 0.0).collect();
     let tenth = measured.len() / 10;

@@ -1,7 +1,8 @@
-//! The table `ageing`: made, checked, dropped.
+//! The table `ageing`: creating, checking and dropping it.
 //!
-//! Every write gives a row a new `version`, and everything else follows from it: `note` starts with it, `note_bytes` is
-//! the note's length, `bucket` its remainder. A row put together from two writes is therefore seen by [`check`].
+//! Every write gives a row a new `version`, and all other columns follow from it: `note` starts with it,
+//! `note_bytes` is the note's length, `bucket` its remainder. So [`check`] detects a row that mixes two
+//! writes.
 
 use crate::client::{Connection, Param};
 use crate::error::Result;
@@ -14,7 +15,7 @@ pub(super) const BUCKETS: u64 = 1_000;
 const NOTE_BYTES_MIN: u64 = 40;
 const NOTE_BYTES_MAX: u64 = 300;
 
-/// What one write gives a row.
+/// The values that one write gives a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Values {
     pub(super) version: i64,

@@ -1,4 +1,4 @@
-//! One connection: it changes rows that are its own, so that every update and delete finds its row.
+//! One connection. It changes only its own rows, so every update and delete must find its row.
 
 use super::table::{BUCKETS, Values};
 use super::{Ageing, OPERATIONS};
@@ -21,9 +21,9 @@ struct Client<'a> {
     read: Statement,
     range: Statement,
     random: Random,
-    /// Rows that only this worker changes. Given back when it ends, for the one that takes its place.
-    mine: Vec<i64>,
-    /// Position in `mine` that the next operation is about.
+    /// Rows that only this worker changes. Returned when it ends, for the worker that takes its place.
+    own: Vec<i64>,
+    /// The position in `own` that the next operation uses.
     position: usize,
     values: Values,
 }
@@ -50,17 +50,17 @@ pub(super) fn open<'a>(
         connection,
         values: Values::random(&mut random),
         random,
-        mine: Vec::new(),
+        own: Vec::new(),
         position: 0,
     };
-    client.mine = workload.live.lock().map_err(|_| Error::Worker)?.share(threads);
+    client.own = workload.live.lock().map_err(|_| Error::Worker)?.share(threads);
     Ok(Box::new(client))
 }
 
 impl Drop for Client<'_> {
     fn drop(&mut self) {
         if let Ok(mut live) = self.workload.live.lock() {
-            live.ids.append(&mut self.mine);
+            live.ids.append(&mut self.own);
         }
     }
 }
@@ -76,22 +76,22 @@ impl Worker for Client<'_> {
             }
             dice -= share;
         }
-        if self.mine.is_empty() {
+        if self.own.is_empty() {
             operation = INSERT;
         }
         if matches!(operation, INSERT | UPDATE) {
             self.values = Values::random(&mut self.random);
         }
-        self.position = self.random.below(self.mine.len() as u64) as usize;
+        self.position = self.random.below(self.own.len() as u64) as usize;
         Next::now(operation)
     }
 
     fn run(&mut self, operation: usize) -> Result<()> {
-        let id = self.mine.get(self.position).copied().unwrap_or_default();
+        let id = self.own.get(self.position).copied().unwrap_or_default();
         match operation {
             INSERT => {
                 let done = self.connection.execute(self.insert, &self.values.params())?;
-                self.mine.push(done.last_insert_id as i64);
+                self.own.push(done.last_insert_id as i64);
                 Ok(())
             }
             UPDATE => {
@@ -101,9 +101,9 @@ impl Worker for Client<'_> {
                 expect("update", id, done.affected_rows)
             }
             DELETE => {
-                // Forgotten even where the answer is lost: nobody knows then whether the row is there.
-                if self.position < self.mine.len() {
-                    self.mine.swap_remove(self.position);
+                // Removed even if the response is lost, since it is unknown then whether the row exists.
+                if self.position < self.own.len() {
+                    self.own.swap_remove(self.position);
                 }
                 let done = self.connection.execute(self.delete, &[id.into()])?;
                 expect("delete", id, done.affected_rows)

@@ -1,4 +1,5 @@
-//! A connection by the `mysql` crate, a driver that applications use: it knows every way to log in, TLS and compression.
+//! A connection through the `mysql` crate, a driver that applications use. It supports every login method,
+//! TLS and compression.
 
 use std::net::ToSocketAddrs;
 
@@ -17,7 +18,7 @@ enum Prepared {
     Text(Template),
 }
 
-/// A connection that is logged in. What its functions are for is said at [`super::Connection`].
+/// A connection that is logged in. [`super::Connection`] describes its functions.
 #[derive(Debug)]
 pub struct DriverConnection {
     connection: Conn,
@@ -30,7 +31,7 @@ pub struct DriverConnection {
 
 impl DriverConnection {
     pub fn open(target: &Target) -> Result<Self> {
-        // FOUND_ROWS as in `login`. Statements are kept here, and closed with the connection.
+        // FOUND_ROWS as in `login`. Statements are cached here, and closed with the connection.
         let opts: Opts = OptsBuilder::from_opts(target.opts())
             .stmt_cache_size(0)
             .additional_capabilities(mysql::consts::CapabilityFlags::CLIENT_FOUND_ROWS)

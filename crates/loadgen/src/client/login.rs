@@ -1,8 +1,8 @@
-//! Logging in: greeting, response, and the two plugins' fast paths.
+//! Logging in: greeting, response, and the fast paths of both plugins.
 //!
-//! `caching_sha2_password` needs the whole password over an encrypted way when the server has not cached the account
-//! yet. That happens once per account and server: the `mysql` crate, which knows TLS and RSA, logs in for it, and after
-//! that the fast path does.
+//! `caching_sha2_password` needs the password itself, over an encrypted connection, if the server has not
+//! cached the account. That happens once per account and server. The `mysql` crate, which supports TLS and
+//! RSA, then logs in first, and the fast path works afterwards.
 
 use wire::auth::{CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce, caching_sha2, native};
 use wire::capability;
@@ -21,10 +21,11 @@ const FULL_AUTHENTICATION: u8 = 4;
 
 enum Outcome {
     LoggedIn,
-    /// The server wants the password itself.
+    /// The server asks for the password itself.
     PasswordWanted,
 }
 
+/// Connects, logs in and selects the target's database.
 pub(super) fn open(target: &Target) -> Result<WireConnection> {
     let (connection, outcome) = attempt(target)?;
     match outcome {
@@ -42,7 +43,7 @@ pub(super) fn open(target: &Target) -> Result<WireConnection> {
     }
 }
 
-/// One login by the driver that can encrypt the password, so that the server caches the account.
+/// Logs in once through the driver, which can encrypt the password, so that the server caches the account.
 fn warm(target: &Target) -> Result<()> {
     DriverConnection::open(target).map(drop)
 }
@@ -85,7 +86,7 @@ fn wanted(target: &Target) -> u32 {
     } else {
         capability::CONNECT_WITH_DB
     };
-    // FOUND_ROWS: an update that finds its row but changes nothing has still found it.
+    // FOUND_ROWS: an update that finds its row but changes nothing must count as found.
     capability::LONG_PASSWORD
         | capability::FOUND_ROWS
         | capability::LONG_FLAG
@@ -99,7 +100,7 @@ fn wanted(target: &Target) -> u32 {
         | with_database
 }
 
-/// What the plugin makes of password and nonce; `None` for a plugin that is not known here.
+/// The proof of a password for a nonce; `None` for an unknown plugin.
 fn proof(plugin: &str, password: &str, nonce: &Nonce) -> Option<Vec<u8>> {
     match plugin {
         CACHING_SHA2_PASSWORD => Some(caching_sha2::scramble(password.as_bytes(), nonce)),

@@ -1,5 +1,6 @@
-//! Connections to the server under load: by the load generator's own client ([`over_wire`]), which takes little of the
-//! processors that client and server share, or by a driver that applications use (`driver`).
+//! Connections to the server under load. They use either the load generator's own client ([`over_wire`]),
+//! which takes little CPU time from the machine that client and server share, or a driver that applications
+//! use (`driver`).
 
 mod driver;
 mod login;
@@ -14,20 +15,21 @@ use driver::DriverConnection;
 use over_wire::WireConnection;
 pub use value::{Param, Row, Value};
 
-/// What a statement did.
+/// The effect of a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Rows of the answer.
+    /// Rows of the result.
     pub rows: u64,
     pub affected_rows: u64,
     pub last_insert_id: u64,
 }
 
-/// A statement of one connection, made by [`Connection::prepare`]. Not to be used with another connection.
+/// A statement of one connection, created by [`Connection::prepare`]. It must not be used with another
+/// connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statement(usize);
 
-/// MySQL does not prepare BEGIN and a few more: they go as text.
+/// MySQL does not prepare BEGIN and some other statements; they are sent as text.
 const ER_UNSUPPORTED_PS: u16 = 1295;
 
 /// A connection that is logged in.
@@ -40,7 +42,7 @@ enum Inner {
     Driver(Box<DriverConnection>),
 }
 
-/// The same call on either.
+/// Makes the same call on either kind of connection.
 macro_rules! on_either {
     ($connection:expr, $inner:ident => $call:expr) => {
         match $connection {
@@ -54,23 +56,23 @@ impl Connection {
     /// Connects, logs in and selects the target's database.
     pub fn open(target: &Target) -> Result<Self> {
         Ok(Self(match target.client {
-            Client::Wire => Inner::Wire(Box::new(WireConnection::open(target)?)),
+            Client::Wire => Inner::Wire(Box::new(login::open(target)?)),
             Client::Driver => Inner::Driver(Box::new(DriverConnection::open(target)?)),
         }))
     }
 
-    /// A connection to nobody, for tests of what does not talk to a server.
+    /// A connection without a server, for tests that send nothing.
     #[cfg(test)]
-    pub(crate) fn to_nobody() -> Self {
-        Self(Inner::Wire(Box::new(WireConnection::to_nobody())))
+    pub(crate) fn unconnected() -> Self {
+        Self(Inner::Wire(Box::new(WireConnection::unconnected())))
     }
 
-    /// What the server says that it is: `8.0.33-StemDB-0.1.0`.
+    /// The server's version: `8.0.33-StemDB-0.1.0`.
     pub fn server_version(&self) -> &str {
         on_either!(&self.0, inner => inner.server_version())
     }
 
-    /// The server's number for this connection.
+    /// The connection's id on the server.
     pub fn id(&self) -> u32 {
         on_either!(&self.0, inner => inner.id())
     }
@@ -80,22 +82,22 @@ impl Connection {
         on_either!(&self.0, inner => inner.is_local())
     }
 
-    /// Statements sent so far, each execution of a prepared one included.
+    /// Statements sent so far. Each execution of a prepared statement counts.
     pub fn statements(&self) -> u64 {
         on_either!(&self.0, inner => inner.statements())
     }
 
-    /// Runs a statement; rows are counted and dropped.
+    /// Runs a statement. Rows are counted and discarded.
     pub fn query(&mut self, sql: &str) -> Result<Done> {
         self.query_bytes(sql.as_bytes())
     }
 
-    /// [`Self::query`] for a statement that was put together from bytes.
+    /// [`Self::query`] for a statement given as bytes.
     pub fn query_bytes(&mut self, sql: &[u8]) -> Result<Done> {
         on_either!(&mut self.0, inner => inner.query_bytes(sql))
     }
 
-    /// Runs a statement and keeps its rows.
+    /// Runs a statement and returns its rows.
     pub fn fetch_query(&mut self, sql: &str) -> Result<Vec<Row>> {
         on_either!(&mut self.0, inner => inner.fetch_query(sql))
     }
@@ -108,17 +110,17 @@ impl Connection {
         }
     }
 
-    /// Prepares a statement, on the server or, with the text protocol, here.
+    /// Prepares a statement, on the server or, with the text protocol, in the client.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
         on_either!(&mut self.0, inner => inner.prepare(sql))
     }
 
-    /// Runs a prepared statement; rows are counted and dropped.
+    /// Runs a prepared statement. Rows are counted and discarded.
     pub fn execute(&mut self, statement: Statement, parameters: &[Param<'_>]) -> Result<Done> {
         on_either!(&mut self.0, inner => inner.execute(statement, parameters))
     }
 
-    /// Runs a prepared statement and keeps its rows.
+    /// Runs a prepared statement and returns its rows.
     pub fn fetch(&mut self, statement: Statement, parameters: &[Param<'_>]) -> Result<Vec<Row>> {
         on_either!(&mut self.0, inner => inner.fetch(statement, parameters))
     }

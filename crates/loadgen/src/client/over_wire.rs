@@ -1,8 +1,9 @@
-//! The load generator's own client, over `wire`: it does nothing that need not be done.
+//! The load generator's own client, over `wire`. It does only what is necessary.
 //!
-//! One buffer out, one buffer in, one write and (mostly) one read a statement; rows that nobody looks at are counted and
-//! dropped where they lie. Packets are `wire`'s. Logging in is `login`; parameters and rows are `value`;
-//! prepared statements sent as text are `text`. Not here: TLS, compression, several results of one statement.
+//! There is one buffer in each direction, and one write and usually one read per statement. Rows that are
+//! not used are counted in the buffer and discarded. Packets are `wire`'s. Logging in is in `login`,
+//! parameters and rows in `value`, prepared statements sent as text in `text`. Not here: TLS, compression,
+//! several results of one statement.
 
 use std::io::{Read, Write};
 
@@ -15,11 +16,10 @@ use wire::writer::Writer;
 use super::stream::Stream;
 use super::text::Template;
 use super::value::{self, Column, Param, Row};
-use super::{Done, ER_UNSUPPORTED_PS, Statement, login, no_such_statement, wrong_count};
+use super::{Done, ER_UNSUPPORTED_PS, Statement, no_such_statement, wrong_count};
 use crate::error::{Error, Result};
-use crate::target::Target;
 
-/// Larger answers than any workload asks for in one packet.
+/// Larger than any packet that a workload receives.
 pub(super) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
 #[derive(Debug)]
@@ -27,13 +27,13 @@ enum Prepared {
     Binary {
         id: u32,
         parameters: usize,
-        /// The types of the last execution: sent again only where they change.
+        /// The types of the last execution. They are sent again only if they change.
         bound: Vec<u8>,
     },
     Text(Template),
 }
 
-/// A connection that is logged in. What its functions are for is said at [`super::Connection`].
+/// A connection that is logged in. [`super::Connection`] describes its functions.
 #[derive(Debug)]
 pub struct WireConnection {
     pub(super) stream: Stream,
@@ -49,14 +49,9 @@ pub struct WireConnection {
 }
 
 impl WireConnection {
-    /// Connects, logs in and selects the target's database.
-    pub fn open(target: &Target) -> Result<Self> {
-        login::open(target)
-    }
-
-    /// A connection to nobody.
+    /// A connection without a server.
     #[cfg(test)]
-    pub(super) fn to_nobody() -> Self {
+    pub(super) fn unconnected() -> Self {
         let (ours, _) = std::os::unix::net::UnixStream::pair().unwrap();
         Self::over(Stream::Unix(ours), false)
     }
@@ -76,12 +71,12 @@ impl WireConnection {
         }
     }
 
-    /// What the server says that it is: `8.0.33-StemDB-0.1.0`.
+    /// The server's version: `8.0.33-StemDB-0.1.0`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// The server's number for this connection.
+    /// The connection's id on the server.
     pub fn id(&self) -> u32 {
         self.connection_id
     }
@@ -91,18 +86,18 @@ impl WireConnection {
         self.stream.is_local()
     }
 
-    /// Statements sent so far, each execution of a prepared one included.
+    /// Statements sent so far. Each execution of a prepared statement counts.
     pub fn statements(&self) -> u64 {
         self.statements
     }
 
-    /// Runs a statement; rows are counted and dropped.
+    /// Runs a statement. Rows are counted and discarded.
     pub fn query_bytes(&mut self, sql: &[u8]) -> Result<Done> {
         self.send_query(sql)?;
         self.answer(None)
     }
 
-    /// Runs a statement and keeps its rows.
+    /// Runs a statement and returns its rows.
     pub fn fetch_query(&mut self, sql: &str) -> Result<Vec<Row>> {
         self.send_query(sql.as_bytes())?;
         let mut rows = Vec::new();
@@ -110,7 +105,7 @@ impl WireConnection {
         Ok(rows)
     }
 
-    /// Prepares a statement, on the server or, with the text protocol, here.
+    /// Prepares a statement, on the server or, with the text protocol, in the client.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
         let prepared = if self.text_protocol {
             Prepared::Text(Template::new(sql))
@@ -124,13 +119,13 @@ impl WireConnection {
         Ok(Statement(self.prepared.len() - 1))
     }
 
-    /// Runs a prepared statement; rows are counted and dropped.
+    /// Runs a prepared statement. Rows are counted and discarded.
     pub fn execute(&mut self, statement: Statement, parameters: &[Param<'_>]) -> Result<Done> {
         self.send_execute(statement, parameters)?;
         self.answer(None)
     }
 
-    /// Runs a prepared statement and keeps its rows.
+    /// Runs a prepared statement and returns its rows.
     pub fn fetch(&mut self, statement: Statement, parameters: &[Param<'_>]) -> Result<Vec<Row>> {
         let binary = self.send_execute(statement, parameters)?;
         let mut rows = Vec::new();
@@ -171,7 +166,7 @@ impl WireConnection {
         })
     }
 
-    /// Whether the rows will be in binary.
+    /// Returns whether the rows will be binary.
     fn send_execute(&mut self, statement: Statement, values: &[Param<'_>]) -> Result<bool> {
         self.statements += 1;
         let payload = &mut self.scratch;
@@ -216,7 +211,7 @@ impl WireConnection {
         sent.map_err(Error::Lost)
     }
 
-    /// The next packet, whatever it is.
+    /// The next packet, also an error packet.
     pub(super) fn receive(&mut self) -> Result<&[u8]> {
         while !self.input.advance()? {
             let count = self.stream.read(self.input.spare()).map_err(Error::Lost)?;
@@ -228,7 +223,7 @@ impl WireConnection {
         Ok(self.input.payload())
     }
 
-    /// The next packet; the server's error where it is one.
+    /// The next packet; fails with the server's error if it is one.
     pub(super) fn packet(&mut self) -> Result<&[u8]> {
         let capabilities = self.capabilities;
         let payload = self.receive()?;
@@ -238,7 +233,7 @@ impl WireConnection {
         Ok(payload)
     }
 
-    /// Reads one answer; rows go to `keep`, with whether they are in binary.
+    /// Reads one reply. Rows go to `keep`, which also says whether they are binary.
     fn answer(&mut self, keep: Option<(&mut Vec<Row>, bool)>) -> Result<Done> {
         let payload = self.packet()?;
         match payload.first() {
@@ -278,7 +273,7 @@ impl WireConnection {
         let mut keep = keep;
         loop {
             let payload = self.packet()?;
-            // Only the end starts with 0xfe and is shorter than a row that starts so could be.
+            // Only the last packet starts with 0xfe and is shorter than a row that starts so could be.
             if payload.first() == Some(&0xfe) && payload.len() < 0xff_ffff {
                 return Ok(count);
             }
@@ -294,7 +289,7 @@ impl WireConnection {
 
 impl Drop for WireConnection {
     fn drop(&mut self) {
-        // Politeness only: a server that is gone does not need it.
+        // Only a courtesy: a server that is gone does not need it.
         let _ = self.command(|out| out.put_u8(code::QUIT));
     }
 }

@@ -1,4 +1,4 @@
-//! The bytes' way: TCP or a Unix socket.
+//! The network connection: TCP or a Unix socket.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -1,9 +1,9 @@
-//! Prepared statements without the server's help: the text between the parameters, kept apart once.
+//! Prepared statements in the client: the text between the parameters, split once.
 
 use super::value::Param;
 use crate::error::Result;
 
-/// A statement cut at its `?`.
+/// A statement split at its `?`.
 #[derive(Debug)]
 pub(super) struct Template {
     pieces: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What goes to the server as a parameter, and what comes back in a row.
+//! Parameters sent to the server, and values in rows received.
 
 use wire::column_type::ColumnType;
 use wire::reader::Reader;
@@ -56,7 +56,7 @@ impl Param<'_> {
         }
     }
 
-    /// Appends the value as COM_STMT_EXECUTE has it; nothing for NULL.
+    /// Appends the value as in COM_STMT_EXECUTE; nothing for NULL.
     pub(super) fn write_binary(self, out: &mut Vec<u8>) {
         match self {
             Self::Null => {}
@@ -66,7 +66,7 @@ impl Param<'_> {
         }
     }
 
-    /// Appends the value as a literal, quoted and escaped where it is text.
+    /// Appends the value as a literal, quoted and escaped if it is text.
     pub fn write_literal(self, out: &mut Vec<u8>) {
         match self {
             Self::Null => out.extend_from_slice(b"NULL"),
@@ -87,7 +87,7 @@ impl Param<'_> {
     }
 }
 
-/// A value of a row. Decimals, dates and times are text whatever the protocol.
+/// A value of a row. Decimals, dates and times are text in both protocols.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Null,
@@ -97,7 +97,7 @@ pub enum Value {
     Bytes(Vec<u8>),
 }
 
-/// One row of an answer.
+/// One row of a result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row(pub Vec<Value>);
 
@@ -112,7 +112,7 @@ impl Row {
         Ok(self.value(column)? == &Value::Null)
     }
 
-    /// An integer, in either protocol. Fails on NULL and on what is no integer.
+    /// An integer, in either protocol. Fails on NULL and on other types.
     pub fn int(&self, column: usize) -> Result<i64> {
         let number = match self.value(column)? {
             Value::Int(value) => Some(*value),
@@ -155,7 +155,7 @@ impl Row {
     }
 }
 
-/// Type and flags of a column, as far as reading a binary row needs them.
+/// A column's type and flags, as far as binary rows need them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
     pub(super) kind: u8,

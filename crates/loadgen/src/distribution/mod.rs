@@ -1,4 +1,4 @@
-//! How keys are chosen: evenly, by Zipf's law, or as sysbench does by default.
+//! How keys are chosen: uniformly, by Zipf's law, or by sysbench's default distribution.
 
 mod special;
 mod zipf;
@@ -32,7 +32,7 @@ impl Distribution {
         Self::Zipfian(Zipf::new(count, Zipf::EXPONENT))
     }
 
-    /// A key below the count; 0 where that is 0.
+    /// A key below the count; 0 if the count is 0.
     pub fn choose(&self, random: &mut Random) -> u64 {
         match self {
             Self::Uniform { count } => random.below(*count),
@@ -75,7 +75,7 @@ mod tests {
         let low = (0..10_000)
             .filter(|_| distribution.choose(&mut random) < 10)
             .count();
-        // Unspread, the ten lowest would have over a third.
+        // Without spreading, the ten lowest would have over a third.
         assert!(low < 2500, "{low}");
     }
 }

@@ -1,7 +1,8 @@
-//! sysbench's default: a few keys in the middle get most of the traffic, the rest a bell curve.
+//! sysbench's default: a few keys in the middle get most of the traffic, the others follow a bell curve.
 //!
-//! Three quarters of the choices (`--rand-spec-res=75`) fall evenly on one per cent of the keys (`--rand-spec-pct=1`) at
-//! the middle; the others are the mean of twelve even choices (`--rand-spec-iter=12`).
+//! Three quarters of the choices (`--rand-spec-res=75`) are uniform over one per cent of the keys
+//! (`--rand-spec-pct=1`) in the middle. The others are the mean of twelve uniform choices
+//! (`--rand-spec-iter=12`).
 
 use crate::random::Random;
 
@@ -26,7 +27,7 @@ impl Special {
         }
     }
 
-    /// A key below the count; 0 where that is 0.
+    /// A key below the count; 0 if the count is 0.
     pub fn choose(&self, random: &mut Random) -> u64 {
         let key = if random.unit() < CENTRE_SHARE {
             self.centre_start + random.below(self.centre_count)
@@ -52,7 +53,7 @@ mod tests {
             keys.iter().filter(|key| range.contains(key)).count() as f64 / CHOICES as f64
         };
         let centre = share(49_500..50_500);
-        // 75 % and what the bell adds: a quarter of about 4.8 %.
+        // 75 % plus the bell's part: a quarter of about 4.8 %.
         assert!((0.755..0.77).contains(&centre), "{centre}");
         // Within a standard deviation (range / 12) of the middle: 68 % of the bell.
         let near = share(41_667..58_333);

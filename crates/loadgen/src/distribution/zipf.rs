@@ -9,15 +9,15 @@ use crate::random::Random;
 pub struct Zipf {
     count: u64,
     exponent: f64,
-    /// The integral of the hat function at the left and right ends.
+    /// The integral of the hat function at its left and right ends.
     low: f64,
     high: f64,
-    /// Within so much of a rank the hat need not be compared.
+    /// This close to a rank, the hat function need not be compared.
     sure: f64,
 }
 
 impl Zipf {
-    /// YCSB's.
+    /// The exponent of YCSB.
     pub const EXPONENT: f64 = 0.99;
 
     /// `exponent` must be above 0.
@@ -62,7 +62,7 @@ impl Zipf {
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         let t = (1.0 - self.exponent) * log;
-        // Near 0 the quotient is its series, where subtraction would leave nothing.
+        // Near 0 the quotient is replaced by its series, since subtraction would cancel all digits.
         let quotient = if t.abs() > 1e-8 {
             t.exp_m1() / t
         } else {

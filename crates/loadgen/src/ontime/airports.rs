@@ -1,7 +1,7 @@
-//! Where flights start and end: real airports, the busiest first, with the states they lie in.
+//! The airports of the flights: real ones, the busiest first, with the states they lie in.
 //!
-//! City markets and coordinates are close to the real ones, not copies of them. Distances follow from coordinates by whole
-//! numbers, so that every machine generates the same miles.
+//! City markets and coordinates are close to the real ones, not copies of them. Distances are computed from
+//! coordinates in integers, so that every machine generates the same miles.
 
 /// An airport as the data set describes it, once for the origin and once for the destination.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub struct Airport {
     pub code: &'static str,
     /// Without the state.
     pub city: &'static str,
-    /// The number the Department of Transportation gives it.
+    /// Its number at the Department of Transportation.
     pub id: u32,
     pub state: &'static str,
     /// Hundredths of a degree north.
@@ -29,14 +29,14 @@ pub struct State {
 
 impl Airport {
     pub fn state(&self) -> &'static State {
-        // A test looks every airport's state up, so the fallback is never seen.
+        // A test looks up every airport's state, so the fallback is never used.
         STATES
             .iter()
             .find(|state| state.code == self.state)
             .unwrap_or(&STATES[0])
     }
 
-    /// Statute miles on a flat map that is right at 38 degrees north; 31 at least.
+    /// Statute miles on a flat map that is correct at 38 degrees north; at least 31.
     pub fn miles_to(&self, other: &Self) -> u32 {
         // 69.0 and 54.4 miles a degree, here per hundredth and times 1000.
         let north = i64::from(self.latitude - other.latitude) * 690;
@@ -46,7 +46,7 @@ impl Airport {
     }
 }
 
-/// The airport of a code that is known to be listed.
+/// The airport with a code that is known to be listed.
 pub fn by_code(code: &str) -> Option<&'static Airport> {
     AIRPORTS.iter().find(|airport| airport.code == code)
 }

@@ -1,4 +1,4 @@
-//! When a flight is: rows lie in the order of time, with as many a year as the real data has.
+//! The dates of flights: rows lie in the order of time, with as many per year as in the real data.
 
 /// The first and last year of the data, and each year's flights in ten thousands.
 const FIRST_YEAR: u16 = 1988;
@@ -20,7 +20,7 @@ pub struct Day {
 impl Day {
     /// 1 is Monday.
     pub fn of_week(self) -> u8 {
-        // Sakamoto's: months are numbered from March, so that the leap day comes last.
+        // Sakamoto's algorithm: months are numbered from March, so that the leap day comes last.
         const SHIFT: [u32; 12] = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4];
         let year = u32::from(self.year) - u32::from(self.month < 3);
         let shift = SHIFT[usize::from(self.month - 1) % 12];
@@ -32,7 +32,7 @@ impl Day {
         (self.month - 1) / 3 + 1
     }
 
-    /// The day with a number within its year, 0 being the first of January.
+    /// The day with this number within its year; 0 is the first of January.
     fn of_year(year: u16, mut number: u64) -> Self {
         for month in 1..12 {
             let days = u64::from(days_in_month(year, month));
@@ -65,10 +65,10 @@ fn days_in_month(year: u16, month: u8) -> u8 {
     }
 }
 
-/// The day of a row, out of so many. Later rows have later days.
+/// The day of a row, out of `rows`. Later rows have later days.
 pub fn day_of_row(row: u64, rows: u64) -> Day {
     let total: u128 = YEARS.iter().map(|n| u128::from(*n)).sum();
-    // Positions are fractions of `rows`, so everything is multiplied by it.
+    // Positions are fractions of `rows`, so all terms are multiplied by it.
     let mut position = u128::from(row.min(rows.saturating_sub(1))) * total;
     for (i, flights) in YEARS.iter().enumerate() {
         let in_year = u128::from(*flights) * u128::from(rows);

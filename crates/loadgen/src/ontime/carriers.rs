@@ -1,16 +1,17 @@
-//! Who flies: the reporting carriers of 1988 to 2015 with the years they reported, their share and their punctuality.
+//! The reporting carriers of 1988 to 2015, with the years they reported, their share and their punctuality.
 
 /// A reporting carrier.
 #[derive(Debug)]
 pub struct Carrier {
-    /// Unique over all years: codes that were given twice have a number.
+    /// Unique over all years: codes that were reused have a number.
     pub unique: &'static str,
     /// Two letters.
     pub code: &'static str,
-    /// The number the Department of Transportation gives it.
+    /// Its number at the Department of Transportation.
     pub airline_id: u32,
     pub years: (u16, u16),
-    /// Its flights against those of the others that report in the same year; also half the size of its fleet times 10.
+    /// Its share of the flights, relative to the other carriers that report in the same year. Half of the
+    /// fleet's size is this share times 10.
     pub share: u32,
     /// Of 100 flights, how many leave late.
     pub late_percent: u32,

@@ -1,16 +1,16 @@
-//! One flight: who flies when from where to where, and what became of it.
+//! One flight: carrier, route, time, and what happened to it.
 //!
-//! A flight follows from the seed, its row and the number of rows alone, so that rows can be generated in any order and by
-//! any number of threads. Carriers, airports and flight numbers are skewed as the real ones are; a flight number keeps its
-//! route and its time of day for three years; what is late depends on the carrier, the hour and the month.
-//! [`super::row`] writes the flight as a row.
+//! A flight depends only on the seed, its row and the number of rows, so rows can be generated in any order
+//! and by any number of threads. Carriers, airports and flight numbers are as skewed as the real ones. A
+//! flight number has the same route and time of day for three years. Delays depend on the carrier, the hour
+//! and the month. [`super::row`] writes the flight as a row.
 
 use super::airports::{self, AIRPORTS, Airport};
 use super::calendar::{self, Day};
 use super::carriers::{CARRIERS, Carrier};
 use crate::random::{Random, mix};
 
-/// So many flights are the one that the third query looks for; fewer than its LIMIT, so that it reads the whole table.
+/// How many flights the third query finds; fewer than its LIMIT, so that it reads the whole table.
 pub const SOUGHT: u64 = 7;
 /// What the third query looks for, besides the airports.
 pub const SOUGHT_CARRIER: &str = "DL";
@@ -19,7 +19,7 @@ pub const SOUGHT_NUMBER: u32 = 2;
 pub const SOUGHT_ORIGIN: &str = "JFK";
 pub const SOUGHT_DEST: &str = "FLL";
 
-/// Minutes that aircraft need for 8 miles, and that are flown whatever the distance.
+/// Minutes per 8 miles, and the fixed minutes of every flight.
 const MILES_A_MINUTE: u32 = 8;
 const CLIMB_MINUTES: u32 = 22;
 const TAXI_MINUTES: u32 = 20;
@@ -71,7 +71,7 @@ impl Times {
     }
 }
 
-/// What rows are generated from.
+/// The state that rows are generated from.
 pub struct Generator {
     seed: u64,
     rows: u64,
@@ -105,7 +105,7 @@ impl Generator {
             SOUGHT_NUMBER
         } else {
             let numbers = u64::from(carrier.share) * 25 + 1;
-            // The lower a number the more often it flies.
+            // Lower numbers fly more often.
             1 + random.below(1 + random.clone().below(numbers)) as u32
         };
         let schedule = self.schedule(carrier, number, day.year, sought);
@@ -133,10 +133,10 @@ impl Generator {
         }
     }
 
-    /// Whether the third query looks for this row: so many, at the middles of equal parts of the table.
+    /// Whether the third query finds this row. Such rows lie at the middles of equal parts of the table.
     fn is_sought(&self, row: u64) -> bool {
         let doubled = |n: u64| u128::from(n) * 2 * u128::from(SOUGHT);
-        // row = (2k + 1) * rows / (2 * SOUGHT) rounded down, for some k.
+        // row = (2k + 1) * rows / (2 * SOUGHT), rounded down, for some k.
         let rows = u128::from(self.rows);
         (0..u128::from(SOUGHT)).any(|k| {
             let target = (2 * k + 1) * rows;
@@ -151,7 +151,7 @@ impl Generator {
         &AIRPORTS[rank.min(AIRPORTS.len() - 1)]
     }
 
-    /// The nearest to an airport, without itself, of several that chance proposes.
+    /// The airport nearest to another one, of several chosen at random.
     fn near(&self, dest: &Airport, random: &mut Random) -> &'static Airport {
         let mut best = self.airport(random);
         for _ in 0..8 {
@@ -165,7 +165,7 @@ impl Generator {
         best
     }
 
-    /// What a flight number means in a year.
+    /// A flight number's route and times in a year.
     fn schedule(&self, carrier: &Carrier, number: u32, year: u16, sought: bool) -> Schedule {
         let era = u64::from(year / 3);
         let name = u64::from(carrier.airline_id) << 40 | era << 24 | u64::from(number);
@@ -181,13 +181,13 @@ impl Generator {
             origin,
             dest,
             miles,
-            // Between 6 in the morning and 11 at night, few around the edges, on multiples of 5 minutes.
+            // Between 6 in the morning and 11 at night, fewer near both ends, in multiples of 5 minutes.
             departs: (360 + (random.below(510) + random.below(510)) as u32) / 5 * 5,
             minutes: miles / MILES_A_MINUTE + CLIMB_MINUTES + TAXI_MINUTES + random.below(9) as u32,
         }
     }
 
-    /// Two airports; one of them is the carrier's hub four times out of ten.
+    /// Two airports. In four cases out of ten, one of them is the carrier's hub.
     fn route(&self, carrier: &Carrier, random: &mut Random) -> (&'static Airport, &'static Airport) {
         let hub = &AIRPORTS[mix(u64::from(carrier.airline_id)) as usize % 20];
         let one = if random.below(10) < 4 {
@@ -266,10 +266,10 @@ fn carrier(sought: bool, year: u16, random: &mut Random) -> &'static Carrier {
 /// Minutes; most flights leave a little early, a few very late.
 fn departure_delay(day: Day, carrier: &Carrier, departs: u32, random: &mut Random) -> i32 {
     let busy = matches!(day.month, 6 | 7 | 8 | 12);
-    // Delays pile up over the day.
+    // Delays accumulate over the day.
     let late_percent = carrier.late_percent + departs / 120 + if busy { 4 } else { 0 };
     if random.below(100) >= u64::from(late_percent) {
-        // The lesser of two, so that zero is the most frequent.
+        // The smaller of two numbers, so that zero is the most frequent.
         return -(random.below(11).min(random.below(11)) as i32);
     }
     let (least, spread) = match random.below(100) {

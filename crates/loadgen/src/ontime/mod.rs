@@ -1,13 +1,15 @@
-//! Flights of a quarter of a century in one wide table, and four queries that read all of it: analytics on rows.
+//! Flights of a quarter of a century in one wide table, and four queries that read all of it: analytics on
+//! rows.
 //!
-//! The table is that of the US airline on-time performance data in Percona's benchmarks: 109 columns and a key. Its rows are
-//! generated with the skew of the real ones and are the same for the same seed. The queries are the four by which the public
-//! record compares servers on that table: `COUNT(*)`; a count by year; five equality filters over the whole table; a grouped
-//! and ordered aggregate with a filter. One operation each, asked in turn, as text.
+//! The table is that of the US airline on-time performance data in Percona's benchmarks: 109 columns and a
+//! key. Its rows are generated with the skew of the real ones, and are the same for the same seed. The
+//! queries are the four by which the public record compares servers on that table: `COUNT(*)`; a count by
+//! year; five equality filters over the whole table; a grouped and ordered aggregate with a filter. Each is
+//! one operation; they are sent in turn, as text.
 //!
 //! - [`schema`]: the columns.
-//! - [`flight`], with [`airports`], [`carriers`] and [`calendar`]: the data; [`row`]: as rows.
-//! - [`queries`]: the queries and the checksums of their answers.
+//! - [`flight`], with [`airports`], [`carriers`] and [`calendar`]: the data; [`row`]: the data as rows.
+//! - [`queries`]: the queries and the checksums of their results.
 
 pub mod airports;
 pub mod calendar;
@@ -24,12 +26,12 @@ use crate::client::Connection;
 use crate::error::{Error, Result};
 use crate::load;
 use crate::options::{OptionSpec, Options};
-use crate::registry::Entry;
+use crate::workload::WorkloadSpec;
 use crate::workload::{Checks, Context, Next, Worker, Workload};
 use flight::Generator;
 use queries::{Answer, Query};
 
-pub const ENTRIES: &[Entry] = &[Entry {
+pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {
     name: "ontime",
     summary: "airline flights in one table of 110 columns, four analytical queries",
     options: OPTIONS,
@@ -55,9 +57,9 @@ fn build(options: &Options) -> Result<Box<dyn Workload>> {
 }
 
 struct Ontime {
-    /// To prepare.
+    /// The number of rows to prepare.
     rows: u64,
-    /// In the table that a run found.
+    /// The number of rows in the table that a run found.
     rows_found: AtomicU64,
 }
 
@@ -89,7 +91,7 @@ impl Workload for Ontime {
         Ok(Box::new(Analyst {
             connection: Connection::open(&context.target)?,
             queries: queries::queries(self.rows_found.load(Ordering::Relaxed)),
-            // Clients start with different queries.
+            // Each client starts with another query.
             turn: number,
         }))
     }
@@ -112,7 +114,7 @@ impl Workload for Ontime {
             );
             checksums.push(first);
         }
-        // Not a check by itself: to be compared with another server's that holds the same rows.
+        // Not a check by itself: it can be compared with the checksum of another server with the same rows.
         checks.add(
             "all answers",
             true,
@@ -143,7 +145,7 @@ fn insert(generator: &Generator, rows: std::ops::Range<u64>) -> String {
     sql
 }
 
-/// The number of rows that were prepared: their ids start at 1 and have no holes.
+/// The number of rows that were prepared: ids start at 1 and have no gaps.
 fn largest_id(connection: &mut Connection) -> Result<u64> {
     let sql = format!("SELECT MAX(id) FROM {}", schema::TABLE);
     let rows = connection.fetch_query(&sql)?;
@@ -160,7 +162,8 @@ fn ask_all(queries: &[Query], connection: &mut Connection) -> Result<Vec<Answer>
     queries.iter().map(|query| query.ask(connection)).collect()
 }
 
-/// What is known about the answers without asking anybody: how many rows there are, of each year and of those sought.
+/// Checks the results that are known in advance: the number of rows, of each year's rows, and of those that
+/// the third query finds.
 fn check_rows(rows: u64, answers: &[Answer], checks: &mut Checks) -> Result<()> {
     let [count, by_year, sought, ..] = answers else {
         return Err(Error::Unexpected("four queries have fewer answers".to_owned()));

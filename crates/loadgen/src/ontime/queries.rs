@@ -1,19 +1,21 @@
-//! The four queries of the record (a TiDB and a MySQL on one server, 2019), and what their answers are known by.
+//! The four queries of the record (a TiDB and a MySQL on one server, 2019), and the checksums of their
+//! results.
 
 use super::flight;
 use super::schema::TABLE;
 use crate::client::{Connection, Row, Value};
 use crate::error::Result;
 
-/// Groups of the last query are left out below this part of the table: 100,000 of about 180 million rows in the record.
+/// The last query leaves out groups below this part of the table: 100,000 of about 180 million rows in the
+/// record.
 const ROWS_A_RARE_GROUP: u64 = 1800;
 
-/// A query, and how its answer is to be compared.
+/// A query, and how its result is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     pub name: &'static str,
     pub sql: String,
-    /// Whether it asks for an order of its rows. Where it does not, any order is right.
+    /// Whether it orders its rows. If not, any order is correct.
     pub ordered: bool,
 }
 
@@ -53,7 +55,8 @@ pub fn queries(rows: u64) -> [Query; 4] {
         },
         Query {
             name: carriers,
-            // The last key of the order is not the record's: it decides between equals, so that answers can be compared.
+            // The last key of the order is not in the record. It breaks ties, so that results can be
+            // compared.
             sql: format!(
                 "SELECT MIN(Year), MAX(Year) AS max_year, Carrier, COUNT(*) AS cnt, \
                  SUM(IF(ArrDelayMinutes > 30, 1, 0)) AS flights_delayed, \
@@ -80,14 +83,14 @@ impl Query {
     }
 }
 
-/// What a server said, in an order of rows that does not depend on the server.
+/// A server's result, in an order of rows that does not depend on the server.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
     pub rows: Vec<Row>,
 }
 
 impl Answer {
-    /// The same for the same values, on every server: 64 bits of FNV-1a.
+    /// Equal for equal values on every server: 64 bits of FNV-1a.
     pub fn checksum(&self) -> u64 {
         let mut hash = Hash::new();
         for row in &self.rows {
@@ -97,7 +100,7 @@ impl Answer {
     }
 }
 
-/// One number for several.
+/// Combines several checksums into one.
 pub fn combined(checksums: &[u64]) -> u64 {
     let mut hash = Hash::new();
     for checksum in checksums {
@@ -106,7 +109,7 @@ pub fn combined(checksums: &[u64]) -> u64 {
     hash.0
 }
 
-/// A row as bytes that differ where values differ: each has a mark, text and numbers their length.
+/// A row as bytes that differ if values differ: each value has a tag, text and numbers their length.
 fn line(row: &Row) -> Vec<u8> {
     let mut out = Vec::new();
     let mut text = |bytes: &[u8]| {

@@ -1,7 +1,8 @@
 //! A flight as the values of an INSERT, in the order of [`COLUMNS`](super::schema::COLUMNS).
 //!
-//! As in the real data, numbers that were not reported are NULL and texts are empty: times of cancelled flights, taxi times
-//! and aircraft before 1995, the causes of delays before June 2003 and of flights on time, diversions before October 2008.
+//! As in the real data, numbers that were not reported are NULL, and texts are empty: times of cancelled
+//! flights, taxi times and aircraft before 1995, the causes of delays before June 2003 and of flights on
+//! time, diversions before October 2008.
 
 use std::fmt::Write;
 
@@ -31,7 +32,7 @@ pub fn write_row(out: &mut String, id: u64, flight: &Flight) {
     values.out.push(')');
 }
 
-/// Appends values to a statement. Texts come from our own tables and need no quoting beyond the quotes.
+/// Appends values to a statement. Texts come from our own tables and need no escaping.
 struct Values<'a> {
     out: &'a mut String,
 }
@@ -59,7 +60,7 @@ impl Values<'_> {
         let _ = write!(self.out, ",'{value}'");
     }
 
-    /// Hours and minutes, as in `0905`, or nothing.
+    /// Hours and minutes, as in `0905`, or empty.
     fn clock(&mut self, minutes: Option<i64>) {
         match minutes {
             Some(minutes) => self.text_of(format_args!("{:04}", hhmm(minutes))),
@@ -68,7 +69,8 @@ impl Values<'_> {
     }
 }
 
-/// What was reported of a flight's times; none of a cancelled one, no arrival of one that never got there.
+/// The reported times of a flight: none of a cancelled one, and no arrival of one that did not reach its
+/// destination.
 struct Seen {
     times: Option<Times>,
     arrival_delay: Option<i64>,
@@ -158,7 +160,7 @@ fn delays(values: &mut Values<'_>, delay: Option<i64>) {
     values.int_or_null(delay.map(|delay| delay.div_euclid(15).clamp(-2, 12)));
 }
 
-/// The hour a time lies in, as in `0900-0959`; the small hours are one.
+/// The hour of a time, as in `0900-0959`. The hours after midnight are one block.
 fn block(values: &mut Values<'_>, minutes: i64) {
     match minutes.rem_euclid(1440) / 60 {
         0..6 => values.text("0001-0559"),
@@ -184,7 +186,7 @@ fn outcome(values: &mut Values<'_>, flight: &Flight, seen: &Seen) {
     values.int((flight.miles / 250 + 1).min(11));
 }
 
-/// Whose fault so many minutes were, of a flight that came 15 or more late.
+/// The causes of a delay, with their minutes, for a flight that was 15 or more minutes late.
 fn causes(values: &mut Values<'_>, flight: &Flight, seen: &Seen) {
     let reported = (flight.day.year, flight.day.month) >= (2003, 6);
     let Some(delay) = seen.arrival_delay.filter(|delay| reported && *delay >= 15) else {
@@ -193,7 +195,7 @@ fn causes(values: &mut Values<'_>, flight: &Flight, seen: &Seen) {
         }
         return;
     };
-    // The share follows from the flight, so that it needs no randomness of its own.
+    // The share is computed from the flight, so that it needs no random number.
     let turn = u64::from(flight.number) + delay.unsigned_abs();
     let carrier = delay * ((turn % 5) as i64) / 5;
     let weather = (delay - carrier) * i64::from(turn.is_multiple_of(11)) / 2;
@@ -209,7 +211,7 @@ fn diversions_reported(day: Day) -> bool {
     (day.year, day.month) >= (2008, 10)
 }
 
-/// Three columns about aircraft that came back to the gate; about one of 200 does.
+/// Three columns about returns to the gate, which happen to about one of 200 flights.
 fn gate_return(values: &mut Values<'_>, flight: &Flight) {
     let left = match &flight.fate {
         Fate::Flown(times) | Fate::Diverted { times, .. } => Some(times),

@@ -1,9 +1,10 @@
-//! The values of an order. Every key follows from the order's sequence number, so that a reader needs no list of them.
+//! The values of an order. Every key is computed from the order's sequence number, so readers need no list
+//! of keys.
 
 use crate::client::Param;
 use crate::random::{Random, mix};
 
-/// A value that a statement is given.
+/// A parameter of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field {
     Null,
@@ -60,12 +61,12 @@ impl Keys {
         mix(self.sequence ^ (purpose << 56))
     }
 
-    /// Of an order that was there before the clock started; later ones are given theirs by the server.
+    /// The id of an order that was loaded before the run. The server assigns the ids of later ones.
     pub fn order_id(&self) -> i64 {
         self.sequence as i64 + 1
     }
 
-    /// The first of its items, likewise.
+    /// The id of its first item, likewise.
     pub fn item_id(&self) -> i64 {
         (self.sequence * ITEMS) as i64 + 1
     }
@@ -98,7 +99,7 @@ impl Keys {
         format!("{:016x}{:016x}", self.mixed(7), self.mixed(8))
     }
 
-    /// The rest of the order, the same every time too.
+    /// The random numbers for the order's other values, the same every time.
     pub fn random(&self) -> Random {
         Random::new(self.mixed(9))
     }

@@ -1,4 +1,4 @@
-//! The shop before the clock starts: made, filled, checked, dropped.
+//! The tables before the run: creating, filling, checking and dropping them.
 
 use super::data::{self, EVENTS, Field, ITEMS, Keys, PARCELS};
 use super::schema::TABLES;
@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::load::{MultiInsert, in_parallel};
 use crate::workload::{Checks, Context, check_indexes};
 
-/// Orders that one connection loads in one go.
+/// Orders per loading transaction of one connection.
 const PART_ORDERS: u64 = 500;
-/// Orders that a check looks for one by one.
+/// Orders that a check looks up one by one.
 const SAMPLE: u64 = 100;
 
 pub fn prepare(orders: u64, context: &Context) -> Result<()> {
@@ -31,7 +31,7 @@ pub fn prepare(orders: u64, context: &Context) -> Result<()> {
     )
 }
 
-/// Rows of one table on their way, with ids that follow from the order's sequence number.
+/// Rows of one table that are being sent, with ids computed from the order's sequence number.
 struct Rows {
     insert: MultiInsert,
 }
@@ -96,7 +96,7 @@ pub fn check(orders: u64, context: &Context, checks: &mut Checks) -> Result<()> 
         count >= orders as i64,
         format!("{count}, of which {orders} were there first"),
     );
-    // A transaction is there whole or not at all, so that the tables' sizes stand in a fixed proportion.
+    // Transactions are atomic, so the tables' sizes have fixed ratios.
     for (table, each) in [
         ("order_items", ITEMS as i64),
         ("payments", 1),

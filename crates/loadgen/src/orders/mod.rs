@@ -1,8 +1,10 @@
-//! A large shop's orders, after the public record of one: a main table of about 1.1 KB a row with a BIGINT
-//! AUTO_INCREMENT key, one unique and 13 non-unique secondary indexes (3 on timestamps), four more tables; 12 point
-//! SELECTs by primary or secondary key with equal weight; a write transaction of 10 INSERTs over the 5 tables.
+//! A large shop's orders, after the public record of one: a main table of about 1.1 KB per row with a
+//! BIGINT AUTO_INCREMENT key, one unique and 13 non-unique secondary indexes (3 on timestamps), and four
+//! more tables; 12 point SELECTs by primary or secondary key with equal weight; a write transaction of 10
+//! INSERTs over the 5 tables.
 //!
-//! [`schema`] has the tables, [`data`] the rows, [`fill`] what is there first, [`reads`] and [`writes`] the operations.
+//! [`schema`] has the tables, [`data`] the rows, [`fill`] loads them, [`reads`] and [`writes`] are the
+//! operations.
 
 pub mod data;
 pub mod fill;
@@ -17,7 +19,7 @@ use crate::client::Connection;
 use crate::error::Result;
 use crate::options::{OptionSpec, Options};
 use crate::random::{Random, mix};
-use crate::registry::Entry;
+use crate::workload::WorkloadSpec;
 use crate::workload::{Checks, Context, Next, Worker, Workload};
 use data::Keys;
 use reads::Reads;
@@ -30,20 +32,20 @@ const READS_PER_WRITE: OptionSpec = OptionSpec::new(
     "point reads for each write transaction; 87 is what the record shows",
 );
 
-pub const ENTRIES: &[Entry] = &[
-    Entry {
+pub const WORKLOADS: &[WorkloadSpec] = &[
+    WorkloadSpec {
         name: "orders-read",
         summary: "12 point reads of a large shop's orders, by primary and secondary keys",
         options: &[ORDERS],
         build: |options| build(options, Mix::Reads),
     },
-    Entry {
+    WorkloadSpec {
         name: "orders-write",
         summary: "a new order: a transaction of 10 INSERTs over 5 tables with 20 indexes",
         options: &[ORDERS],
         build: |options| build(options, Mix::Writes),
     },
-    Entry {
+    WorkloadSpec {
         name: "orders-mixed",
         summary: "both, many reads for each write",
         options: &[ORDERS, READS_PER_WRITE],
@@ -92,7 +94,7 @@ impl Workload for Shop {
     }
 
     fn open(&self, context: &Context) -> Result<()> {
-        // Refuses tables that hold less than the readers will ask for.
+        // Refuses tables that have fewer rows than the readers ask for.
         let mut connection = Connection::open(&context.target)?;
         let last = Keys::of(self.orders - 1).order_id();
         if connection
@@ -104,7 +106,8 @@ impl Workload for Shop {
                 self.orders
             )));
         }
-        // Keys follow from sequence numbers and must be new ones: those of another time are.
+        // Keys are computed from sequence numbers and must be new. A sequence that starts at the current
+        // time has new ones.
         let millis = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_millis() as u64);
@@ -135,19 +138,20 @@ impl Workload for Shop {
     }
 }
 
-/// 2^14 orders a millisecond are more than any server takes; below 2^56 for some hundred years.
+/// 2^14 orders per millisecond are more than any server handles. The number stays below 2^56 for several
+/// hundred years.
 fn first_sequence(unix_millis: u64) -> u64 {
     (unix_millis << 14) & ((1 << 56) - 1)
 }
 
-/// One connection.
+/// One worker's connection.
 struct Client<'a> {
     shop: &'a Shop,
     connection: Connection,
     reads: Reads,
     writes: Writes,
     random: Random,
-    /// What the next operation is about.
+    /// The keys that the next operation uses.
     keys: Keys,
     sequence: u64,
 }
@@ -161,7 +165,7 @@ impl Worker for Client<'_> {
         };
         if write {
             self.sequence = self.shop.next_sequence.fetch_add(1, Ordering::Relaxed);
-            // The last of the operations, or the only one.
+            // The last operation, or the only one.
             return Next::now(if self.shop.mix == Mix::Writes {
                 0
             } else {

@@ -4,7 +4,7 @@ use super::data::{Field, Keys};
 use crate::client::{Connection, Statement};
 use crate::error::{Error, Result};
 
-/// What a SELECT is asked for, of one order.
+/// The key of an order that a SELECT looks for.
 type Key = fn(&Keys) -> Field;
 
 const ORDER_COLUMNS: &str =
@@ -44,7 +44,7 @@ const READS: [(&str, &str, &str, Key); 12] = [
     }),
 ];
 
-/// How many reads there are.
+/// The number of reads.
 pub const COUNT: usize = READS.len();
 
 pub fn operations() -> impl Iterator<Item = &'static str> {
@@ -67,7 +67,7 @@ impl Reads {
         Ok(Self { list })
     }
 
-    /// Asks for one order's row or rows. Finding none is an error: they were committed before the clock started.
+    /// Reads one order's row or rows. Finding none is an error: they were committed before the run.
     pub fn run(&self, connection: &mut Connection, number: usize, keys: &Keys) -> Result<()> {
         let Some((operation, statement, key)) = self.list.get(number) else {
             return Ok(());

@@ -1,6 +1,7 @@
-//! The five tables, and what the workload writes of each.
+//! The five tables, and the columns that the workload writes.
 
-/// A table: its name, the statement that creates it, and the columns that are given values (the rest has defaults).
+/// A table: its name, the statement that creates it, and the columns that are written. The others have
+/// defaults.
 pub struct Table {
     pub name: &'static str,
     pub create: &'static str,

@@ -36,7 +36,7 @@ impl Writes {
         })
     }
 
-    /// A new order, whose ids the server gives.
+    /// Inserts a new order. The server assigns its ids.
     pub fn transaction(&self, connection: &mut Connection, sequence: u64) -> Result<()> {
         let [order, item, payment, shipment, event] = self.statements;
         connection.query("BEGIN")?;
@@ -59,7 +59,7 @@ impl Writes {
     }
 }
 
-/// The id the row was given.
+/// Returns the id that the server assigned.
 fn insert(connection: &mut Connection, statement: Statement, values: &[Field]) -> Result<u64> {
     let values: Vec<Param<'_>> = values.iter().map(Field::param).collect();
     Ok(connection.execute(statement, &values)?.last_insert_id)

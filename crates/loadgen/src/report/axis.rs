@@ -1,11 +1,11 @@
-//! From values to places on a chart, and round numbers to write beside them.
+//! Positions of values on a chart, and round numbers for its labels.
 
 /// The vertical axis of a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Axis {
     /// From 0 up to a round number.
     Linear { max: f64 },
-    /// Between two values, each factor the same height.
+    /// Between two values; equal ratios have equal heights.
     Log { min: f64, max: f64 },
 }
 
@@ -22,7 +22,7 @@ impl Axis {
         }
     }
 
-    /// Values that are not above 0 have no place on it.
+    /// Values that are not above 0 have no position on it.
     pub(super) fn log(values: impl Iterator<Item = f64>) -> Self {
         let (mut min, mut max) = (f64::INFINITY, 0.0f64);
         for value in values.filter(|v| v.is_finite() && *v > 0.0) {
@@ -38,7 +38,7 @@ impl Axis {
         }
     }
 
-    /// The place of a value: 0 at the bottom, 1 at the top.
+    /// The position of a value: 0 at the bottom, 1 at the top.
     pub(super) fn place(self, value: f64) -> Option<f64> {
         match self {
             Self::Linear { max } if value.is_finite() => Some((value / max).clamp(0.0, 1.0)),
@@ -58,7 +58,7 @@ impl Axis {
             }
             Self::Log { min, max } => {
                 let all = ladder(min, max);
-                // Whole powers are enough where there are many.
+                // Many powers need no labels in between.
                 let powers: Vec<f64> = all.iter().copied().filter(|v| is_power(*v)).collect();
                 if all.len() > 8 && powers.len() >= 2 {
                     powers
@@ -100,11 +100,11 @@ fn below(value: f64) -> f64 {
 
 fn above(value: f64) -> f64 {
     let next = ladder(value, value * 20.0).into_iter().next().unwrap_or(value);
-    // Never the same as `below`, of which nothing could be drawn.
+    // Never the same as `below`, since such an axis would have no height.
     if next <= value { value * 2.0 } else { next }
 }
 
-/// A number as people read it: 12.3k, 0.45.
+/// A short form for people: 12.3k, 0.45.
 pub(super) fn short(value: f64) -> String {
     let magnitude = value.abs();
     let (scaled, suffix) = match magnitude {

@@ -10,16 +10,16 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 44.0;
-/// Colours there are; more lines than these start over.
+/// The number of colours. Further lines reuse them.
 const COLOURS: usize = 6;
-/// Points up to this many are marked.
+/// Lines with up to so many points have their points marked.
 const MARKED_POINTS: usize = 16;
 
-/// What the horizontal axis is.
+/// The horizontal axis.
 pub(super) enum Across {
     /// Names at even distances; points have their positions.
     Names(Vec<String>),
-    /// Numbers from 0 to this.
+    /// Numbers from 0 to this one.
     Numbers(f64),
 }
 
@@ -43,7 +43,7 @@ pub(super) struct BarChart {
     pub(super) title: String,
     pub(super) unit: &'static str,
     pub(super) groups: Vec<String>,
-    /// Name, and a value for each group.
+    /// Name, and one value for each group.
     pub(super) series: Vec<(String, Vec<Option<f64>>)>,
 }
 
@@ -75,7 +75,7 @@ fn y(axis: Axis, value: f64) -> Option<f64> {
     axis.place(value).map(|place| TOP + plot_height() * (1.0 - place))
 }
 
-/// Writing to a String cannot fail; this hides the result in one place.
+/// Writing to a String cannot fail; this ignores the result in one place.
 macro_rules! put {
     ($out:expr, $($arguments:tt)*) => { let _ = write!($out, $($arguments)*); };
 }
@@ -146,7 +146,7 @@ impl LineChart {
 
     fn x(&self, at: f64) -> f64 {
         let part = match &self.across {
-            // Half a step of room on both sides.
+            // Half a step of space on both sides.
             Across::Names(names) => (at + 0.5) / names.len().max(1) as f64,
             Across::Numbers(end) => at / end.max(f64::MIN_POSITIVE),
         };

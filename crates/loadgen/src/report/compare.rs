@@ -4,14 +4,14 @@ use crate::error::{Error, Result};
 use crate::result::{BenchResult, Interval, Latency, Operation, Rung};
 use crate::target::Client;
 
-/// All that was measured of one workload with the same settings.
+/// All measurements of one workload with the same settings.
 #[derive(Debug)]
 pub(super) struct Comparison<'a> {
     pub(super) workload: &'a str,
-    /// What was asked for: options, protocol, loop.
+    /// Options, protocol and loop.
     pub(super) settings: String,
     pub(super) peers: Vec<Peer<'a>>,
-    /// Position in `peers` of the one that ratios are against.
+    /// The position in `peers` of the one that ratios refer to.
     pub(super) baseline: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct MedianRung<'a> {
     pub(super) resident_bytes: Option<f64>,
 }
 
-/// Fails where `baseline` is the label of no result.
+/// Fails if no result has the label `baseline`.
 pub(super) fn comparisons<'a>(
     results: &'a [BenchResult],
     baseline: Option<&str>,
@@ -119,7 +119,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn finish(&mut self, baseline: Option<&str>) {
-        // Ours first, in whatever order the files came: the same colours on every page.
+        // StemDB comes first, whatever the order of the files, so that colours are the same on every page.
         self.peers.sort_by_key(|peer| !peer.version.contains("StemDB"));
         for peer in &mut self.peers {
             peer.rungs.sort_by_key(|rung| rung.threads);
@@ -127,7 +127,7 @@ impl<'a> Comparison<'a> {
         }
         self.baseline = match baseline {
             Some(label) => self.peers.iter().position(|peer| peer.label == label),
-            // One against another: the one that is not ours is what is compared with.
+            // Of two peers, the one that is not StemDB is the baseline.
             None if self.peers.len() > 1 => self
                 .peers
                 .iter()
@@ -198,7 +198,7 @@ impl MedianRung<'_> {
         self.resident_bytes = resident;
     }
 
-    /// The run whose throughput is the median: the one whose course over time is shown.
+    /// The run with the median throughput. The page shows its course over time.
     pub(super) fn typical(&self) -> Option<&Rung> {
         self.runs.iter().copied().min_by(|a, b| {
             let far = |run: &Rung| (run.throughput - self.throughput).abs();

@@ -1,7 +1,7 @@
 //! `stemdb bench report`: one self-contained HTML page of any number of results.
 //!
-//! `compare` sorts results into workloads and peers and takes medians of repeated runs; `page` writes the page, with
-//! the charts of `chart`. Nothing is loaded from anywhere: the charts are SVG in the page, and there is no script.
+//! `compare` sorts results by workload and peer and takes medians of repeated runs. `page` writes the page,
+//! with the charts of `chart`. The page loads nothing: its charts are SVG, and it has no script.
 
 mod axis;
 mod chart;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::result::BenchResult;
 
-/// Reads results and writes the page. Gives back medians and ratios as text.
+/// Reads results and writes the page. Returns medians and ratios as text.
 pub fn report(files: &[PathBuf], out: &Path, baseline: Option<&str>) -> Result<String> {
     let results = files
         .iter()
@@ -28,7 +28,7 @@ pub fn report(files: &[PathBuf], out: &Path, baseline: Option<&str>) -> Result<S
     Ok(text::text(&comparisons))
 }
 
-/// The page. `baseline` names the peer that ratios are against.
+/// The page. `baseline` names the peer that ratios refer to.
 #[cfg(test)]
 fn html(results: &[BenchResult], baseline: Option<&str>) -> Result<String> {
     let comparisons = compare::comparisons(results, baseline)?;

@@ -1,4 +1,4 @@
-//! The page: for each workload its charts and its table, at the end what was run.
+//! The page: charts and a table for each workload, and at the end the settings of all runs.
 
 use std::fmt::Write;
 
@@ -320,7 +320,7 @@ fn optional(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// Latencies operation by operation, where there is more than one.
+/// Latencies per operation, if there is more than one operation.
 fn operations(comparison: &Comparison<'_>, out: &mut String) {
     let Some(threads) = comparison.common_threads() else {
         return;
@@ -366,7 +366,7 @@ fn operations(comparison: &Comparison<'_>, out: &mut String) {
     out.push_str("</tbody></table></details>\n");
 }
 
-/// What was run, so that it can be run again.
+/// The settings of all runs, so that they can be repeated.
 fn runs(results: &[BenchResult], out: &mut String) {
     out.push_str(
         "<section><h2>Runs</h2><table><thead><tr><th>workload</th><th>server</th><th>version</th><th>address</th>\

@@ -1,4 +1,4 @@
-//! The page made of fixed results.
+//! The page of some fixed results.
 
 use super::compare::{comparisons, median};
 use super::*;

@@ -1,15 +1,15 @@
-//! Time as the runner sees it; tests have one that they move by hand.
+//! The runner's clock. Tests have one that they advance themselves.
 
 use std::time::{Duration, Instant};
 
 /// Time since some start.
 pub trait Clock: Sync {
     fn now(&self) -> Duration;
-    /// Returns at `until`, or earlier when `stopped` says so. At once where that has passed.
+    /// Returns at `until`, or earlier if `stopped` returns true. Returns at once if that time has passed.
     fn sleep_until(&self, until: Duration, stopped: &dyn Fn() -> bool);
 }
 
-/// The machine's.
+/// The machine's clock.
 #[derive(Debug)]
 pub struct RealClock {
     start: Instant,
@@ -29,7 +29,7 @@ impl Clock for RealClock {
     }
 
     fn sleep_until(&self, until: Duration, stopped: &dyn Fn() -> bool) {
-        // Short naps, so that the end of a run is noticed.
+        // It sleeps for short times, so that it notices the end of a run.
         const NAP: Duration = Duration::from_millis(100);
         loop {
             let left = until.saturating_sub(self.now());

@@ -1,15 +1,15 @@
-//! Counts the workers' samples while they run: interval by interval, operation by operation.
+//! Counts the workers' samples during the run, per interval and per operation.
 
 use std::time::Duration;
 
 use super::clock::Clock;
+use super::plan::Plan;
 use super::process::{Process, Usage};
-use super::rung::Plan;
 use super::samples::{ErrorLog, Sample, SampleLog};
 use super::tally::Tally;
 use crate::result::{Cost, Interval, Operation, Rung};
 
-/// An interval at the end that is shorter than this part of a whole one is left out of the series.
+/// A last interval shorter than this part of a whole one is left out of the series.
 const SHORTEST_PART: f64 = 0.5;
 
 pub(super) struct Counter<'a> {
@@ -21,17 +21,17 @@ pub(super) struct Counter<'a> {
     operations: Vec<Tally>,
     current: Tally,
     statements: u64,
-    /// When measuring began; in the future while warming up.
+    /// When measuring began; in the future during the warm-up.
     measured_from: Duration,
     interval_start: Duration,
-    /// At the start of the interval, and of measuring.
+    /// At the start of the interval, and at the start of measuring.
     server: Meter,
     client: Meter,
     series: Vec<Interval>,
     batch: Vec<Sample>,
 }
 
-/// A process's usage at some moments.
+/// A process's usage at certain times.
 struct Meter {
     process: Option<Process>,
     measured_from: Option<Usage>,
@@ -50,7 +50,8 @@ impl Meter {
         }
     }
 
-    /// The usage now, and the CPU time since the last call. A process that is gone keeps its last figures.
+    /// The usage now, and the CPU time since the last call. After a process has ended, its last figures
+    /// remain.
     fn read(&mut self) -> Option<(Usage, Duration)> {
         let now = self.process.and_then(Process::usage)?;
         let before = self.last.replace(now).unwrap_or(now);
@@ -80,7 +81,7 @@ fn cpu(usage: Usage) -> Duration {
 }
 
 impl<'a> Counter<'a> {
-    /// The warm-up begins now.
+    /// The warm-up starts now.
     pub(super) fn new(
         names: Vec<String>,
         plan: &'a Plan,
@@ -107,7 +108,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Returns when the time is up, or when `over` says so.
+    /// Returns when the time is up, or when `over` returns true.
     pub(super) fn watch(&mut self, over: &dyn Fn() -> bool, progress: &mut dyn FnMut(&Interval)) {
         let end = self.measured_from + self.plan.time;
         let mut warming = !self.plan.warm_up.is_zero();
@@ -132,7 +133,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Forgets the warm-up.
+    /// Discards the figures of the warm-up.
     fn start_measuring(&mut self, now: Duration) {
         self.measured_from = now;
         self.operations.iter_mut().for_each(Tally::clear);
@@ -178,11 +179,10 @@ impl<'a> Counter<'a> {
         self.interval_start = now;
     }
 
-    /// After all workers have ended: what they did last is counted, and the time they took for it.
-    /// `ended` is when the last of it was done.
+    /// Counts the last samples, after all workers have ended. `ended` is when the last operation was done.
     pub(super) fn finish(mut self, ended: Duration, progress: &mut dyn FnMut(&Interval)) -> Rung {
         let now = ended;
-        // A run that ended while warming up was measured from its first moment: better than nothing.
+        // A run that ended during the warm-up counts from its start, which is better than nothing.
         let measured_from = if now < self.measured_from {
             self.series.first().map_or(self.interval_start, |first| {
                 let before = self.measured_from.as_secs_f64() + first.start_seconds;

@@ -1,4 +1,4 @@
-//! One worker's loop: choose, wait for the turn, run, note how long it took.
+//! One worker's loop: choose an operation, wait for its turn, run it, record how long it took.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,13 +13,13 @@ use crate::workload::Worker;
 /// How long to wait before another attempt to connect.
 const RECONNECT_EVERY: Duration = Duration::from_millis(200);
 
-/// What the workers of a rung share.
+/// The state shared by the workers of a rung.
 pub(super) struct Shared<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) schedule: &'a Schedule,
     pub(super) stop: AtomicBool,
     pub(super) errors: ErrorLog,
-    /// For how long a lost connection is tried to be opened again.
+    /// For how long to try to open a lost connection again.
     pub(super) reconnect: Duration,
     failure: Mutex<Option<Error>>,
 }
@@ -40,7 +40,7 @@ impl<'a> Shared<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Ends the run for all; the first reason is kept.
+    /// Ends the run for all workers. The first reason is recorded.
     pub(super) fn fail(&self, error: Error) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.get_or_insert(error);
@@ -52,8 +52,8 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Runs operations until the run is stopped or the turns are used up; `reopen` makes the worker anew after its
-/// connection was lost. Returns when the last of them was done.
+/// Runs operations until the run is stopped or there are no more turns. `reopen` creates the worker again
+/// after its connection was lost. Returns when the last operation was done.
 pub(super) fn drive<'w>(
     shared: &Shared<'_>,
     log: &SampleLog,
@@ -99,7 +99,7 @@ pub(super) fn drive<'w>(
     ended
 }
 
-/// The worker to go on with; `None` when the run is over.
+/// The worker to continue with; `None` if the run is over.
 fn after_error<'w>(
     shared: &Shared<'_>,
     mut worker: Box<dyn Worker + 'w>,
@@ -121,7 +121,7 @@ fn after_error<'w>(
         }
         match reopen() {
             Ok(worker) => return Some(worker),
-            // The reason that counts is why it cannot be reached any more.
+            // The recorded reason is why the server cannot be reached any more.
             Err(error) if shared.clock.now() >= give_up || error.is_fatal() => {
                 shared.fail(error);
                 return None;

@@ -1,4 +1,4 @@
-//! Holds threads back until all may start.
+//! Makes threads wait until all may start.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

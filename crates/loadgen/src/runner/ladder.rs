@@ -1,18 +1,18 @@
-//! The numbers of threads that a run goes through.
+//! The numbers of threads of a run.
 
 use std::str::FromStr;
 
-/// Where a ladder ends even if throughput still grows.
+/// The end of a ladder, even if throughput still grows.
 const THREADS_MAX: usize = 4096;
-/// Throughput grows when it grows by more than this.
+/// A smaller ratio does not count as growth.
 const GROWTH_MIN: f64 = 1.03;
 
-/// What `--threads` says.
+/// The value of `--threads`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Threads {
     /// One after the other.
     List(Vec<usize>),
-    /// 1, 2, 4 and so on, until one brings no more throughput than the best before.
+    /// 1, 2, 4 and so on, until a number of threads brings no more throughput than the best before.
     Ladder,
 }
 
@@ -36,7 +36,7 @@ impl FromStr for Threads {
 }
 
 impl Threads {
-    /// The next number of threads, given the throughputs so far; `None` at the end.
+    /// The next number of threads after these throughputs; `None` at the end.
     pub fn next(&self, throughputs: &[f64]) -> Option<usize> {
         match self {
             Self::List(list) => list.get(throughputs.len()).copied(),

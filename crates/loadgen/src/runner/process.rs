@@ -1,10 +1,10 @@
-//! What a process on this host costs: CPU time and memory, from `/proc`.
+//! The CPU time and memory of a process on this host, from `/proc`.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// `/proc` counts CPU time in hundredths of a second on every architecture that Rust's Linux targets have.
+/// `/proc` counts CPU time in hundredths of a second on every architecture of Rust's Linux targets.
 const TICK: Duration = Duration::from_millis(10);
 const LISTENING: &str = "0A";
 
@@ -14,7 +14,7 @@ pub struct Process {
     pub pid: u32,
 }
 
-/// What a process has used until now.
+/// The resources a process has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     pub user: Duration,
@@ -29,7 +29,7 @@ impl Process {
         }
     }
 
-    /// The process that listens on a TCP port, where this user may see it.
+    /// The process that listens on a TCP port, if this user may see it.
     pub fn listening_on(port: u16) -> Option<Self> {
         let sockets = ["/proc/net/tcp", "/proc/net/tcp6"]
             .into_iter()
@@ -60,7 +60,7 @@ impl Process {
         })
     }
 
-    /// `None` when the process is gone.
+    /// `None` if the process has ended.
     pub fn usage(self) -> Option<Usage> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
         let (user, system) = cpu_ticks(&stat)?;
@@ -73,7 +73,7 @@ impl Process {
     }
 }
 
-/// The inode of a listening socket on `port`, if this line of `/proc/net/tcp` is one.
+/// The inode of a listening socket on `port`, if this line of `/proc/net/tcp` describes one.
 fn tcp_listener(line: &str, port: u16) -> Option<String> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
@@ -86,7 +86,7 @@ fn unix_socket(line: &str, path: &str) -> Option<String> {
     (*fields.get(7)? == path).then(|| fields.get(6).map(|inode| (*inode).to_owned()))?
 }
 
-/// User and system time; the name before them may hold spaces and parentheses.
+/// User and system time. The name in front of them may contain spaces and parentheses.
 fn cpu_ticks(stat: &str) -> Option<(u32, u32)> {
     let (_, after_name) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = after_name.split(' ').collect();

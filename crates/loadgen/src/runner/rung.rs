@@ -1,4 +1,4 @@
-//! One number of threads for some time: starts the workers, has them counted, and says how it ended.
+//! One number of threads for some time: starts the workers, counts their samples, and returns the result.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
@@ -9,36 +9,17 @@ use super::clock::{Clock, RealClock};
 use super::counter::Counter;
 use super::drive::{Shared, drive};
 use super::gate::Gate;
-use super::process::Process;
+use super::plan::Plan;
 use super::samples::SampleLog;
 use super::schedule::Schedule;
 use crate::error::{Error, Result};
 use crate::result::{ErrorCount, Interval, Rung};
 use crate::workload::{Context, Workload};
 
-/// Enough for what a worker does; 1,000 of them then need little.
+/// Enough for a worker. A thousand of them then need little memory.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// How a rung is run.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    pub threads: usize,
-    /// Operations a second over all threads; `None` for a closed loop.
-    pub rate: Option<f64>,
-    /// Time before the clock starts.
-    pub warm_up: Duration,
-    pub time: Duration,
-    /// Ends the run after so many operations, those of the warm-up included.
-    pub operations_max: Option<u64>,
-    /// What a line of progress and a point of the series stand for.
-    pub interval: Duration,
-    /// For how long lost connections are tried to be opened again.
-    pub reconnect: Duration,
-    /// The server's, where it is on this host.
-    pub server: Option<Process>,
-}
-
-/// Runs one rung. Fails where it cannot start; what goes wrong later is in [`Rung::failure`].
+/// Runs one rung. Fails if it cannot start; later failures are in [`Rung::failure`].
 pub fn run(
     workload: &dyn Workload,
     context: &Context,

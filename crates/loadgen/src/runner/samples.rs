@@ -1,4 +1,4 @@
-//! Single measurements, on their way from the workers to the one thread that counts them.
+//! Single measurements, passed from the workers to the one thread that counts them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,8 @@ pub struct Sample {
     pub failed: bool,
 }
 
-/// Where one worker leaves its samples. A worker holds the lock for one push, and nobody else but once a second.
+/// The queue of one worker's samples. The worker holds the lock for one push; the counting thread takes it
+/// once a second.
 #[derive(Debug, Default)]
 pub struct SampleLog {
     samples: Mutex<Vec<Sample>>,
@@ -30,7 +31,7 @@ impl SampleLog {
             .push(sample);
     }
 
-    /// Moves what there is into `out`, which must be empty; its memory is used for what comes.
+    /// Moves the samples into `out`, which must be empty. Its memory is used for later samples.
     pub fn take(&self, out: &mut Vec<Sample>) {
         std::mem::swap(
             &mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner),
@@ -54,7 +55,7 @@ impl ErrorLog {
         entry.0 += 1;
     }
 
-    /// Takes out what there is: code, count, first message.
+    /// Takes out the errors: code, count, first message.
     pub fn take(&self) -> Vec<(u16, u64, String)> {
         let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *errors)

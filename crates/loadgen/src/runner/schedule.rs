@@ -1,14 +1,14 @@
-//! When operations are to be sent: as soon as a client is free (closed loop), or at a fixed rate (open loop).
+//! When operations are sent: as soon as a client is free (closed loop), or at a fixed rate (open loop).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The turns that all workers of a run share.
+/// The turns of all workers of a run.
 #[derive(Debug)]
 pub struct Schedule {
-    /// Operations a second over all workers.
+    /// Operations per second over all workers.
     rate: Option<f64>,
-    /// No more turns than this.
+    /// The largest number of turns.
     limit: Option<u64>,
     start_ns: AtomicU64,
     taken: AtomicU64,
@@ -17,8 +17,8 @@ pub struct Schedule {
 /// One worker's turn to send an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// When it should be sent, in the clock's time; `None`: now. Latency counts from here, however late the worker is,
-    /// so that a stall of the server is seen by every operation that it held up.
+    /// When it should be sent, in the clock's time; `None`: now. Latency counts from this time, however
+    /// late the worker is. So a stall of the server shows in every operation that it delayed.
     pub intended: Option<Duration>,
 }
 
@@ -56,7 +56,7 @@ impl Schedule {
             + Duration::from_secs_f64(number as f64 / rate)
     }
 
-    /// Turns whose time had come by `now` and that nobody had taken: how far the workers are behind.
+    /// Turns that were due by `now` and that no worker has taken: how far the workers are behind.
     pub fn missed(&self, now: Duration) -> u64 {
         let Some(rate) = self.rate else { return 0 };
         let start = Duration::from_nanos(self.start_ns.load(Ordering::SeqCst));

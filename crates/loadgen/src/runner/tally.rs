@@ -1,13 +1,13 @@
-//! Latencies in histograms, and the figures that are told of them.
+//! Latencies in histograms, and the figures derived from them.
 
 use hdrhistogram::Histogram;
 
 use super::samples::Sample;
 use crate::result::Latency;
 
-/// Three digits of every latency, however long.
+/// Three digits of every latency, whatever its size.
 const DIGITS: u8 = 3;
-/// An hour: what takes longer is counted as that.
+/// One hour; longer latencies count as that.
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 
 /// Successful operations' latencies, and how many failed.
@@ -38,7 +38,7 @@ impl Tally {
 
     pub fn merge(&mut self, other: &Self) {
         self.errors += other.errors;
-        // Same bounds, so adding cannot fail.
+        // The bounds are the same, so adding cannot fail.
         let _ = self.latencies_ns.add(&other.latencies_ns);
     }
 
@@ -47,7 +47,7 @@ impl Tally {
         self.errors = 0;
     }
 
-    /// Operations that succeeded.
+    /// Successful operations.
     pub fn count(&self) -> u64 {
         self.latencies_ns.len()
     }

@@ -1,7 +1,7 @@
-//! sysbench's OLTP workloads: the statements of its Lua scripts over tables of the same shape, so that real sysbench
-//! runs on tables prepared here, and the reverse.
+//! sysbench's OLTP workloads: the statements of its Lua scripts, over tables of the same layout. So real
+//! sysbench runs on tables prepared here, and the other way round.
 //!
-//! `schema` makes, checks and drops the tables; `worker` has the statements and their order.
+//! `schema` creates, checks and drops the tables; `worker` has the statements and their order.
 
 mod schema;
 mod worker;
@@ -9,7 +9,7 @@ mod worker;
 use crate::distribution::Distribution;
 use crate::error::Result;
 use crate::options::{OptionSpec, Options};
-use crate::registry::Entry;
+use crate::workload::WorkloadSpec;
 use crate::workload::{Checks, Context, Worker, Workload};
 
 const OPTIONS: &[OptionSpec] = &[
@@ -37,50 +37,50 @@ enum Script {
     Delete,
 }
 
-pub const ENTRIES: &[Entry] = &[
-    Entry::new(
+pub const WORKLOADS: &[WorkloadSpec] = &[
+    WorkloadSpec::new(
         "sysbench-point-select",
         "oltp_point_select: one row by primary key",
         OPTIONS,
         |o| build(Script::PointSelect, o),
     ),
-    Entry::new(
+    WorkloadSpec::new(
         "sysbench-read-only",
         "oltp_read_only: a transaction of 10 point selects and 4 ranges",
         OPTIONS,
         |o| build(Script::ReadOnly, o),
     ),
-    Entry::new(
+    WorkloadSpec::new(
         "sysbench-read-write",
         "oltp_read_write: the reads, 2 updates, a delete and an insert in a transaction",
         OPTIONS,
         |o| build(Script::ReadWrite, o),
     ),
-    Entry::new(
+    WorkloadSpec::new(
         "sysbench-write-only",
         "oltp_write_only: 2 updates, a delete and an insert in a transaction",
         OPTIONS,
         |o| build(Script::WriteOnly, o),
     ),
-    Entry::new(
+    WorkloadSpec::new(
         "sysbench-update-index",
         "oltp_update_index: an update of an indexed column",
         OPTIONS,
         |o| build(Script::UpdateIndex, o),
     ),
-    Entry::new(
+    WorkloadSpec::new(
         "sysbench-update-non-index",
         "oltp_update_non_index: an update of a column without index",
         OPTIONS,
         |o| build(Script::UpdateNonIndex, o),
     ),
-    Entry::new(
+    WorkloadSpec::new(
         "sysbench-insert",
         "oltp_insert: an insert (as text, as sysbench sends it)",
         OPTIONS,
         |o| build(Script::Insert, o),
     ),
-    Entry::new(
+    WorkloadSpec::new(
         "sysbench-delete",
         "oltp_delete: a delete by primary key",
         OPTIONS,
@@ -99,7 +99,7 @@ struct Sysbench {
 }
 
 fn build(script: Script, options: &Options) -> Result<Box<dyn Workload>> {
-    // Ids are MySQL's INTEGER.
+    // Ids are of MySQL's type INTEGER.
     let table_size = options.integer("table-size", 1..=2_000_000_000)?;
     let ids = match options.word("distribution", &["special", "uniform"])? {
         "uniform" => Distribution::uniform(table_size),

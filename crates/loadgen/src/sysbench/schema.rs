@@ -1,4 +1,4 @@
-//! The tables `sbtest1`, `sbtest2` and so on: made, filled, checked, dropped.
+//! The tables `sbtest1`, `sbtest2` and so on: creating, filling, checking and dropping them.
 
 use super::Sysbench;
 use crate::client::{Connection, Param};
@@ -7,7 +7,7 @@ use crate::load::{MultiInsert, in_parallel};
 use crate::random::{Random, mix};
 use crate::workload::{Checks, Context, check_indexes};
 
-/// Rows that one connection loads in one go.
+/// Rows per loading transaction of one connection.
 const PART_ROWS: u64 = 10_000;
 
 pub(super) fn prepare(workload: &Sysbench, context: &Context) -> Result<()> {
@@ -24,7 +24,7 @@ pub(super) fn prepare(workload: &Sysbench, context: &Context) -> Result<()> {
     in_parallel(context, "filling", parts * workload.tables, |connection, part| {
         fill(workload, context.seed, connection, part / parts + 1, part % parts)
     })?;
-    // After the rows, as sysbench does: the server may build it in one pass.
+    // After the rows, as sysbench does: the server may build the index in one pass.
     for table in 1..=workload.tables {
         connection.query(&format!("CREATE INDEX k_{table} ON sbtest{table} (k)"))?;
     }
@@ -56,7 +56,8 @@ fn fill(workload: &Sysbench, seed: u64, connection: &mut Connection, table: u64,
 pub(super) const C_GROUPS: usize = 10;
 pub(super) const PAD_GROUPS: usize = 5;
 
-/// Replaces `out` by groups of eleven random digits with dashes between: what sysbench fills `c` and `pad` with.
+/// Replaces `out` by groups of eleven random digits with dashes between: the values of sysbench's `c` and
+/// `pad`.
 pub(super) fn digits(random: &mut Random, groups: usize, out: &mut String) {
     out.clear();
     for group in 0..groups {

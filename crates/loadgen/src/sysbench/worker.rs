@@ -1,4 +1,4 @@
-//! One connection's statements: what each script does in one event.
+//! One connection's statements: the statements of one event of each script.
 
 use super::schema::{C_GROUPS, PAD_GROUPS, digits};
 use super::{Script, Sysbench};
@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::random::{Random, mix};
 use crate::workload::{Context, Next, Worker};
 
-/// Point selects of a read transaction; every range, update and delete is there once.
+/// Point selects of a read transaction. It has one of every range, update and delete.
 const POINT_SELECTS: usize = 10;
 
-/// The statements on one table; those that the script does not need are left out.
+/// The statements on one table. Those that the script does not use are left out.
 #[derive(Debug, Clone, Copy, Default)]
 struct Table {
     point_select: Option<Statement>,
@@ -191,7 +191,7 @@ impl SysbenchWorker {
         self.connection.execute(insert, &values).map(drop)
     }
 
-    /// As text whatever the protocol, and with 0 for the id: so does the script.
+    /// As text in both protocols, and with 0 for the id, as in the script.
     fn insert(&mut self) -> Result<()> {
         let table = self.random.below(self.tables.len() as u64) + 1;
         let k = self.id();

@@ -7,23 +7,24 @@ pub const DISTRICTS: u64 = 10;
 pub const CUSTOMERS: u64 = 3_000;
 pub const ITEMS: u64 = 100_000;
 
-/// The constant C of non-uniform last names while loading and while running. Their difference, 66, is one the standard
-/// allows (2.1.6.1); they are fixed, so that a run with another seed asks for names that were loaded.
+/// The constant C of non-uniform last names, for loading and for running. The standard permits their
+/// difference, 66 (2.1.6.1). They are fixed, so that a run with another seed asks for names that were
+/// loaded.
 const C_LAST_LOAD: u64 = 157;
 const C_LAST_RUN: u64 = 223;
 
-/// From `least` to `most`, both included.
+/// From `least` to `most`, both inclusive.
 pub fn between(random: &mut Random, least: u64, most: u64) -> u64 {
     least + random.below(most.saturating_sub(least) + 1)
 }
 
-/// NURand(A, x, y): some values far more often than others.
+/// NURand(A, x, y): some values are far more frequent than others.
 fn non_uniform(random: &mut Random, a: u64, c: u64, least: u64, most: u64) -> u64 {
     let bits = random.below(a + 1) | between(random, least, most);
     (bits + c) % (most - least + 1) + least
 }
 
-/// The constants of a run, and what is chosen by them.
+/// The constants of a run, and the choices that use them.
 #[derive(Debug, Clone, Copy)]
 pub struct Constants {
     customer: u64,
@@ -31,7 +32,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// All terminals of a run use the same.
+    /// All terminals of a run use the same constants.
     pub fn of_seed(seed: u64) -> Self {
         let mut random = Random::new(seed);
         Self {
@@ -49,12 +50,12 @@ impl Constants {
     }
 }
 
-/// A name that a terminal asks for.
+/// A last name that a terminal asks for.
 pub fn last_name_to_find(random: &mut Random) -> String {
     last_name(non_uniform(random, 255, C_LAST_RUN, 0, 999))
 }
 
-/// The name of a customer that is loaded: the first thousand have all names there are.
+/// The last name of a loaded customer: the first thousand customers have all names.
 pub fn last_name_to_load(random: &mut Random, customer: u64) -> String {
     match customer {
         1..=1000 => last_name(customer - 1),
@@ -72,7 +73,7 @@ fn last_name(number: u64) -> String {
         .concat()
 }
 
-/// Letters and digits, so many at least and at most.
+/// Letters and digits, between `least` and `most` of them.
 pub fn text(random: &mut Random, least: u64, most: u64) -> String {
     const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789xy";
     let length = between(random, least, most);
@@ -99,7 +100,7 @@ pub fn zip(random: &mut Random) -> String {
     digits(random, 4) + "11111"
 }
 
-/// Text that one time out of ten has ORIGINAL somewhere in it.
+/// Text that contains ORIGINAL in one of ten cases.
 pub fn data(random: &mut Random) -> String {
     let mut out = text(random, 26, 50);
     if random.below(10) == 0 {

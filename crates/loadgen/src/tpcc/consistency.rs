@@ -1,8 +1,9 @@
-//! The consistency conditions of clause 3.3.2, each as a count of what breaks it.
+//! The consistency conditions of clause 3.3.2, each as a count of violations.
 //!
-//! Condition 11 (orders less new orders are 2100 in every district) holds for the first population only and is left out.
+//! Condition 11 (orders minus new orders are 2100 in every district) holds only for the first population
+//! and is left out.
 
-/// What must hold, and the query that counts where it does not.
+/// Each condition, with the query that counts its violations.
 pub const CONDITIONS: [(&str, &str); 11] = [
     (
         "1: a warehouse's year to date is the sum of its districts'",

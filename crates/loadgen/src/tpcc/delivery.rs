@@ -1,5 +1,5 @@
-//! The delivery transaction (clause 2.7): the oldest order of each district that is not delivered yet, all in one
-//! transaction and, unlike the standard's, while the terminal waits.
+//! The delivery transaction (clause 2.7): the oldest undelivered order of each district. All are in one
+//! transaction and, unlike the standard's, the terminal waits for it.
 
 use super::choices::DISTRICTS;
 use super::one;
@@ -52,7 +52,7 @@ impl Statements {
         Ok(())
     }
 
-    /// A district with nothing to deliver is left out (2.7.4.2).
+    /// A district without undelivered orders is skipped (2.7.4.2).
     fn district(&self, connection: &mut Connection, home: u64, district: u64, carrier: u64) -> Result<()> {
         let place = [Param::Int(home as i64), Param::Int(district as i64)];
         let oldest = connection.fetch(self.oldest, &place)?;

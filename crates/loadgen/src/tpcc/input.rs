@@ -1,15 +1,15 @@
-//! What a terminal enters before it sends a transaction (the "input data generation" of clauses 2.4 to 2.8), and how long
-//! its user keys and thinks (5.2.5).
+//! The input that a terminal enters before a transaction (the "input data generation" of clauses 2.4 to
+//! 2.8), and its user's keying and thinking times (5.2.5).
 
 use std::time::Duration;
 
 use super::choices::{self, CUSTOMERS, Constants, DISTRICTS, ITEMS, between};
 use crate::random::Random;
 
-/// An item that nobody has: the mistake that one of a hundred new orders makes.
+/// An item that does not exist: one of a hundred new orders asks for it by mistake.
 pub const UNUSED_ITEM: u64 = ITEMS + 1;
 
-/// Positions are those of [`Kind::NAMES`].
+/// In the order of [`Kind::NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     NewOrder,
@@ -41,7 +41,7 @@ impl Kind {
         })
     }
 
-    /// Exponential with the standard's mean, cut at ten times of that.
+    /// Exponential with the standard's mean, at most ten times the mean.
     pub fn thinking(self, random: &mut Random) -> Duration {
         let mean = match self {
             Self::NewOrder | Self::Payment => 12.0,
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// What the terminals of a run have in common.
+/// The parameters shared by the terminals of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Company {
     pub warehouses: u64,
@@ -73,7 +73,7 @@ pub enum Input {
         carrier: u64,
     },
     StockLevel {
-        /// Below it an item's stock is low.
+        /// An item's stock is low below this.
         threshold: u64,
     },
 }
@@ -82,7 +82,7 @@ pub enum Input {
 pub struct NewOrder {
     pub district: u64,
     pub customer: u64,
-    /// By warehouse and item, so that two orders lock the same stock in the same order.
+    /// Sorted by warehouse and item, so that two orders lock the same stock in the same order.
     pub lines: Vec<Line>,
 }
 
@@ -102,7 +102,7 @@ pub struct Payment {
     pub cents: i64,
 }
 
-/// Customers know their number or their last name.
+/// A customer, selected by number or by last name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Customer {
     Number(u64),
@@ -131,7 +131,7 @@ impl Company {
         let count = between(random, 5, 15);
         let mut lines: Vec<Line> = (0..count)
             .map(|_| Line {
-                // One line of a hundred comes from elsewhere.
+                // One of a hundred lines comes from another warehouse.
                 supply_warehouse: if random.below(100) == 0 {
                     self.other_warehouse(home, random)
                 } else {
@@ -171,7 +171,7 @@ impl Company {
         }
     }
 
-    /// Six of ten by last name.
+    /// By last name in six of ten cases.
     fn customer(&self, random: &mut Random) -> Customer {
         if random.below(100) < 60 {
             Customer::LastName(choices::last_name_to_find(random))
@@ -180,7 +180,7 @@ impl Company {
         }
     }
 
-    /// Any but `home`, where there is another.
+    /// Any warehouse but `home`, if there is another.
     fn other_warehouse(&self, home: u64, random: &mut Random) -> u64 {
         if self.warehouses < 2 {
             return home;

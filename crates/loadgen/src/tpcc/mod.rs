@@ -1,15 +1,17 @@
-//! TPC-C: a wholesaler's warehouses, districts and customers, and five kinds of transactions on nine tables.
+//! TPC-C: a wholesaler's warehouses, districts and customers, and five kinds of transactions on nine
+//! tables.
 //!
-//! After the standard, revision 5.11, with these liberties: deliveries are not deferred, terminals are connections and wait
-//! for nothing unless asked to (`think`), any number of them may stand at a warehouse, and there is no audit. So figures
-//! compare servers with each other, and are not tpmC as the council publishes it.
+//! It follows the standard, revision 5.11, with these liberties: deliveries are not deferred; terminals are
+//! connections, and wait only if asked to (`think`); any number of them may belong to a warehouse; there is
+//! no audit. So its figures compare servers with each other, and are not tpmC as the council publishes it.
 //!
-//! Two things need joins: the stock-level transaction and the checks. A server that refuses them (error 1235) is refused
-//! before anything is loaded or measured.
+//! Two things need joins: the stock-level transaction and the checks. A server that refuses joins (error
+//! 1235) is refused before anything is loaded or measured.
 //!
-//! - [`schema`], [`population`]: the tables and their first rows; [`choices`]: the standard's random numbers and names.
-//! - [`input`]: what terminals enter; [`terminal`]: entering it; [`new_order`], [`payment`], [`order_status`], [`delivery`],
-//!   [`stock_level`]: the transactions.
+//! - [`schema`], [`population`]: the tables and their first rows; [`choices`]: the standard's random
+//!   numbers and names.
+//! - [`input`]: the input of terminals; [`terminal`]: a terminal; [`new_order`], [`payment`],
+//!   [`order_status`], [`delivery`], [`stock_level`]: the transactions.
 //! - [`consistency`]: what must hold afterwards.
 
 pub mod choices;
@@ -30,14 +32,14 @@ use crate::client::{Connection, Param, Row, Statement};
 use crate::error::{Error, Result};
 use crate::load;
 use crate::options::{OptionSpec, Options};
-use crate::registry::Entry;
 use crate::result::{Figure, Rung};
+use crate::workload::WorkloadSpec;
 use crate::workload::{Checks, Context, Worker, Workload};
 use choices::Constants;
 use input::{Company, Kind};
 use terminal::Terminal;
 
-pub const ENTRIES: &[Entry] = &[Entry {
+pub const WORKLOADS: &[WorkloadSpec] = &[WorkloadSpec {
     name: "tpcc",
     summary: "TPC-C: five transactions on nine tables (needs joins)",
     options: OPTIONS,
@@ -69,10 +71,10 @@ fn build(options: &Options) -> Result<Box<dyn Workload>> {
 }
 
 struct Tpcc {
-    /// To prepare.
+    /// The number to prepare.
     warehouses: u64,
     think: bool,
-    /// In the tables that a run found.
+    /// The number in the tables that a run found.
     warehouses_found: AtomicU64,
 }
 
@@ -134,7 +136,7 @@ impl Workload for Tpcc {
     }
 }
 
-/// The standard's measure; those that were taken back count (2.4.1.4).
+/// The standard's measure. Orders that were rolled back count (2.4.1.4).
 fn new_orders_a_minute(rung: &Rung) -> Figure {
     let count = rung
         .operations
@@ -146,7 +148,7 @@ fn new_orders_a_minute(rung: &Rung) -> Figure {
     }
 }
 
-/// Fails in words where the server has no joins yet.
+/// Fails with an explanation if the server does not support joins.
 fn needs_joins(connection: &mut Connection) -> Result<()> {
     match connection.query(&stock_level::JOIN.replace('?', "0")) {
         Err(Error::Server {
@@ -160,7 +162,7 @@ fn needs_joins(connection: &mut Connection) -> Result<()> {
     }
 }
 
-/// How many there are.
+/// The number of warehouses.
 fn warehouses(connection: &mut Connection) -> Result<u64> {
     match connection.fetch_int("SELECT COUNT(*) FROM warehouse")? {
         0 => Err(Error::Unexpected(
@@ -170,7 +172,7 @@ fn warehouses(connection: &mut Connection) -> Result<u64> {
     }
 }
 
-/// The row that must be there.
+/// A row that must exist.
 fn one(
     connection: &mut Connection,
     statement: Statement,
@@ -187,7 +189,7 @@ fn one(
     }
 }
 
-/// A decimal number of the answer, in hundredths.
+/// A decimal number of the result, in hundredths.
 fn cents(row: &Row, column: usize) -> Result<i64> {
     let text = row.text(column)?;
     let (whole, part) = text.split_once('.').unwrap_or((&text, "0"));

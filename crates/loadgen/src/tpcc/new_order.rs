@@ -1,4 +1,5 @@
-//! The new-order transaction (clause 2.4): an order of 5 to 15 items; one of a hundred is taken back at its last item.
+//! The new-order transaction (clause 2.4): an order of 5 to 15 items. One of a hundred is rolled back at
+//! its last item.
 
 use super::choices::{DISTRICTS, money};
 use super::input::NewOrder;
@@ -83,7 +84,7 @@ impl Statements {
         connection.execute(self.new_order, &place)?;
         for number in 0..input.lines.len() {
             if !self.line(connection, home, input, order, number)? {
-                // The user mistyped the last item. All is taken back, and the transaction counts (2.4.1.4).
+                // The user mistyped the last item. The transaction is rolled back, and it counts (2.4.1.4).
                 connection.query("ROLLBACK")?;
                 return Ok(());
             }
@@ -92,7 +93,7 @@ impl Statements {
         Ok(())
     }
 
-    /// Whether there is such an item.
+    /// Returns whether the item exists.
     fn line(
         &self,
         connection: &mut Connection,
@@ -137,7 +138,7 @@ impl Statements {
         Ok(true)
     }
 
-    /// How much is left, and the district's text.
+    /// Returns the remaining quantity, and the district's text.
     fn take_stock(
         &self,
         connection: &mut Connection,
@@ -155,7 +156,7 @@ impl Statements {
     }
 }
 
-/// Below ten more than what was ordered, 91 come in.
+/// If fewer than ten more than the ordered quantity are left, 91 are added.
 fn stock_left(stock: i64, ordered: i64) -> i64 {
     if stock >= ordered + 10 {
         stock - ordered

@@ -103,13 +103,13 @@ impl Statements {
     }
 }
 
-/// The payment before what was there, as much of it as has room.
+/// The payment, followed by as much of the old data as fits.
 fn data_of_bad_credit(number: i64, input: &Payment, home: u64, amount: &str, old: &str) -> String {
     let mut data = format!(
         "{number} {} {} {} {home} {amount}|{old}",
         input.customer_district, input.customer_warehouse, input.district
     );
-    // All of it is ASCII, or else another program wrote it; then it is cut where a character ends.
+    // All of it is ASCII, unless another program wrote it. In that case it is cut between characters.
     let mut end = data.len().min(DATA_BYTES_MAX);
     while !data.is_char_boundary(end) {
         end -= 1;
@@ -132,7 +132,8 @@ impl FindCustomer {
         })
     }
 
-    /// `place` is warehouse and district. Of several with the name it is the one in the middle, by first name.
+    /// `place` is the warehouse and district. Of several customers with the name, it is the one in the
+    /// middle, by first name.
     pub fn number(
         &self,
         connection: &mut Connection,

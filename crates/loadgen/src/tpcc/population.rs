@@ -1,6 +1,6 @@
 //! The first rows of the nine tables (clause 4.3.3), the same for the same seed.
 //!
-//! The population is cut into `Part`s that can be loaded in any order over any number of connections.
+//! The population is divided into `Part`s, which can be loaded in any order over any number of connections.
 
 use super::choices::{self, CUSTOMERS, DISTRICTS, ITEMS, between, money, rate, text, zip};
 use crate::client::Param::Text;
@@ -9,31 +9,31 @@ use crate::error::Result;
 use crate::load::MultiInsert;
 use crate::random::{Random, mix};
 
-/// Orders from this one on are not delivered yet.
+/// This order and later ones are not delivered yet.
 const FIRST_UNDELIVERED: u64 = 2101;
-/// Rows of item and stock that one part has.
+/// Rows of item and stock in one part.
 const ITEMS_A_PART: u64 = 1_000;
 const ITEM_PARTS: u64 = ITEMS / ITEMS_A_PART;
 /// The warehouse and its districts, its stock, its districts' customers, its districts' orders.
 const PARTS_A_WAREHOUSE: u64 = 1 + ITEM_PARTS + 2 * DISTRICTS;
-/// When everything happened that has happened before the first run.
+/// The time of all events before the first run.
 const THEN: &str = "2026-01-01 00:00:00";
 
 /// A piece of the population.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// From this item on.
+    /// Starting at this item.
     Items(u64),
     Warehouse(u64),
-    /// Of a warehouse, from this item on.
+    /// Of a warehouse, starting at this item.
     Stock(u64, u64),
-    /// Of a warehouse and district, their first payment too.
+    /// Of a warehouse and district, with each customer's first payment.
     Customers(u64, u64),
     /// Of a warehouse and district, with their lines.
     Orders(u64, u64),
 }
 
-/// How many parts so many warehouses have.
+/// The number of parts for this number of warehouses.
 pub fn parts(warehouses: u64) -> u64 {
     ITEM_PARTS + warehouses * PARTS_A_WAREHOUSE
 }
@@ -53,7 +53,7 @@ impl Part {
     }
 }
 
-/// Inserts the part with a number below [`parts`].
+/// Inserts the part with this number, which is below [`parts`].
 pub fn load(connection: &mut Connection, seed: u64, number: u64) -> Result<()> {
     let random = &mut Random::new(mix(seed ^ mix(number)));
     match Part::of(number) {

@@ -1,5 +1,6 @@
-//! The nine tables of the standard (clause 1.3) in MySQL's types, with the two secondary indexes that are customary:
-//! customers by last name, orders by customer. History has no key, as in the standard; foreign keys are left out.
+//! The nine tables of the standard (clause 1.3) in MySQL's types, with the two customary secondary indexes:
+//! customers by last name, orders by customer. History has no key, as in the standard. Foreign keys are
+//! left out.
 
 use crate::client::Connection;
 use crate::error::Result;

@@ -1,5 +1,5 @@
-//! The stock-level transaction (clause 2.8): how many items of a district's last 20 orders are low on stock. The workload's
-//! only join outside of its checks.
+//! The stock-level transaction (clause 2.8): how many items of a district's last 20 orders are low on
+//! stock. It is the workload's only join outside of its checks.
 
 use super::one;
 use crate::client::{Connection, Param, Statement};
@@ -8,7 +8,7 @@ use crate::error::Result;
 const NAME: &str = "stock level";
 const ORDERS: i64 = 20;
 
-/// Asks for the items of some orders of a district whose stock is below something.
+/// Counts the items in a district's last orders whose stock is below a threshold.
 pub const JOIN: &str = "SELECT COUNT(DISTINCT s_i_id) FROM order_line \
      JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
      WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id >= ? AND ol_o_id < ? AND s_quantity < ?";

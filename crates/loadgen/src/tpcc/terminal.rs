@@ -1,4 +1,4 @@
-//! A terminal: one connection with its home warehouse, entering one transaction after the other.
+//! A terminal: one connection with its home warehouse, which runs one transaction after another.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct Terminal {
     company: Company,
     random: Random,
     home: u64,
-    /// Whose stock it watches.
+    /// The district whose stock it watches.
     district: u64,
     /// Whether its user keys and thinks.
     think: bool,
@@ -28,7 +28,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// `number` decides where the terminal stands: warehouses in turn, then their districts in turn.
+    /// `number` decides the terminal's home: warehouses in turn, then their districts in turn.
     pub fn new(
         mut connection: Connection,
         company: Company,

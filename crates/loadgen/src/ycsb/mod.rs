@@ -1,7 +1,7 @@
-//! YCSB's core workloads A to F over a SQL table: a key and ten fields of 100 bytes.
+//! YCSB's core workloads A to F over a SQL table with a key and ten fields of 100 bytes.
 //!
-//! After Cooper and others, "Benchmarking Cloud Serving Systems with YCSB" (2010), with the proportions of its workload
-//! files. `records` has the table and its rows, `worker` the operations.
+//! Source: Cooper and others, "Benchmarking Cloud Serving Systems with YCSB" (2010), with the proportions
+//! of its workload files. `records` has the table and its rows, `worker` the operations.
 
 mod records;
 mod worker;
@@ -9,7 +9,7 @@ mod worker;
 use crate::distribution::{Distribution, Zipf};
 use crate::error::Result;
 use crate::options::{OptionSpec, Options};
-use crate::registry::Entry;
+use crate::workload::WorkloadSpec;
 use crate::workload::{Checks, Context, Worker, Workload};
 use records::Inserts;
 
@@ -27,7 +27,7 @@ const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// What a worker can do. The positions are those of [`OPERATIONS`].
+/// The operations of a worker. Their positions are those of [`OPERATIONS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 enum Operation {
@@ -56,34 +56,34 @@ const D: Mix = [95, 0, 5, 0, 0];
 const E: Mix = [0, 0, 5, 95, 0];
 const F: Mix = [50, 0, 0, 0, 50];
 
-pub const ENTRIES: &[Entry] = &[
-    Entry::new("ycsb-a", "half reads, half updates", OPTIONS, |o| {
+pub const WORKLOADS: &[WorkloadSpec] = &[
+    WorkloadSpec::new("ycsb-a", "half reads, half updates", OPTIONS, |o| {
         build(o, A, false)
     }),
-    Entry::new("ycsb-b", "95 % reads, 5 % updates", OPTIONS, |o| {
+    WorkloadSpec::new("ycsb-b", "95 % reads, 5 % updates", OPTIONS, |o| {
         build(o, B, false)
     }),
-    Entry::new("ycsb-c", "reads only", OPTIONS, |o| build(o, C, false)),
-    Entry::new(
+    WorkloadSpec::new("ycsb-c", "reads only", OPTIONS, |o| build(o, C, false)),
+    WorkloadSpec::new(
         "ycsb-d",
         "95 % reads of the latest rows, 5 % inserts",
         OPTIONS,
         |o| build(o, D, true),
     ),
-    Entry::new("ycsb-e", "95 % short scans, 5 % inserts", OPTIONS, |o| {
+    WorkloadSpec::new("ycsb-e", "95 % short scans, 5 % inserts", OPTIONS, |o| {
         build(o, E, false)
     }),
-    Entry::new("ycsb-f", "half reads, half read-modify-writes", OPTIONS, |o| {
+    WorkloadSpec::new("ycsb-f", "half reads, half read-modify-writes", OPTIONS, |o| {
         build(o, F, false)
     }),
 ];
 
-/// Which records operations are about.
+/// Which records operations use.
 #[derive(Debug, Clone)]
 enum Choice {
-    /// Of those there were first.
+    /// Only those that were loaded.
     First(Distribution),
-    /// Of all, the latest inserted most often.
+    /// All of them; the most recently inserted ones most often.
     Latest(Zipf),
 }
 

@@ -1,4 +1,4 @@
-//! The table `usertable`: its keys and fields, made, checked, dropped.
+//! The table `usertable`: its keys and fields; creating, checking and dropping it.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -12,12 +12,12 @@ use crate::workload::{Checks, Context, check_indexes};
 
 pub(super) const FIELDS: usize = 10;
 const FIELD_BYTES: usize = 100;
-/// Rows that one connection loads in one go.
+/// Rows per loading transaction of one connection.
 const PART_ROWS: u64 = 2_000;
-/// Rows that a check looks for one by one.
+/// Rows that a check looks up one by one.
 const SAMPLE: u64 = 200;
 
-/// The key of a record: numbers that follow each other are far apart, as in YCSB's "hashed" order.
+/// The key of a record. Consecutive numbers have keys that are far apart, as in YCSB's "hashed" order.
 pub(super) fn key(number: u64) -> String {
     format!("user{:020}", mix(number.wrapping_add(1)))
 }
@@ -68,7 +68,7 @@ pub(super) fn prepare(records: u64, context: &Context) -> Result<()> {
     )
 }
 
-/// Fails where the table holds less than the workers will ask for.
+/// Fails if the table holds fewer records than the workers ask for.
 pub(super) fn verify_size(records: u64, context: &Context) -> Result<()> {
     let mut connection = Connection::open(&context.target)?;
     let last = connection.prepare("SELECT YCSB_KEY FROM usertable WHERE YCSB_KEY = ?")?;
@@ -126,12 +126,12 @@ pub(super) struct Inserts {
 struct InsertState {
     first: u64,
     next: u64,
-    /// Sent, not answered.
+    /// Sent, without a reply yet.
     pending: BTreeSet<u64>,
 }
 
 impl Inserts {
-    /// Starts a run: its records have numbers that no run before it had.
+    /// Starts a run. Its records have numbers that no earlier run used.
     pub(super) fn start(&self) {
         let millis = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -157,7 +157,8 @@ impl Inserts {
         state.pending.remove(&number);
     }
 
-    /// The record that is `age` records older than the latest that can be read, among these and the `records` first.
+    /// The record that is `age` records older than the latest readable one, among these and the first
+    /// `records`.
     pub(super) fn latest(&self, age: u64, records: u64) -> u64 {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let end = state.pending.first().copied().unwrap_or(state.next);
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(inserts.latest(0, 100), 99);
         assert_eq!(inserts.latest(500, 100), 0);
         let (one, two, three) = (inserts.take(), inserts.take(), inserts.take());
-        // None is answered yet, so the first ones are the latest.
+        // There is no reply yet, so the latest records are those that were loaded.
         assert_eq!(inserts.latest(0, 100), 99);
         inserts.answered(one);
         inserts.answered(three);

@@ -15,9 +15,9 @@ struct Client<'a> {
     insert: Statement,
     scan: Statement,
     random: Random,
-    /// The operations with a share, in the order of the report, and what they do.
+    /// The operations of the mix, in the order of the report.
     operations: Vec<Operation>,
-    /// Chosen for the next operation.
+    /// The record chosen for the next operation.
     number: u64,
     key: String,
     values: Vec<String>,

@@ -1,4 +1,4 @@
-//! What people get wrong, and servers that do.
+//! Wrong input, and servers that misbehave.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -27,7 +27,7 @@ fn failure(line: &str, more: &[&str]) -> String {
     message
 }
 
-/// A port that nobody listens on.
+/// A port without a listener.
 fn dead_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
@@ -43,7 +43,7 @@ fn json(directory: &Path) -> (PathBuf, String) {
     (path, argument)
 }
 
-/// A run that nothing but the server ends: minutes longer than any test.
+/// A run that only the server can end: it lasts minutes longer than any test.
 const LONG_RUN: &str = "run sysbench-update-non-index --threads=4 --warm-up=0 --seconds=900 --quiet";
 
 #[test]
@@ -121,7 +121,7 @@ fn a_table_that_is_not_there() {
         message,
         "the server says: Table 'b.sbtest1' doesn't exist (error 1146)"
     );
-    // There is a file even so, and it says why there is nothing in it.
+    // A file is written even so, and says why there is no result.
     let result = BenchResult::read(&path).unwrap();
     assert_eq!((result.rungs.len(), result.failure), (0, Some(message)));
 }
@@ -143,7 +143,7 @@ fn a_server_that_dies_in_the_middle_leaves_what_was_measured() {
         let [rung] = result.rungs.as_slice() else {
             panic!("{result:?}")
         };
-        // The last answers may have been on their way.
+        // The last replies may have been on their way.
         assert!(
             (EXECUTIONS - 4..=EXECUTIONS).contains(&rung.all.count),
             "{}",

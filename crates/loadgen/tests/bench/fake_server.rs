@@ -1,5 +1,5 @@
-//! As much of a MySQL server as a workload needs: it lets everybody in, prepares everything and says OK. It can end
-//! itself after some statements.
+//! As much of a MySQL server as a workload needs: it accepts every login, prepares every statement and
+//! replies OK. It can end itself after a number of statements.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use wire::framing::{FrameDecoder, FrameEncoder};
 use wire::handshake::Greeting;
 use wire::writer::Writer;
 
-/// What a statement that starts so is answered with.
+/// The reply to statements that start with a given text.
 pub struct Refusal {
     pub start: &'static str,
     pub code: u16,
@@ -27,7 +27,7 @@ pub struct FakeServer {
 
 struct Shared {
     refusal: Option<Refusal>,
-    /// Executions until the end.
+    /// Executions until it ends.
     left: AtomicU64,
     connections: Mutex<Vec<TcpStream>>,
     listener: Mutex<Option<TcpListener>>,
@@ -41,7 +41,7 @@ const CAPABILITIES: u32 = capability::PROTOCOL_41
     | capability::DEPRECATE_EOF;
 
 impl FakeServer {
-    /// Runs on threads of its own until the test ends, or dies after so many executions of prepared statements.
+    /// Runs on threads of its own until the test ends, or until so many prepared statements were executed.
     pub fn start(executions: u64, refusal: Option<Refusal>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -71,12 +71,13 @@ impl FakeServer {
 }
 
 impl Shared {
-    /// No connection is left, and no other is taken.
+    /// Closes all connections and accepts no more.
     fn die(&self, port: u16) {
         if self.listener.lock().unwrap().take().is_none() {
             return;
         }
-        // The accepting thread wakes up, sees that it is over, and closes its half of the listener.
+        // The accepting thread wakes up, sees that the server has ended, and closes its half of the
+        // listener.
         let _ = TcpStream::connect(("127.0.0.1", port));
         while TcpStream::connect(("127.0.0.1", port)).is_ok() {
             thread::yield_now();

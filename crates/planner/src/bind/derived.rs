@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use schema::model::{Column, Table};
-use syntax::ast::Select;
 use types::{Error, Result, errno};
 
 use super::Binder;
+use super::block::query_of_derived;
 use super::scope::TableBinding;
+use syntax::ast::DerivedTable;
 
 impl Binder<'_> {
-    pub(super) fn derived_table(&self, alias: &str, query: &Select) -> Result<TableBinding> {
-        if query.locking.is_some() {
+    pub(super) fn derived_table(&self, table: &DerivedTable) -> Result<TableBinding> {
+        let alias = &table.alias;
+        let query = query_of_derived(table)?;
+        if !query.locking.is_empty() {
             return Err(Error::not_supported(
                 "locking reads inside FROM",
                 "lock the rows with a query of its own",
@@ -32,7 +35,7 @@ impl Binder<'_> {
             });
         }
         Ok(TableBinding {
-            alias: alias.to_owned(),
+            alias: alias.clone(),
             // It names and types the rows; nothing is stored under it.
             table: Arc::new(Table::of_columns(-1, "", alias, columns)),
             as_of: None,

@@ -1,17 +1,18 @@
 //! `SELECT EXISTS (SELECT ...)`: whether a query has a row, which needs no more than a LIMIT and a count.
 
 use functions::{Expr, bind};
-use syntax::ast::Select;
 use types::{Result, SqlType, Value};
 
+use super::block::Block;
 use super::output::Item;
 use super::{Binder, BoundLimit, result_column, unsigned};
 use crate::plan::{QueryPlan, Rel};
+use syntax::ast::Query;
 
 impl Binder<'_> {
     /// The plan of `SELECT EXISTS (inner)`; its column is called `name`.
-    pub fn existence(&self, name: &str, inner: &Select) -> Result<QueryPlan> {
-        let mut bound = self.bind_select(inner)?;
+    pub fn existence(&self, name: &str, inner: &Query) -> Result<QueryPlan> {
+        let mut bound = self.bind_select(Block::of(inner)?)?;
         self.check_grouping(&bound)?;
         bound.order_by.clear();
         bound.counts_all_rows = false;

@@ -9,6 +9,7 @@ use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
+use super::block::{no_subqueries, no_windows, value_of_subquery};
 use super::collation::collation_named;
 use super::literal::{as_number, wants_number};
 use super::scope::Names;
@@ -144,7 +145,11 @@ impl Binder<'_> {
             }
             ast::Expr::Values(name) => context.names.values(name),
             ast::Expr::Row(_) => Err(operand_columns(1)),
-            ast::Expr::Exists(_) => Err(Error::not_supported("subqueries", "run the inner query first")),
+            ast::Expr::Subquery(query) => self.hinted(value_of_subquery(query)?, hint, context),
+            ast::Expr::Exists(_) | ast::Expr::InSubquery { .. } | ast::Expr::Quantified { .. } => {
+                Err(no_subqueries())
+            }
+            ast::Expr::Over { .. } => Err(no_windows()),
             ast::Expr::Default(None) => Err(Error::not_supported(
                 "DEFAULT inside an expression",
                 "name the column: DEFAULT(c)",

@@ -5,6 +5,7 @@ use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
+use super::block::Block;
 use super::expr::Context;
 use super::scope::{
     FIELD_LIST, Names, TableBinding, TableNames, ambiguous_column, full_name, unknown_column,
@@ -31,7 +32,7 @@ impl Binder<'_> {
         let source = match &insert.rows {
             InsertRows::Values(rows) => self.rows(insert, rows, &columns, &table)?,
             InsertRows::Query(query) => {
-                let mut bound = self.bind_select(query)?;
+                let mut bound = self.bind_select(Block::of(query)?)?;
                 self.check_grouping(&bound)?;
                 // FOUND_ROWS() tells of rows that a client gets.
                 bound.counts_all_rows = false;

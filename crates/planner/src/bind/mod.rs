@@ -2,11 +2,12 @@
 //!
 //! - [`expr`], [`literal`]: expressions; which function a call is and what types it has is decided by `functions::bind`.
 //! - [`scope`]: what a name can mean where it stands.
-//! - [`select`], [`grouping`], [`output`]: queries; [`crate::access`] then chooses how the table is read and [`crate::build`]
+//! - [`block`]: which queries the binder takes. [`select`], [`grouping`], [`output`]: queries; [`crate::access`] then chooses how the table is read and [`crate::build`]
 //!   puts the operators together.
 //! - [`mod@write`]: INSERT, UPDATE, DELETE. [`definition`]: CREATE and ALTER. [`command`]: everything else.
 
 mod alter;
+mod block;
 mod collation;
 mod column;
 mod command;
@@ -130,7 +131,7 @@ impl<'a> Binder<'a> {
 
     fn statement(&self, statement: &Statement) -> Result<Bound> {
         let plan = match statement {
-            Statement::Select(select) => Plan::Query(self.select(select)?),
+            Statement::Query(query) => Plan::Query(self.select(query)?),
             Statement::Insert(insert) => Plan::Insert(self.insert(insert)?),
             Statement::Update(update) => Plan::Update(self.update(update)?),
             Statement::Delete(delete) => Plan::Delete(self.delete(delete)?),

@@ -9,6 +9,7 @@ use syntax::ast::{ColumnName, ObjectName, TableRef};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
+use super::block::no_joins;
 use crate::plan::Rel;
 
 /// A table as a statement names it.
@@ -173,9 +174,11 @@ impl Names for NoNames {
 impl Binder<'_> {
     /// Finds the table of FROM, UPDATE or DELETE.
     pub fn table_ref(&self, table: &TableRef) -> Result<TableBinding> {
-        if let Some(query) = &table.query {
-            return self.derived_table(&table.name.name, query);
-        }
+        let table = match table {
+            TableRef::Table(table) => table,
+            TableRef::Derived(table) => return self.derived_table(table),
+            TableRef::Join(_) | TableRef::Nested(_) => return Err(no_joins()),
+        };
         let found = self.table(&table.name)?;
         let as_of = match &table.as_of {
             None => None,

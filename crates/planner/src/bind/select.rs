@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
-use syntax::ast::{self, IndexHint, LockWait, NumberText, Select};
 use types::{Error, Result, errno};
 
 use super::Binder;
+use super::block::Block;
 use super::expr::{AGGREGATE_BASE, Context, invalid_group_function};
 use super::limit::BoundLimit;
 use super::name_lookup::{ColumnsThenItems, ItemsAndKeys};
@@ -15,6 +15,7 @@ use super::output::Item;
 use super::scope::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE, TableBinding, TableNames};
 use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::plan::{Locking, LockingWait, QueryPlan, SortKey};
+use syntax::ast::{self, IndexHint, LockWait, NumberText, Query, Select};
 
 /// A SELECT whose names are resolved. Expressions are over all the table's columns, by offset, and over the results of
 /// aggregates, from [`AGGREGATE_BASE`] on.
@@ -42,37 +43,35 @@ pub struct BoundSelect<'a> {
 }
 
 impl Binder<'_> {
-    pub fn select(&self, select: &Select) -> Result<QueryPlan> {
-        if let Some((item, inner)) = whether_any(select) {
+    pub fn select(&self, query: &Query) -> Result<QueryPlan> {
+        let block = Block::of(query)?;
+        if let Some((item, inner)) = whether_any(&block) {
             return self.existence(item, inner);
         }
-        let bound = self.bind_select(select)?;
+        let bound = self.bind_select(block)?;
         self.check_grouping(&bound)?;
         self.query_plan(bound)
     }
 
     /// The plan of a query whose rows another one takes.
-    pub(super) fn inner_query(&self, select: &Select) -> Result<QueryPlan> {
-        if let Some((item, inner)) = whether_any(select) {
+    pub(super) fn inner_query(&self, query: &Query) -> Result<QueryPlan> {
+        let block = Block::of(query)?;
+        if let Some((item, inner)) = whether_any(&block) {
             return self.existence(item, inner);
         }
-        let mut bound = self.bind_select(select)?;
+        let mut bound = self.bind_select(block)?;
         self.check_grouping(&bound)?;
         bound.counts_all_rows = false;
         self.plan_query(bound, false)
     }
 
-    pub fn bind_select<'s>(&self, select: &'s Select) -> Result<BoundSelect<'s>> {
-        let table = select
-            .from
-            .as_ref()
-            .map(|from| self.table_ref(from))
-            .transpose()?;
+    pub fn bind_select<'s>(&self, select: Block<'s>) -> Result<BoundSelect<'s>> {
+        let table = select.table.map(|table| self.table_ref(table)).transpose()?;
         let names = |clause| TableNames {
             table: table.as_ref(),
             clause,
         };
-        let grouped = is_grouped(select);
+        let grouped = is_grouped(&select);
 
         let filter = self.filter(select.filter.as_ref(), table.as_ref())?;
         let aggregates = RefCell::new(Vec::new());
@@ -82,11 +81,11 @@ impl Binder<'_> {
             grouped,
             ..Context::of(&fields)
         };
-        let items = match &select.values {
+        let items = match select.values {
             Some(rows) => self.items_of_values(rows)?,
             None => self.items(&select.items, table.as_ref(), &context)?,
         };
-        let keys = self.group_by(select, &items, names(GROUP_STATEMENT))?;
+        let keys = self.group_by(&select, &items, names(GROUP_STATEMENT))?;
         let having = match &select.having {
             Some(having) => {
                 let inner = ItemsAndKeys {
@@ -105,12 +104,12 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let order_by = self.order_by(select, &items, names(ORDER_CLAUSE), &aggregates, grouped)?;
-        let locking = self.locking(select, table.as_ref())?;
+        let order_by = self.order_by(&select, &items, names(ORDER_CLAUSE), &aggregates, grouped)?;
+        let locking = self.locking(&select, table.as_ref())?;
         Ok(BoundSelect {
             max_execution_ms: select.max_execution_ms,
             counts_all_rows: select.counts_all_rows,
-            hints: select.from.as_ref().map_or(&[], |from| &from.hints),
+            hints: select.hints(),
             filter,
             grouped,
             aggregates: aggregates.into_inner(),
@@ -118,12 +117,12 @@ impl Binder<'_> {
             order_by,
             distinct: select.distinct && (select.rollup || !groups_are_distinct(grouped, &keys, &items)),
             rollup: select.rollup,
-            limit: self.limit(select.limit.as_ref())?,
+            limit: self.limit(select.limit)?,
             locking,
             items,
             keys,
             table,
-            values: select.values.as_ref().map(Vec::len),
+            values: select.values.map(<[_]>::len),
         })
     }
 
@@ -176,7 +175,7 @@ impl Binder<'_> {
 
     fn order_by(
         &self,
-        select: &Select,
+        select: &Block<'_>,
         items: &[Item],
         tables: TableNames<'_>,
         aggregates: &RefCell<Vec<AggregateCall>>,
@@ -217,8 +216,8 @@ impl Binder<'_> {
         Ok(keys)
     }
 
-    fn locking(&self, select: &Select, table: Option<&TableBinding>) -> Result<Option<Locking>> {
-        let Some(clause) = &select.locking else {
+    fn locking(&self, select: &Block<'_>, table: Option<&TableBinding>) -> Result<Option<Locking>> {
+        let Some(clause) = select.locking else {
             return Ok(None);
         };
         for name in &clause.of {
@@ -250,8 +249,8 @@ impl Binder<'_> {
 }
 
 /// `SELECT EXISTS (SELECT ...)`, and nothing else.
-fn whether_any(select: &Select) -> Option<(&str, &Select)> {
-    let alone = select.from.is_none()
+fn whether_any<'q>(select: &'q Block<'_>) -> Option<(&'q str, &'q Query)> {
+    let alone = select.table.is_none()
         && select.filter.is_none()
         && select.group_by.is_empty()
         && select.having.is_none()
@@ -268,7 +267,7 @@ fn whether_any(select: &Select) -> Option<(&str, &Select)> {
     }
 }
 
-fn is_grouped(select: &Select) -> bool {
+fn is_grouped(select: &Block<'_>) -> bool {
     !select.group_by.is_empty()
         || has_aggregates_to_show(select)
         || select.order_by.iter().any(|item| item.expr.has_aggregate())

@@ -4,6 +4,7 @@ use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
+use super::block::only_table;
 use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
 use crate::errno::ER_NON_UPDATABLE_TABLE;
@@ -12,7 +13,10 @@ use crate::plan::{Assignment, DeletePlan, Kept, SortKey, Target, UpdatePlan};
 
 impl Binder<'_> {
     pub fn update(&self, update: &Update) -> Result<UpdatePlan> {
-        let table = self.written_table(&update.table, "UPDATE")?;
+        let written = only_table(&update.tables).ok_or_else(|| {
+            Error::not_supported("UPDATE of several tables", "update the tables one by one")
+        })?;
+        let table = self.written_table(written, "UPDATE")?;
         self.writes(&table, PrivilegeSet::UPDATE);
         let fields = TableNames {
             table: Some(&table),
@@ -26,7 +30,7 @@ impl Binder<'_> {
         }
         let target = self.written_rows(
             &table,
-            &update.table,
+            written,
             update.filter.as_ref(),
             &update.order_by,
             update.limit.as_ref(),
@@ -40,14 +44,19 @@ impl Binder<'_> {
     }
 
     pub fn delete(&self, delete: &Delete) -> Result<DeletePlan> {
-        let table = self.written_table(&delete.table, "DELETE")?;
+        let written = only_table(&delete.tables)
+            .filter(|_| delete.targets.len() <= 1)
+            .ok_or_else(|| {
+                Error::not_supported("DELETE from several tables", "delete from the tables one by one")
+            })?;
+        let table = self.written_table(written, "DELETE")?;
         self.writes(&table, PrivilegeSet::DELETE);
-        if let Some(target) = &delete.target {
-            self.check_target(target, &delete.table, &table)?;
+        if let Some(target) = delete.targets.first() {
+            check_target(target, written, &table)?;
         }
         let target = self.written_rows(
             &table,
-            &delete.table,
+            written,
             delete.filter.as_ref(),
             &delete.order_by,
             delete.limit.as_ref(),
@@ -57,21 +66,6 @@ impl Binder<'_> {
             ignore: delete.ignore,
             kept: Kept::default(),
         })
-    }
-
-    /// Fails with 1109 unless the target of `DELETE target FROM table` is that table: by its alias, where it has one.
-    fn check_target(&self, target: &ObjectName, written: &TableRef, table: &TableBinding) -> Result<()> {
-        let is_database = match &target.database {
-            None => true,
-            Some(database) => written.alias.is_none() && *database == table.table.database,
-        };
-        if is_database && target.name == table.alias {
-            return Ok(());
-        }
-        Err(Error::new(
-            errno::ER_UNKNOWN_TABLE,
-            format!("Unknown table '{}' in MULTI DELETE", target.name),
-        ))
     }
 
     fn written_table(&self, table: &TableRef, statement: &str) -> Result<TableBinding> {
@@ -124,7 +118,11 @@ impl Binder<'_> {
             });
         }
         let limit = self.limit(limit)?;
-        self.target(table, filter.as_ref(), keys, limit, &written.hints)
+        let hints = match written {
+            TableRef::Table(table) => table.hints.as_slice(),
+            _ => &[],
+        };
+        self.target(table, filter.as_ref(), keys, limit, hints)
     }
 
     /// Fails with 1044 for a table whose rows the server makes.
@@ -155,6 +153,22 @@ impl Binder<'_> {
         };
         Ok(Some(bound))
     }
+}
+
+/// Fails with 1109 unless the target of `DELETE target FROM table` is that table: by its alias, where it has one.
+fn check_target(target: &ObjectName, written: &TableRef, table: &TableBinding) -> Result<()> {
+    let has_alias = matches!(written, TableRef::Table(table) if table.alias.is_some());
+    let is_database = match &target.database {
+        None => true,
+        Some(database) => !has_alias && *database == table.table.database,
+    };
+    if is_database && target.name == table.alias {
+        return Ok(());
+    }
+    Err(Error::new(
+        errno::ER_UNKNOWN_TABLE,
+        format!("Unknown table '{}' in MULTI DELETE", target.name),
+    ))
 }
 
 /// The column on the left of `=`.

@@ -1,23 +1,23 @@
-//! The host part of an account: what it fits, and how specific it is.
+//! The host part of an account: which clients it matches, and how specific it is.
 
 use super::{Network, Origin};
 
-/// How specific a host is that fits; the largest wins.
+/// How specific a matching host is. The account with the largest value is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Specificity {
-    /// Nothing, which fits as `%` does.
+    /// The empty host, which matches every client, as `%` does.
     Empty,
     /// `%`.
     Anything,
-    /// A pattern: the place of its first wildcard.
+    /// A pattern, with the position of its first wildcard.
     Pattern(usize),
-    /// A network: the length of its prefix.
+    /// A network, with the length of its prefix.
     Network(u8),
     /// A name or an address.
     Exact,
 }
 
-/// How specific the account host `pattern` is for a client from `origin`; `None` where it does not fit.
+/// How specific the account host `pattern` is for a client from `origin`; `None` if it does not match.
 pub fn host_specificity(pattern: &str, origin: Origin) -> Option<Specificity> {
     match pattern {
         "" => return Some(Specificity::Empty),
@@ -27,7 +27,7 @@ pub fn host_specificity(pattern: &str, origin: Origin) -> Option<Specificity> {
     if let Ok(network) = pattern.parse::<Network>() {
         let ip = match origin {
             Origin::Address(ip) => ip,
-            // The socket is `localhost`, never an address.
+            // A socket's client has the host `localhost`, and no address.
             Origin::Socket => return None,
         };
         let is_single = !pattern.contains('/');
@@ -63,7 +63,7 @@ fn first_wildcard(pattern: &str) -> Option<usize> {
     })
 }
 
-/// LIKE without regard to case, for host names (ASCII). Linear in practice: of all `%` only the last is tried again.
+/// LIKE for host names (ASCII), ignoring case. Linear in practice, since only the last `%` is retried.
 fn like(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -94,7 +94,7 @@ fn like(pattern: &[u8], text: &[u8]) -> bool {
             None if t == text.len() => return true,
             None => {}
         }
-        // A dead end: let the last `%` take one character more.
+        // No match here: the last `%` takes one character more.
         match retry {
             Some((after_percent, from)) if from < text.len() => {
                 retry = Some((after_percent, from + 1));

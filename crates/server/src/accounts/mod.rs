@@ -1,7 +1,7 @@
-//! Accounts: which one a client may log in to, by its user name and where it comes from.
+//! Accounts: which account a client may log in to, by its user name and its origin.
 //!
-//! Where accounts are kept is `session`'s and `catalog`'s. How a client proves that it is who it says:
-//! `crate::login`.
+//! Not here: where accounts are stored ([`crate::Sessions::accounts`] returns them), and how a client
+//! proves its password (`crate::login`).
 
 mod host_pattern;
 mod network;
@@ -11,7 +11,7 @@ use std::net::IpAddr;
 pub use host_pattern::{Specificity, host_specificity};
 pub use network::Network;
 
-/// An account as login sees it.
+/// The part of an account that the login needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// Empty for the anonymous user.
@@ -20,17 +20,17 @@ pub struct Account {
     pub host: String,
     /// `caching_sha2_password` or `mysql_native_password`.
     pub plugin: String,
-    /// What the plugin stored; empty for no password.
+    /// The plugin's stored form of the password; empty for no password.
     pub auth_string: String,
     pub locked: bool,
     /// REQUIRE SSL.
     pub require_tls: bool,
-    /// May take the one connection beyond `max_connections`.
+    /// May use the one connection beyond `max_connections`.
     pub administrator: bool,
 }
 
 impl Account {
-    /// As messages name it.
+    /// The form used in messages.
     pub fn quoted(&self) -> String {
         format!("'{}'@'{}'", self.user, self.host)
     }
@@ -63,8 +63,8 @@ impl Origin {
     }
 }
 
-/// Finds the account a client gets: of all whose host fits, the one with the most specific host; a named user goes
-/// before the anonymous one where hosts are alike.
+/// The account that a client gets: of all accounts whose host matches, the one with the most specific host.
+/// If two hosts are equally specific, a named user precedes the anonymous one.
 ///
 /// Source: MySQL 8.0 manual, 6.2.6 "Access Control, Stage 1: Connection Verification".
 pub fn best_match<'a>(accounts: &'a [Account], user: &str, origin: Origin) -> Option<&'a Account> {
@@ -114,7 +114,7 @@ mod tests {
         let from = |ip: &str| chosen(&accounts, "app", Origin::Address(ip.parse().unwrap())).unwrap();
         assert_eq!(from("192.0.2.7"), "'app'@'192.0.2.7'");
         assert_eq!(from("192.0.2.8"), "''@'192.0.2.8'");
-        // A network goes before a pattern, however long.
+        // A network precedes a pattern of any length.
         assert_eq!(from("192.0.2.9"), "'app'@'192.0.0.0/16'");
         assert_eq!(from("198.51.100.9"), "'app'@'198.51.%'");
         assert_eq!(from("203.0.113.9"), "'app'@'%'");

@@ -11,7 +11,7 @@ pub struct Network {
     prefix_bits: u8,
 }
 
-/// The text is no network.
+/// The text is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a network; write it as 192.0.2.0/24, 2001:db8::/32 or a single address")]
 pub struct NetworkError(String);
@@ -53,7 +53,7 @@ impl FromStr for Network {
                 (Ok(bits), _) if bits <= bits_max => bits,
                 (_, Ok(mask)) if address.is_ipv4() => {
                     let bits = u32::from(mask).leading_ones();
-                    // A mask with holes names no range.
+                    // A mask with holes is not a prefix.
                     if u32::from(mask).count_ones() != bits {
                         return Err(error());
                     }

@@ -14,11 +14,11 @@ pub(super) struct Exchange<'a, 'b> {
     pub account: &'a Account,
     pub nonce: &'a Nonce,
     pub capabilities: u32,
-    /// Passwords may travel as they are.
+    /// Whether passwords may be sent without encryption of their own.
     pub secure: bool,
 }
 
-/// What came of it.
+/// The result of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Proof {
     pub given: bool,
@@ -26,12 +26,12 @@ pub(super) struct Proof {
     pub password_used: bool,
 }
 
-/// What a client sends to ask for the public key.
+/// The client's request for the public key.
 const REQUEST_PUBLIC_KEY: &[u8] = &[2];
 
 impl Exchange<'_, '_> {
-    /// `auth` is what `client_plugin` made of the password; where that is not the account's plugin (or nothing that can
-    /// be relied on: `always_switch`) the client is asked to begin again.
+    /// `auth` is the data that `client_plugin` computed from the password. If that is not the account's
+    /// plugin, or if the data cannot be relied on (`always_switch`), the client is asked to start again.
     pub fn run(
         &mut self,
         client_plugin: Option<&str>,
@@ -42,8 +42,9 @@ impl Exchange<'_, '_> {
         let can_switch = self.capabilities & capability::PLUGIN_AUTH != 0;
         let client_plugin = client_plugin.unwrap_or(MYSQL_NATIVE_PASSWORD);
         let mut auth = auth.to_vec();
-        // A client that was told to begin with a plugin other than the one of our greeting (`default-auth`, and libraries
-        // older than MySQL 8) cannot use the greeting's nonce: it sends nothing, and waits to be asked.
+        // Some clients start with another plugin than the greeting names (`default-auth`, and libraries
+        // older than MySQL 8). They cannot use the greeting's nonce: they send nothing, and wait to be
+        // asked.
         let waits = plugin == MYSQL_NATIVE_PASSWORD && auth.is_empty() && can_switch;
         if client_plugin != plugin || always_switch || waits {
             if !can_switch {
@@ -67,7 +68,7 @@ impl Exchange<'_, '_> {
     }
 
     fn caching_sha2(&mut self, scramble: &[u8]) -> Result<Proof, Refusal> {
-        // Nothing, or the terminator of nothing, is the empty password.
+        // Empty data, or only a terminator, is the empty password.
         if matches!(scramble, [] | [0]) {
             return Ok(Proof {
                 given: self.account.auth_string.is_empty(),
@@ -88,7 +89,8 @@ impl Exchange<'_, '_> {
                 password_used: true,
             });
         }
-        // Nobody has logged in to this account yet, or the password is wrong: only the password itself can tell.
+        // No client has logged in to this account yet, or the password is wrong: the full password is
+        // needed.
         self.more_data(MoreData::PerformFullAuthentication)?;
         let Some(password) = self.full_password()? else {
             return Ok(Proof {
@@ -106,7 +108,7 @@ impl Exchange<'_, '_> {
         })
     }
 
-    /// The password: in the clear where nobody can listen in, else encrypted with the public key.
+    /// The password: unencrypted on a secure connection, otherwise encrypted with the public key.
     fn full_password(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
         let mut packet = self.receive()?;
         if self.secure {

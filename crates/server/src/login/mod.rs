@@ -1,7 +1,8 @@
-//! Logging in: from the first byte of a connection to the client's identity, and COM_CHANGE_USER, which is the same
-//! again.
+//! Logging in: from the first byte of a connection to the client's identity. COM_CHANGE_USER repeats that
+//! on an open connection.
 //!
-//! Greeting, TLS and the client's response are here; the dialogue of the authentication plugins is [`exchange`].
+//! Greeting, TLS and the client's response are here. The dialogue of the authentication plugins is in
+//! [`exchange`].
 
 mod exchange;
 
@@ -24,11 +25,11 @@ use crate::shared::Shared;
 
 use exchange::Exchange;
 
-/// Why a client may not in. Without an error the connection closes in silence: the client is gone.
+/// Why a login is refused. Without an error the connection closes silently, since the client is gone.
 #[derive(Debug)]
 pub struct Refusal {
     pub error: Option<Error>,
-    /// What the client can read of an error packet.
+    /// Which parts of an error packet the client can read.
     pub capabilities: u32,
 }
 
@@ -52,11 +53,11 @@ impl Refusal {
 pub struct LoggedIn {
     pub client: ClientInfo,
     pub account: Account,
-    /// To start once the login has been answered.
+    /// Starts once the reply to the login has been sent.
     pub compression: Option<Algorithm>,
 }
 
-/// Who logs in, and until when.
+/// A login in progress, and its deadline.
 pub struct Login<'a> {
     pub shared: &'a Shared,
     pub channel: &'a mut Channel,
@@ -66,7 +67,7 @@ pub struct Login<'a> {
     pub deadline: Instant,
 }
 
-/// What a client presents of itself, in a handshake response or in COM_CHANGE_USER.
+/// What a client sends about itself, in a handshake response or in COM_CHANGE_USER.
 struct Presented {
     user: String,
     auth: Vec<u8>,
@@ -75,7 +76,7 @@ struct Presented {
 }
 
 impl Login<'_> {
-    /// The connection phase up to, but not with, the OK packet.
+    /// The connection phase, without the OK packet that ends it.
     pub fn run(mut self, connection_id: u64) -> std::result::Result<LoggedIn, Refusal> {
         let offered = self.offered_capabilities();
         let nonce = new_nonce(0)?;
@@ -123,9 +124,10 @@ impl Login<'_> {
         })
     }
 
-    /// COM_CHANGE_USER: proves another user on the connection of `before`.
+    /// COM_CHANGE_USER: authenticates another user on the connection of `before`.
     ///
-    /// What the client sends along is proof for the nonce of the first login; it is asked again with a new one.
+    /// The data that the client sends with the command prove its password for the nonce of the first login.
+    /// The client is asked again, with a new nonce.
     pub fn change_user(
         mut self,
         request: ChangeUser,
@@ -158,12 +160,12 @@ impl Login<'_> {
         capability::SERVER & !without
     }
 
-    /// Whether nobody can listen in.
+    /// Whether the connection cannot be listened in on.
     fn is_secure(&self) -> bool {
         self.channel.transport.is_tls() || self.origin == Origin::Socket
     }
 
-    /// Reads the client's response, through TLS where it asks for that.
+    /// Reads the client's response, over TLS if the client asks for that.
     fn response(&mut self) -> std::result::Result<Response, Refusal> {
         self.receive(0)?;
         match decode_response(self.channel.input.payload()) {
@@ -193,7 +195,7 @@ impl Login<'_> {
         }
     }
 
-    /// Finds the account and lets its plugin check the client.
+    /// Finds the account and runs its plugin.
     fn authenticate(
         &mut self,
         presented: &Presented,
@@ -237,7 +239,7 @@ impl Login<'_> {
         Ok(account)
     }
 
-    /// An account that nobody can log in to.
+    /// An account that no client can log in to.
     fn decoy(&self, user: &str) -> Account {
         Account {
             user: user.to_owned(),
@@ -356,8 +358,8 @@ fn unexpected_proxy_header() -> Error {
     )
 }
 
-/// Reads a PROXY protocol header, which has to be the first thing on the connection: answers the client's address, or
-/// `None` where the peer speaks for itself.
+/// Reads a PROXY protocol header, which must come first on the connection. Returns the client's address, or
+/// `None` if the connection is the balancer's own.
 pub fn read_proxy_header(
     channel: &mut Channel,
     deadline: Instant,
@@ -376,7 +378,7 @@ pub fn read_proxy_header(
                     return Err(wire::handshake::bad_handshake().into());
                 }
                 channel.transport.set_read_timeout(left)?;
-                // Not a byte more than the header: what follows is the client's.
+                // Reads exactly the header: the bytes after it are the client's.
                 let start = bytes.len();
                 bytes.resize(needed, 0);
                 let count = channel

@@ -1,4 +1,4 @@
-//! What happens to connections over time: idleness, KILL, vanished clients, draining.
+//! Connections over time: idleness, KILL, vanished clients, draining.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ fn parked_tls_connections_come_back() {
     }
 }
 
-/// The number of an error that answers no command, which is why its packet is number 0.
+/// The number of an error that is not the reply to a command, so its packet has number 0.
 fn unasked_error(stream: &mut std::net::TcpStream) -> u16 {
     let (number, packet) = crate::raw::read_numbered(stream);
     assert_eq!((number, packet[0]), (0, 0xff));

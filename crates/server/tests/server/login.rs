@@ -1,4 +1,4 @@
-//! Who gets in, how, and what the others are told.
+//! Which logins succeed and how, and which errors the others get.
 
 use mysql::prelude::Queryable;
 use mysql::{ChangeUserOpts, Conn, SslOpts};
@@ -23,7 +23,7 @@ fn every_method_over_tcp() {
         who(&mut server.root()),
         "root root@localhost localhost plain clear"
     );
-    // By RSA the first time, by the fast path the second.
+    // The first login uses RSA, the second the fast path.
     for _ in 0..2 {
         let mut conn = server.connect("sha2", "secret").unwrap();
         assert_eq!(who(&mut conn), "sha2 sha2@% localhost plain clear");
@@ -90,7 +90,7 @@ fn access_denied_as_mysql_says_it() {
     for user in ["sha2", "native", "nobody"] {
         assert_eq!(denied(user, ""), message(user, "NO"), "{user}");
     }
-    // Right, but not enough.
+    // The password is right, but that is not enough.
     assert_eq!(denied("tls", "secret"), message("tls", "YES"));
     assert_eq!(
         denied("locked", "secret"),

@@ -1,5 +1,5 @@
-//! The server as clients see it: logins, packets, and what happens to connections. Sessions are a small fake
-//! ([`support`]); most clients are the Rust `mysql` crate.
+//! The server as clients see it: logins, packets, and connections over time. Sessions are a small fake
+//! ([`support`]). Most clients are the Rust `mysql` crate.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by panicking")]
 

@@ -1,4 +1,4 @@
-//! Packets of all sizes and values of all types, there and back.
+//! Packets of all sizes and values of all types, in both directions.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
@@ -12,7 +12,7 @@ fn beyond_16_mib_both_ways() {
     for length in [0xff_ffff - 8, 0xff_ffff - 7, 0xff_ffff, 20_000_000] {
         let sent = format!("LENGTH {}", "x".repeat(length));
         assert_eq!(conn.query_first::<usize, _>(sent).unwrap(), Some(length));
-        // 0xff_ffff bytes of text are a row of four bytes more.
+        // 0xff_ffff bytes of text make a row of four more bytes.
         let received: String = conn
             .query_first(format!("REPEAT {}", length - 4))
             .unwrap()
@@ -29,7 +29,7 @@ fn max_allowed_packet() {
         .max_allowed_packet(Some(200 * 1024 * 1024));
     let mut conn = Conn::new(options).unwrap();
     let sent = format!("LENGTH {}", "x".repeat(65 * 1024 * 1024));
-    // The client may find the connection closed while it still writes.
+    // The client may find the connection closed while it is still writing.
     match conn.query_drop(sent) {
         Err(mysql::Error::MySqlError(error)) => assert_eq!(error.code, 1153),
         Err(_) => {}
@@ -74,7 +74,7 @@ fn parameters_of_every_type_come_back() {
 fn long_data() {
     let server = TestServer::start();
     let mut conn = server.root();
-    // The driver sends what is longer than a packet ahead, in pieces.
+    // The driver sends a parameter that is longer than a packet in pieces, before the execution.
     let long = Value::Bytes(vec![b'x'; 20_000_000]);
     let row: mysql::Row = conn.exec_first("?,?", (long.clone(), 7)).unwrap().unwrap();
     assert_eq!(row.unwrap(), vec![long, Value::Int(7)]);

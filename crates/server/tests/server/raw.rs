@@ -1,4 +1,5 @@
-//! Clients that do not play by the rules: each gets an error packet and loses its connection, nobody else notices.
+//! Clients that break the protocol: each gets an error packet and loses its connection, and other clients
+//! are not affected.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -50,8 +51,8 @@ pub fn log_in_as_root(stream: &mut TcpStream) {
     assert_eq!(read_packet(stream)[0], 0);
 }
 
-/// As MySQL's own library does it with `default-auth=mysql_native_password`, and before version 8 without: the greeting's
-/// nonce was made for the other plugin, so it asks for another one by sending nothing.
+/// As MySQL's own library does with `default-auth=mysql_native_password`, and before version 8 without it:
+/// the greeting's nonce was made for the other plugin, so the client asks for a new one by sending nothing.
 #[test]
 fn a_client_that_begins_with_the_other_plugin() {
     let server = TestServer::start();
@@ -70,7 +71,7 @@ fn a_client_that_begins_with_the_other_plugin() {
     }
 }
 
-/// Reads the greeting, sends `bytes`, and answers the number of the error that comes back.
+/// Reads the greeting, sends `bytes`, and returns the number of the error that comes back.
 fn error_after_greeting(server: &TestServer, bytes: &[u8]) -> u16 {
     let mut stream = connect(server);
     assert_eq!(read_packet(&mut stream)[0], 10);
@@ -97,7 +98,7 @@ fn garbage_instead_of_a_login() {
         error_after_greeting(&server, &[3, 0, 0, 1, 0x85, 0xa6, 0xff]),
         1043
     );
-    // A login of 64 MiB and a bit.
+    // A login of slightly more than 64 MiB.
     assert_eq!(error_after_greeting(&server, &[1, 0, 0, 1, 0]), 1043);
     drop(bystander);
     assert!(server.root().ping().is_ok());
@@ -108,7 +109,7 @@ fn garbage_instead_of_a_command() {
     let server = TestServer::start();
     let mut stream = connect(&server);
     log_in_as_root(&mut stream);
-    // An unknown command is an error, and the connection lives on.
+    // An unknown command is an error, and the connection stays open.
     stream.write_all(&[1, 0, 0, 0, 0x7f]).unwrap();
     let answer = read_packet(&mut stream);
     assert_eq!(
@@ -155,10 +156,10 @@ fn a_storm_of_garbage_disturbs_nobody() {
         let length = random() % 200;
         let mut bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
         if round % 2 == 0 && length > 4 {
-            // A frame that is one, at least.
+            // At least the frame's header is valid.
             bytes[..4].copy_from_slice(&[(length - 4) as u8, 0, 0, u8::from(round % 3 != 0)]);
         }
-        // The server may have hung up already.
+        // The server may have closed the connection already.
         let _ = stream.write_all(&bytes);
         let _ = stream.shutdown(Shutdown::Write);
         let mut answer = Vec::new();
@@ -227,7 +228,7 @@ fn a_balancer_speaks_for_others() {
     let text = String::from_utf8_lossy(&answer).into_owned();
     assert!(text.contains("'root'@'192.0.2.7'"), "{text}");
 
-    // Without a header nobody is greeted.
+    // Without a header there is no greeting.
     let mut silent = connect(&server);
     silent.write_all(b"PROXY TCP4 1.2.3.4 1.2.3.4 1 1\r\n").unwrap();
     assert_eq!(read_packet(&mut silent).first(), Some(&0xff));
@@ -239,7 +240,7 @@ fn too_many_connections() {
     server.set(|settings| settings.max_connections = 2);
     let first = server.connect("native", "secret").unwrap();
     let second = server.connect("native", "secret").unwrap();
-    // The third may be an administrator only, and there is no fourth.
+    // Only an administrator may be the third, and there is no fourth.
     assert_eq!(
         mysql_error(server.connect("native", "secret")),
         (1040, "Too many connections".to_owned())

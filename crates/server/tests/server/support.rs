@@ -1,9 +1,9 @@
-//! A server over a fake of sessions that answers a handful of words:
+//! A server over fake sessions that understand a few words:
 //!
-//! | text | answer |
+//! | text | reply |
 //! |---|---|
 //! | `ECHO text` | the text |
-//! | `LENGTH text` | how long the text is |
+//! | `LENGTH text` | the text's length |
 //! | `REPEAT n` | `n` times `x` |
 //! | `WHO` | user, account, host, compression, TLS version |
 //! | `SLEEP` | waits to be interrupted, then error 1317 |
@@ -12,14 +12,14 @@
 //! | `TIMEOUT s` | `wait_timeout` of so many seconds |
 //! | `PANIC` | panics |
 //! | `PATIENCE s` | `net_write_timeout` of so many seconds |
-//! | `LATE` | what [`Session::pending_reply_failed`] was called with |
-//! | `HOLD name [bytes]` | OK, which waits until [`Fake::release`] lets it go, with the name as its text, made longer |
-//! | `EARLY outcome` | the same, let go before its maker goes on, with no error or that one |
-//! | `AHEAD outcome` | the same, let go once its maker has gone on, and before the answer is whole; `panic`: with a panic |
-//! | `LAST name` | as `HOLD`, and the session closes the connection |
-//! | `DEFECT name`, `CRASH name` | panics instead of going on, and after it |
+//! | `FAILED` | the errors that [`Session::pending_reply_failed`] was called with |
+//! | `DEFER name [bytes]` | OK with the name as its text, made longer; pending until [`Fake::complete`] |
+//! | `EARLY outcome` | the same, completed before the session detaches; the outcome is `well` or an error |
+//! | `DETACHED outcome` | the same, completed after the session has detached and before the reply is whole; `panic`: with a panic |
+//! | `LAST name` | as `DEFER`, and the session closes the connection |
+//! | `DEFECT name`, `CRASH name` | panics instead of detaching, and after it |
 //!
-//! A prepared statement answers with its parameters.
+//! The reply to a prepared statement is its parameters.
 
 use std::collections::HashMap;
 use std::io;
@@ -62,10 +62,10 @@ pub struct Fake {
     pub sessions: Mutex<HashMap<u64, Arc<dyn HangUp>>>,
     pub interrupted: AtomicBool,
     pub connections: AtomicU64,
-    /// Answers that wait, from when they have been left.
-    pub held: Mutex<HashMap<String, Arc<dyn PendingReply>>>,
-    /// How often an answer was let go after its maker had gone on.
-    pub late: AtomicU64,
+    /// Pending replies, from when they have been submitted.
+    pub pending: Mutex<HashMap<String, Arc<dyn PendingReply>>>,
+    /// How often a reply was completed after its session had detached.
+    pub detached: AtomicU64,
 }
 
 impl Fake {
@@ -89,32 +89,32 @@ impl Fake {
             sessions: Mutex::new(HashMap::new()),
             interrupted: AtomicBool::new(false),
             connections: AtomicU64::new(0),
-            held: Mutex::new(HashMap::new()),
-            late: AtomicU64::new(0),
+            pending: Mutex::new(HashMap::new()),
+            detached: AtomicU64::new(0),
         })
     }
 
-    pub fn is_held(&self, name: &str) -> bool {
-        self.held.lock().unwrap().contains_key(name)
+    pub fn is_pending(&self, name: &str) -> bool {
+        self.pending.lock().unwrap().contains_key(name)
     }
 
-    /// Lets an answer go that waits.
-    pub fn release(&self, name: &str, outcome: types::Result<()>) {
-        let held = self.held.lock().unwrap().remove(name);
-        held.unwrap().complete(outcome, &mut || {
-            self.late.fetch_add(1, Ordering::SeqCst);
+    /// Completes a pending reply.
+    pub fn complete(&self, name: &str, outcome: types::Result<()>) {
+        let reply = self.pending.lock().unwrap().remove(name);
+        reply.unwrap().complete(outcome, &mut || {
+            self.detached.fetch_add(1, Ordering::SeqCst);
         });
     }
 
-    /// The same, for one whose end panics; whoever lets it go survives that.
-    pub fn release_badly(&self, name: &str) {
-        let held = self.held.lock().unwrap().remove(name).unwrap();
-        let release = || held.complete(Ok(()), &mut || panic!("on purpose"));
+    /// The same, with a callback that panics; the caller survives that.
+    pub fn complete_with_panic(&self, name: &str) {
+        let reply = self.pending.lock().unwrap().remove(name).unwrap();
+        let release = || reply.complete(Ok(()), &mut || panic!("on purpose"));
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(release));
     }
 }
 
-/// The error of an answer's that is let go with one.
+/// The error of a reply that fails.
 pub fn disk_full() -> Error {
     Error::new(1021, "Disk full")
 }
@@ -165,7 +165,7 @@ impl Sessions for Shared {
             wait_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),
             failed_commits: Vec::new(),
-            holding: Mutex::new(None),
+            submitting: Mutex::new(None),
             interrupt: Arc::new(AtomicBool::new(false)),
             statements: Vec::new(),
         }))
@@ -193,8 +193,8 @@ struct FakeSession {
     wait_timeout: Duration,
     write_timeout: Duration,
     failed_commits: Vec<String>,
-    /// The answer that is about to be left.
-    holding: Mutex<Option<(String, Arc<dyn PendingReply>)>>,
+    /// The reply that is about to be submitted.
+    submitting: Mutex<Option<(String, Arc<dyn PendingReply>)>>,
     interrupt: Arc<AtomicBool>,
     statements: Vec<Prepared>,
 }
@@ -255,10 +255,10 @@ impl Session for FakeSession {
         Arc::new(move || interrupt.store(true, Ordering::SeqCst))
     }
 
-    /// Asked for after every command, when its answer has been sent or left.
+    /// Called after every command, when its reply has been sent or submitted.
     fn limits(&self) -> Limits {
-        let left = self.holding.lock().unwrap().take();
-        self.fake.held.lock().unwrap().extend(left);
+        let left = self.submitting.lock().unwrap().take();
+        self.fake.pending.lock().unwrap().extend(left);
         Limits {
             wait_timeout: self.wait_timeout,
             net_write_timeout: self.write_timeout,
@@ -309,8 +309,10 @@ impl FakeSession {
                 self.write_timeout = Duration::from_secs(rest.parse().unwrap());
                 return self.ok(out);
             }
-            "LATE" => self.failed_commits.join(", "),
-            "HOLD" | "EARLY" | "AHEAD" | "LAST" | "DEFECT" | "CRASH" => return self.hold(word, rest, out),
+            "FAILED" => self.failed_commits.join(", "),
+            "DEFER" | "EARLY" | "DETACHED" | "LAST" | "DEFECT" | "CRASH" => {
+                return self.deferred(word, rest, out);
+            }
             "PANIC" => {
                 let _ = out.send_with(&mut |out| {
                     out.push(1);
@@ -324,38 +326,38 @@ impl FakeSession {
         self.result(&types, &[Value::String(answer)], Format::Text, out)
     }
 
-    /// An answer that waits, where the connection can have one.
-    fn hold(&mut self, word: &str, rest: &str, out: &mut dyn PacketSink) -> io::Result<Flow> {
+    /// A pending reply, if the connection can have one.
+    fn deferred(&mut self, word: &str, rest: &str, out: &mut dyn PacketSink) -> io::Result<Flow> {
         let (name, bytes) = rest.split_once(' ').unwrap_or((rest, "0"));
-        let Some(held) = out.defer_reply() else {
-            return self.ok_saying("not held", out);
+        let Some(reply) = out.defer_reply() else {
+            return self.ok_saying("not deferred", out);
         };
         let announce = || {
-            let held = (name.to_owned(), held.clone());
-            self.fake.held.lock().unwrap().extend([held]);
+            let reply = (name.to_owned(), reply.clone());
+            self.fake.pending.lock().unwrap().extend([reply]);
         };
-        // Who learns the outcome is another thread.
-        let let_go = || {
+        // Another thread learns the outcome.
+        let complete = || {
             announce();
             if name == "panic" {
-                return self.fake.release_badly(name);
+                return self.fake.complete_with_panic(name);
             }
             let outcome = if name == "well" { Ok(()) } else { Err(disk_full()) };
-            std::thread::scope(|scope| scope.spawn(|| self.fake.release(name, outcome)).join().unwrap());
+            std::thread::scope(|scope| scope.spawn(|| self.fake.complete(name, outcome)).join().unwrap());
         };
         assert!(word != "DEFECT", "on purpose");
         if word == "EARLY" {
-            let_go();
+            complete();
         }
-        match held.detach() {
+        match reply.detach() {
             Some(Err(error)) => return self.error(&error, out),
             Some(Ok(())) => assert_eq!(word, "EARLY"),
-            None if word == "AHEAD" => let_go(),
+            None if word == "DETACHED" => complete(),
             None if word == "CRASH" => {
                 announce();
                 panic!("on purpose");
             }
-            None => *self.holding.lock().unwrap() = Some((name.to_owned(), held)),
+            None => *self.submitting.lock().unwrap() = Some((name.to_owned(), reply)),
         }
         self.ok_saying(&format!("{name}{}", "x".repeat(bytes.parse().unwrap())), out)?;
         Ok(if word == "LAST" {
@@ -467,7 +469,7 @@ impl FakeSession {
     }
 }
 
-/// A key that is made faster than the server's own, and once.
+/// A key that is created faster than the server's own, and only once.
 fn rsa_key() -> &'static str {
     use rsa::pkcs8::{EncodePrivateKey, LineEnding};
 
@@ -550,7 +552,7 @@ pub fn mysql_error<T>(result: mysql::Result<T>) -> (u16, String) {
     }
 }
 
-/// Waits until something holds; fails the test after some seconds.
+/// Waits until a condition holds; fails the test after some seconds.
 pub fn eventually(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..1500 {
         if holds() {

@@ -1,6 +1,6 @@
 //! What a kind of statement does to the open transaction before it runs, whatever comes of it.
 
-use super::{Maintenance, ObjectKind, Select, Statement, UserStatement};
+use super::{Maintenance, ObjectKind, Query, QueryBody, Statement, TableRef, UserStatement};
 
 impl Statement {
     /// Whether the statement commits the open transaction before it runs, even if it then fails (manual 13.3.3).
@@ -20,7 +20,7 @@ impl Statement {
     pub fn needs_read_write(&self) -> bool {
         match self {
             Self::Insert(_) | Self::Update(_) | Self::Delete(_) => true,
-            Self::Select(select) => locks_exclusively(select),
+            Self::Query(query) => locks_exclusively(query),
             // EXPLAIN of a locking read reads the table's definition only.
             Self::Explain { statement, .. } => {
                 matches!(**statement, Self::Insert(_) | Self::Update(_) | Self::Delete(_))
@@ -54,7 +54,21 @@ impl Statement {
 }
 
 /// FOR UPDATE of a table.
-fn locks_exclusively(select: &Select) -> bool {
-    select.from.as_ref().is_some_and(|from| from.query.is_none())
-        && select.locking.as_ref().is_some_and(|locking| locking.exclusive)
+fn locks_exclusively(query: &Query) -> bool {
+    let locks = query.locking.iter().any(|clause| clause.exclusive);
+    match &query.body {
+        QueryBody::Nested(inner) => locks_exclusively(inner) || locks && reads_table(inner),
+        _ => locks && reads_table(query),
+    }
+}
+
+fn reads_table(query: &Query) -> bool {
+    match &query.body {
+        QueryBody::Select(select) => select
+            .from
+            .iter()
+            .any(|table| !matches!(table, TableRef::Derived(_))),
+        QueryBody::Nested(inner) => reads_table(inner),
+        QueryBody::Values(_) | QueryBody::SetOperation { .. } => false,
+    }
 }

@@ -1,7 +1,8 @@
 //! Expressions as written.
 
 use super::VariableScope;
-use super::query::{OrderItem, Select};
+use super::query::{OrderItem, Query};
+use super::window::Window;
 
 /// `[[database.]table.]column`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,8 +130,28 @@ pub enum Expr {
     Default(Option<ColumnName>),
     /// `VALUES(column)` of ON DUPLICATE KEY UPDATE.
     Values(ColumnName),
+    /// `(SELECT ...)` in the place of a value or a row.
+    Subquery(Box<Query>),
     /// `EXISTS (SELECT ...)`
-    Exists(Box<Select>),
+    Exists(Box<Query>),
+    /// `x IN (SELECT ...)`
+    InSubquery {
+        operand: Box<Expr>,
+        query: Box<Query>,
+        negated: bool,
+    },
+    /// `x > ALL (SELECT ...)`
+    Quantified {
+        op: BinaryOp,
+        operand: Box<Expr>,
+        quantifier: Quantifier,
+        query: Box<Query>,
+    },
+    /// `function OVER window`
+    Over {
+        function: Box<Expr>,
+        window: Box<Window>,
+    },
 }
 
 /// A number as written; which of MySQL's types it has depends on its form.
@@ -139,6 +160,13 @@ pub enum NumberText {
     Integer(String),
     Decimal(String),
     Float(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantifier {
+    All,
+    /// ANY and SOME.
+    Any,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -269,7 +297,7 @@ pub enum CastType {
 }
 
 impl Expr {
-    /// Calls `visit` with each direct part of the expression.
+    /// Calls `visit` with each direct part of the expression; queries and windows in it are not entered.
     pub fn children(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
             Self::Unary { operand, .. }
@@ -278,6 +306,8 @@ impl Expr {
             | Self::ConvertUsing { operand, .. }
             | Self::Collate { operand, .. }
             | Self::Assign { value: operand, .. }
+            | Self::InSubquery { operand, .. }
+            | Self::Quantified { operand, .. }
             | Self::Binarize(operand) => visit(operand),
             Self::Binary { left, right, .. } => {
                 visit(left);
@@ -339,7 +369,9 @@ impl Expr {
             | Self::UserVariable(_)
             | Self::Default(_)
             | Self::Values(_)
-            | Self::Exists(_) => {}
+            | Self::Subquery(_)
+            | Self::Exists(_)
+            | Self::Over { .. } => {}
         }
     }
 

@@ -9,6 +9,7 @@ mod expr;
 mod query;
 mod session;
 mod show;
+mod window;
 mod write;
 
 pub use account::{AccountName, GrantTarget, UserSpec, UserStatement};
@@ -18,16 +19,19 @@ pub use definition::{
     TableElement, TableOptions, TypeName,
 };
 pub use expr::{
-    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, TemporalKind, TruthTest, UnaryOp,
+    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, Quantifier, TemporalKind, TruthTest,
+    UnaryOp,
 };
 pub use query::{
-    IndexHint, IndexHintKind, Limit, LockWait, LockingClause, NamedExpr, OrderItem, Select, SelectItem,
-    TableRef,
+    CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, Limit, LockWait,
+    LockingClause, NamedExpr, NamedTable, OrderItem, Query, QueryBody, Select, SelectItem, SetOperand,
+    SetOperator, TableRef, With,
 };
 pub use session::{
     LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,
 };
 pub use show::{ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
+pub use window::{Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, Window, WindowSpec};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
 
 /// `[database.]name` of a table.
@@ -40,7 +44,7 @@ pub struct ObjectName {
 /// One statement.
 #[derive(Debug, Clone)]
 pub enum Statement {
-    Select(Box<Select>),
+    Query(Box<Query>),
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),

@@ -1,7 +1,65 @@
-//! SELECT as written.
+//! Queries as written: query expressions, query blocks, the tables of FROM.
 
-use super::{ColumnName, Expr, ObjectName};
+use super::window::NamedWindow;
+use super::{Expr, ObjectName};
 
+/// A query expression: what may stand wherever rows are wanted. Source: manual 13.2.11 "Parenthesized Query Expressions".
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    pub with: Option<With>,
+    pub body: QueryBody,
+    pub order_by: Vec<OrderItem>,
+    pub limit: Option<Limit>,
+    pub locking: Vec<LockingClause>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryBody {
+    Select(Box<Select>),
+    /// `VALUES ROW(...), ...`; `None` in a row is DEFAULT.
+    Values(Vec<Vec<Option<Expr>>>),
+    /// A query expression in parentheses.
+    Nested(Box<Query>),
+    /// Operands of operators of the same precedence, which are applied from the left. INTERSECT binds tighter than the others.
+    SetOperation {
+        first: Box<QueryBody>,
+        rest: Vec<SetOperand>,
+    },
+}
+
+/// `UNION ALL SELECT ...`
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetOperand {
+    pub operator: SetOperator,
+    /// ALL was written, and not DISTINCT or nothing.
+    pub all: bool,
+    pub operand: QueryBody,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperator {
+    Union,
+    Except,
+    Intersect,
+}
+
+/// `WITH [RECURSIVE] name [(column, ...)] AS (query), ...`
+#[derive(Debug, Clone, PartialEq)]
+pub struct With {
+    pub recursive: bool,
+    pub tables: Vec<CommonTable>,
+}
+
+/// A common table expression.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonTable {
+    pub name: String,
+    /// Empty: as the query names them.
+    pub columns: Vec<String>,
+    pub query: Box<Query>,
+}
+
+/// A query block: one SELECT.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Select {
     /// The hint MAX_EXECUTION_TIME, in milliseconds.
@@ -10,18 +68,14 @@ pub struct Select {
     /// SQL_CALC_FOUND_ROWS.
     pub counts_all_rows: bool,
     pub items: Vec<SelectItem>,
-    /// VALUES: rows in place of items and of a table. `None` in a row is DEFAULT.
-    pub values: Option<Vec<Vec<Option<Expr>>>>,
-    /// `None`: no FROM, or FROM DUAL.
-    pub from: Option<TableRef>,
+    /// What commas separate in FROM. Empty: no FROM, or FROM DUAL.
+    pub from: Vec<TableRef>,
     pub filter: Option<Expr>,
     pub group_by: Vec<NamedExpr>,
     /// GROUP BY ... WITH ROLLUP
     pub rollup: bool,
     pub having: Option<Expr>,
-    pub order_by: Vec<OrderItem>,
-    pub limit: Option<Limit>,
-    pub locking: Option<LockingClause>,
+    pub windows: Vec<NamedWindow>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -38,16 +92,60 @@ pub enum SelectItem {
     },
 }
 
-/// A table of FROM.
+/// A table reference: what FROM, UPDATE and DELETE read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TableRef {
+pub enum TableRef {
+    Table(NamedTable),
+    Derived(DerivedTable),
+    Join(Box<Join>),
+    /// A list in parentheses.
+    Nested(Vec<TableRef>),
+}
+
+/// A table or view by its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedTable {
     pub name: ObjectName,
     pub alias: Option<String>,
-    /// A derived table, called `name`: the query its rows come from.
-    pub query: Option<Box<Select>>,
     /// `AS OF TIMESTAMP expr`, TiDB's syntax for reads in the past.
     pub as_of: Option<Expr>,
     pub hints: Vec<IndexHint>,
+}
+
+/// `[LATERAL] (query) AS alias [(column, ...)]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct DerivedTable {
+    pub lateral: bool,
+    pub query: Box<Query>,
+    pub alias: String,
+    /// Empty: as the query names them.
+    pub columns: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Join {
+    pub kind: JoinKind,
+    pub left: TableRef,
+    pub right: TableRef,
+    pub condition: JoinCondition,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    /// JOIN, INNER JOIN and CROSS JOIN, which mean the same in MySQL.
+    Inner,
+    /// STRAIGHT_JOIN: the left table is read first.
+    Straight,
+    Left,
+    Right,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum JoinCondition {
+    None,
+    On(Expr),
+    Using(Vec<String>),
+    Natural,
 }
 
 /// `USE INDEX (...)`, `IGNORE INDEX (...)`, `FORCE INDEX (...)`.
@@ -87,6 +185,7 @@ pub struct Limit {
     pub count: Expr,
 }
 
+/// `FOR UPDATE | SHARE [OF table, ...] [NOWAIT | SKIP LOCKED]`
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockingClause {
     pub exclusive: bool,
@@ -103,14 +202,42 @@ pub enum LockWait {
     SkipLocked,
 }
 
-impl Select {
-    /// A column name of one part.
-    pub fn simple_name(expr: &Expr) -> Option<&str> {
-        match expr {
-            Expr::Column(ColumnName {
-                table: None, column, ..
-            }) => Some(column),
-            _ => None,
+impl From<QueryBody> for Query {
+    /// A query of nothing but its body.
+    fn from(body: QueryBody) -> Self {
+        Self {
+            with: None,
+            body,
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
         }
+    }
+}
+
+impl Query {
+    /// The rows of VALUES, in parentheses or not, that nothing orders, limits or locks.
+    pub fn into_plain_values(self) -> Result<Vec<Vec<Option<Expr>>>, Self> {
+        if !self.is_plain_values() {
+            return Err(self);
+        }
+        match self.body {
+            QueryBody::Values(rows) => Ok(rows),
+            QueryBody::Nested(query) => query.into_plain_values(),
+            body => Err(Self::from(body)),
+        }
+    }
+
+    fn is_plain_values(&self) -> bool {
+        let plain = self.with.is_none()
+            && self.order_by.is_empty()
+            && self.limit.is_none()
+            && self.locking.is_empty();
+        plain
+            && match &self.body {
+                QueryBody::Values(_) => true,
+                QueryBody::Nested(query) => query.is_plain_values(),
+                QueryBody::Select(_) | QueryBody::SetOperation { .. } => false,
+            }
     }
 }

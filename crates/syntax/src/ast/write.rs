@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE as written.
 
-use super::{ColumnName, Expr, Limit, ObjectName, OrderItem, Select, TableRef};
+use super::{ColumnName, Expr, Limit, ObjectName, OrderItem, Query, TableRef};
 
 #[derive(Debug, Clone)]
 pub struct Insert {
@@ -20,7 +20,7 @@ pub struct Insert {
 pub enum InsertRows {
     /// `None` is DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
-    Query(Box<Select>),
+    Query(Box<Query>),
 }
 
 /// `VALUES ... AS new(a, b)`
@@ -40,7 +40,7 @@ pub struct Assignment {
 #[derive(Debug, Clone)]
 pub struct Update {
     pub ignore: bool,
-    pub table: TableRef,
+    pub tables: Vec<TableRef>,
     pub assignments: Vec<Assignment>,
     pub filter: Option<Expr>,
     pub order_by: Vec<OrderItem>,
@@ -50,9 +50,9 @@ pub struct Update {
 #[derive(Debug, Clone)]
 pub struct Delete {
     pub ignore: bool,
-    /// What the form for several tables names: `DELETE target FROM table`.
-    pub target: Option<super::ObjectName>,
-    pub table: TableRef,
+    /// What the form for several tables names: `DELETE target, ... FROM tables`.
+    pub targets: Vec<ObjectName>,
+    pub tables: Vec<TableRef>,
     pub filter: Option<Expr>,
     pub order_by: Vec<OrderItem>,
     pub limit: Option<Limit>,

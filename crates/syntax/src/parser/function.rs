@@ -336,20 +336,16 @@ impl Parser<'_> {
             Kw::JSON_TABLE => return Err(Error::not_supported("JSON_TABLE()", "")),
             Kw::GROUP_CONCAT => self.group_concat()?,
             Kw::ST_COLLECT => return Err(Error::not_supported("ST_COLLECT()", "")),
-            _ if WINDOW_FUNCTIONS.contains(&keyword) => return Err(Self::no_windows()),
+            _ if WINDOW_FUNCTIONS.contains(&keyword) => self.window_function()?,
             _ => match AGGREGATES.iter().find(|(word, ..)| *word == keyword) {
                 Some((_, name, arguments)) => self.aggregate(name, *arguments)?,
                 None => return Ok(None),
             },
         };
         if is_call && self.is(Kw::OVER) {
-            return Err(Self::no_windows());
+            return self.over(expr).map(Some);
         }
         Ok(Some(expr))
-    }
-
-    fn no_windows() -> Error {
-        Error::not_supported("window functions", "use GROUP BY")
     }
 
     fn word_literal(&mut self, literal: Expr) -> Expr {
@@ -374,13 +370,10 @@ impl Parser<'_> {
     }
 
     /// `(a, b, ...)`, also `()`.
-    fn arguments(&mut self) -> Result<Vec<Expr>> {
+    pub fn arguments(&mut self) -> Result<Vec<Expr>> {
         self.expect_kind(Kind::LeftParen)?;
         if self.eat_kind(Kind::RightParen) {
             return Ok(Vec::new());
-        }
-        if self.at_query() {
-            return Err(Self::no_subqueries());
         }
         let args = self.comma_separated(Self::expression)?;
         self.expect_kind(Kind::RightParen)?;
@@ -415,16 +408,16 @@ impl Parser<'_> {
             Some((_, fewest, most)) => self.counted_arguments(*fewest, *most)?,
             None => self.arguments()?,
         };
-        if self.is(Kw::OVER) {
-            return Err(Self::no_windows());
-        }
         self.grow()?;
         let name = match keyword {
             Some(Kw::SESSION_USER | Kw::SYSTEM_USER) => "user",
             Some(Kw::SCHEMA) => "database",
             _ => spelling,
         };
-        Ok(call(name, args))
+        match self.is(Kw::OVER) {
+            true => self.over(call(name, args)),
+            false => Ok(call(name, args)),
+        }
     }
 
     /// `NOW`-like words that need no parentheses.

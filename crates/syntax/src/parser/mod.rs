@@ -10,15 +10,17 @@ mod expr;
 mod function;
 pub(crate) mod literal;
 mod primary;
+mod query;
 mod select;
 mod set;
-mod short_query;
 mod show;
 mod split_table;
 mod statement;
 mod table_options;
+mod table_ref;
 pub(crate) mod transaction;
 mod unsupported;
+mod window;
 mod write;
 
 use literal::{text_of_bytes, unquote, unquote_name};

@@ -6,8 +6,7 @@ use types::{Charset, Error, Result, errno};
 use super::Parser;
 use super::literal::{bit_bytes, hex_bytes, text_or_bytes, unquote, unquote_name};
 use crate::ast::{
-    BinaryOp, ColumnName, Expr, Introducer, NumberText, Select, SelectItem, TemporalKind, UnaryOp,
-    VariableScope,
+    BinaryOp, ColumnName, Expr, Introducer, NumberText, QueryBody, TemporalKind, UnaryOp, VariableScope,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::raw_bytes::bytes_of;
@@ -241,11 +240,18 @@ impl Parser<'_> {
     fn parenthesised(&mut self) -> Result<Expr> {
         self.advance();
         if self.at_query() {
-            let value = self.nested(Self::query_of_value)?;
+            let query = Box::new(self.nested(Self::query)?);
             self.expect_kind(Kind::RightParen)?;
-            return Ok(value);
+            self.grow()?;
+            return Ok(Expr::Subquery(query));
         }
-        let first = self.expression()?;
+        let first = match self.expression()? {
+            // `((SELECT 1) UNION (SELECT 2))`
+            Expr::Subquery(query) if self.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT]) => {
+                Expr::Subquery(Box::new(self.query_behind(QueryBody::Nested(query))?))
+            }
+            first => first,
+        };
         if self.kind() != Kind::Comma {
             self.expect_kind(Kind::RightParen)?;
             return Ok(first);
@@ -259,38 +265,11 @@ impl Parser<'_> {
         Ok(Expr::Row(list))
     }
 
-    /// `SELECT x` in parentheses, without a table: x.
-    fn query_of_value(&mut self) -> Result<Expr> {
-        match self.select()? {
-            Select {
-                distinct: _,
-                max_execution_ms: _,
-                counts_all_rows: false,
-                mut items,
-                values: None,
-                from: None,
-                filter: None,
-                group_by,
-                rollup: false,
-                having: None,
-                order_by,
-                limit: None,
-                locking: None,
-            } if items.len() == 1 && group_by.is_empty() && order_by.is_empty() => match items.pop() {
-                Some(SelectItem::Expr { expr, .. }) if !expr.has_aggregate() => Ok(expr),
-                _ => Err(Self::no_subqueries()),
-            },
-            _ => Err(Self::no_subqueries()),
-        }
-    }
-
     /// `EXISTS (SELECT ...)`, the cursor at the parenthesis.
     pub fn exists(&mut self) -> Result<Expr> {
-        self.expect_kind(Kind::LeftParen)?;
-        let select = self.nested(Self::select)?;
-        self.expect_kind(Kind::RightParen)?;
+        let query = self.query_in_parentheses()?;
         self.grow()?;
-        Ok(Expr::Exists(Box::new(select)))
+        Ok(Expr::Exists(query))
     }
 
     /// `{d '2024-01-01'}`, ODBC's way to write temporal literals; any other word is ignored.

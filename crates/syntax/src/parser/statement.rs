@@ -51,11 +51,11 @@ impl Parser<'_> {
 
     fn statement(&mut self) -> Result<Statement> {
         if self.kind() == Kind::LeftParen {
-            return Ok(Statement::Select(Box::new(self.select()?)));
+            return Ok(Statement::Query(Box::new(self.query()?)));
         }
         match self.keyword() {
             Some(Kw::SELECT | Kw::WITH | Kw::VALUES | Kw::TABLE) => {
-                Ok(Statement::Select(Box::new(self.select()?)))
+                Ok(Statement::Query(Box::new(self.query()?)))
             }
             Some(Kw::INSERT | Kw::REPLACE) => Ok(Statement::Insert(Box::new(self.insert()?))),
             Some(Kw::UPDATE) => Ok(Statement::Update(Box::new(self.update()?))),

@@ -3,9 +3,7 @@
 use types::{Error, Result};
 
 use super::Parser;
-use crate::ast::{
-    Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Select, Update,
-};
+use crate::ast::{Assignment, ColumnName, Delete, Expr, Insert, InsertRows, ObjectName, RowAlias, Update};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -69,11 +67,10 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || self.kind() == Kind::LeftParen {
-            let mut select = self.select()?;
-            insert.rows = match select.values.take() {
+            insert.rows = match self.query()?.into_plain_values() {
                 // As without the parentheses: with DEFAULT, for one.
-                Some(rows) if select == Select::default() => InsertRows::Values(rows),
-                values => InsertRows::Query(Box::new(Select { values, ..select })),
+                Ok(rows) => InsertRows::Values(rows),
+                Err(query) => InsertRows::Query(Box::new(query)),
             };
             return Ok(());
         }
@@ -146,13 +143,7 @@ impl Parser<'_> {
         self.advance();
         self.eat(Kw::LOW_PRIORITY);
         let ignore = self.eat(Kw::IGNORE);
-        let table = self.table_ref()?;
-        if self.refuse_joins().is_err() {
-            return Err(Error::not_supported(
-                "UPDATE of several tables",
-                "update the tables one by one",
-            ));
-        }
+        let tables = self.table_refs()?;
         self.expect(Kw::SET)?;
         let assignments = self.comma_separated(Self::assignment)?;
         let filter = if self.eat(Kw::WHERE) {
@@ -162,7 +153,7 @@ impl Parser<'_> {
         };
         Ok(Update {
             ignore,
-            table,
+            tables,
             assignments,
             filter,
             order_by: self.order_by()?,
@@ -177,33 +168,30 @@ impl Parser<'_> {
         while let Some(word) = self.eat_any(&[Kw::LOW_PRIORITY, Kw::QUICK, Kw::IGNORE]) {
             ignore |= word == Kw::IGNORE;
         }
-        // The form for several tables, `DELETE t FROM ...` or `DELETE FROM t USING ...`: with one table it is the plain
-        // one, but for ORDER BY and LIMIT.
-        let mut target = None;
+        // The form for several tables, `DELETE t, ... FROM ...` or `DELETE FROM t, ... USING ...`: with one table it is the
+        // plain one, but for ORDER BY and LIMIT.
+        let mut targets = Vec::new();
         if !self.eat(Kw::FROM) {
             if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || self.is_reserved() {
                 return self.fail();
             }
-            target = Some(self.delete_target()?);
+            targets = self.comma_separated(Self::delete_target)?;
             self.expect(Kw::FROM)?;
-        } else if self.is_target_of_using() {
-            target = Some(self.delete_target()?);
+        } else if self.at_targets_of_using() {
+            targets = self.comma_separated(Self::delete_target)?;
             self.expect(Kw::USING)?;
         }
-        let table = self.table_ref()?;
-        if self.refuse_joins().is_err() || self.is(Kw::USING) || self.kind() == Kind::Dot {
-            return Err(Self::no_multi_table_delete());
-        }
+        let tables = self.table_refs()?;
         let filter = if self.eat(Kw::WHERE) {
             Some(self.expression()?)
         } else {
             None
         };
-        let is_plain = target.is_none();
+        let is_plain = targets.is_empty();
         Ok(Delete {
             ignore,
-            target,
-            table,
+            targets,
+            tables,
             filter,
             order_by: if is_plain { self.order_by()? } else { Vec::new() },
             limit: if is_plain { self.row_limit()? } else { None },
@@ -225,19 +213,12 @@ impl Parser<'_> {
                 name: self.name_behind_point()?,
             };
         }
-        if self.kind() == Kind::Comma {
-            return Err(Self::no_multi_table_delete());
-        }
         Ok(name)
     }
 
-    /// Whether what follows is the `t USING` of `DELETE FROM t USING ...`.
-    fn is_target_of_using(&self) -> bool {
+    /// Whether what follows is the `t, ... USING` of `DELETE FROM t, ... USING ...`.
+    fn at_targets_of_using(&self) -> bool {
         let mut ahead = self.fork();
-        ahead.delete_target().is_err() && ahead.kind() == Kind::Comma || ahead.is(Kw::USING)
-    }
-
-    fn no_multi_table_delete() -> Error {
-        Error::not_supported("DELETE from several tables", "delete from the tables one by one")
+        ahead.comma_separated(Self::delete_target).is_ok() && ahead.is(Kw::USING)
     }
 }

@@ -219,3 +219,18 @@ SHOW TABLE STATUS
 /*!99999 nothing */;
 VALUES ROW(1, 'a'), ROW(?, NULL) ORDER BY column_1 DESC LIMIT 1 OFFSET 1
 (VALUES ROW(1)) LIMIT 1
+select a from t join u on t.a = u.a left join v using (a, b) natural join w cross join x
+select a from t join u join v on u.a = v.a on t.a = u.a
+select a from (t, u) right outer join (v inner join w on true) on t.a = v.a straight_join y
+select a from ((select 1) union all (select 2)) as d (a), lateral (select 1) e, ((select 3) f join g)
+select 1 union select 2 union distinct select 3 intersect select 4 except all (select 5 limit 1) order by 1 limit 2 for update
+(select 1 limit 1) limit 2
+select ((select 1) union (select 2)), a in (select 1), (1, 2) not in (select 1, 2), a > all (select 1), a = some (select 2), exists (select 3)
+with recursive a (n) as (select 1 union all select n + 1 from a), b as (select 2) select * from a, b
+select * from (with x as (select 1) select * from x) y
+select row_number() over (), lag(a, 1) respect nulls over w, sum(a) over (w partition by a, b order by c desc rows between 1 preceding and unbounded following) from t window w as (order by a range interval 1 day preceding), v as (w groups current row)
+update t join u on t.a = u.a set t.b = 1, u.b = 2 where t.c
+delete t, d.u.* from t join u on t.a = u.a where t.b
+delete from t, u using t inner join u using (a)
+insert into t (a) select b from u join v on duplicate key update a = 1
+select a from t for share of t nowait for update of u skip locked

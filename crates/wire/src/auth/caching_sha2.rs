@@ -20,7 +20,8 @@ const ROUNDS_PER_UNIT: u32 = 1000;
 /// Longer passwords are refused by MySQL's full authentication.
 pub const PASSWORD_BYTES_MAX: usize = 256;
 
-/// What the fast path needs: `SHA256(SHA256(password))`. As good as the password for logging in; never stored on disk.
+/// The value that the fast path needs: `SHA256(SHA256(password))`. Whoever has it can log in, so it is
+/// never stored on disk.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CachedDigest([u8; 32]);
 
@@ -53,7 +54,7 @@ fn xor_with_mask(bytes: &[u8], twice: &[u8], nonce: &Nonce) -> Vec<u8> {
     bytes.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
 }
 
-/// What a client sends first: nothing for the empty password.
+/// The client's first data: empty for the empty password.
 pub fn scramble(password: &[u8], nonce: &Nonce) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -62,7 +63,8 @@ pub fn scramble(password: &[u8], nonce: &Nonce) -> Vec<u8> {
     xor_with_mask(&once, &Sha256::digest(once), nonce)
 }
 
-/// What is stored for a new password: 70 characters, or nothing for the empty one. Takes some milliseconds.
+/// The stored form of a new password: 70 characters, or empty for the empty password. Takes some
+/// milliseconds.
 pub fn stored(password: &[u8]) -> std::io::Result<String> {
     if password.is_empty() {
         return Ok(String::new());
@@ -101,12 +103,12 @@ fn parse(stored: &str) -> Option<Stored<'_>> {
     })
 }
 
-/// Whether `stored` has the form of [`stored`].
+/// Whether `stored` has the form that [`stored`] returns.
 pub fn is_stored_form(stored: &str) -> bool {
     stored.is_empty() || parse(stored).is_some()
 }
 
-/// Full authentication: whether `password` is the one that `stored` was made of. Takes some milliseconds.
+/// Full authentication: whether `stored` was made from `password`. Takes some milliseconds.
 pub fn verify_password(stored: &str, password: &[u8]) -> bool {
     if stored.is_empty() || password.is_empty() {
         return stored.is_empty() && password.is_empty();
@@ -121,7 +123,8 @@ pub fn verify_password(stored: &str, password: &[u8]) -> bool {
     bool::from(digest.as_bytes().ct_eq(parsed.digest))
 }
 
-/// Takes the nonce off a password that travels under RSA (it is XORed with it, and ends with a zero byte).
+/// Removes the nonce from a password that was encrypted with RSA: the password is XORed with the nonce, and
+/// ends with a zero byte.
 pub fn unmask_password(masked: &mut Vec<u8>, nonce: &Nonce) -> bool {
     for (byte, mask) in masked.iter_mut().zip(nonce.as_bytes().iter().cycle()) {
         *byte ^= mask;

@@ -1,11 +1,12 @@
-//! The arithmetic of authentication, for both plugins: what is stored, what travels, how the two are compared.
+//! The computations of authentication, for both plugins: the stored form, the data sent, and how they are
+//! compared.
 //!
 //! - [`native`]: `mysql_native_password` (SHA-1).
-//! - [`caching_sha2`]: `caching_sha2_password`: the fast scramble and what is stored, a salted SHA-crypt.
+//! - [`caching_sha2`]: `caching_sha2_password`: the fast scramble, and the stored form, a salted SHA-crypt.
 //! - [`Nonce`]: 20 random bytes, new for each attempt.
 //!
-//! Not here: the exchange itself, the cache and the RSA key (`server`); who may log in (`session`, `catalog`).
-//! All comparisons of secrets take the same time whatever differs.
+//! Not here: the packet exchange, the cache and the RSA key (`server`), and which accounts exist
+//! (`accounts`). All comparisons of secrets take constant time.
 
 pub mod caching_sha2;
 pub mod native;

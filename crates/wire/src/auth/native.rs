@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq;
 
 use super::Nonce;
 
-/// What is stored for a password: 41 characters, or nothing for the empty password.
+/// The stored form of a password: 41 characters, or empty for the empty password.
 pub fn stored(password: &[u8]) -> String {
     if password.is_empty() {
         return String::new();
@@ -23,7 +23,7 @@ pub fn stored(password: &[u8]) -> String {
     text
 }
 
-/// Whether `stored` has the form of [`stored`].
+/// Whether `stored` has the form that [`stored`] returns.
 pub fn is_stored_form(stored: &str) -> bool {
     stored.is_empty() || parse(stored).is_some()
 }
@@ -40,7 +40,7 @@ fn parse(stored: &str) -> Option<[u8; 20]> {
     Some(hash)
 }
 
-/// What a client sends to prove that it knows `password`.
+/// The data with which a client proves that it knows `password`.
 pub fn scramble(password: &[u8], nonce: &Nonce) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -57,7 +57,8 @@ fn xor_with_mask(bytes: &[u8], twice: &[u8], nonce: &Nonce) -> Vec<u8> {
     bytes.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
 }
 
-/// Whether `scramble` proves the password that `stored` was made of. An empty password is proved by sending nothing.
+/// Whether `scramble` proves the password that `stored` was made from. An empty password is proved by empty
+/// data.
 pub fn verify(stored: &str, scramble: &[u8], nonce: &Nonce) -> bool {
     if stored.is_empty() || scramble.is_empty() {
         return stored.is_empty() && scramble.is_empty();

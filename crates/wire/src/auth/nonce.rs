@@ -1,11 +1,11 @@
-//! The random bytes that make each login's proof of a password different.
+//! The random bytes that make the proof of a password different at each login.
 
 /// 20 bytes without `0`, which ends strings in the protocol, and `$`, which ends the salt of stored passwords.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nonce([u8; 20]);
 
 impl Nonce {
-    /// Fails only where the operating system has no randomness to give.
+    /// Fails only if the operating system provides no random bytes.
     pub fn generate() -> std::io::Result<Self> {
         let mut bytes = [0; 20];
         fill_salt(&mut bytes)?;

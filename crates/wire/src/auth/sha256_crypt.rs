@@ -1,6 +1,7 @@
-//! SHA-crypt on SHA-256, which `caching_sha2_password` stores passwords with.
+//! SHA-crypt on SHA-256, the hash of the passwords that `caching_sha2_password` stores.
 //!
-//! Source: Ulrich Drepper, "Unix crypt using SHA-256 and SHA-512", 2008; MySQL takes 20 bytes of salt instead of 16.
+//! Source: Ulrich Drepper, "Unix crypt using SHA-256 and SHA-512", 2008; MySQL takes 20 bytes of salt
+//! instead of 16.
 
 use sha2::{Digest, Sha256};
 

@@ -1,11 +1,11 @@
-//! Commands: what a client may send once it is logged in.
+//! Commands: what a client may send after the login.
 //!
-//! [`Command::decode`] reads a payload's command byte and the fields that need no further knowledge. Two commands have
-//! a second step: [`Query`] (attributes before the text) and [`StmtExecute`] (parameters, whose number and types the
-//! prepared statement knows). Values of both are read by [`parameter`].
+//! [`Command::decode`] reads a payload's command byte and the fields that need no further knowledge. Two
+//! commands have a second step: [`Query`] (attributes before the text) and [`StmtExecute`] (parameters,
+//! whose number and types the prepared statement knows). [`parameter`] reads the values of both.
 //!
-//! Retired commands are error 1047, "Unknown command", as in MySQL 8.0. COM_CHANGE_USER's body is
-//! [`crate::handshake::ChangeUser`]'s.
+//! Retired commands are error 1047, "Unknown command", as in MySQL 8.0. [`crate::handshake::ChangeUser`]
+//! decodes the body of COM_CHANGE_USER.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_command_phase.html>
 
@@ -46,7 +46,7 @@ pub mod code {
     pub const RESET_CONNECTION: u8 = 0x1f;
 }
 
-/// One command. Texts are bytes in the client's character set: [`crate::charset::decode`] reads them.
+/// One command. Texts are bytes in the client's character set; [`crate::charset::decode`] converts them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Command<'a> {
     Quit,
@@ -66,20 +66,20 @@ pub enum Command<'a> {
     ProcessKill(u32),
     Debug,
     Ping,
-    /// Body for [`crate::handshake::ChangeUser::decode`]. Handled by `server`.
+    /// The body, for [`crate::handshake::ChangeUser::decode`]. `server` handles it.
     ChangeUser(&'a [u8]),
     ResetConnection,
-    /// Multiple statements in COM_QUERY on or off.
+    /// Switches multiple statements in COM_QUERY on or off.
     SetMultiStatements(bool),
     StmtPrepare(&'a [u8]),
     StmtExecute(StmtExecute<'a>),
-    /// Bytes to append to a parameter. Has no answer, not even for errors.
+    /// Bytes to append to a parameter. There is no reply, not even for errors.
     StmtSendLongData {
         statement_id: u32,
         parameter: u16,
         data: &'a [u8],
     },
-    /// Has no answer.
+    /// There is no reply.
     StmtClose(u32),
     StmtReset(u32),
     StmtFetch {
@@ -135,7 +135,7 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// The name as `SHOW PROCESSLIST` and `Com_%` counters have it.
+    /// The name used by `SHOW PROCESSLIST` and the `Com_%` counters.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Quit => "Quit",
@@ -170,7 +170,8 @@ pub fn unknown_command() -> Error {
     Error::new(errno::ER_UNKNOWN_COM_ERROR, "Unknown command")
 }
 
-/// Error 1243 for a statement id that is not open; `function` is MySQL's name of what was asked (`mysqld_stmt_execute`).
+/// Error 1243 for a statement id that is not open. `function` is MySQL's name of the command
+/// (`mysqld_stmt_execute`).
 pub fn unknown_statement(statement_id: u32, function: &str) -> Error {
     Error::new(
         errno::ER_UNKNOWN_STMT_HANDLER,
@@ -230,8 +231,9 @@ mod tests {
 
     #[test]
     fn retired_commands_are_unknown() {
-        // SLEEP, CREATE_DB, DROP_DB, SHUTDOWN, CONNECT, TIME, DELAYED_INSERT, BINLOG_DUMP, TABLE_DUMP, CONNECT_OUT,
-        // REGISTER_REPLICA, DAEMON, BINLOG_DUMP_GTID, CLONE and what was never given.
+        // SLEEP, CREATE_DB, DROP_DB, SHUTDOWN, CONNECT, TIME, DELAYED_INSERT, BINLOG_DUMP, TABLE_DUMP,
+        // CONNECT_OUT, REGISTER_REPLICA, DAEMON, BINLOG_DUMP_GTID, CLONE, and codes that were never
+        // assigned.
         for byte in [
             0, 5, 6, 8, 0x0b, 0x0f, 0x10, 0x12, 0x13, 0x14, 0x15, 0x1d, 0x1e, 0x20, 0x21, 0xff,
         ] {

@@ -9,7 +9,7 @@ use crate::charset;
 use crate::column_type::ColumnType;
 use crate::reader::{Reader, malformed};
 
-/// What decides how text parameters are read.
+/// The session's variables that decide how text parameters are read.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterContext {
     pub capabilities: u32,
@@ -44,7 +44,7 @@ pub struct Attribute {
 }
 
 impl BoundType {
-    /// Fails with 1835 for a code that names no type.
+    /// Fails with 1835 for a code that is not a type.
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self> {
         let column_type = ColumnType::from_code(reader.u8()?).ok_or_else(malformed)?;
         let unsigned = reader.u8()? & 0x80 != 0;
@@ -54,8 +54,8 @@ impl BoundType {
         })
     }
 
-    /// The type of NULL, and of values whose own says nothing more: every integer is a BIGINT and every floating point
-    /// number a DOUBLE, as in MySQL, so that one plan serves them all.
+    /// The type of NULL, and of values that need no narrower one: every integer is a BIGINT and every
+    /// floating point number a DOUBLE, as in MySQL, so that one plan serves all of them.
     pub(super) fn sql_type(self, context: &ParameterContext) -> SqlType {
         match self.column_type {
             ColumnType::Tiny
@@ -136,20 +136,21 @@ pub(super) fn read(
     Ok((value, ty.sql_type(context)))
 }
 
-/// The value of a parameter that was sent ahead in pieces.
+/// The value of a parameter that was sent in pieces before the execution.
 pub(super) fn long_data(ty: BoundType, data: &[u8], context: &ParameterContext) -> (Value, SqlType) {
     bytes(ty, data, context)
 }
 
-/// Text where the client says text and it is some; otherwise binary data. (Drivers send byte arrays as strings: what is
-/// no text then goes unchanged into a BLOB, and is error 1366 in a text column.)
+/// Text if the client declares text and the bytes are valid text; binary data otherwise. Drivers send byte
+/// arrays as strings: bytes that are not text then go unchanged into a BLOB, and are error 1366 in a text
+/// column.
 fn bytes(ty: BoundType, data: &[u8], context: &ParameterContext) -> (Value, SqlType) {
     if !ty.is_blob()
         && context.client != Charset::Binary
         && let Some(text) = charset::decode(context.client, data)
     {
         let text = charset::restrict(context.collation.charset(), text);
-        // As short a text has no need to be counted.
+        // A text this short needs no counting of its characters.
         let chars = match text.len() {
             bytes @ ..=255 => bytes,
             _ => text.chars().count(),
@@ -222,7 +223,7 @@ fn datetime(reader: &mut Reader<'_>) -> Result<DateTime> {
     }
 }
 
-/// Zero months and days pass: whether they may be stored is the statement's to say.
+/// Zero months and days are accepted: the statement decides whether they may be stored.
 fn fields_in_range(value: &DateTime) -> bool {
     value.year <= 9999
         && value.month <= 12
@@ -288,7 +289,7 @@ pub(super) fn read_named(
     Ok(attributes)
 }
 
-/// Goes past `count` named values.
+/// Skips `count` named values.
 pub(super) fn skip_named(reader: &mut Reader<'_>, count: usize) -> Result<()> {
     read_named(reader, count, &ParameterContext::default()).map(drop)
 }

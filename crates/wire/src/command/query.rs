@@ -1,4 +1,4 @@
-//! COM_QUERY: one or more statements as text, with attributes in front where both sides have them.
+//! COM_QUERY: one or more statements as text. Attributes come before it if both sides support them.
 
 use types::Result;
 
@@ -48,7 +48,7 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// The attributes, for `mysql_query_attribute_string()`. Rarely asked for, so read only then.
+    /// The attributes, for `mysql_query_attribute_string()`. They are read only on request, which is rare.
     pub fn attributes(&self, context: &ParameterContext) -> Result<Vec<Attribute>> {
         if self.attribute_count == 0 {
             return Ok(Vec::new());

@@ -16,14 +16,14 @@ pub struct StmtExecute<'a> {
     body: &'a [u8],
 }
 
-/// What was sent for each parameter by COM_STMT_SEND_LONG_DATA since the last execution, by position.
+/// The data sent for each parameter by COM_STMT_SEND_LONG_DATA since the last execution, by position.
 pub type LongData = Vec<Option<Vec<u8>>>;
 
 /// The parameters of one execution.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Execution {
     pub values: Vec<Value>,
-    /// The type of each value, NULL's included: what the client declared.
+    /// The type of each value, as the client declared it, also for NULL.
     pub types: Vec<SqlType>,
     /// Query attributes.
     pub attributes: Vec<Attribute>,
@@ -61,9 +61,9 @@ impl<'a> StmtExecute<'a> {
 
     /// Reads the parameters of a statement that has `count` of them.
     ///
-    /// `bound` remembers their types between executions, as a client sends them once. `long_data` holds what was sent
-    /// ahead and is left empty. Fails with 1210 where types are missing, 1835 where the payload is too short, 1292 or
-    /// 1366 for values that are none.
+    /// `bound` holds their types between executions, since a client sends them once. `long_data` holds the
+    /// data sent before the execution, and is left empty. Fails with 1210 if types are missing, 1835 if the
+    /// payload is too short, and 1292 or 1366 for invalid values.
     pub fn parameters(
         &self,
         count: usize,

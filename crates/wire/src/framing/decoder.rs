@@ -9,28 +9,29 @@ const READ_BYTES: usize = 16 * 1024;
 /// The most that a decoder's buffer keeps between commands.
 pub const KEPT_BYTES: usize = 256 * 1024;
 
-/// Puts payloads together from bytes as they arrive.
+/// Assembles payloads from bytes as they arrive.
 ///
-/// Use: write into [`spare`](Self::spare), say how much by [`filled`](Self::filled), then call
-/// [`advance`](Self::advance) until it answers `false`; each `true` leaves a payload in [`payload`](Self::payload).
+/// Use: write into [`spare`](Self::spare), report the number of bytes to [`filled`](Self::filled), then
+/// call [`advance`](Self::advance) until it returns `false`. Each `true` leaves a payload in
+/// [`payload`](Self::payload).
 #[derive(Debug)]
 pub struct FrameDecoder {
     buffer: Vec<u8>,
     /// Bytes of `buffer` that have been filled.
     end: usize,
-    /// Where the first frame not consumed starts.
+    /// Where the first unconsumed frame starts.
     start: usize,
-    /// Where in `buffer` the current payload is, unless it is in `assembled`.
+    /// The position of the current payload in `buffer`, unless it is in `assembled`.
     payload: (usize, usize),
     /// A payload that took more than one frame.
     assembled: Vec<u8>,
     is_assembled: bool,
-    /// Within a payload of several frames.
+    /// Whether the next frame continues a payload.
     continues: bool,
     sequence: u8,
     checks_sequence: bool,
     payload_bytes_max: usize,
-    /// Bytes of the current frame that [`FrameDecoder::skip`] has still to throw away.
+    /// Bytes of the current frame that [`FrameDecoder::skip`] has not discarded yet.
     skipping: usize,
 }
 
@@ -56,8 +57,8 @@ impl FrameDecoder {
         self.payload_bytes_max = bytes;
     }
 
-    /// Takes frames whatever their numbers. Inside a compressed stream, where the compressed packets are numbered too,
-    /// clients do not agree on how they count the frames: Connector/C goes on from the compressed packets' numbers.
+    /// Accepts frames with any number. Inside a compressed stream the compressed packets are numbered too,
+    /// and clients count the frames differently: Connector/C continues the compressed packets' numbers.
     pub fn ignore_sequence(&mut self) {
         self.checks_sequence = false;
     }
@@ -71,12 +72,12 @@ impl FrameDecoder {
         self.sequence
     }
 
-    /// Whether bytes have arrived that no payload has been made of.
+    /// Whether there are bytes of an incomplete payload.
     pub fn has_pending(&self) -> bool {
         self.start < self.end || self.continues
     }
 
-    /// Bytes of memory that the buffers take.
+    /// Memory that the buffers take, in bytes.
     pub fn held_bytes(&self) -> usize {
         self.buffer.len() + self.assembled.len()
     }
@@ -92,7 +93,7 @@ impl FrameDecoder {
         }
     }
 
-    /// Gives memory back while nothing is expected for a while.
+    /// Frees the buffer while no bytes are expected for a while.
     pub fn release(&mut self) {
         if !self.has_pending() {
             self.buffer = Vec::new();
@@ -102,7 +103,7 @@ impl FrameDecoder {
         }
     }
 
-    /// Takes out the bytes that no payload has been made of: what follows is no longer frames (TLS begins).
+    /// Takes out the bytes of an incomplete payload. What follows is not frames: TLS begins.
     pub fn take_pending(&mut self) -> Vec<u8> {
         let pending = self.buffer.get(self.start..self.end).unwrap_or_default().to_vec();
         self.start = 0;
@@ -111,12 +112,12 @@ impl FrameDecoder {
         pending
     }
 
-    /// The bytes that no payload has been made of.
+    /// The bytes of an incomplete payload.
     pub fn pending(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Room for the next bytes; at least one byte. Forgets the current payload.
+    /// Space for the next bytes; at least one byte. Discards the current payload.
     pub fn spare(&mut self) -> &mut [u8] {
         self.payload = (0, 0);
         if self.start > 0 {
@@ -124,8 +125,8 @@ impl FrameDecoder {
             self.end -= self.start;
             self.start = 0;
         }
-        // A frame under way is read in large pieces, but memory follows what has really arrived: a header alone
-        // must not make the server allocate 16 MiB.
+        // The rest of a frame is read in large pieces, but memory follows what has really arrived: a header
+        // alone must not make the server allocate 16 MiB.
         let wanted = READ_BYTES.max(self.end.min(4 * 1024 * 1024));
         if self.buffer.len() < self.end + READ_BYTES {
             self.buffer.resize(self.end + wanted, 0);
@@ -138,7 +139,7 @@ impl FrameDecoder {
         self.end = (self.end + count).min(self.buffer.len());
     }
 
-    /// Appends bytes that are elsewhere already (decompressed ones).
+    /// Appends bytes that come from a buffer instead of the network (decompressed ones).
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -153,8 +154,9 @@ impl FrameDecoder {
 
     /// Goes on to the next payload; `false` when more bytes are needed.
     ///
-    /// Fails with 1156 on a wrong sequence number, and with 1153 on a payload beyond the limit. After either the
-    /// connection has to be closed; after the latter, [`skip`](Self::skip) takes the client to where it listens.
+    /// Fails with 1156 on a wrong sequence number, and with 1153 on a payload beyond the limit. After
+    /// either the connection has to be closed. After the latter, [`skip`](Self::skip) reads to where the
+    /// client expects a reply.
     pub fn advance(&mut self) -> Result<bool> {
         if !self.continues {
             self.is_assembled = false;
@@ -198,8 +200,9 @@ impl FrameDecoder {
         }
     }
 
-    /// Throws away what arrives of a payload that [`advance`](Self::advance) has refused as too long; `true` at its end.
-    /// A client listens only when it has written all of it, and expects the answer to go on counting its frames.
+    /// Discards the bytes of a payload that was refused before it was complete; `true` at its end. A client
+    /// reads the reply only after it has written the whole payload, and the reply must continue the frame
+    /// numbers.
     pub fn skip(&mut self) -> bool {
         self.assembled = Vec::new();
         loop {
@@ -222,7 +225,7 @@ impl FrameDecoder {
             self.start += HEADER_BYTES;
             self.sequence = sequence.wrapping_add(1);
             self.continues = self.skipping == FRAME_BYTES_MAX;
-            // From here on it says that a header has been seen, and that there is no payload to look at.
+            // From here on `is_assembled` says that a header has been seen, and that there is no payload.
             self.is_assembled = true;
         }
     }

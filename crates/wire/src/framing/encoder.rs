@@ -7,7 +7,7 @@ use super::{FRAME_BYTES_MAX, HEADER_BYTES};
 pub struct FrameEncoder {
     buffer: Vec<u8>,
     sequence: u8,
-    /// Where the payload starts that [`FrameEncoder::push_with`] is at.
+    /// Where the payload starts that [`FrameEncoder::push_with`] is writing.
     open: Option<usize>,
 }
 
@@ -16,8 +16,8 @@ impl FrameEncoder {
         Self::default()
     }
 
-    /// The sequence number the next frame gets: 0 at the start of a command, one more than the last frame received
-    /// when answering.
+    /// The sequence number of the next frame: 0 at the start of a command, one more than the last received
+    /// frame in a reply.
     pub fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
     }
@@ -26,7 +26,7 @@ impl FrameEncoder {
         self.sequence
     }
 
-    /// Appends one payload, cut into frames where it is long.
+    /// Appends one payload, cut into frames if it is long.
     #[inline]
     pub fn push(&mut self, payload: &[u8]) {
         if payload.len() < FRAME_BYTES_MAX {
@@ -38,14 +38,14 @@ impl FrameEncoder {
         }
     }
 
-    /// Takes all frames out. The next ones go to `buffer`, whose contents are gone.
+    /// Takes all frames out. The next frames go to `buffer`, which is cleared.
     pub fn take(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
         buffer.clear();
         self.open = None;
         std::mem::replace(&mut self.buffer, buffer)
     }
 
-    /// Appends the payloads of another encoder, which has them in frames already.
+    /// Appends the frames of another encoder.
     pub fn push_frames(&mut self, frames: &Self) {
         let mut at = self.buffer.len();
         self.buffer.extend_from_slice(&frames.buffer);
@@ -56,8 +56,8 @@ impl FrameEncoder {
         }
     }
 
-    /// Runs `fill`, which appends payloads; takes them back if it answers false.
-    pub fn keep_if(&mut self, fill: impl FnOnce(&mut Self) -> bool) {
+    /// Runs `fill`, which appends payloads, and removes them if it returns false.
+    pub fn append_if(&mut self, fill: impl FnOnce(&mut Self) -> bool) {
         let (length, sequence) = (self.buffer.len(), self.sequence);
         if !fill(self) {
             self.buffer.truncate(length);
@@ -65,7 +65,7 @@ impl FrameEncoder {
         }
     }
 
-    /// Appends one payload that `write` appends to the buffer it is given: nothing is copied twice unless the payload
+    /// Appends the payload that `write` appends to the given buffer. Nothing is copied unless the payload
     /// is longer than a frame.
     #[inline]
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
@@ -75,7 +75,7 @@ impl FrameEncoder {
         let body = start + HEADER_BYTES;
         write(&mut self.buffer);
         self.open = None;
-        // A writer may only append; one that cut the buffer short has an empty payload.
+        // A writer may only append. If it has truncated the buffer, its payload is empty.
         let length = self.buffer.len().saturating_sub(body);
         if length < FRAME_BYTES_MAX {
             let bytes = (length as u32).to_le_bytes();
@@ -87,7 +87,7 @@ impl FrameEncoder {
         }
     }
 
-    /// Cuts the last payload into frames, which is in one that starts at `start`.
+    /// Cuts the last payload, which starts at `start`, into frames.
     #[cold]
     fn cut(&mut self, start: usize) {
         let payload = self.buffer.split_off(start + HEADER_BYTES);
@@ -105,7 +105,7 @@ impl FrameEncoder {
             self.header(chunk.len());
             self.buffer.extend_from_slice(chunk);
         }
-        // Ends the payload even where nothing is left of it.
+        // A last frame ends the payload even if it is empty.
         self.header(chunks.remainder().len());
         self.buffer.extend_from_slice(chunks.remainder());
     }
@@ -117,7 +117,7 @@ impl FrameEncoder {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
-    /// Takes back a payload whose writer did not come to its end (it panicked).
+    /// Removes the payload of a writer that panicked.
     pub fn abandon(&mut self) {
         if let Some(start) = self.open.take() {
             self.buffer.truncate(start);
@@ -130,14 +130,14 @@ impl FrameEncoder {
         &self.buffer
     }
 
-    /// Gives memory back while nothing is sent for a while.
+    /// Frees the buffer while nothing is sent for a while.
     pub fn release(&mut self) {
         if self.buffer.is_empty() {
             self.buffer = Vec::new();
         }
     }
 
-    /// Forgets the frames: they have been written. Gives back memory that one large payload took.
+    /// Removes the frames after they were written. Frees the memory of a large payload.
     pub fn clear(&mut self) {
         const KEEP_BYTES: usize = 256 * 1024;
         self.buffer.clear();
@@ -168,11 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_not_counted() {
+    fn removed_frames_are_not_counted() {
         let mut encoder = FrameEncoder::new();
         encoder.push(b"a");
         for keep in [false, true] {
-            encoder.keep_if(|frames| {
+            encoder.append_if(|frames| {
                 frames.push(b"b");
                 frames.push_with(|out| out.push(b'c'));
                 keep

@@ -1,10 +1,10 @@
-//! Packets: how payloads are cut into frames and put together again.
+//! Packets: how payloads are cut into frames and assembled again.
 //!
-//! A frame is a header (three bytes of length, one sequence number) and up to 16 MiB - 1 bytes. A payload of exactly
-//! that size or more goes on in the next frame, and ends with the first frame that is shorter.
+//! A frame is a header (three bytes of length, one sequence number) and up to 16 MiB - 1 bytes. A payload
+//! of that size or more continues in the next frame, and ends with the first shorter frame.
 //!
-//! [`FrameDecoder`] is fed bytes as they arrive and yields payloads; [`FrameEncoder`] collects frames to be written.
-//! Neither does I/O. The compressed protocol, a layer below, is [`crate::compression`].
+//! [`FrameDecoder`] takes bytes as they arrive and returns payloads. [`FrameEncoder`] collects frames to be
+//! written. Neither does I/O. The compressed protocol, a layer below, is [`crate::compression`].
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_basic_packets.html>
 

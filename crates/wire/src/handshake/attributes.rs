@@ -1,4 +1,5 @@
-//! Connection attributes: names and values a client tells about itself (program name, operating system).
+//! Connection attributes: names and values with which a client describes itself (program name, operating
+//! system).
 
 use types::Result;
 

@@ -1,13 +1,13 @@
-//! What an authentication plugin tells its other half.
+//! The packet with which the server's half of an authentication plugin answers the client's half.
 
 use crate::writer::Writer;
 
-/// What the server's half of `caching_sha2_password` says.
+/// The messages of `caching_sha2_password`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoreData<'a> {
     /// The scramble matches what the server has cached; an OK packet follows.
     FastAuthSuccess,
-    /// The client shall send the password, over a channel that is safe or encrypted by the server's public key.
+    /// The client must send the password, over TLS or a socket, or encrypted with the server's public key.
     PerformFullAuthentication,
     /// The public key, in PEM.
     PublicKey(&'a [u8]),

@@ -1,4 +1,4 @@
-//! The server asks for another authentication plugin than the client used.
+//! The packet that asks the client to use another authentication plugin.
 
 use crate::auth::Nonce;
 use crate::writer::Writer;

@@ -12,7 +12,7 @@ pub struct ChangeUser {
     pub user: String,
     pub auth: Vec<u8>,
     pub database: Option<String>,
-    /// `None` where the client leaves it out: the connection's stays.
+    /// `None` if the client leaves it out: the connection's collation does not change.
     pub collation: Option<u16>,
     pub plugin: Option<String>,
     pub attributes: Vec<(String, String)>,

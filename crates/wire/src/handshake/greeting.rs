@@ -8,12 +8,12 @@ use crate::writer::Writer;
 /// <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_connection_phase_packets_protocol_handshake_v10.html>
 #[derive(Debug, Clone)]
 pub struct Greeting<'a> {
-    /// Clients read features from it: `8.0.33-StemDB-...`.
+    /// Clients derive features from it: `8.0.33-StemDB-...`.
     pub version: &'a str,
     pub connection_id: u32,
     pub nonce: &'a Nonce,
     pub capabilities: u32,
-    /// The server's default collation; its lower 8 bits travel.
+    /// The server's default collation. Its lower 8 bits are sent.
     pub collation: u16,
     pub status: u16,
     /// `default_authentication_plugin`.

@@ -1,10 +1,13 @@
-//! The connection phase: one packet per file, in the order in which they travel.
+//! The connection phase: one packet per file, in the order in which they are sent.
 //!
-//! 1. [`Greeting`] from the server. 2. [`SslRequest`], where the client wants TLS, and TLS itself. 3. [`Response`]
-//!    from the client. 4. [`AuthSwitch`] and [`auth_more_data()`] as the authentication plugin needs them, answered by
-//!    packets that are nothing but data. 5. [`crate::ok`] or [`crate::err`].
+//! 1. [`Greeting`] from the server.
+//! 2. [`SslRequest`] if the client wants TLS, and the TLS handshake.
+//! 3. [`Response`] from the client.
+//! 4. [`AuthSwitch`] and [`auth_more_data()`] as the authentication plugin needs them. The client answers
+//!    with packets that contain only data.
+//! 5. [`crate::ok`] or [`crate::err`].
 //!
-//! The arithmetic of authentication is [`crate::auth`]; who may log in is `server`'s.
+//! The computations of authentication are in [`crate::auth`]. `server` decides which logins are accepted.
 //!
 //! <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_connection_phase.html>
 

@@ -1,4 +1,4 @@
-//! The client's answer to the greeting, and its request for TLS before that.
+//! The client's response to the greeting, and its request for TLS, which may come before.
 
 use types::{Error, Result};
 
@@ -25,18 +25,18 @@ pub struct Response {
     pub max_packet_bytes: u32,
     pub collation: u16,
     pub user: String,
-    /// What the client's plugin made of password and nonce.
+    /// The plugin's data, computed from password and nonce.
     pub auth: Vec<u8>,
     pub database: Option<String>,
-    /// The plugin that made `auth`; without one the client means `mysql_native_password`.
+    /// The plugin that computed `auth`. Without a name the client means `mysql_native_password`.
     pub plugin: Option<String>,
     pub attributes: Vec<(String, String)>,
     pub zstd_level: Option<u8>,
 }
 
-/// Reads the client's first packet: `Ok(Err(request))` where it asks for TLS.
+/// Reads the client's first packet; `Ok(Err(request))` if it asks for TLS.
 ///
-/// Fails with 1251 for clients older than 4.1, and with 1043 on everything else that is no response.
+/// Fails with 1251 for clients older than 4.1, and with 1043 on everything else that is not a response.
 pub fn decode_response(payload: &[u8]) -> Result<std::result::Result<Response, SslRequest>> {
     decode(payload).map_err(|error| {
         if error.code == crate::reader::ER_MALFORMED_PACKET {

@@ -13,7 +13,7 @@ use crate::writer::Writer;
 /// The bitmap's first two bits are not used in rows.
 const BITMAP_OFFSET: usize = 2;
 
-/// Appends the header and an empty bitmap of NULLs; answers where that bitmap is.
+/// Appends the header and an empty bitmap of NULLs; returns the bitmap's position.
 #[inline]
 pub(super) fn start_row(columns: usize, out: &mut Vec<u8>) -> usize {
     let header = out.len();
@@ -75,7 +75,7 @@ pub(super) fn value(
     }
 }
 
-/// Appends what the 64 bits of an integer, a packed point in time or a TIME stand for.
+/// Appends the value that the 64 bits of an integer, a packed point in time or a TIME stand for.
 #[inline]
 fn bits(cell: Cell, bits: u64, out: &mut Vec<u8>) {
     match cell {

@@ -1,4 +1,4 @@
-//! How the values of a type travel: decided once per column.
+//! How the values of a type are encoded: decided once per column.
 
 use types::{SqlType, TypeKind};
 
@@ -17,7 +17,7 @@ pub(super) enum Cell {
     Time,
     /// Text in the results' character set.
     Text,
-    /// Bytes as they are.
+    /// Bytes without conversion.
     Bytes,
     /// A number sent as text in both forms: DECIMAL.
     Printed,
@@ -32,7 +32,7 @@ impl Cell {
         match ty.kind {
             TypeKind::TinyInt => integer(1),
             TypeKind::SmallInt => integer(2),
-            // INT24 travels in four bytes.
+            // INT24 takes four bytes.
             TypeKind::MediumInt | TypeKind::Int => integer(4),
             TypeKind::BigInt => integer(8),
             TypeKind::Year => Self::Year,

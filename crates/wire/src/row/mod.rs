@@ -19,7 +19,7 @@
 //! ```
 //!
 //! [`RowEncoder::values`] does the same for a row of [`types::Value`]s, [`RowEncoder::row`] for values that come one by one.
-//! What the client is told of the columns before is [`crate::column_definition`].
+//! The columns are described before the rows: [`crate::column_definition`].
 
 mod binary;
 mod cell;
@@ -34,7 +34,7 @@ use crate::charset::Transcoder;
 use cell::Cell;
 pub use raw::RawValue;
 
-/// How rows travel.
+/// The two encodings of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// ProtocolText::ResultsetRow: every value as text with a length.
@@ -69,8 +69,8 @@ impl RowEncoder {
         self.columns.len()
     }
 
-    /// Looks up a batch's arrays. Fails (a defect of whoever made the batch) where their number is another than that of
-    /// the types.
+    /// Looks up a batch's arrays. Fails if their number is not that of the types, which is a defect of the
+    /// operator that made the batch.
     pub fn batch<'a>(&'a self, batch: &'a RecordBatch) -> Result<BatchRows<'a>> {
         if batch.num_columns() != self.columns.len() {
             return Err(Error::internal(format_args!(
@@ -98,7 +98,7 @@ impl RowEncoder {
         values.iter().for_each(|value| row.put(RawValue::from(value)));
     }
 
-    /// Starts a row behind what is in `out`, which takes its values one by one.
+    /// Starts a row after what is in `out`. Its values are appended one by one.
     #[inline]
     pub fn row<'a>(&'a self, out: &'a mut Vec<u8>) -> RowWriter<'a> {
         let bitmap = match self.format {
@@ -117,16 +117,16 @@ impl RowEncoder {
 /// A row that is being written.
 pub struct RowWriter<'a> {
     encoder: &'a RowEncoder,
-    /// Of the column that is next.
+    /// The next column.
     position: usize,
-    /// Where a binary row's bitmap of NULLs is.
+    /// The position of a binary row's bitmap of NULLs.
     bitmap: usize,
     out: &'a mut Vec<u8>,
 }
 
 impl RowWriter<'_> {
-    /// Appends the value of the next column; ignored where there are no more. Inlined, so that of what can be done with
-    /// a value only that is left which is done with one of its kind.
+    /// Appends the next column's value; ignored after the last column. Inlined, so that at each call only
+    /// the code for the value's own kind remains.
     #[inline(always)]
     pub fn put(&mut self, value: RawValue<'_>) {
         let Some((ty, cell)) = self.encoder.columns.get(self.position) else {

@@ -1,8 +1,8 @@
-//! One value that owns nothing: what rows that are sent as they are stored hand to the encoder.
+//! A borrowed value, for rows that are sent as they are stored.
 
 use types::{Decimal, SqlType, Value};
 
-/// A value as [`Value`] has it, borrowed. `Bytes` is text and binary data alike.
+/// As [`Value`], but borrowed. `Bytes` is both text and binary data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RawValue<'a> {
     Null,

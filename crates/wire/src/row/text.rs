@@ -77,7 +77,8 @@ pub(super) fn string(cell: Cell, bytes: &[u8], transcoder: Option<Transcoder>, o
     }
 }
 
-/// Appends what `write` prints, with its length in front: nearly always one byte, so that is what is left room for.
+/// Appends what `write` prints, with its length in front. The length nearly always takes one byte, so one
+/// byte is reserved for it.
 pub(super) fn printed(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.push(0);

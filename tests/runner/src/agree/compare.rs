@@ -1,10 +1,11 @@
-//! A query's answer, and when two of them are the same.
+//! A query's result, and when two results are equal.
 
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
 
-/// How far apart two sums of doubles may be, relative to the larger one: they depend on the order of additions.
+/// How far apart two sums of doubles may be, relative to the larger one: they depend on the order of the
+/// additions.
 const TOLERANCE: f64 = 1e-9;
 
 pub enum Answer {
@@ -19,7 +20,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The error is one of the connection, not of the query.
+    /// The error is a lost connection. A query's error is a result.
     pub fn of(conn: &mut Conn, query: &str) -> Result<Self, String> {
         match Self::rows(conn, query) {
             Ok(answer) => Ok(answer),
@@ -54,7 +55,7 @@ impl Answer {
     }
 }
 
-/// Why two answers are not the same. Rows that are not `ordered` may come in any order.
+/// Why two results differ. Unless `ordered`, their rows may come in any order.
 pub fn same(expected: &Answer, got: &Answer, ordered: bool) -> Result<(), String> {
     let (types, expected, got) = match (expected, got) {
         (Answer::Error { code: a, .. }, Answer::Error { code: b, .. }) if a == b => return Ok(()),
@@ -112,7 +113,7 @@ fn is_double(ty: ColumnType) -> bool {
     matches!(ty, ColumnType::MYSQL_TYPE_DOUBLE | ColumnType::MYSQL_TYPE_FLOAT)
 }
 
-/// Exact columns before doubles, which are rounded.
+/// Exact columns come before doubles, which are rounded.
 fn sort_key(types: &[ColumnType], row: &[Value]) -> (Vec<String>, Vec<String>) {
     let columns = || types.iter().zip(row);
     let exact = columns()

@@ -1,4 +1,5 @@
-//! Random SELECTs over the table. A query with a LIMIT has a total order, so that it has one right answer.
+//! Random SELECTs over the table. A query with a LIMIT has a total order, so that it has exactly one
+//! correct result.
 
 use super::random::Random;
 use super::table::{COLUMNS, literal};
@@ -12,7 +13,7 @@ const SMALL: &[&str] = &["ti", "su", "mi", "i", "y", "d1"];
 const TEXTS: &[&str] = &["c", "v", "vb", "l", "tx"];
 const DATES: &[&str] = &["dt", "dm", "ts"];
 
-/// Every order asked for here and in [`super::special`] is a total one.
+/// Every order in these queries and in [`super::special`] is a total one.
 pub fn is_ordered(query: &str) -> bool {
     query.contains("ORDER BY")
 }
@@ -160,7 +161,7 @@ fn aggregate(random: &mut Random) -> String {
     }
 }
 
-/// One whose value does not depend on the order of rows.
+/// An aggregate whose value does not depend on the order of rows.
 fn exact_aggregate(random: &mut Random) -> String {
     match random.below(7) {
         0 => "COUNT(*)".to_string(),
@@ -197,7 +198,7 @@ fn filter(random: &mut Random) -> String {
 
 fn condition(random: &mut Random) -> String {
     let name = column(random);
-    // Comparisons of JSON with other types are the corpus' business.
+    // The corpus tests comparisons of JSON with other types.
     let name = if name == "j" { "v" } else { name };
     let value = literal(name, random);
     match random.below(8) {

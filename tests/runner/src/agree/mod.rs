@@ -1,8 +1,9 @@
-//! Both executors agree: random queries over one table, each answered by the transactional and by the analytical
-//! executor, which must give the same rows, or the same error.
+//! Both executors agree: random queries over one table run in the transactional and in the analytical
+//! executor, which must return the same rows, or the same error.
 //!
-//! Random, but the same at every run: the seed is fixed. What the answers should be is the SQL corpus' business
-//! ([`crate::sql`]); [`generate`] makes the queries, [`table`] the rows, [`compare`] says what counts as the same.
+//! The queries are random, but the same in every run: the seed is fixed. The SQL corpus ([`crate::sql`])
+//! checks what the results should be. [`generate`] makes the queries, [`table`] the rows, [`compare`]
+//! decides which results are equal.
 
 mod compare;
 mod generate;
@@ -25,13 +26,13 @@ const DATABASE: &str = "agree";
 const QUERIES: usize = 600;
 const SEED: u64 = 0x5eed;
 
-/// Differences told in full; the rest is only counted.
+/// Differences that are printed; further ones are only counted.
 const DIFFERENCES_SHOWN: usize = 10;
 
-/// A query on these few rows that takes longer hangs.
+/// A query on these few rows that takes longer is a hang.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
-/// Runs all queries on a running server. MySQL has one executor, and nothing to compare.
+/// Runs all queries on a running server. MySQL has only one executor, so there is nothing to compare.
 pub fn check(address: &Address, report: &mut Report) {
     if !address.stemdb {
         report.skip("agree", "only StemDB has two executors");
@@ -106,7 +107,7 @@ impl Both {
         Ok(compare::same(&expected, &got, generate::is_ordered(query)))
     }
 
-    /// A query that cannot have the memory it needs spills or fails, and does no harm to those after it.
+    /// A query that cannot get the memory it needs spills or fails, and does not affect later queries.
     fn little_memory(&mut self) -> Result<(), String> {
         let queries = [
             "SELECT v, c, l, COUNT(*), MAX(tx) FROM t GROUP BY id, v, c, l",

@@ -1,4 +1,4 @@
-//! Random numbers that are the same at every run (splitmix64).
+//! Random numbers that are the same in every run (splitmix64).
 
 pub struct Random(u64);
 

@@ -1,4 +1,5 @@
-//! Queries that chance would seldom make: nothing to read, nothing to show, values at their types' limits.
+//! Queries that random choices would rarely produce: nothing to read, nothing to return, values at their
+//! types' limits.
 
 use super::table::COLUMNS;
 

@@ -1,4 +1,5 @@
-//! The table that is asked: every type of column, NULLs, and few enough values that many rows are equal.
+//! The table of the queries: every type of column, NULLs, and so few different values that many rows are
+//! equal.
 
 use super::random::Random;
 
@@ -6,7 +7,7 @@ pub const ROWS: usize = 3000;
 
 const ROWS_PER_INSERT: usize = 250;
 
-/// A column, its type and literals to draw from. The key `id` is apart.
+/// A column, its type and literals to choose from. The key `id` is separate.
 pub struct Column {
     pub name: &'static str,
     ty: &'static str,
@@ -159,7 +160,7 @@ pub const COLUMNS: &[Column] = &[
     ),
 ];
 
-/// What makes the table `t`, and `none`, which is like it without rows.
+/// The statements that create the table `t`, and `none`, which has the same columns and no rows.
 pub fn statements(random: &mut Random) -> Vec<String> {
     let columns: Vec<String> = COLUMNS.iter().map(|c| format!("{} {}", c.name, c.ty)).collect();
     let mut statements = vec![
@@ -190,7 +191,7 @@ fn value(column: &Column, random: &mut Random) -> &'static str {
     }
 }
 
-/// A literal that the column may well hold.
+/// A literal that the column may contain.
 pub fn literal(name: &str, random: &mut Random) -> &'static str {
     let column = COLUMNS.iter().find(|c| c.name == name);
     column.map_or("1", |c| random.pick(c.literals))

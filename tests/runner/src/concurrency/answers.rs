@@ -1,5 +1,6 @@
-//! What an answer says is so once it is there: for its own connection, for others, and for a change of the table. Answers
-//! come in the order of their commands, also to a client that sends ahead.
+//! The effect of a statement is visible as soon as its reply arrives: to its own connection, to others, and
+//! to a change of the table. Replies come in the order of their commands, also for a client that sends
+//! ahead.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -59,7 +60,7 @@ impl Writer {
             let counted: Option<i64> = self.conn.query_first("SELECT ROW_COUNT()").map_err(text)?;
             same("ROW_COUNT() after COMMIT", counted, Some(0))?;
         }
-        // Others see it, and may have it at once.
+        // Another connection sees it, and can lock it at once.
         let seen: Option<(u64, u64, i64)> = self
             .other
             .exec_first(
@@ -93,10 +94,10 @@ impl Writer {
             let codes: Vec<u16> = warnings.iter().map(|warning| warning.1).collect();
             same("SHOW WARNINGS", codes, vec![1264])?;
         } else {
-            let told: Option<(i64, u64)> = conn
+            let reported: Option<(i64, u64)> = conn
                 .query_first("SELECT ROW_COUNT(), LAST_INSERT_ID()")
                 .map_err(text)?;
-            same("ROW_COUNT(), LAST_INSERT_ID()", told, Some((1, id)))?;
+            same("ROW_COUNT(), LAST_INSERT_ID()", reported, Some((1, id)))?;
         }
         Ok(id)
     }
@@ -115,7 +116,7 @@ impl Writer {
         same("the updated row", seen, Some((round, 1)))
     }
 
-    /// The answer to a write gives the table back.
+    /// The reply to a write releases the table.
     fn change_table(&mut self, round: u64) -> Result<(), String> {
         let table = format!("answers_of_{}", self.number);
         if round == 0 {

@@ -1,4 +1,4 @@
-//! Transfers between accounts keep the sum of all of them, for every reader at every moment.
+//! Transfers between accounts preserve the sum of all accounts, for every reader at any time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -62,7 +62,7 @@ fn expect_sum(conn: &mut Conn, query: &str) -> Result<(), String> {
     }
 }
 
-/// Sums in one statement, and row by row inside one transaction.
+/// Sums in one statement, and row by row within one transaction.
 fn read(address: &Address, order: &str, stop: &AtomicBool) -> Result<u64, String> {
     let mut conn = connect(address)?;
     let mut count = 0;
@@ -101,7 +101,7 @@ fn transfer_many(address: &Address, number: u64) -> Result<(), String> {
             continue;
         }
         loop {
-            // Locked in the order they were drawn: deadlocks are wanted.
+            // Locked in the order in which they were drawn: the test wants deadlocks.
             match transfer(&mut conn, from, to, amount) {
                 Err(e) if try_again(&e) => {}
                 other => break other.map_err(text)?,

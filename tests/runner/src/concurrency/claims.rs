@@ -1,4 +1,5 @@
-//! Jobs that many claim at once, found by what a claim changes, with an index of it and without, are claimed once each.
+//! Many workers claim jobs, found by the column that a claim changes, with an index on it and without. Each
+//! job is claimed once.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, TxOpts};
@@ -9,7 +10,7 @@ use crate::server::Address;
 const THREADS: u64 = 16;
 const JOBS: u64 = 600;
 
-/// Claims a job: how many it has got. `None`: there is none left.
+/// Claims a job; returns the number of jobs claimed. `None`: no job is left.
 type Claim = fn(&mut Conn) -> mysql::Result<Option<u64>>;
 
 pub fn check(address: &Address) -> Result<(), String> {
@@ -65,7 +66,7 @@ fn one_statement(conn: &mut Conn) -> mysql::Result<Option<u64>> {
     Ok(Some(conn.affected_rows()).filter(|count| *count > 0))
 }
 
-/// Who finds all that are left locked looks whether there are any.
+/// If all remaining jobs are locked, checks whether there are any.
 fn read_and_skip(conn: &mut Conn) -> mysql::Result<Option<u64>> {
     let mut transaction = conn.start_transaction(TxOpts::default())?;
     let job: Option<(u64, u64)> = transaction.query_first(
@@ -78,6 +79,6 @@ fn read_and_skip(conn: &mut Conn) -> mysql::Result<Option<u64>> {
     };
     transaction.exec_drop("UPDATE jobs SET state = 1 WHERE id = ?", (id,))?;
     transaction.commit()?;
-    // One that had another state was somebody's already.
+    // A job in another state was claimed by another worker.
     Ok(Some(if state == 0 { 1 } else { JOBS }))
 }

@@ -1,4 +1,5 @@
-//! Of transactions that wait for each other exactly one is told so, at once, and the others go on.
+//! Of transactions that wait for each other exactly one gets a deadlock error, at once, and the others
+//! continue.
 
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ pub fn check(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// Each of `size` transactions holds one row and then wants the next one's.
+/// Each of `size` transactions holds one row and then requests the next one's.
 fn ring(address: &Address, size: u64) -> Result<(), String> {
     let before = total(address)?;
     let all_hold = Barrier::new(size as usize);
@@ -44,7 +45,7 @@ fn ring(address: &Address, size: u64) -> Result<(), String> {
         match conn.exec_drop("UPDATE ring SET v = v + 1 WHERE id = ?", ((number + 1) % size,)) {
             Ok(()) => conn.query_drop("COMMIT").map_err(text).map(|()| false),
             Err(e) if code(&e) == 1213 => {
-                // The whole transaction is gone already, not only the statement.
+                // The whole transaction has been rolled back, not only the statement.
                 conn.query_drop("COMMIT").map_err(text).map(|()| true)
             }
             Err(e) => Err(text(e)),

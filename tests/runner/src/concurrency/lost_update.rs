@@ -1,4 +1,5 @@
-//! Counters incremented by many at once end at the number of increments, whichever of SQL's ways was used.
+//! Counters incremented by many connections at once end at the number of increments, by every way that SQL
+//! offers.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, TxOpts};
@@ -57,13 +58,13 @@ fn one_statement(conn: &mut Conn) -> Result<(), String> {
     })
 }
 
-/// Read, add in the program, write: safe because the read locks.
+/// Read, add in the program, write: correct because the read locks.
 fn read_for_update(conn: &mut Conn) -> Result<(), String> {
     retry(conn, |conn| {
         let mut transaction = conn.start_transaction(TxOpts::default())?;
         let value: Option<u64> =
             transaction.exec_first("SELECT v FROM counters WHERE id = ? FOR UPDATE", (2,))?;
-        // A counter that is gone stays at zero, and the sum at the end says so.
+        // A missing counter stays at zero, and the sum at the end shows it.
         let value = value.unwrap_or(0);
         transaction.exec_drop("UPDATE counters SET v = ? WHERE id = ?", (value + 1, 2))?;
         transaction.commit()

@@ -1,4 +1,5 @@
-//! What holds however many write at once: one promise per file. All of it holds on MySQL too, and is tried there.
+//! What must hold with many concurrent writers: one promise per file. All of it holds on MySQL too, and is
+//! checked there.
 
 mod answers;
 mod bank;
@@ -53,12 +54,12 @@ fn connect(address: &Address) -> Result<Conn, String> {
     address.connect_to(DATABASE).map_err(text)
 }
 
-/// Deadlock or lock wait time-out: the transaction is to be tried again.
+/// Deadlock or lock wait time-out: the transaction is to be repeated.
 fn try_again(error: &mysql::Error) -> bool {
     matches!(code(error), 1205 | 1213)
 }
 
-/// Runs `work` on `count` threads, each with its number, and gives their results or the first error.
+/// Runs `work` on `count` threads, each with its number. Returns their results, or the first error.
 fn threads<T: Send>(count: u64, work: impl Fn(u64) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..count)

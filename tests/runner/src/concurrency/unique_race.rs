@@ -1,4 +1,5 @@
-//! Of many that insert the same unique value at once exactly one succeeds; the others get error 1062.
+//! If many connections insert the same unique value at once, exactly one succeeds, and the others get error
+//! 1062.
 
 use std::sync::Barrier;
 
@@ -23,7 +24,7 @@ pub fn check(address: &Address) -> Result<(), String> {
         let mut won = Vec::new();
         for value in 0..VALUES {
             barrier.wait();
-            // The same name in another case, which the collation takes for the same.
+            // The same name in another case, which is equal in the collation.
             let name = if number % 2 == 0 { "Name" } else { "nAME" };
             let result = loop {
                 let in_transaction = number % 3 == 0;
@@ -53,7 +54,7 @@ pub fn check(address: &Address) -> Result<(), String> {
     let mut won: Vec<u64> = won.into_iter().flatten().collect();
     won.sort_unstable();
     if won != (0..VALUES).collect::<Vec<_>>() {
-        return Err(format!("who won: {won:?}"));
+        return Err(format!("winners: {won:?}"));
     }
     let counts: Option<(u64, u64)> = conn
         .query_first("SELECT COUNT(*), COUNT(DISTINCT name) FROM races")

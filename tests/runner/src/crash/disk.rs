@@ -1,7 +1,8 @@
-//! A disk that fails under concurrent writers: what is refused is refused with an error, reads go on, and after a restart
-//! on a sound disk every acknowledged transaction is there.
+//! A disk that fails under concurrent writers: writes are refused with an error, reads continue, and after
+//! a restart on a working disk every acknowledged transaction is there.
 //!
-//! `shim/failing_disk.c`, preloaded into the server, does the failing. Where it cannot be compiled, that is skipped.
+//! `shim/failing_disk.c`, preloaded into the server, injects the faults. If it cannot be compiled, the test
+//! is skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::report::Report;
 use crate::server::{Program, Server};
 use crate::text;
 
-/// Writers that have not noticed a failing disk by now never will.
+/// Writers that have not noticed a failing disk after this time never will.
 const NOTICED_MAX: Duration = Duration::from_secs(60);
 
 pub(super) const ER_DISK_FULL: u16 = 1021;
@@ -41,7 +42,7 @@ pub fn check(program: &Program, report: &mut Report) {
     report.check("crash: no space but the reserve", reserve(program.clone()));
 }
 
-/// Beside this program, where it is found again.
+/// Compiled next to this program, so that the next run finds it.
 fn compile() -> Result<PathBuf, String> {
     let shim = std::env::current_exe()
         .map_err(text)?
@@ -83,7 +84,8 @@ fn fails(program: Program, shim: &Path, fault: &str) -> Result<(), String> {
     write(&server).map_err(text)
 }
 
-/// Lets all write until the fault, which they must notice. How many transactions were acknowledged.
+/// Lets all writers run until the fault, which they must notice. Returns how many transactions were
+/// acknowledged.
 fn write_until(
     server: &mut Server,
     models: &mut [Model],
@@ -150,7 +152,7 @@ fn write_is_refused(server: &Server) -> Result<(), String> {
     }
 }
 
-/// What is to be dropped when there is no space.
+/// What is dropped when there is no space.
 const SPARE: [&str; 4] = [
     "CREATE DATABASE spare",
     "CREATE TABLE spare.a (id INT PRIMARY KEY, n INT, KEY n (n))",
@@ -158,8 +160,8 @@ const SPARE: [&str; 4] = [
     "INSERT INTO spare.a VALUES (1, 1), (2, 2)",
 ];
 
-/// Space that is kept for what is acknowledged already: nobody can write into it but who makes room, and everybody can
-/// read.
+/// Space is reserved for data that are acknowledged already: only statements that free space may use it,
+/// and all reads work.
 fn reserve(program: Program) -> Result<(), String> {
     let mut server = Server::prepare(program, &[])?;
     let file = server.path("reserve.toml");

@@ -1,8 +1,8 @@
-//! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is half there, and
-//! indexes agree with rows.
+//! `kill -9` under concurrent writers, again and again: every acknowledged transaction is there, none is
+//! there in part, and indexes agree with rows.
 //!
-//! The same for a disk that fails ([`disk`]) or is full ([`room`]). [`writer`] writes and remembers what was acknowledged,
-//! [`model`] is that memory, [`verify`] compares it with what a restarted server has.
+//! The same for a disk that fails ([`disk`]) or is full ([`room`]). [`writer`] writes and records what was
+//! acknowledged in a [`model`]; [`verify`] compares it with the restarted server.
 
 mod disk;
 mod model;
@@ -26,12 +26,13 @@ const DATABASE: &str = "crash";
 const WRITERS: u64 = 8;
 const ACCOUNTS: u64 = 40;
 const START_BALANCE: i64 = 1000;
-/// Transactions that a round is worth.
+/// Transactions per round.
 const ENOUGH: u64 = 10;
-/// Writers that have not made them by now stand still.
+/// Writers that need longer are stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Two tables of orders kept in step by transactions, and a bank. Unique, plain, composite and prefix indexes.
+/// Two tables of orders that transactions change together, and a bank. Unique, plain, composite and prefix
+/// indexes.
 const TABLES: [&str; 4] = [
     "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40) NOT NULL, writer INT NOT NULL, \
      version INT NOT NULL, note VARCHAR(200) NOT NULL, UNIQUE KEY name (name), KEY writer (writer, version), KEY note (note(20)))",
@@ -42,7 +43,7 @@ const TABLES: [&str; 4] = [
      target INT NOT NULL, amount BIGINT NOT NULL, UNIQUE KEY name (name), KEY source (source), KEY target (target))",
 ];
 
-/// So many rounds of writing, killing, starting again and looking.
+/// Runs so many rounds of writing, killing, restarting and verifying.
 pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     let started = Server::prepare(program.clone(), &[]).and_then(|mut server| {
         server.compare_cached_reads();
@@ -58,7 +59,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
     let mut acknowledged = 0;
     for round in 1..=rounds {
         let name = format!("crash: round {round} of {rounds}");
-        // Mostly while everybody writes; sometimes just after they began.
+        // Usually while all writers write; sometimes soon after they have started.
         let moment = Moment {
             time: Duration::from_millis(50 + random.below(1500)),
             transactions: ENOUGH + random.below(50),
@@ -103,15 +104,15 @@ fn set_up(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
-/// When to kill: not before either.
+/// The earliest time of the kill.
 struct Moment {
     time: Duration,
-    /// Acknowledged ones; a slow machine takes its time.
+    /// Acknowledged transactions: a slow machine takes longer.
     transactions: u64,
 }
 
 impl Moment {
-    /// `is_over`: nobody writes any more.
+    /// `is_over`: all writers have ended.
     fn wait(&self, acknowledged: &AtomicU64, is_over: impl Fn() -> bool) {
         let start = Instant::now();
         let is_early = |elapsed| {
@@ -136,7 +137,7 @@ fn one_round(server: &mut Server, models: &mut [Model], round: u64, moment: &Mom
             })
             .collect();
         moment.wait(&acknowledged, || writers.iter().all(|w| w.is_finished()));
-        // Errors from here on are the kill's doing.
+        // Errors from here on are caused by the kill.
         killed.store(true, Ordering::SeqCst);
         server.kill();
         writers

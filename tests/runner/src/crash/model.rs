@@ -1,9 +1,9 @@
-//! What a writer knows of what it wrote: for each of its orders and transfers what was acknowledged, and what was under way
-//! when the server died, of which either may be found.
+//! A writer's model of its data: for each of its orders and transfers the acknowledged state, and the
+//! change in flight when the server died. Either state may be found.
 
 use std::collections::BTreeMap;
 
-/// An order as a whole: absent, or there with its version on each of its rows.
+/// A whole order: absent, or present with its version in each of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Absent,
@@ -21,11 +21,11 @@ pub struct Transfer {
 #[derive(Debug)]
 pub struct Known<T> {
     pub acknowledged: T,
-    /// Sent and never answered.
+    /// Sent, without a reply.
     pub in_flight: Option<T>,
 }
 
-/// One writer's knowledge. Writers share no orders.
+/// One writer's model. Writers share no orders.
 #[derive(Debug)]
 pub struct Model {
     pub writer: u64,
@@ -44,13 +44,13 @@ impl Model {
         }
     }
 
-    /// A name nobody else uses.
+    /// A name that no other writer uses.
     pub fn new_name(&mut self) -> String {
         self.next += 1;
         format!("w{}-{}", self.writer, self.next)
     }
 
-    /// Call before the statement or COMMIT that decides is sent.
+    /// Must be called before the deciding statement or COMMIT is sent.
     pub fn order_sent(&mut self, name: &str, order: Order) {
         let known = self.orders.entry(name.to_string()).or_insert(Known {
             acknowledged: Order::Absent,
@@ -67,7 +67,7 @@ impl Model {
         }
     }
 
-    /// The server said that it did not do it.
+    /// The server has refused the change.
     pub fn order_refused(&mut self, name: &str) {
         if let Some(known) = self.orders.get_mut(name) {
             known.in_flight = None;
@@ -96,7 +96,7 @@ impl Model {
         self.transfers.remove(name);
     }
 
-    /// One of the orders that are there, chosen by a number.
+    /// One of the existing orders, selected by a number.
     pub fn some_order(&self, choice: u64) -> Option<(String, u32)> {
         let there: Vec<_> = self
             .orders

@@ -1,4 +1,4 @@
-//! A disk that is full: the statements that make room work all the same, and the room is there soon.
+//! A full disk: statements that free space work all the same, and the space is free soon.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,14 +18,14 @@ use crate::text;
 
 const DISK_MIB: u64 = 320;
 const RESERVE_MIB: u64 = 64;
-/// Of one INSERT.
+/// Rows of one INSERT.
 const INSERT_ROWS: usize = 200;
 const ROW_BYTES: usize = 2900;
 
-/// Far longer than it takes to give back what a small disk holds.
+/// Far longer than freeing the contents of a small disk takes.
 const ROOM_MAX: Duration = Duration::from_secs(120);
 
-/// What makes room, and what makes it possible to write the same again.
+/// Statements that free space, and statements after which the same rows can be written again.
 const STATEMENTS: [[&str; 2]; 4] = [
     ["TRUNCATE TABLE room.t", "DO 0"],
     ["DROP TABLE room.t", TABLE],
@@ -43,11 +43,11 @@ pub fn check(program: &Program, report: &mut Report) {
     }
 }
 
-/// A file system in memory, gone with the guard.
+/// A file system in memory, which is unmounted when this is dropped.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    /// Fails without the rights for it.
+    /// Fails without the necessary privileges.
     fn mount() -> Result<Self, String> {
         let at = tempfile::tempdir().map_err(text)?;
         let output = Command::new("mount")
@@ -119,7 +119,7 @@ fn make_room(program: &Program, disk: &SmallDisk) -> Result<(), String> {
         .map_err(text)
 }
 
-/// Rows of random bytes, which no compression makes less of.
+/// Rows of random bytes, which cannot be compressed.
 fn insert(conn: &mut Conn, random: &mut Random) -> mysql::Result<()> {
     let rows: Vec<Vec<u8>> = (0..INSERT_ROWS)
         .map(|_| (0..ROW_BYTES).map(|_| random.below(256) as u8).collect())
@@ -140,7 +140,7 @@ fn fill(conn: &mut Conn, random: &mut Random) -> Result<(), String> {
     Err("the disk never fills up".to_owned())
 }
 
-/// At least a quarter of what was used is free again. (DROP INDEX leaves half of it where it is.)
+/// Waits until at least a quarter of the used space is free again. DROP INDEX frees about half.
 fn wait_for_room(disk: &SmallDisk, full_mib: u64) -> Result<(), String> {
     let start = Instant::now();
     loop {

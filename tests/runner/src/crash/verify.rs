@@ -1,4 +1,4 @@
-//! Compares what a restarted server has with what the writers know, and its indexes with its rows.
+//! Compares a restarted server with the writers' models, and its indexes with its rows.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::writer::ITEMS;
 use super::{ACCOUNTS, DATABASE, START_BALANCE, text};
 use crate::server::Address;
 
-/// Also settles what was in flight: the models go on with what was found.
+/// Also resolves the changes in flight: the models continue with what was found.
 pub fn verify(address: &Address, models: &mut [Model]) -> Result<(), String> {
     let mut conn = address.connect_to(DATABASE).map_err(text)?;
     let orders = orders(&mut conn)?;
@@ -61,7 +61,7 @@ fn settle<T: PartialEq + Copy + std::fmt::Debug>(
     Ok(())
 }
 
-/// Each order with its version, once all its rows agree on it.
+/// Each order with its version, provided that all its rows agree on it.
 fn orders(conn: &mut Conn) -> Result<BTreeMap<String, Order>, String> {
     let rows: Vec<(String, u32)> = conn.query("SELECT name, version FROM orders").map_err(text)?;
     let items: Vec<(String, u32, u32, u32)> = conn
@@ -102,7 +102,7 @@ fn transfers(conn: &mut Conn) -> Result<BTreeMap<String, Transfer>, String> {
         .collect())
 }
 
-/// Every account is what its transfers made of it.
+/// Every account has the balance that its transfers lead to.
 fn balances(conn: &mut Conn, transfers: &BTreeMap<String, Transfer>) -> Result<(), String> {
     let mut expected: BTreeMap<u64, i64> = (0..ACCOUNTS).map(|id| (id, START_BALANCE)).collect();
     for transfer in transfers.values() {
@@ -136,7 +136,7 @@ pub fn check_tables(conn: &mut Conn, stemdb: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// The same rows by every index.
+/// Every index returns the same rows.
 fn indexes(conn: &mut Conn) -> Result<(), String> {
     for (table, column, indexes) in [
         ("orders", "id", &["PRIMARY", "name", "writer"][..]),

@@ -1,4 +1,5 @@
-//! One writer: transactions over several tables until the server is gone, each noted in the model before and after.
+//! One writer: transactions over several tables until the server dies. Each is recorded in the model before
+//! and after.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -17,11 +18,12 @@ enum End {
     Acknowledged,
     /// Refused with a deadlock or lock wait time-out, so certainly not done.
     Refused,
-    /// The connection broke: done or not, nobody knows yet.
+    /// The connection broke: the outcome is unknown.
     Gone,
 }
 
-/// Writes until the connection breaks, which must not be before `killed`. Counts what is acknowledged.
+/// Writes until the connection breaks, which must not happen before `killed`. Counts acknowledged
+/// transactions.
 pub fn write(
     address: &Address,
     model: &mut Model,
@@ -54,7 +56,7 @@ pub fn write(
     }
 }
 
-/// Runs the statements of one transaction, commits, and sorts out how it ended.
+/// Runs the statements of one transaction, commits, and classifies the outcome.
 fn transaction(conn: &mut Conn, run: impl FnOnce(&mut Conn) -> mysql::Result<()>) -> Result<End, String> {
     let result = conn
         .query_drop("BEGIN")
@@ -66,7 +68,7 @@ fn transaction(conn: &mut Conn, run: impl FnOnce(&mut Conn) -> mysql::Result<()>
             conn.query_drop("ROLLBACK").map_err(text)?;
             Ok(End::Refused)
         }
-        // Shutting down (1053), outcome unknown (8501): as good as gone.
+        // Shutting down (1053), outcome unknown (8501): as if the connection broke.
         Err(mysql::Error::MySqlError(e)) if matches!(e.code, 1053 | 8501) => Ok(End::Gone),
         Err(mysql::Error::MySqlError(e)) => Err(e.to_string()),
         Err(_) => Ok(End::Gone),

@@ -1,15 +1,18 @@
-//! What a server sent, as the lines that stand in a script.
+//! A server's results, as the lines of a script.
 //!
-//! One line per row, `| a | b |`, the first naming the columns; a value that could be mistaken for something else is
-//! quoted, bytes that are no text are in hexadecimal. No alignment: a changed value changes one line.
+//! One line per row, `| a | b |`, the first with the columns' names. A value that could be mistaken for
+//! something else is quoted, and bytes that are not text are in hexadecimal. Columns are not aligned, so a
+//! changed value changes one line.
 
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value};
 
-/// Of these errors only number and SQLSTATE count: where StemDB's parser stopped, and what it says it has not, are its own.
+/// Of these errors only number and SQLSTATE are compared: the position where StemDB's parser stopped, and
+/// the names of unsupported features, are its own.
 const CODE_ONLY: [u16; 2] = [1064, 1235];
 
-/// One line for the type of a column, under `.types`: of an expression, whose length and flags nobody relies on.
+/// One line for the type of a column, under `.types`: for expressions, whose length and flags no client
+/// relies on.
 pub fn kind(column: &Column) -> String {
     let unsigned = if column.flags().contains(ColumnFlags::UNSIGNED_FLAG) {
         " unsigned"
@@ -79,7 +82,7 @@ pub fn row(columns: &[Column], values: &[Value]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// The line of a statement that gives no rows.
+/// The line of a statement without rows.
 pub fn done(affected: u64, insert_id: Option<u64>, info: &str) -> String {
     let mut line = String::from("ok");
     if affected > 0 {
@@ -163,7 +166,7 @@ fn bytes_cell(bytes: &[u8]) -> String {
     }
 }
 
-/// A string, bare where nothing else could be meant.
+/// A string, without quotes if it cannot be mistaken for another value.
 fn text(s: &str) -> String {
     let bare = !s.is_empty()
         && s != "NULL"

@@ -11,17 +11,17 @@ use super::answer;
 use super::script::Options;
 use crate::literal;
 
-/// A statement that has not answered by now never will.
+/// A statement that needs longer is a hang.
 const ANSWER_SECONDS_MAX: u64 = 60;
 
-/// Warnings that something will be removed from a future MySQL: StemDB does not give them.
+/// Warnings that a feature will be removed from a future MySQL: StemDB does not give them.
 const DEPRECATIONS: [u16; 7] = [1287, 1681, 3090, 3135, 3719, 3720, 4095];
 
 pub struct Connection {
     pub id: u32,
     requests: Sender<(String, Options)>,
     answers: Receiver<Vec<String>>,
-    /// A statement was sent and its answer not collected.
+    /// A statement was sent, and its result has not been read.
     pub busy: bool,
 }
 
@@ -54,7 +54,7 @@ impl Connection {
         self.busy = self.requests.send((sql.to_string(), options.clone())).is_ok();
     }
 
-    /// The answer of the statement sent last, or `None` when it is still waiting after `patience`.
+    /// The result of the last statement, or `None` if it is still waiting after `patience`.
     pub fn poll(&mut self, patience: Duration) -> Option<Vec<String>> {
         match self.answers.recv_timeout(patience) {
             Ok(lines) => {
@@ -112,7 +112,7 @@ fn execute(
     read(result, sql, options, lines)
 }
 
-/// Reads every result of a statement, each after the first below a `--`.
+/// Reads every result of a statement; each after the first is below a `--`.
 fn read<P: Protocol>(
     mut result: QueryResult<'_, '_, '_, P>,
     sql: &str,
@@ -140,7 +140,7 @@ fn read_set<P: Protocol>(
     if columns.is_empty() {
         let insert_id = set.last_insert_id().filter(|_| !options.no_id);
         let done = answer::done(set.affected_rows(), insert_id, &set.info_str());
-        // A statement of several that failed is a set of one failed row.
+        // A failed statement of several is a result with one failed row.
         if let Some(row) = set.next() {
             row?;
         }
@@ -161,7 +161,7 @@ fn read_set<P: Protocol>(
             Err(e) => failure = Err(e),
         }
     }
-    // Whether columns were announced before the first row failed depends on how far a server looks ahead.
+    // Whether columns were announced before the first row failed depends on how far the server reads ahead.
     if failure.is_ok() || !rows.is_empty() {
         lines.push(answer::header(&columns));
     }
@@ -172,13 +172,13 @@ fn read_set<P: Protocol>(
     failure
 }
 
-/// Rows of a SELECT without ORDER BY have no order; they are compared sorted.
+/// Rows of a SELECT without ORDER BY are compared sorted.
 fn has_no_order(sql: &str) -> bool {
     let upper = sql.to_ascii_uppercase();
     upper.trim_start().starts_with("SELECT") && !upper.contains("ORDER BY")
 }
 
-/// Sorted: a server that works on many rows at once finds them in another order.
+/// Sorted: a server that processes many rows at once finds them in another order.
 fn push_warnings(conn: &mut Conn, lines: &mut Vec<String>) {
     match conn.query::<(String, u16, String), _>("SHOW WARNINGS") {
         Ok(warnings) => {

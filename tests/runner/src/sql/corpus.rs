@@ -1,4 +1,4 @@
-//! All scripts of the corpus: found, run, compared with their recorded answers, or recorded anew.
+//! All scripts of the corpus: finding and running them, and comparing or recording their results.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,13 +10,13 @@ use super::play::{Route, Servers, play};
 use super::script::{Block, Item, Script};
 use crate::report::Report;
 
-/// Differences shown of one script; the rest is counted.
+/// Differences shown per script; further ones are counted.
 const DIFFERENCES_SHOWN_MAX: usize = 12;
 
 #[derive(Debug, Clone)]
 pub struct Selection {
     pub directory: PathBuf,
-    /// Only scripts whose path contains one of these; all when empty.
+    /// Only scripts whose path contains one of these; all if empty.
     pub filters: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ pub fn check(selection: &Selection, opts: &Opts, stemdb: bool, routes: &[Route],
     check_on(selection, &Servers::one(opts), stemdb, routes, report);
 }
 
-/// The same, of scripts whose connections go to different servers.
+/// The same, for scripts whose connections use different servers.
 pub fn check_on(
     selection: &Selection,
     servers: &Servers,
@@ -46,7 +46,7 @@ pub fn check_on(
     }
 }
 
-/// Runs the scripts and writes the answers into them.
+/// Runs the scripts and writes the results into them.
 pub fn record(selection: &Selection, opts: &Opts, stemdb: bool, report: &mut Report) {
     for path in paths(selection) {
         let name = format!("record {}", shown(selection, &path));
@@ -141,7 +141,8 @@ fn statement(block: &Block) -> String {
     }
 }
 
-/// A script's database bears its name, so that messages that name the database are the same everywhere.
+/// A script's database has the script's name, so that messages with the database's name are the same
+/// everywhere.
 fn database(path: &Path) -> String {
     let part = |p: Option<&OsStr>| p.map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = part(path.parent().and_then(Path::file_name));

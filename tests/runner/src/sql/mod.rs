@@ -1,11 +1,11 @@
-//! The SQL corpus: scripts under `tests/sql/` and the answers real MySQL 8.0 gave to them.
+//! The SQL corpus: scripts under `tests/sql/`, with the results of real MySQL 8.0.
 //!
 //! - [`script`] reads and writes the files,
-//! - [`answer`] turns what the server sent into the lines that stand in them,
+//! - [`answer`] turns a server's results into lines,
 //! - [`play`] runs one script over its connections,
 //! - [`corpus`] runs all of them and compares or records.
 //!
-//! The format is described for its readers in `tests/sql/README.md`.
+//! `tests/sql/README.md` describes the format.
 
 pub mod answer;
 pub mod connection;

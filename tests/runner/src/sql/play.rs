@@ -1,4 +1,4 @@
-//! Runs one script over its connections and gives each block's answer.
+//! Runs one script over its connections and returns each block's result.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use mysql::{Conn, Opts, OptsBuilder};
 use super::connection::Connection;
 use super::script::{Action, Block, MAIN, Script};
 
-/// How long a statement must stay unanswered to count as waiting, once the server is at it.
+/// A statement counts as waiting if it has no result so long after the server has started it.
 const WAITING: Duration = Duration::from_millis(250);
 
-/// How often it is looked whether the server is.
+/// How often to check whether the server has started it.
 const ARRIVAL_LOOK: Duration = Duration::from_millis(5);
 
-/// Which executor answers SELECTs; both must give the same answers.
+/// Which executor runs SELECTs; the results must be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Route {
-    /// What the planner finds best; also every server that is not StemDB.
+    /// The planner's choice; also every server that is not StemDB.
     Planner,
     Transactional,
     Analytical,
 }
 
 impl Route {
-    /// The statement that asks for it.
+    /// The statement that selects it.
     fn setup(self) -> Option<&'static str> {
         match self {
             Self::Planner => None,
@@ -43,11 +43,11 @@ impl Route {
     }
 }
 
-/// Where a script's connections go.
+/// The servers of a script's connections.
 pub struct Servers {
     /// The connection without a name.
     pub main: Opts,
-    /// Those with names: another node of the same cluster, or the same server.
+    /// For connections with names: another node of the same cluster, or the same server.
     pub named: Opts,
 }
 
@@ -60,7 +60,7 @@ impl Servers {
     }
 }
 
-/// The answers of a script's blocks, in their order. The script has the database `database` to itself.
+/// The results of a script's blocks, in their order. The script has the database `database` to itself.
 pub fn play(
     script: &Script,
     servers: &Servers,
@@ -104,7 +104,7 @@ fn within(opts: &Opts, database: &str) -> Opts {
 
 struct Stage {
     admin: Conn,
-    /// Sees what the named connections' server is at.
+    /// A connection that observes the named connections' server.
     watcher: Conn,
     main: Opts,
     named: Opts,
@@ -147,8 +147,8 @@ impl Stage {
         }
     }
 
-    /// What was sent last has an answer, or the server has been at it for a while. On a busy machine it takes its time to get
-    /// there, and what the script does next may count on it.
+    /// Waits until the last statement has a result, or until the server has worked on it for a while. On a
+    /// busy machine the start may take long, and the script's next step may rely on it.
     fn answer_or_waiting(&mut self, name: &str) -> Result<Vec<String>, mysql::Error> {
         loop {
             let connection = self.connection(name)?;
@@ -189,7 +189,7 @@ impl Stage {
     }
 }
 
-/// Whether the server is at a statement of the connection.
+/// Whether the server is running a statement of the connection.
 fn is_at_work(admin: &mut Conn, id: u32) -> Result<bool, mysql::Error> {
     let processes: Vec<mysql::Row> = admin.query("SHOW PROCESSLIST")?;
     Ok(processes.iter().any(|process| {

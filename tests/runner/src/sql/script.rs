@@ -1,45 +1,45 @@
-//! Reads and writes `.test` files. Knows nothing of servers; [`super::play`] runs what is read here.
+//! Reads and writes `.test` files. It knows nothing of servers; [`super::play`] runs scripts.
 
 use std::fmt::Write as _;
 
 /// One file of the corpus.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// `.stemdb`: statements MySQL does not have; never run on, or recorded from, anything but StemDB.
+    /// `.stemdb`: statements that MySQL does not have; they run on StemDB only, and are recorded from it.
     pub only_stemdb: bool,
-    /// `.transactional`: says nothing about which executor answers, so it runs once.
+    /// `.transactional`: tests nothing that depends on the executor, so it runs once.
     pub one_route: bool,
     pub items: Vec<Item>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A comment, kept as it stands.
+    /// A comment, unchanged.
     Comment(String),
     Block(Block),
 }
 
-/// One statement and its answer.
+/// One statement and its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
     /// Line number of the statement, counted from 1.
     pub line: usize,
     pub options: Options,
     pub action: Action,
-    /// The lines below `----`; empty when none was recorded yet.
+    /// The lines below `----`; empty if none was recorded yet.
     pub answer: Vec<String>,
 }
 
-/// What stands above a statement.
+/// The directives above a statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// `.meta`: the answer starts with what the server says of each column.
+    /// `.meta`: the result starts with the metadata of each column.
     pub meta: bool,
-    /// `.types`: the answer starts with the type of each column.
+    /// `.types`: the result starts with the type of each column.
     pub types: bool,
     /// `.code`: of an error only number and SQLSTATE are compared.
     pub code_only: bool,
-    /// `.noid`: the generated id depends on how many ids failed statements used up, and is left out.
+    /// `.noid`: the generated id depends on how many ids failed statements used up, so it is left out.
     pub no_id: bool,
     /// `.bind VALUES`: run through the binary protocol with these parameters.
     pub bind: Option<String>,
@@ -47,11 +47,11 @@ pub struct Options {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Run the statement and wait for its answer.
+    /// Run the statement and wait for its result.
     Run { connection: String, sql: String },
-    /// `@b& ...;` send it, and find that it waits.
+    /// `@b& ...;` sends it, and checks that it waits.
     Send { connection: String, sql: String },
-    /// `@b;` the answer of the statement sent before.
+    /// `@b;` reads the result of the statement sent before.
     Collect { connection: String },
     /// `@b close;`
     Close { connection: String },
@@ -65,7 +65,7 @@ impl Default for Action {
     }
 }
 
-/// The connection of statements that name none.
+/// The connection of statements without a connection's name.
 pub const MAIN: &str = "main";
 
 const RULE: &str = "----";
@@ -148,7 +148,7 @@ impl Script {
         Ok(())
     }
 
-    /// The file's text: what [`Script::parse`] read, with the answers as they are now.
+    /// The file's text: as [`Script::parse`] read it, with the current results.
     pub fn print(&self) -> String {
         let mut out = String::new();
         let mut header = Vec::new();
@@ -164,7 +164,7 @@ impl Script {
                 Item::Block(block) => block.print(&mut out),
             }
             out.push('\n');
-            // Directives of the whole file stand below its first comment.
+            // Directives for the whole file follow its first comment.
             if index == 0 {
                 for line in header.drain(..) {
                     out.push_str(line);

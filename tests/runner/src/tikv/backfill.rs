@@ -1,5 +1,5 @@
-//! Servers killed while they fill an index, under a load of changes to the same rows: another server goes on from where
-//! they were, and the index has an entry for each row and no other.
+//! Servers are killed while they fill an index, under a load of changes to the same rows. Another server
+//! continues where they stopped, and the index has exactly one entry for each row.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -20,10 +20,10 @@ const DATABASE: &str = "backfill";
 /// Many pages of a backfill.
 const ROWS: u64 = 20_000;
 const ROWS_PER_INSERT: u64 = 1_000;
-/// What lies between unique values, so that each row has some of its own.
+/// The distance of unique values, so that each row has a range of its own.
 const STRIDE: u64 = 1_000;
 const WRITERS: u64 = 3;
-/// Until another server has done what the dead one had begun, on a busy machine.
+/// Time for another server to finish what the dead one began, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, u BIGINT NOT NULL, v INT NOT NULL)";
@@ -87,7 +87,7 @@ fn one_round(cluster: &Cluster, stays: &Server, conn: &mut Conn, round: u64) -> 
         .map_err(text)
 }
 
-/// Gives rows other values, still unique, until told to stop.
+/// Changes rows' values, which stay unique, until stopped.
 fn change(address: &Address, seed: u64, changed: &AtomicU64, stop: &AtomicBool) -> Result<(), String> {
     let mut random = Random::new(seed);
     let mut conn = address.connect_to(DATABASE).map_err(text)?;
@@ -105,7 +105,7 @@ fn change(address: &Address, seed: u64, changed: &AtomicU64, stop: &AtomicBool) 
 }
 
 fn verify(conn: &mut Conn) -> Result<(), String> {
-    // Another server may have done it, which this one follows.
+    // Another server may have done it, and this one learns of it.
     let indexes = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = 'backfill' \
                    AND index_name IN ('u', 'v')";
     patiently("the indexes are known", || {
@@ -127,7 +127,7 @@ fn jobs(conn: &mut Conn) -> Result<Vec<Row>, String> {
     conn.query("ADMIN SHOW DDL JOBS 0").map_err(text)
 }
 
-/// By the job that runs.
+/// The running job's count.
 fn rows_done(conn: &mut Conn) -> Result<u64, String> {
     let rows = jobs(conn)?;
     Ok(rows

@@ -1,4 +1,4 @@
-//! The stand-in, with regions that begin inside tables; or a real cluster.
+//! The stand-in, with regions that start within tables; or a real cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ use crate::server::Program;
 /// The first id a table can have in a new database.
 pub const FIRST_ID: i64 = 101;
 
-/// Tables whose rows are in several regions: every so many.
+/// Every so many tables, the rows are in several regions.
 const SPLIT_EVERY: usize = 17;
 const LAST_SPLIT_ID: i64 = 2_500;
 
 /// A cluster for one suite.
 pub struct Cluster {
     url: String,
-    /// None: a real cluster, which nobody here can break.
+    /// `None`: a real cluster, in which the tests cannot inject faults.
     stand_in: Option<StandIn>,
     binary: PathBuf,
 }
 
 impl Cluster {
-    /// Three stores. Metadata, and tables here and there, are in regions of their own; those tables' rows are in two, and
-    /// their indexes, too.
+    /// Starts three stores. Metadata and some tables are in regions of their own. The rows of those tables
+    /// are in two regions, and so are their indexes.
     pub fn start(binary: &Path) -> Result<Self, String> {
         let stand_in = StandIn::start(&["-stores", "3", "-split", "t"])?;
         let cluster = Self {
@@ -40,7 +40,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A cluster that runs, as `stemdb serve --store` takes it.
+    /// A running cluster, given as for `stemdb serve --store`.
     pub fn real(binary: &Path, url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -64,26 +64,26 @@ impl Cluster {
     pub fn stand_in(&self) -> Result<&StandIn, String> {
         self.stand_in
             .as_ref()
-            .ok_or_else(|| "only the stand-in can be told to".to_owned())
+            .ok_or_else(|| "only the stand-in has a control port".to_owned())
     }
 
-    pub fn tell(&self, path: &str) -> Result<String, String> {
-        self.stand_in()?.tell(path)
+    pub fn control(&self, path: &str) -> Result<String, String> {
+        self.stand_in()?.control(path)
     }
 
-    /// Has a region begin at a key.
+    /// Makes a region start at a key.
     pub fn split(&self, key: &[u8]) -> Result<(), String> {
-        self.tell(&format!("/split?hexkey={}", hex(key))).map(drop)
+        self.control(&format!("/split?hexkey={}", hex(key))).map(drop)
     }
 
     /// Moves the leader of a key's region to one of the stores, 1 to 3.
     pub fn move_leader(&self, key: &[u8], store: u64) -> Result<(), String> {
-        self.tell(&format!("/leader?hexkey={}&store={store}", hex(key)))
+        self.control(&format!("/leader?hexkey={}&store={store}", hex(key)))
             .map(drop)
     }
 }
 
-/// What every key of a table begins with, and something behind it (`docs/format.md`).
+/// The prefix of a table's keys, followed by `rest` (`docs/format.md`).
 pub fn table_key(table: i64, rest: &[u8]) -> Vec<u8> {
     let mut key = vec![b't'];
     key.extend(ordered(table));
@@ -91,7 +91,7 @@ pub fn table_key(table: i64, rest: &[u8]) -> Vec<u8> {
     key
 }
 
-/// The key of a row with an integer for its primary key.
+/// The key of a row with an integer primary key.
 pub fn row_key(table: i64, id: i64) -> Vec<u8> {
     let mut key = table_key(table, b"_r");
     key.extend(ordered(id));

@@ -1,7 +1,9 @@
-//! How many calls to the cluster each kind of statement makes: the round trips that `docs/scale-out.md` counts on.
+//! How many requests to the cluster each kind of statement sends: the round trips stated in
+//! `docs/scale-out.md`.
 //!
-//! A server also calls by itself now and then, so that a statement is run until a run shows exactly what is expected. Calls
-//! of the server's own can only add to a statement's, so a statement that costs more than it should never passes.
+//! A server also sends requests of its own from time to time. So a statement is repeated until one run has
+//! exactly the expected count. The server's own requests can only add to it, so a statement that costs more
+//! than expected never passes.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -19,8 +21,8 @@ const TRIES: u64 = 40;
 /// The other keys of a commit in two phases follow in the background.
 const BACKGROUND: Duration = Duration::from_millis(200);
 
-/// Ids that the first tables may have. Their rows up to 999 are in one region with their indexes, the next 1,000 in another
-/// one, the rest in a third.
+/// Ids that the first tables may have. Their rows up to 999 are in one region with their indexes, the next
+/// 1,000 in another one, the rest in a third.
 const IDS: std::ops::Range<i64> = FIRST_ID..FIRST_ID + 40;
 
 /// One kind of statement.
@@ -169,7 +171,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         cluster.split(&row_key(table, 2_000))?;
     }
     let mut server = Server::prepare(cluster.program(), &[])?;
-    // Checks are calls.
+    // Checking promises sends requests.
     server.set_environment(CHECK_PROMISES, "0");
     server.run()?;
     let mut conn = set_up(&server)?;
@@ -209,7 +211,7 @@ fn set_up(server: &Server) -> Result<Conn, String> {
     Ok(conn)
 }
 
-/// `before`: what is not counted.
+/// `before`: statements that are not counted.
 fn one(cluster: &Cluster, conn: &mut Conn, before: &[&str], case: &Case) -> Result<(), String> {
     let statement = conn.prep(case.sql).map_err(text)?;
     let expected = expectation(case);
@@ -219,7 +221,7 @@ fn one(cluster: &Cluster, conn: &mut Conn, before: &[&str], case: &Case) -> Resu
         for statement in before {
             conn.query_drop(statement).map_err(text)?;
         }
-        cluster.tell("/counters?reset=1")?;
+        cluster.control("/counters?reset=1")?;
         conn.exec_drop(&statement, params).map_err(text)?;
         let mut calls = calls(cluster)?;
         let start = Instant::now();
@@ -227,7 +229,7 @@ fn one(cluster: &Cluster, conn: &mut Conn, before: &[&str], case: &Case) -> Resu
             thread::sleep(Duration::from_millis(5));
             calls = self::calls(cluster)?;
         }
-        // The first run fills caches: the plan, regions, connections.
+        // The first run fills caches: plans, regions, connections.
         if calls == expected && n > 0 {
             return Ok(());
         }
@@ -242,7 +244,7 @@ fn expectation(case: &Case) -> BTreeMap<String, u64> {
     calls.map(|(call, count)| ((*call).to_owned(), *count)).collect()
 }
 
-/// What a client asked for, without how it was packed: streams and their messages.
+/// The requests, without counting the streams and messages that carry them.
 fn calls(cluster: &Cluster) -> Result<BTreeMap<String, u64>, String> {
     let counters = cluster.stand_in()?.counters()?.into_iter();
     Ok(counters

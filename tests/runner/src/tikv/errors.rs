@@ -1,5 +1,5 @@
-//! What a client is told while the cluster does not serve, and that all is well again afterwards: errors with the numbers
-//! that clients of TiDB know, in time, on connections that go on.
+//! Errors of clients while the cluster does not serve, and that all works again afterwards: errors with the
+//! numbers that clients of TiDB know, in time, on connections that stay open.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -14,11 +14,11 @@ use crate::report::Report;
 use crate::server::{Server, free_port};
 use crate::{code, text};
 
-/// Of the server that is tested, so that nobody has to wait for 40 s.
+/// The operation timeout of the tested server, so that the tests need not wait for 40 s.
 const PATIENCE_SECONDS: u64 = 2;
-/// What must be over within the patience is given this much on a busy machine.
+/// The time for what must end within that timeout, on a busy machine.
 const IN_TIME: Duration = Duration::from_secs(20);
-/// The server finds its way back within this time.
+/// The server recovers within this time.
 const RECOVERY: Duration = Duration::from_secs(40);
 
 const PD_TIMEOUT: u16 = 9001;
@@ -69,7 +69,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     drop(conn);
     for (name, check) in CHECKS {
         let outcome = check(cluster, &server);
-        let mended = cluster.tell("/clear").and_then(|_| recovers(&server));
+        let mended = cluster.control("/clear").and_then(|_| recovers(&server));
         report.check(&format!("errors: {name}"), outcome.and(mended));
     }
     Ok(())
@@ -93,7 +93,7 @@ fn impatient(cluster: &Cluster) -> Result<Server, String> {
     Ok(server)
 }
 
-/// The server ends with one line that says `why` on standard error.
+/// The server ends with one line on standard error that contains `why`.
 fn refused(cluster: &Cluster, store: &str, why: &str) -> Result<(), String> {
     let server = prepare(cluster)?;
     let command = server.command()?;
@@ -122,14 +122,14 @@ fn refused(cluster: &Cluster, store: &str, why: &str) -> Result<(), String> {
 fn pd_is_down(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     read(&mut conn)?;
-    cluster.tell("/pd/stop")?;
+    cluster.control("/pd/stop")?;
     let outcome = (|| {
-        // A point read asks PD for nothing.
+        // A point read sends nothing to PD.
         read(&mut conn)?;
         expect(&mut conn, "SELECT COUNT(*) FROM t WHERE id < 3", &[PD_TIMEOUT])?;
         expect(&mut conn, "UPDATE t SET v = v + 1 WHERE id = 1", &[PD_TIMEOUT])
     })();
-    cluster.tell("/pd/start")?;
+    cluster.control("/pd/start")?;
     outcome?;
     again(&mut conn)
 }
@@ -152,15 +152,15 @@ fn commit_is_refused(cluster: &Cluster, server: &Server) -> Result<(), String> {
     conn.query_drop("UPDATE t SET v = 0").map_err(text)?;
     conn.query_drop("BEGIN").map_err(text)?;
     conn.query_drop("UPDATE t SET v = 1 WHERE id = 2").map_err(text)?;
-    // Its answers are region errors: nothing has been done for certain.
-    cluster.tell("/region-error-next?rpc=Prewrite&error=region-not-found&count=100000")?;
-    // The time may be over just while PD is asked where the region is now, or a request waits to be sent.
+    // The responses are region errors, so certainly nothing was done.
+    cluster.control("/region-error-next?rpc=Prewrite&error=region-not-found&count=100000")?;
+    // The time may run out while PD is asked for the region, or while a request waits to be sent.
     expect(
         &mut conn,
         "COMMIT",
         &[REGION_UNAVAILABLE, PD_TIMEOUT, STORE_TIMEOUT],
     )?;
-    cluster.tell("/clear")?;
+    cluster.control("/clear")?;
     let value: Option<i64> = conn.query_first("SELECT v FROM t WHERE id = 2").map_err(text)?;
     if value != Some(0) {
         return Err(format!("after a commit that failed: {value:?}"));
@@ -172,12 +172,12 @@ fn commit_is_refused(cluster: &Cluster, server: &Server) -> Result<(), String> {
 fn undetermined(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     conn.query_drop("UPDATE t SET v = 0").map_err(text)?;
-    // The commit is done, its answer is lost, and so is the answer to every question about it.
-    cluster.tell("/drop-next?rpc=Prewrite&when=after")?;
-    cluster.tell("/drop-next?rpc=CheckTxnStatus&when=before&count=100000")?;
+    // The commit succeeds. Its response is lost, and so is the response to every request for its outcome.
+    cluster.control("/drop-next?rpc=Prewrite&when=after")?;
+    cluster.control("/drop-next?rpc=CheckTxnStatus&when=before&count=100000")?;
     expect(&mut conn, "UPDATE t SET v = 7 WHERE id = 3", &[UNDETERMINED])?;
-    cluster.tell("/clear")?;
-    // The connection goes on, and the transaction is wholly there.
+    cluster.control("/clear")?;
+    // The connection stays open, and the whole transaction is there.
     let value: Option<i64> = conn.query_first("SELECT v FROM t WHERE id = 3").map_err(text)?;
     if value != Some(7) {
         return Err(format!("{value:?} in place of what was committed"));
@@ -210,7 +210,7 @@ fn kill_query(cluster: &Cluster, server: &Server) -> Result<(), String> {
         thread::sleep(Duration::from_millis(200));
         killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
         let (outcome, took) = waiting.join().map_err(|_| "a thread panicked")?;
-        cluster.tell("/clear")?;
+        cluster.control("/clear")?;
         match outcome {
             Err(error) if code(&error) == 1317 && took < IN_TIME => {}
             other => return Err(format!("{sql}: {other:?} after {took:?}")),
@@ -222,17 +222,17 @@ fn kill_query(cluster: &Cluster, server: &Server) -> Result<(), String> {
 fn leader_vanishes(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut conn = connect(server)?;
     for store in 1..=3 {
-        cluster.tell(&format!("/stop?store={store}"))?;
+        cluster.control(&format!("/stop?store={store}"))?;
         let outcome = again(&mut conn);
-        cluster.tell(&format!("/start?store={store}"))?;
+        cluster.control(&format!("/start?store={store}"))?;
         outcome?;
     }
     Ok(())
 }
 
-/// Tells something about each store.
+/// Sends a control command for each store.
 fn stores(cluster: &Cluster, path: &str) -> Result<(), String> {
-    (1..=3).try_for_each(|store| cluster.tell(&format!("{path}{store}")).map(drop))
+    (1..=3).try_for_each(|store| cluster.control(&format!("{path}{store}")).map(drop))
 }
 
 /// A statement fails in time, with one of these numbers.

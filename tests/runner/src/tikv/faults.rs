@@ -1,6 +1,6 @@
-//! Regions split and move, stores stop and come back, answers get lost, PD's leader changes: under a load of transfers,
-//! counters and races for unique keys. After every round, nothing that was acknowledged is missing, nothing is there by
-//! halves or twice, and indexes agree with rows.
+//! Regions split and move, stores stop and come back, responses get lost, PD's leader changes: under a load
+//! of transfers, counters and races for unique keys. After every round no acknowledged change is missing,
+//! none is there in part or twice, and indexes agree with rows.
 
 mod harm;
 mod load;
@@ -22,7 +22,7 @@ use crate::text;
 
 const ROUNDS: u64 = 6;
 const DATABASE: &str = "faults";
-/// Transfers after the harm that show that the load goes on, and how long they may take on a busy machine.
+/// Transfers after a fault that show that the load continues, and the time they may take on a busy machine.
 const PROGRESS: u64 = 5;
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -33,7 +33,7 @@ const TABLES: [&str; 3] = [
      UNIQUE KEY name (name), KEY owner (owner, name))",
 ];
 
-/// `harms`: commands for a shell that harm a real cluster.
+/// `harms`: shell commands that harm a real cluster.
 pub fn check(cluster: &Cluster, harms: &[String], report: &mut Report) -> Result<(), String> {
     let server = Server::start(cluster.program(), &[])?;
     let mut conn = server.address.connect().map_err(text)?;
@@ -69,7 +69,7 @@ fn one_round(harm: &mut Harm, address: &Address, load: &Load, round: u64) -> Res
         let ran = running.join().map_err(|_| "the load panicked".to_owned())?;
         harmed.and(ran).and(goes_on)
     })?;
-    // Behind an outage the server may still be without a lease.
+    // After an outage the server may still be without a lease.
     let mut conn = address.connect_to(DATABASE).map_err(text)?;
     patiently(|| conn.query_drop("SELECT COUNT(*) FROM accounts"))?;
     load.verify(&mut conn)?;
@@ -83,7 +83,7 @@ fn check_tables(conn: &mut Conn) -> Result<(), String> {
     })
 }
 
-/// Until it succeeds.
+/// Repeats until it succeeds.
 fn patiently<E: std::fmt::Display>(mut attempt: impl FnMut() -> Result<(), E>) -> Result<(), String> {
     let start = Instant::now();
     loop {

@@ -1,4 +1,5 @@
-//! Ids of two servers. Each leases them in ranges; a client may give one by hand that the other server has leased.
+//! Ids of two servers. Each leases ranges of ids. A client may insert an explicit id that the other server
+//! has leased.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -36,7 +37,7 @@ fn taken_ids(one: &mut Conn, two: &mut Conn) -> Result<(), String> {
         let rows: Vec<String> = offsets.iter().map(|n| format!("({}, -1)", leased + n)).collect();
         run(conn, &format!("INSERT INTO t VALUES {}", rows.join(", ")))
     };
-    // Found out by the commit, by a lock, and where the duplicate would have been left out or changed.
+    // Detected by the commit, by a lock, and where a duplicate would be ignored or updated.
     take(one, &[1, 2, 4])?;
     expect(insert(two, "INSERT INTO t (v) VALUES (1)")?, leased + 3)?;
     run(two, "BEGIN")?;
@@ -72,7 +73,7 @@ fn sequence(one: &mut Conn, two: &mut Conn) -> Result<(), String> {
     insert(one, "INSERT INTO s VALUES ()").map(drop)
 }
 
-/// The id that was made.
+/// The generated id.
 fn insert(conn: &mut Conn, sql: &str) -> Result<u64, String> {
     run(conn, sql)?;
     match conn.last_insert_id() {

@@ -1,5 +1,6 @@
-//! A server that cannot renew its lease in the store: others may change definitions then, so it serves nothing until it can.
-//! A statement waits for that; what it finds then is as it is defined by then.
+//! A server that cannot renew its lease in the store. Other servers may change definitions then, so it
+//! serves nothing until it has a lease again. A statement waits for that, and then uses the current
+//! definitions.
 
 use std::fs;
 use std::thread::{self, JoinHandle};
@@ -14,7 +15,7 @@ use crate::report::Report;
 use crate::server::Server;
 use crate::{code, text};
 
-/// Short, so that nobody has to wait for 10 s.
+/// Short, so that the tests need not wait for 10 s.
 const LEASE_SECONDS: u64 = 3;
 /// On a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,7 +25,7 @@ const OUT_OF_TIME: u16 = 3024;
 const SCHEMA_OUT_OF_DATE: u16 = 8027;
 
 const POINT_READ: &str = "SELECT v FROM t WHERE id = 1";
-/// All of what a client does.
+/// All kinds of statements of a client.
 const STATEMENTS: [&str; 6] = [
     POINT_READ,
     "SELECT v FROM t WHERE id IN (1, 2)",
@@ -59,7 +60,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
 fn start(cluster: &Cluster, lease_wait_seconds: u64) -> Result<Server, String> {
     let mut server = Server::prepare(cluster.program(), &[])?;
     let file = server.path("lease.toml");
-    // What waits for nothing shall not wait for PD either.
+    // A server that waits for no lease must not wait for PD either.
     let operation = if lease_wait_seconds == 0 {
         2
     } else {
@@ -97,22 +98,23 @@ fn nothing_is_served(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let (mut conn, mut open) = (connect(server)?, connect(server)?);
     open.query_drop("BEGIN").map_err(text)?;
     open.query_drop("UPDATE t SET v = 7 WHERE id = 2").map_err(text)?;
-    // Without timestamps the lease cannot be renewed; a read by primary key needs none.
-    cluster.tell("/pd/stop")?;
+    // Without timestamps the lease cannot be renewed. A read by primary key needs none.
+    cluster.control("/pd/stop")?;
     let refused = wait_for_refusal(&mut conn).and_then(|()| {
         STATEMENTS
             .iter()
             .try_for_each(|sql| refuses(&mut conn, sql, SCHEMA_OUT_OF_DATE))?;
-        // What was begun under the lease is over with it.
+        // A transaction of the lost lease is over.
         refuses(&mut open, "SELECT v FROM t WHERE id = 2", SCHEMA_OUT_OF_DATE)
     });
-    cluster.tell("/pd/start")?;
+    cluster.control("/pd/start")?;
     refused?;
     wait_for_service(&mut conn)?;
     has_rows(&mut conn, &[(1, 1), (2, 1)])
 }
 
-/// PD is away for longer than a lease. Nothing fails but what has written, and what has no time to wait.
+/// PD is away for longer than a lease. Only transactions that have written fail, and statements without
+/// time to wait.
 fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let mut connections = (0..STATEMENTS.len())
         .map(|_| connect(server))
@@ -130,9 +132,9 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
         .map_err(text)?;
     reads_one(&mut has_read)?;
 
-    cluster.tell("/pd/stop")?;
+    cluster.control("/pd/stop")?;
     let paused = (|| {
-        // These begin within the lease, and get their timestamps behind it.
+        // These start within the lease, and get their timestamps after it.
         let mut running = vec![
             run(early_update, "UPDATE t SET v = v + 1 WHERE id = 1"),
             run(early_insert, "INSERT INTO t VALUES (-5, 5), (5, 5), (50, 5)"),
@@ -150,8 +152,9 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
             other => Err(format!("killed while it waited: {other:?}")),
         }
     })();
-    cluster.tell("/pd/start")?;
-    // Others were free to change what it wrote by. One of the statements waits for what it has locked.
+    cluster.control("/pd/start")?;
+    // Other servers could change the definitions that it wrote by. One of the statements waits for its
+    // locks.
     refuses(&mut written, "SELECT v FROM t WHERE id = 2", SCHEMA_OUT_OF_DATE)?;
     for (number, statement) in paused?.into_iter().enumerate() {
         let outcome = statement.join().map_err(|_| "a thread panicked")?;
@@ -165,7 +168,7 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
     killer.query_drop("ADMIN CHECK TABLE t").map_err(text)
 }
 
-/// While a server stands still, another one changes definitions.
+/// While one server stands still, another changes definitions.
 fn plans_again(cluster: &Cluster, server: &Server) -> Result<(), String> {
     let other = start(cluster, PATIENCE.as_secs())?;
     let mut there = connect(&other)?;
@@ -189,7 +192,7 @@ fn plans_again(cluster: &Cluster, server: &Server) -> Result<(), String> {
     }
     conn.query_drop("INSERT INTO t (id, v) VALUES (60, 6)")
         .map_err(text)?;
-    // Of those that have only read, the one whose table has changed cannot go on.
+    // Of the transactions that have only read, the one whose table has changed cannot continue.
     refuses(&mut of_t, POINT_READ, SCHEMA_OUT_OF_DATE)?;
     of_u.query_drop("SELECT v FROM u WHERE id = 1").map_err(text)?;
     of_u.query_drop("UPDATE u SET v = 2 WHERE id = 1").map_err(text)?;
@@ -219,7 +222,7 @@ fn has_rows(conn: &mut Conn, wanted: &[(i64, i64)]) -> Result<(), String> {
     }
 }
 
-/// Reads go on for as long as the lease lasts.
+/// Reads continue as long as the lease lasts.
 fn wait_for_refusal(conn: &mut Conn) -> Result<(), String> {
     let start = Instant::now();
     loop {

@@ -1,16 +1,17 @@
-//! On a TiKV cluster: everything that makes sense there, as it is run on one machine, and what can go wrong in a cluster.
+//! On a TiKV cluster: all suites that make sense there, as on one machine, and faults of a cluster.
 //!
-//! The cluster is the stand-in (`tests/tikv-stand-in`), with three stores and regions that begin inside tables. On a real
-//! one (`stemdb-tests --store tikv://... tikv SUITE...`) run those suites that need nothing of the stand-in's control.
+//! The cluster is the stand-in (`tests/tikv-stand-in`), with three stores and regions that start within
+//! tables. A real one (`stemdb-tests --store tikv://... tikv SUITE...`) runs the suites that do not use the
+//! stand-in's control port.
 //!
 //! - [`backfill`]: servers killed while they fill an index.
-//! - [`cost`]: how many calls each kind of statement makes.
-//! - [`errors`]: what a client is told while the cluster does not serve.
+//! - [`cost`]: how many requests each kind of statement sends.
+//! - [`errors`]: the errors of clients while the cluster does not serve.
 //! - [`faults`]: splits, moves and stopped stores under load.
-//! - [`ids`]: what servers do about ids that they have leased and a client gives by hand.
+//! - [`ids`]: explicit ids that another server has leased.
 //! - [`lease`]: what a server without a lease refuses.
 //! - [`nodes`]: two servers, and what they do for each other.
-//! - [`regions`]: tables made as several regions, and split.
+//! - [`regions`]: tables created as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
 
 mod backfill;
@@ -38,12 +39,12 @@ use crate::sql::play::Route;
 use crate::{clients, concurrency, limits};
 use cluster::Cluster;
 
-/// Real clients that are run there too: a driver and all of sysbench's OLTP scripts.
+/// Real clients that also run on a cluster: a driver and all of sysbench's OLTP scripts.
 const CLIENTS: [&str; 2] = ["go", "sysbench"];
 
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
-/// By name, and whether it runs on a real cluster too.
+/// By name, and whether it also runs on a real cluster.
 const SUITES: [(&str, bool, Suite); 14] = [
     ("cost", false, |s, report| cost::check(&s.cluster()?, report)),
     ("errors", false, |s, report| errors::check(&s.cluster()?, report)),
@@ -79,7 +80,7 @@ pub struct Setting<'a> {
     pub clients_out: &'a Path,
     /// A real cluster's URL; `None`: the stand-in, a new one for each suite.
     pub store: Option<&'a str>,
-    /// Commands for a shell, each of which harms the real cluster and mends it again.
+    /// Shell commands, each of which harms the real cluster and repairs it again.
     pub harms: &'a [String],
 }
 
@@ -123,7 +124,7 @@ pub fn check(setting: &Setting, names: &[String], report: &mut Report) {
     }
 }
 
-/// One pass; on one machine all three routes are compared, and what they do is the same here.
+/// One pass is enough: the three routes are compared on one machine, and are the same here.
 fn sql(setting: &Setting, report: &mut Report) -> Result<(), String> {
     let (_cluster, server) = setting.server()?;
     let selection = Selection {
@@ -158,7 +159,7 @@ fn demo(setting: &Setting, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Operations must have succeeded, and none may have failed.
+/// Some operations must succeed, and none may fail.
 fn run_demo(binary: &Path, port: u16) -> Result<(), String> {
     let output = Command::new(binary)
         .args(["demo", "--dsn", &format!("mysql://root@127.0.0.1:{port}")])
@@ -174,7 +175,7 @@ fn run_demo(binary: &Path, port: u16) -> Result<(), String> {
     Ok(())
 }
 
-/// A database as on a new cluster.
+/// An empty database, as on a new cluster.
 fn new_database(conn: &mut Conn, name: &str) -> Result<(), String> {
     for statement in [
         format!("DROP DATABASE IF EXISTS {name}"),

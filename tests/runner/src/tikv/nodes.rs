@@ -1,4 +1,5 @@
-//! Two servers on one cluster: what one does for all, what it asks the other, and what it does in its place.
+//! Two servers on one cluster: what one does for both, what it asks the other, and what it takes over from
+//! it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,11 +18,11 @@ use crate::server::Server;
 use crate::sql::corpus::{self, Selection};
 use crate::sql::play::{Route, Servers};
 
-/// News reach the other node within this time, on a busy machine.
+/// Changes reach the other node within this time, on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 const UNKNOWN_THREAD: u16 = 1094;
 const NOT_OWNER: u16 = 1095;
-/// The other node has not answered in time.
+/// The error when the other node has not responded in time.
 const NO_ANSWER: u16 = 1105;
 const INTERRUPTED: u16 = 1317;
 
@@ -52,7 +53,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Statements that wait for a lock of the other node, and what they find then.
+/// Statements that wait for a lock of the other node, and what they read then.
 fn races(one: &Server, two: &Server, report: &mut Report) {
     let selection = Selection {
         directory: PathBuf::from("tests/sql"),
@@ -88,15 +89,15 @@ fn globals(cluster: &Cluster, one: &Server, two: &Server) -> Result<(), String> 
         return Err("max_connections is each node's own".to_owned());
     }
     let third = Server::start(cluster.program(), &[])?;
-    let kept: Option<(u64, String)> = connect(&third)?
+    let settings: Option<(u64, String)> = connect(&third)?
         .query_first("SELECT @@global.wait_timeout, @@global.collation_server")
         .map_err(text)?;
     same(
         "a later node's value",
-        &kept,
+        &settings,
         &Some((12345, "utf8mb4_general_ci".to_owned())),
     )?;
-    // As on a new cluster again.
+    // Back to the values of a new cluster.
     for name in ["wait_timeout", "max_connections", "collation_server"] {
         run(&mut setter, &format!("SET GLOBAL {name} = DEFAULT"))?;
     }
@@ -131,7 +132,7 @@ fn kill(one: &Server, two: &Server) -> Result<(), String> {
         kill_once(&mut killer, &format!("{statement} {id}"))?;
         let (slept, alive) = sleeper.join().map_err(|_| "the client panicked".to_owned())?;
         let is_over = match &slept {
-            // SLEEP that is interrupted, where nothing else is asked for.
+            // The result of an interrupted SLEEP, unless another one is expected.
             Ok(answer) => *answer == Some(1),
             Err(mysql::Error::MySqlError(error)) => error.code == INTERRUPTED,
             Err(_) => !goes_on,
@@ -140,7 +141,7 @@ fn kill(one: &Server, two: &Server) -> Result<(), String> {
             return Err(format!("{statement}: {slept:?}, alive: {alive}"));
         }
     }
-    // Of no node, of a node that is not there, of this one, of the other one.
+    // A connection of no node, of a node that is not there, of this node, of the other one.
     let (own, others) = (killer.connection_id(), connect(one)?.connection_id());
     for id in [1, u32::MAX - 1, own ^ (1 << 20), others ^ (1 << 20)] {
         refused(&mut killer, &format!("KILL {id}"), UNKNOWN_THREAD)?;
@@ -148,7 +149,7 @@ fn kill(one: &Server, two: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// Until the other node has answered. One that took long can have done it the first time.
+/// Repeats until the other node has responded. If it took long, the first attempt may have worked.
 fn kill_once(killer: &mut Conn, statement: &str) -> Result<(), String> {
     let mut may_be_done = false;
     soon(statement, || match code(killer.query_drop(statement))? {
@@ -170,7 +171,7 @@ fn refused(conn: &mut Conn, statement: &str, wanted: u16) -> Result<(), String> 
     })
 }
 
-/// The number of the error that the server has answered with.
+/// The number of the server's error.
 fn code(answer: mysql::Result<()>) -> Result<Option<u16>, String> {
     match answer {
         Ok(()) => Ok(None),
@@ -217,7 +218,7 @@ fn listed(one: &Server, two: &Server) -> Result<(), String> {
         &own.contains(&here.connection_id()),
         &false,
     )?;
-    // One that has not answered in time is missing, with a warning.
+    // A node that has not responded in time is missing, with a warning.
     soon("both are listed", || {
         let all: Vec<(String, u32)> = there
             .query("SELECT instance, id FROM information_schema.cluster_processlist")
@@ -232,7 +233,7 @@ fn listed(one: &Server, two: &Server) -> Result<(), String> {
     })
 }
 
-/// The definition cannot get anywhere while a transaction of the other node uses the table.
+/// The definition cannot proceed while a transaction of the other node uses the table.
 fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
     let mut dying = Server::start(cluster.program(), &[])?;
     let (mut holder, mut watcher) = (connect(two)?, connect(two)?);
@@ -261,7 +262,7 @@ fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
     same("jobs left behind", &jobs()?, &1)?;
     run(&mut holder, "ROLLBACK")?;
     soon("the job is done", || Ok(jobs()? == 0))?;
-    // Another node may have done it, which this one follows.
+    // Another node may have done it, and this one learns of it.
     soon("the index is known here", || {
         let sql = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = 'jobs' AND index_name = 'v'";
         let known: Option<u64> = holder.query_first(sql).map_err(text)?;
@@ -274,7 +275,7 @@ fn takeover(cluster: &Cluster, two: &Server) -> Result<(), String> {
     run(&mut holder, "ADMIN CHECK TABLE jobs.t")
 }
 
-/// It has joined the others by the time that it finds its port taken, for an hour.
+/// It has joined the other nodes, with a lease of an hour, before it finds its port taken.
 fn false_start(cluster: &Cluster, one: &Server) -> Result<(), String> {
     let mut server = Server::prepare(cluster.program(), &[])?;
     let file = server.path("long.toml");

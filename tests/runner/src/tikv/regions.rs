@@ -1,4 +1,5 @@
-//! Regions as a client sees them: tables made as several, split by hand, and ids that spread over them.
+//! Regions as a client sees them: tables created as several regions, manual splits, and ids that spread
+//! over regions.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,6 @@
-//! Two servers behind HAProxy under load, stopped and started one after the other: no acknowledged transaction is lost, and
-//! a client is never told anything but to begin again, before its transaction has begun.
+//! Two servers behind HAProxy under load, stopped and started one after the other. No acknowledged
+//! transaction is lost. Clients get only errors that tell them to start again, before their transactions
+//! have begun.
 
 mod proxy;
 
@@ -19,11 +20,11 @@ use crate::server::{Address, Server};
 use crate::text;
 
 const CLIENTS: u64 = 6;
-/// Transactions each client makes before and after every step.
+/// Transactions of each client before and after every step.
 const PROGRESS: u64 = 5;
 /// For each step, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// More than HAProxy needs to see the 503.
+/// Longer than HAProxy needs to see the 503.
 const DELAY_SECONDS: u64 = 1;
 
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
@@ -66,7 +67,7 @@ fn set_up(server: &Server) -> Result<(), String> {
     })
 }
 
-/// What one client has seen.
+/// The observations of one client.
 #[derive(Default)]
 struct Seen {
     acknowledged: AtomicU64,
@@ -113,13 +114,13 @@ fn restart_in_turn(servers: &mut [Server; 2], proxy: &Proxy, seen: &[Seen]) -> R
     }
     let moved: u64 = seen.iter().map(|s| s.begun_again.load(Ordering::SeqCst)).sum();
     match moved {
-        // Each client was on one of the two, and had to leave it.
+        // Each client was on one of the two servers, and had to leave it.
         0 => Err("no client had to begin again: the restart met nobody".to_owned()),
         _ => Ok(()),
     }
 }
 
-/// Every client gets on.
+/// Every client makes progress.
 fn progress(seen: &[Seen]) -> Result<(), String> {
     let goals: Vec<u64> = seen
         .iter()
@@ -148,7 +149,8 @@ enum End {
     Unknown,
 }
 
-/// Transactions until told to stop: mark number n, and a counter that has to be n then.
+/// Runs transactions until stopped: number n inserts mark n, and increments a counter, which must be n
+/// then.
 fn work(address: &Address, client: u64, seen: &Seen, stop: &AtomicBool) -> Result<(), String> {
     let mut conn = None;
     let mut n = 1;
@@ -177,7 +179,7 @@ fn work(address: &Address, client: u64, seen: &Seen, stop: &AtomicBool) -> Resul
             }
             End::Unknown => {
                 seen.unknown.fetch_add(1, Ordering::SeqCst);
-                // The client finds out by its own mark.
+                // The client finds the outcome by its own mark.
                 let mut look = connect_patiently(address)?;
                 let there: Option<u64> = look
                     .exec_first("SELECT n FROM marks WHERE client = ? AND n = ?", (client, n))
@@ -212,8 +214,7 @@ fn transaction(conn: &mut Conn, client: u64, n: u64) -> Result<End, String> {
     }
 }
 
-/// What a client may be told before its transaction begins: that the server shuts down, or nothing, for the connection is
-/// gone.
+/// The errors allowed before a transaction begins: the server shuts down, or the connection is gone.
 fn refused(error: &mysql::Error) -> Result<(), String> {
     match error {
         mysql::Error::MySqlError(e) if e.code != 1053 => Err(format!("at the beginning: {error}")),
@@ -246,7 +247,7 @@ fn verify(address: &Address, seen: &[Seen]) -> Result<(), String> {
         let acknowledged = seen[client as usize].acknowledged.load(Ordering::SeqCst);
         if counter != marks || marks != last || marks != acknowledged {
             return Err(format!(
-                "client {client} was told of {acknowledged} transactions; its counter is {counter}, and it has {marks} marks up to {last}"
+                "client {client} has {acknowledged} acknowledged transactions; its counter is {counter}, and it has {marks} marks up to {last}"
             ));
         }
     }

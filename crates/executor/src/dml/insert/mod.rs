@@ -408,17 +408,7 @@ fn locks_at_once(rel: &Rel, is_limited: bool) -> bool {
 
 /// Whether a query reads the past, of which nothing can be locked.
 fn reads_past(rel: &Rel) -> bool {
-    match rel {
-        Rel::OneRow | Rel::Virtual(_) => false,
-        Rel::Scan(scan) => scan.as_of.is_some(),
-        Rel::Limit { input, .. }
-        | Rel::Sort { input, .. }
-        | Rel::Aggregate { input, .. }
-        | Rel::Project { input, .. }
-        | Rel::Filter { input, .. }
-        | Rel::Distinct { input }
-        | Rel::Repeat { input, .. } => reads_past(input),
-    }
+    rel.scan().is_some_and(|scan| scan.as_of.is_some())
 }
 
 /// A row that is there already.

@@ -1,4 +1,4 @@
-//! The loop on a clock that stands still but for what is done.
+//! The loop, on a clock that advances only by the operations.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -37,7 +37,7 @@ struct Story {
     opened: Cell<u64>,
 }
 
-/// Runs take a millisecond each, the first ten; `answer` says how each ends.
+/// Each run takes a millisecond, the first one ten; `answer` decides how each ends.
 struct FakeWorker<'a> {
     clock: &'a FakeClock,
     story: Rc<Story>,
@@ -92,7 +92,7 @@ fn outcome(rate: Option<f64>, limit: u64, wait_ms: u64, answer: fn(u64) -> Resul
             story: Rc::clone(&story),
             wait: Duration::from_millis(wait_ms),
             answer,
-            connection: Connection::to_nobody(),
+            connection: Connection::unconnected(),
         })
     };
     let reopen = || {
@@ -128,7 +128,8 @@ fn a_closed_loop_sees_a_stall_once() {
 
 #[test]
 fn an_open_loop_sees_a_stall_in_every_operation_that_it_held_up() {
-    // One every 2 ms; the first takes 10, so that the others are sent late until 1 ms each has caught up.
+    // One operation is due every 2 ms. The first takes 10 ms, so the following ones are late until
+    // operations of 1 ms have caught up.
     let outcome = outcome(Some(500.0), 14, 0, |_| Ok(()));
     assert_eq!(outcome.latencies_ms, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 1, 1, 1]);
     assert_eq!(outcome.ended, Duration::from_millis(27));

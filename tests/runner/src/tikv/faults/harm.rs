@@ -1,5 +1,5 @@
-//! What is done to the cluster while the load runs: through the stand-in's control, or, on a real cluster, by splitting
-//! regions through SQL and by commands of whoever can break it.
+//! Faults during the load: through the stand-in's control port, or, on a real cluster, by splitting regions
+//! through SQL and by shell commands.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -14,12 +14,12 @@ use super::load::ACCOUNTS;
 use crate::server::Address;
 use crate::{code, text};
 
-/// The tables have one of these ids, on the stand-in.
+/// On the stand-in the tables have ids below this.
 const IDS: u64 = 30;
 /// Faults in one round, with a pause after each.
 const FAULTS: u64 = 12;
 const PAUSE: Duration = Duration::from_millis(150);
-/// Regions that become two, in one round on a real cluster.
+/// Regions split per round on a real cluster.
 const SPLITS: u64 = 3;
 
 pub struct Harm<'a> {
@@ -38,7 +38,7 @@ impl<'a> Harm<'a> {
         }
     }
 
-    /// One round of it; everything is mended at its end.
+    /// One round. At its end all faults are repaired.
     pub fn round(&mut self, address: &Address, round: u64) -> Result<(), String> {
         if self.cluster.is_real() {
             return self.split_and_run(address, round);
@@ -48,11 +48,11 @@ impl<'a> Harm<'a> {
             thread::sleep(PAUSE);
             done
         });
-        // Ends whatever goes wrong.
-        disturbed.and(self.cluster.tell("/clear").map(drop))
+        // Ends all faults.
+        disturbed.and(self.cluster.control("/clear").map(drop))
     }
 
-    /// The commands take turns.
+    /// The commands are used in turn.
     fn split_and_run(&mut self, address: &Address, round: u64) -> Result<(), String> {
         let mut conn = address.connect_to(DATABASE).map_err(text)?;
         for _ in 0..SPLITS {
@@ -73,7 +73,7 @@ impl<'a> Harm<'a> {
     }
 }
 
-/// What it starts may live on, and say nothing.
+/// The processes it starts may live on, and print nothing.
 fn shell(command: &str) -> Result<(), String> {
     let status = Command::new("sh")
         .args(["-c", command])
@@ -88,7 +88,7 @@ fn shell(command: &str) -> Result<(), String> {
     }
 }
 
-/// Does one harm, small or large.
+/// Injects one fault.
 fn disturb(cluster: &Cluster, random: &mut Random) -> Result<(), String> {
     let key = somewhere(random);
     let store = random.below(3) + 1;
@@ -102,38 +102,38 @@ fn disturb(cluster: &Cluster, random: &mut Random) -> Result<(), String> {
         "CheckTxnStatus",
     ];
     let lost = lost[random.below(lost.len() as u64) as usize];
-    let tell = |path: String| cluster.tell(&path).map(drop);
+    let control = |path: String| cluster.control(&path).map(drop);
     match random.below(10) {
         0..3 => cluster.split(&key),
-        // There may be no such store now.
+        // Such a store may not exist now.
         3..5 => cluster.move_leader(&key, store).or(Ok(())),
         5 => {
-            tell(format!("/stop?store={store}"))?;
+            control(format!("/stop?store={store}"))?;
             thread::sleep(PAUSE);
-            tell(format!("/start?store={store}"))
+            control(format!("/start?store={store}"))
         }
         6 => {
-            // Nobody has noticed for a while.
-            tell(format!("/stop?store={store}&leaders=stay"))?;
+            // The stores do not notice for a while.
+            control(format!("/stop?store={store}&leaders=stay"))?;
             thread::sleep(PAUSE);
-            tell("/elect".to_owned())?;
-            tell(format!("/start?store={store}"))
+            control("/elect".to_owned())?;
+            control(format!("/start?store={store}"))
         }
-        7 => tell(format!("/drop-next?rpc={lost}&count={}", random.below(3) + 1)),
+        7 => control(format!("/drop-next?rpc={lost}&count={}", random.below(3) + 1)),
         8 => {
             let errors = ["not-leader", "epoch-not-match", "server-is-busy", "stale-command"];
             let error = errors[random.below(errors.len() as u64) as usize];
-            tell(format!("/region-error-next?rpc={lost}&error={error}&count=3"))
+            control(format!("/region-error-next?rpc={lost}&error={error}&count=3"))
         }
         _ => {
-            tell("/pd/stop".to_owned())?;
+            control("/pd/stop".to_owned())?;
             thread::sleep(PAUSE);
-            tell("/pd/start".to_owned())
+            control("/pd/start".to_owned())
         }
     }
 }
 
-/// A key among those of the tables: of a row, or of an entry in one of the first indexes.
+/// A key within the tables: of a row, or of an entry in one of the first indexes.
 fn somewhere(random: &mut Random) -> Vec<u8> {
     let table = FIRST_ID + random.below(IDS) as i64;
     if random.below(2) == 0 {

@@ -1,7 +1,7 @@
-//! The load, and what its clients know afterwards.
+//! The load, and its clients' records.
 //!
-//! A client counts what was acknowledged, and apart from it what may have happened without anyone knowing (8501). Any other
-//! error is a refusal: then nothing may be there.
+//! A client counts acknowledged changes, and separately those with an unknown outcome (8501). Any other
+//! error is a refusal: such a change must not be there.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -27,18 +27,18 @@ const RACING: u64 = 2;
 
 const UNDETERMINED: u16 = 8501;
 
-/// What is known of one counter.
+/// The record of one counter.
 #[derive(Default)]
 struct Counter {
     acknowledged: AtomicU64,
     unknown: AtomicU64,
 }
 
-/// Who was told that a name is his; nobody else may have it.
+/// Which client was told that it owns a name; no other client may own it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Claim {
     Owner(u64),
-    /// Someone was told that nobody knows.
+    /// A client got an unknown outcome.
     Unknown,
 }
 
@@ -99,7 +99,7 @@ impl Load {
         })
     }
 
-    /// Whether an error is one that a client of a cluster has to expect; it is counted.
+    /// Whether a client of a cluster has to expect this error; if so, it is counted.
     fn expected(&self, what: &str, error: &mysql::Error) -> Result<u16, String> {
         let code = code(error);
         match code {
@@ -129,7 +129,8 @@ impl Load {
             Ok(()) => self.transfers.fetch_add(1, Ordering::Relaxed),
             Err(error) => {
                 self.expected("a transfer", &error)?;
-                // Nothing is open after an error at the end; after one before it, the client ends what it began.
+                // After an error at the end no transaction is open. After an earlier one, the client rolls
+                // back.
                 conn.query_drop("ROLLBACK").map_err(text)?;
                 0
             }
@@ -150,7 +151,7 @@ impl Load {
         Ok(())
     }
 
-    /// Everybody wants the same names at the same time.
+    /// All clients want the same names at the same time.
     fn claim(&self, conn: &mut Conn, owner: u64, random: &mut Random) -> Result<(), String> {
         let taken = self.names.lock().map_err(|e| e.to_string())?.len() as u64;
         let name = format!("name {:06}", taken.saturating_sub(2) + random.below(4));
@@ -171,7 +172,7 @@ impl Load {
         Ok(())
     }
 
-    /// A reader at any moment sees all of the money.
+    /// A reader sees all of the money at any time.
     fn look(&self, conn: &mut Conn) -> Result<(), String> {
         for query in [
             "SELECT CAST(SUM(balance) AS SIGNED) FROM accounts",
@@ -188,7 +189,7 @@ impl Load {
         Ok(())
     }
 
-    /// Compares what is there with what was acknowledged.
+    /// Compares the tables with the acknowledged changes.
     pub fn verify(&self, conn: &mut Conn) -> Result<(), String> {
         let sum: Option<i64> = conn
             .query_first("SELECT CAST(SUM(balance) AS SIGNED) FROM accounts")
@@ -211,13 +212,13 @@ impl Load {
         for (name, claims) in claims.iter() {
             let owners: Vec<&Claim> = claims.iter().filter(|claim| **claim != Claim::Unknown).collect();
             match (owners[..].first(), names.get(name)) {
-                (Some(Claim::Owner(told)), Some(found)) if owners.len() == 1 && told == found => {}
+                (Some(Claim::Owner(owner)), Some(found)) if owners.len() == 1 && owner == found => {}
                 (None, _) => {}
-                (_, found) => return Err(format!("{name} belongs to {found:?}; told were {claims:?}")),
+                (_, found) => return Err(format!("{name} belongs to {found:?}; claims: {claims:?}")),
             }
         }
         match names.keys().find(|name| !claims.contains_key(*name)) {
-            Some(name) => Err(format!("nobody was told of {name}")),
+            Some(name) => Err(format!("no client knows of {name}")),
             None => Ok(()),
         }
     }
@@ -227,7 +228,7 @@ impl Load {
         self.transfers.load(Ordering::Relaxed)
     }
 
-    /// Whether anything happened, in the rounds and to them.
+    /// Whether enough happened, in the rounds and to them.
     pub fn was_worth_it(&self, rounds: u64) -> Result<(), String> {
         let counted: u64 = self
             .counters

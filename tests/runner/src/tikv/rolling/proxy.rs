@@ -13,7 +13,7 @@ use crate::server::{Address, Server, free_port};
 
 const START_MAX: Duration = Duration::from_secs(30);
 
-/// What HAProxy thinks of a server.
+/// HAProxy's view of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Up,
@@ -65,7 +65,7 @@ impl Proxy {
         Ok(proxy)
     }
 
-    /// Waits until HAProxy thinks so of a server.
+    /// Waits until HAProxy has this view of a server.
     pub fn wait_for(&self, index: usize, state: State, patience: Duration) -> Result<(), String> {
         let start = Instant::now();
         loop {
@@ -117,7 +117,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Not everybody's path has what is for administrators.
+/// The directory of administrators' programs may be missing from the PATH.
 fn program() -> Option<&'static str> {
     let runs = |program: &&str| Command::new(program).arg("-v").output().is_ok();
     ["haproxy", "/usr/sbin/haproxy"]

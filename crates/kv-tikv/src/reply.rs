@@ -1,4 +1,5 @@
-//! The hand-over of an answer from an I/O thread to the thread that waits for it: one lock, one wake-up, no channel.
+//! A reply that an I/O thread delivers to the one thread that waits for it: one lock and one wake-up,
+//! without a channel.
 
 use crate::backoff::Until;
 use kv::{Error, Interrupt, Result};
@@ -7,17 +8,18 @@ use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long an answer is waited for although an interrupt is raised: what needs no waiting is not interrupted.
+/// How long an interrupted thread still waits for the reply, so that replies that come at once are not
+/// lost.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Where one answer will be.
-pub struct Slot<T> {
+/// The place of one reply.
+pub struct Reply<T> {
     value: Mutex<Option<T>>,
     waiter: Thread,
 }
 
-impl<T> Slot<T> {
-    /// For the calling thread to wait on.
+impl<T> Reply<T> {
+    /// Only the calling thread may wait for it.
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             value: Mutex::new(None),
@@ -25,20 +27,20 @@ impl<T> Slot<T> {
         })
     }
 
-    pub fn fill(&self, value: T) {
+    pub fn deliver(&self, value: T) {
         *self.value.lock() = Some(value);
         self.waiter.unpark();
     }
 
-    /// The answer; `None` if it has not come by the deadline.
+    /// Waits for the reply; `None` if the deadline passes first.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]; the answer may still come.
+    /// [`Error::Interrupted`]; the reply may still come.
     pub fn wait(&self, until: Until) -> Result<Option<T>> {
         debug_assert_eq!(
             thread::current().id(),
             self.waiter.id(),
-            "waits on another thread's slot"
+            "waits on another thread's reply"
         );
         let Until { deadline, interrupt } = until;
         let _wake_guard = interrupt.map(Interrupt::wake_me);
@@ -59,7 +61,7 @@ impl<T> Slot<T> {
                 }
                 pause = pause.min(grace);
             } else if let Some(left) = interrupt.and_then(Interrupt::time_left) {
-                // By then it is raised.
+                // The interrupt is raised by then.
                 pause = pause.min(left);
             }
             if remaining.is_zero() {
@@ -77,12 +79,12 @@ mod tests {
     #[test]
     fn an_answer_an_interrupt_and_the_deadline_end_the_wait() {
         let far = Instant::now() + Duration::from_secs(60);
-        let slot = Slot::new();
-        let filler = Arc::clone(&slot);
-        let thread = thread::spawn(move || filler.fill(7));
-        assert_eq!(slot.wait(far.into()), Ok(Some(7)));
+        let reply = Reply::new();
+        let sender = Arc::clone(&reply);
+        let thread = thread::spawn(move || sender.deliver(7));
+        assert_eq!(reply.wait(far.into()), Ok(Some(7)));
         thread.join().unwrap();
-        assert_eq!(slot.wait(Instant::now().into()), Ok(None));
+        assert_eq!(reply.wait(Instant::now().into()), Ok(None));
         let interrupt = Interrupt::new();
         let raiser = Arc::clone(&interrupt);
         let thread = thread::spawn(move || raiser.raise());
@@ -90,11 +92,12 @@ mod tests {
             deadline: far,
             interrupt: Some(&interrupt),
         };
-        assert_eq!(slot.wait(until), Err(Error::Interrupted));
+        assert_eq!(reply.wait(until), Err(Error::Interrupted));
         thread.join().unwrap();
-        // A statement's time limit is nobody's call: the wait has to end by itself.
+        // No other thread wakes the waiter when a statement's time limit passes, so the wait must end by
+        // itself.
         interrupt.clear();
         interrupt.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
-        assert_eq!(slot.wait(until), Err(Error::Interrupted));
+        assert_eq!(reply.wait(until), Err(Error::Interrupted));
     }
 }
