@@ -1,4 +1,6 @@
-//! For tests: definitions without a parser, rows without an executor.
+//! For tests: definitions without a parser, rows without an executor. A failure is a failed test.
+
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -65,6 +65,19 @@ pub struct Table {
     /// had other data. See [`Table::check_readable_at`].
     #[serde(default)]
     pub readable_from_ts: u64,
+    /// What MySQL does with a table that the server itself provides. Such tables are not stored.
+    #[serde(skip)]
+    pub system: SystemTraits,
+}
+
+/// How MySQL treats a table of `information_schema` and its like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SystemTraits {
+    /// It is a view: in results, its columns have the view's names. The columns of other tables have the names that the query
+    /// uses.
+    pub is_view: bool,
+    /// It is stored in InnoDB, so a query of it is part of a transaction.
+    pub is_transactional: bool,
 }
 
 impl Table {
@@ -87,6 +100,7 @@ impl Table {
             created_us: 0,
             revision: 0,
             readable_from_ts: 0,
+            system: SystemTraits::default(),
         }
     }
 }
@@ -284,24 +298,6 @@ impl Table {
     /// Whether the server itself makes the table's rows (`information_schema`, `performance_schema`, `mysql`, `sys`).
     pub fn is_virtual(&self) -> bool {
         self.id < 0
-    }
-
-    /// Whether the table is a view in MySQL: in results, its columns have the view's names. The columns of the other tables of
-    /// `information_schema` have the names that the query uses.
-    pub fn is_view(&self) -> bool {
-        const NO_VIEWS: [&str; 10] = [
-            "CLUSTER_PROCESSLIST",
-            "COLUMN_PRIVILEGES",
-            "ENGINES",
-            "OPTIMIZER_TRACE",
-            "PLUGINS",
-            "PROCESSLIST",
-            "PROFILING",
-            "SCHEMA_PRIVILEGES",
-            "TABLE_PRIVILEGES",
-            "USER_PRIVILEGES",
-        ];
-        self.is_virtual() && self.database == INFORMATION_SCHEMA && !NO_VIEWS.contains(&self.name.as_str())
     }
 
     /// Fails with 1412 when a snapshot at `ts` is older than what this definition can read.

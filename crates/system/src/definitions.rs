@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use schema::model::{Column, Database, Default, Table};
+use schema::model::{Column, Database, Default, SystemTraits, Table};
 use types::{Collation, Error, Result, SqlType, TypeKind};
 
+use crate::table::traits_of_most;
 use crate::tables::TABLES;
 
 const EMPTY_TABLES: &str = include_str!("empty_tables.txt");
@@ -31,9 +32,12 @@ pub fn databases() -> Result<Vec<Arc<Database>>> {
             tables: HashMap::new(),
         })
         .collect();
-    let with_rows = TABLES.iter().map(|table| (table.name(), table.columns()));
-    for (number, (name, columns)) in (1..).zip(with_rows.chain(empty_tables())) {
-        let table = table(name, columns, FIRST_TABLE_ID - number)?;
+    let with_rows = TABLES
+        .iter()
+        .map(|table| (table.name(), table.traits(), table.columns()));
+    for (number, (name, traits, columns)) in (1..).zip(with_rows.chain(empty_tables())) {
+        let mut table = table(name, columns, FIRST_TABLE_ID - number)?;
+        table.system = traits;
         let database = databases
             .iter_mut()
             .find(|d| d.name == table.database)
@@ -43,12 +47,15 @@ pub fn databases() -> Result<Vec<Arc<Database>>> {
     Ok(databases.into_iter().map(Arc::new).collect())
 }
 
-/// The names and the columns' lines of [`EMPTY_TABLES`].
-fn empty_tables() -> impl Iterator<Item = (&'static str, &'static str)> {
-    EMPTY_TABLES
-        .split("\n[")
-        .skip(1)
+/// The names, traits and columns' lines of [`EMPTY_TABLES`].
+fn empty_tables() -> impl Iterator<Item = (&'static str, SystemTraits, &'static str)> {
+    let texts = EMPTY_TABLES.split("\n[").skip(1);
+    texts
         .filter_map(|text| text.split_once("]\n"))
+        .map(|(head, columns)| match head.strip_suffix(" filled") {
+            Some(name) => (name, SystemTraits::default(), columns),
+            None => (head, traits_of_most(head), columns),
+        })
 }
 
 fn malformed(text: &str) -> Error {

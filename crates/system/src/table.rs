@@ -8,7 +8,7 @@ use cluster::Cluster;
 use cluster::message::ProcessRow;
 use functions::TimeZone;
 use kv::Interrupt;
-use schema::model::{Database, Schema, Table};
+use schema::model::{Database, Schema, SystemTraits, Table};
 use types::temporal::DateTime;
 use types::{Result, Value};
 
@@ -24,9 +24,22 @@ pub(crate) trait SystemTable: Sync {
     fn name(&self) -> &'static str;
     /// A line for each column, in the format of `empty_tables.txt`.
     fn columns(&self) -> &'static str;
+    /// How MySQL treats the table.
+    fn traits(&self) -> SystemTraits {
+        traits_of_most(self.name())
+    }
     /// All rows that satisfy [`Context::conditions`]; other rows may be among them. What is expensive to compute may be NULL in
     /// a column that the query does not read ([`Context::wants`]).
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>>;
+}
+
+/// Most tables of `information_schema` are views of the data dictionary.
+pub(crate) fn traits_of_most(name: &str) -> SystemTraits {
+    let is_view = name.starts_with("information_schema.");
+    SystemTraits {
+        is_view,
+        is_transactional: is_view || name.starts_with("mysql."),
+    }
 }
 
 /// What the server knows and the store does not.

@@ -41,7 +41,7 @@ impl Binder<'_> {
                 SelectItem::Expr { expr, name, aliased } => {
                     let mut item = self.item(expr, name, table, context)?;
                     if let (false, Some(offset), Some(table)) = (*aliased, item.column, table)
-                        && table.table.is_view()
+                        && table.table.system.is_view
                     {
                         // A view's column is called as the view calls it, however the query writes it.
                         item.name.clone_from(&table.table.columns[offset].name);

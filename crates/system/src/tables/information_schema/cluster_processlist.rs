@@ -1,6 +1,7 @@
 //! The connections of all servers, as TiDB has them: INSTANCE is the address of the server.
 
 use cluster::message::ProcessRow;
+use schema::model::SystemTraits;
 use types::Result;
 
 use crate::table::{Context, Row, SystemTable};
@@ -26,6 +27,11 @@ TIME int - NOT ""
 STATE varchar(64) ci NULL ""
 INFO varchar(65535) ci NULL ""
 "#
+    }
+
+    fn traits(&self) -> SystemTraits {
+        // MySQL fills it when it is read.
+        SystemTraits::default()
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {

@@ -1,5 +1,6 @@
 //! The storage engines: one, with the name that clients expect.
 
+use schema::model::SystemTraits;
 use types::Result;
 
 use crate::table::{Context, Row, SystemTable};
@@ -21,6 +22,11 @@ TRANSACTIONS varchar(3) ci NULL ""
 XA varchar(3) ci NULL ""
 SAVEPOINTS varchar(3) ci NULL ""
 "#
+    }
+
+    fn traits(&self) -> SystemTraits {
+        // MySQL fills it when it is read.
+        SystemTraits::default()
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {

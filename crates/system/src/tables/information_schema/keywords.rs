@@ -3,6 +3,7 @@
 //! The list is MySQL's, also for statements that StemDB does not support: names that are quoted for MySQL are quoted right for
 //! StemDB. Which words the parser accepts as names is in `syntax`.
 
+use schema::model::SystemTraits;
 use types::{Result, Value};
 
 use crate::table::{Context, Row, SystemTable};
@@ -23,6 +24,13 @@ impl SystemTable for Keywords {
 WORD varchar(128) ai NULL
 RESERVED int - NULL
 "#
+    }
+
+    fn traits(&self) -> SystemTraits {
+        SystemTraits {
+            is_view: true,
+            is_transactional: false,
+        }
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {

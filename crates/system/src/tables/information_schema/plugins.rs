@@ -1,5 +1,6 @@
 //! The authentication plugins.
 
+use schema::model::SystemTraits;
 use types::Result;
 
 use crate::plugins::plugins;
@@ -26,6 +27,11 @@ PLUGIN_DESCRIPTION varchar(65535) ci NULL ""
 PLUGIN_LICENSE varchar(80) ci NULL ""
 LOAD_OPTION varchar(64) ci NOT ""
 "#
+    }
+
+    fn traits(&self) -> SystemTraits {
+        // MySQL fills it when it is read.
+        SystemTraits::default()
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {

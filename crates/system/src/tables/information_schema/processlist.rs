@@ -1,5 +1,6 @@
 //! The connections of this server.
 
+use schema::model::SystemTraits;
 use types::Result;
 
 use crate::table::{Context, Row, SystemTable};
@@ -23,6 +24,11 @@ TIME int - NOT ""
 STATE varchar(64) ci NULL ""
 INFO varchar(65535) ci NULL ""
 "#
+    }
+
+    fn traits(&self) -> SystemTraits {
+        // MySQL fills it when it is read.
+        SystemTraits::default()
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {

@@ -1,5 +1,6 @@
 //! The privileges of accounts on databases.
 
+use schema::model::SystemTraits;
 use types::Result;
 
 use crate::privileges::DATABASE;
@@ -21,6 +22,11 @@ TABLE_SCHEMA varchar(64) ci NOT ""
 PRIVILEGE_TYPE varchar(64) ci NOT ""
 IS_GRANTABLE varchar(3) ci NOT ""
 "#
+    }
+
+    fn traits(&self) -> SystemTraits {
+        // MySQL fills it when it is read.
+        SystemTraits::default()
     }
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
