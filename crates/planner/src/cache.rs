@@ -1,10 +1,11 @@
 //! Plans that all connections share.
 //!
-//! A plan is found by its text, the database its names were resolved in, the types of its parameters, and a hash of
-//! whatever else decides it. Whether it still fits is for the caller to see ([`CachedPlan::is_current`]).
-//! Plans that were chosen by how many rows a table has are made anew now and then, as tables grow.
-//! The cache is cut into shards, each with a lock of its own that is held for a lookup; when a shard is full, what was
-//! not used since the last time goes first (the clock algorithm).
+//! The key of a plan is its text, the default database, the types of its parameters, and a hash of everything
+//! else that planning depends on. The caller checks whether a plan still fits the schema
+//! ([`CachedPlan::is_current`]). Plans that depend on row estimates expire, because tables grow.
+//!
+//! The cache has shards, each with a lock of its own that is held for a lookup. A full shard evicts by the
+//! clock algorithm.
 
 use std::any::Any;
 use std::hash::BuildHasher;
@@ -23,18 +24,18 @@ const SHARDS: usize = 16;
 const ENTRIES_PER_SHARD: usize = 512;
 /// Bytes of text the keys of a shard may take together.
 const TEXT_BYTES_PER_SHARD: usize = 256 << 10;
-/// Plans are many times larger than their texts: long ones are not kept.
+/// Longer texts are not cached: a plan is many times larger than its text.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// How long a plan is good that depends on row estimates.
+/// The lifetime of a plan that depends on row estimates.
 const ESTIMATES_HOLD: Duration = Duration::from_secs(10);
 
-/// What a plan is found by.
+/// The key of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PlanKey<'a> {
     pub text: &'a str,
     pub database: Option<&'a str>,
     pub params: &'a [SqlType],
-    /// A hash of sql_mode, collation_connection, and whatever else the binder looks at.
+    /// A hash of sql_mode, collation_connection, and everything else that the binder reads.
     pub environment: u64,
 }
 
@@ -49,9 +50,9 @@ pub struct CachedPlan {
     pub parameters: usize,
     /// Whether it holds for other sessions, and for later executions.
     pub cacheable: bool,
-    /// When it is to be made again, if it depends on row estimates.
+    /// When it expires, if it depends on row estimates.
     expires: Option<Instant>,
-    /// What whoever runs the plan keeps beside it: made with the first run, gone with the plan.
+    /// What the session derives from the plan at its first run. It is dropped with the plan.
     pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
@@ -74,7 +75,7 @@ impl CachedPlan {
         }
     }
 
-    /// Whether it still fits the schema, and what is known of how many rows there are.
+    /// Whether the plan is for this schema version and its row estimates have not expired.
     pub fn is_current(&self, schema_version: u64) -> bool {
         self.schema_version == schema_version && self.expires.is_none_or(|expires| Instant::now() < expires)
     }
@@ -99,7 +100,7 @@ struct CacheEntry {
     database: Option<Box<str>>,
     params: Box<[SqlType]>,
     environment: u64,
-    /// `None`: the text cannot share a plan, and is planned as it stands each time.
+    /// `None`: the text cannot share a plan. It is planned with its literals each time.
     plan: Option<Arc<CachedPlan>>,
     used: AtomicBool,
 }
@@ -145,12 +146,12 @@ impl PlanCache {
         self.find(key, |entry| entry.plan.clone()).flatten()
     }
 
-    /// Keeps a plan in place of the one that was there.
+    /// Caches a plan, in place of an older one of the same key.
     pub fn insert(&self, key: &PlanKey, plan: Arc<CachedPlan>) {
         self.put(key, Some(plan));
     }
 
-    /// Whether the text is known not to share a plan.
+    /// Whether the text was found not to share a plan.
     pub fn is_unshareable(&self, key: &PlanKey) -> bool {
         self.find(key, |entry| entry.plan.is_none()).unwrap_or(false)
     }
@@ -159,7 +160,7 @@ impl PlanCache {
         self.put(key, None);
     }
 
-    /// How many texts are kept.
+    /// The number of texts in the cache.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|s| s.read().count).sum()
     }
@@ -196,7 +197,7 @@ impl PlanCache {
     }
 }
 
-/// Points are the best way whatever a table's size is; other ways were weighed against each other.
+/// Points are the best path for a table of any size. Other paths were chosen by cost.
 fn depends_on_estimates(plan: &Plan) -> bool {
     let weighed = |scan: &TableScan| {
         !matches!(
@@ -216,7 +217,7 @@ fn depends_on_estimates(plan: &Plan) -> bool {
 }
 
 impl Shard {
-    /// Lets go of what was not used since the last round, or of everything if all was.
+    /// Evicts what was not used since the last round, or everything if all was used.
     fn make_room(&mut self, text_bytes: usize) {
         if self.count < ENTRIES_PER_SHARD && self.text_bytes + text_bytes <= TEXT_BYTES_PER_SHARD {
             return;
@@ -232,12 +233,12 @@ impl Shard {
         let (mut count, mut text_bytes) = (0, 0);
         self.entries.retain(|_, list| {
             list.retain(|entry| {
-                let kept = keep(entry);
-                if kept {
+                let keeps = keep(entry);
+                if keeps {
                     count += 1;
                     text_bytes += entry.text.len();
                 }
-                kept
+                keeps
             });
             !list.is_empty()
         });

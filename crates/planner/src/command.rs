@@ -1,5 +1,6 @@
-//! Statements that are neither plans nor definitions (`schema::definition::Ddl`): session statements, SHOW. Parsed and resolved as far as they can be
-//! without running anything. `session` runs them, one kind per file.
+//! Statements that are neither plans nor definitions (`schema::definition::Ddl`): session statements, SHOW.
+//! Names are resolved and expressions bound, as far as this needs no execution. `session` runs them, one kind
+//! per file.
 
 use functions::Expr;
 use schema::definition::TableName;
@@ -34,7 +35,7 @@ pub enum Command {
     AdminCheckTable {
         tables: Vec<TableName>,
     },
-    /// `past`: how many of those that are done.
+    /// `past`: how many finished jobs are shown.
     AdminShowDdlJobs {
         past: Option<u64>,
     },
@@ -70,7 +71,7 @@ pub enum Command {
         scope: GrantScope,
         users: Vec<AccountName>,
     },
-    /// REVOKE ALL; without a scope all that the accounts have.
+    /// REVOKE ALL. Without a scope: everything that the accounts have.
     Revoke {
         scope: Option<GrantScope>,
         users: Vec<AccountName>,
@@ -81,7 +82,7 @@ pub enum Command {
     /// SPLIT TABLE.
     SplitTable {
         table: TableName,
-        /// An index's name; otherwise the rows are meant.
+        /// The index to split; `None`: the rows.
         index: Option<String>,
         points: SplitPoints<Expr>,
     },
@@ -102,7 +103,7 @@ pub enum Command {
 #[derive(Debug, Clone)]
 pub struct TableToLock {
     pub table: TableName,
-    /// The name that statements have to use; the table's own where it was given no other.
+    /// The name that statements must use: the alias, or the table's own name.
     pub alias: String,
     /// WRITE; otherwise READ.
     pub write: bool,

@@ -73,7 +73,7 @@ impl Dump {
         self.depth -= 1;
     }
 
-    /// Writes an operator and those below it; answers with the names of its output's columns.
+    /// Writes an operator and those below it. Returns the names of its output columns.
     fn rel(&mut self, rel: &Rel) -> Vec<String> {
         match rel {
             Rel::OneRow => {

@@ -22,13 +22,14 @@ pub struct BindEnv<'a> {
     pub database: Option<&'a str>,
     /// Types of the statement's parameters, in order. Meaningless unless `params_known`.
     pub params: &'a [SqlType],
-    /// False for PREPARE, which must say what columns a result has before anything is known of the parameters: types are then
-    /// guessed from where the parameters stand.
+    /// False for PREPARE, which reports the columns of the result before the parameters have values: their
+    /// types are then derived from the expressions around them.
     pub params_known: bool,
-    /// Takes, for PREPARE, the types that parameters have by where they stand (one for each; `None` where a result's type
-    /// does not depend on it).
+    /// Receives, for PREPARE, the derived types of the parameters: one for each, `None` where no type of a
+    /// result depends on it.
     pub places: Option<&'a RefCell<Vec<Option<SqlType>>>>,
-    /// They stand for literals of the text: a plan that depends on a literal's value is not cacheable then.
+    /// The parameters are literals of the text. A plan that depends on the value of a literal is then not
+    /// cacheable.
     pub literal_params: bool,
     pub sql_mode: SqlMode,
     /// `@@character_set_client`: of the statement's text.
@@ -50,14 +51,14 @@ pub struct BindEnv<'a> {
     pub user_variables: &'a HashMap<String, Value>,
     /// Fails with 1044 where the account may not use a database, whether it exists or not.
     pub check_database: &'a dyn Fn(&str) -> Result<()>,
-    /// Error 1044 of the account, for a database that nobody may write to.
+    /// Error 1044 of the account, for a database that is read-only for every account.
     pub denied: &'a dyn Fn(&str) -> Error,
-    /// Takes the warnings that planning causes.
+    /// Receives the warnings of planning.
     pub warnings: &'a Warnings,
 }
 
 /// A statement with every name and type resolved.
-// Made once a statement and taken apart at once: a box would cost more than it saves.
+// A value is made once per statement and matched at once: a box would cost more than it saves.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum Bound {
@@ -65,8 +66,8 @@ pub enum Bound {
         plan: Plan,
         /// The privileges and locks it needs, an entry for each table.
         accesses: Vec<ObjectAccess>,
-        /// Whether the plan holds for other sessions and later executions too, with parameters of the same types, until the
-        /// schema changes.
+        /// Whether the plan holds for other sessions and later executions too, with parameters of the same
+        /// types, until the schema changes.
         cacheable: bool,
     },
     Ddl(Ddl),

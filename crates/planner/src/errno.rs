@@ -1,4 +1,4 @@
-//! Numbers of errors and warnings that only the planner knows. Source: MySQL 8.0 Error Message Reference.
+//! Numbers of errors and warnings that only the planner raises. Source: MySQL 8.0 Error Message Reference.
 
 pub const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
 pub const ER_WARN_USING_OTHER_HANDLER: u16 = 1266;

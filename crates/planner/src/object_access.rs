@@ -1,8 +1,8 @@
-//! What a statement needs of the objects it names: privileges, and a metadata lock. One entry per object, and part of
-//! the plan: whoever may run the plan, and what has to be locked for that, follows from it alone.
+//! What a statement needs of the objects it names: privileges, and a metadata lock. One entry per object, and
+//! part of the plan: whoever may run the plan, and what has to be locked for that, follows from it alone.
 //!
-//! The binder makes the entries as it resolves names. `session` checks the privileges of the account it runs for, and
-//! `runner` takes the locks.
+//! The binder makes the entries as it resolves names. `session` checks the privileges of the account it runs
+//! for, and `runner` takes the locks.
 
 use std::cell::RefCell;
 use std::ops::BitOr;

@@ -1,7 +1,7 @@
 //! Bound plans: what the planner hands to the executors.
 //!
-//! A [`Rel`] is a tree of relational operators over batches of columns; an expression in an operator refers to the
-//! columns of that operator's input by position. Joins and further operators become new variants.
+//! A [`Rel`] is a tree of relational operators over batches of columns; an expression in an operator refers
+//! to the columns of that operator's input by position. Joins and further operators become new variants.
 
 mod visit;
 
@@ -52,7 +52,7 @@ pub struct OutputLimit {
     pub count: Expr,
 }
 
-/// What the client is told of a result's column.
+/// The definition of a result column, as the protocol sends it to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultColumn {
     pub database: String,
@@ -63,7 +63,8 @@ pub struct ResultColumn {
     pub original_name: String,
     pub ty: SqlType,
     pub nullable: bool,
-    /// PRI_KEY_FLAG and its like (protocol's column definition flags) that follow from the table's definition.
+    /// PRI_KEY_FLAG and its like (protocol's column definition flags) that follow from the table's
+    /// definition.
     pub primary_key: bool,
     pub unique_key: bool,
     pub multiple_key: bool,
@@ -93,7 +94,7 @@ pub enum Rel {
     /// One row without columns: `SELECT 1`, `FROM DUAL`.
     OneRow,
     Scan(TableScan),
-    /// Rows made by the server: `information_schema`, `performance_schema`. Output: all columns of the table.
+    /// Rows of a virtual table: `information_schema`, `performance_schema`. Output: all columns of the table.
     Virtual(VirtualScan),
     Filter {
         input: Box<Rel>,
@@ -103,14 +104,15 @@ pub enum Rel {
         input: Box<Rel>,
         exprs: Vec<Expr>,
     },
-    /// Output columns: the group keys, then the aggregates. Without keys: one row, always. Rows are equal under the
-    /// collations of the keys' types; the key that comes out is that of the group's first row.
+    /// Output columns: the group keys, then the aggregates. Without keys there is always one row. Keys are
+    /// compared under the collations of their types; the key in the output is that of the group's first row.
     Aggregate {
         input: Box<Rel>,
         keys: Vec<Expr>,
         aggregates: Vec<AggregateCall>,
     },
-    /// Stable. NULL sorts first ascending, last descending. `limit`: only so many rows are wanted (LIMIT plus OFFSET).
+    /// Stable. NULL sorts first ascending, last descending. `limit`: the number of rows wanted (LIMIT plus
+    /// OFFSET).
     Sort {
         input: Box<Rel>,
         keys: Vec<SortKey>,
@@ -159,8 +161,8 @@ pub struct TableScan {
     /// Column offsets to produce. The hidden handle is not one of them.
     pub columns: Vec<usize>,
     pub access: Access,
-    /// Rows that do not satisfy it are left out. Refers to the scan's own output columns. What the access path already
-    /// guarantees is not repeated here.
+    /// Rows that do not satisfy it are left out. Refers to the scan's own output columns. What the access
+    /// path already guarantees is not repeated here.
     pub filter: Option<Expr>,
     /// `AS OF TIMESTAMP expr`: a DATETIME(6) in the session's zone.
     pub as_of: Option<Expr>,
@@ -171,15 +173,15 @@ pub struct TableScan {
 pub enum Access {
     /// All rows in key order, or against it.
     Full { reverse: bool },
-    /// Rows by complete primary keys, `keys[i]` having one expression per key part, of the part's type. Duplicates
-    /// among the keys' values give a row once; a NULL gives none.
+    /// Rows by complete primary keys, `keys[i]` having one expression per key part, of the part's type.
+    /// Duplicates among the keys' values give a row once; a NULL gives none.
     PrimaryPoints { keys: Vec<Vec<Expr>> },
     /// Rows by complete keys of a unique index; a NULL gives none.
     UniquePoints { index: usize, keys: Vec<Vec<Expr>> },
     /// Ranges of the primary key, disjoint at run time or not: a row comes once. Output in key order.
     PrimaryRanges { ranges: Vec<Range>, reverse: bool },
-    /// Ranges of a secondary index. `covering`: the index entry (with the handle) holds every column the scan needs,
-    /// so that no row is fetched. Output in index order.
+    /// Ranges of a secondary index. `covering`: the index entry (with the handle) holds every column the scan
+    /// needs, so that no row is fetched. Output in index order.
     IndexRanges {
         index: usize,
         ranges: Vec<Range>,
@@ -225,9 +227,10 @@ pub enum RangeBoundValue {
 /// Where an INSERT's rows come from.
 #[derive(Debug, Clone)]
 pub enum InsertSource {
-    /// One expression per target column, of any type: the executor converts to the column's type as an assignment does.
-    /// `None` stands for DEFAULT. Expressions may refer, by `Expr::Column` with the *table's* column offsets, to columns
-    /// assigned further left in the same row (`INSERT INTO t (a, b) VALUES (1, a + 1)`).
+    /// One expression per target column, of any type: the executor converts to the column's type as an
+    /// assignment does. `None` stands for DEFAULT. Expressions may refer, by `Expr::Column` with the
+    /// *table's* column offsets, to columns assigned further left in the same row (`INSERT INTO t (a, b)
+    /// VALUES (1, a + 1)`).
     Values(Vec<Vec<Option<Expr>>>),
     Query(Box<QueryPlan>),
 }
@@ -240,15 +243,15 @@ pub struct InsertPlan {
     pub source: InsertSource,
     pub mode: InsertMode,
     pub ignore: bool,
-    pub kept: Kept,
+    pub execution_cache: ExecutionCache,
 }
 
 #[derive(Debug, Clone)]
 pub enum InsertMode {
     Insert,
     Replace,
-    /// ON DUPLICATE KEY UPDATE. Expressions see the existing row at columns `0..n` (n = number of the table's columns)
-    /// and the row that was to be inserted (`VALUES(c)`, or the row alias) at `n..2n`.
+    /// ON DUPLICATE KEY UPDATE. Expressions see the existing row at columns `0..n` (n = number of the table's
+    /// columns) and the row that was to be inserted (`VALUES(c)`, or the row alias) at `n..2n`.
     Update(Vec<Assignment>),
 }
 
@@ -275,45 +278,46 @@ pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
     pub ignore: bool,
-    pub kept: Kept,
+    pub execution_cache: ExecutionCache,
 }
 
 #[derive(Debug, Clone)]
 pub struct DeletePlan {
     pub target: Target,
     pub ignore: bool,
-    pub kept: Kept,
+    pub execution_cache: ExecutionCache,
 }
 
-/// What the executor makes of a plan at its first run and keeps for all others. It is no part of the plan: a copy, which
-/// somebody may be about to change, has none.
+/// What the executor derives from a plan at its first run and uses in all later ones. It is not part of the
+/// plan: the copy of a plan, which may be changed, starts without it.
 #[derive(Default)]
-pub struct Kept(OnceLock<Box<dyn Any + Send + Sync>>);
+pub struct ExecutionCache(OnceLock<Box<dyn Any + Send + Sync>>);
 
-impl Kept {
+impl ExecutionCache {
     /// # Errors
-    /// Those of `make`, and 1105 where something of another type is kept.
+    /// Those of `make`, and 1105 where the cache holds a value of another type.
     pub fn get_or_make<T: Any + Send + Sync>(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-        let kept = match self.0.get() {
-            Some(kept) => kept,
+        let cached = match self.0.get() {
+            Some(cached) => cached,
             None => {
                 let made = Box::new(make()?);
                 self.0.get_or_init(|| made)
             }
         };
-        kept.downcast_ref()
-            .ok_or_else(|| Error::internal("a plan keeps something else"))
+        cached
+            .downcast_ref()
+            .ok_or_else(|| Error::internal("the execution cache of a plan has another type"))
     }
 }
 
-impl Clone for Kept {
+impl Clone for ExecutionCache {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for ExecutionCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Kept")
+        f.write_str("ExecutionCache")
     }
 }

@@ -1,4 +1,4 @@
-//! Bound expressions as text, for plans that people or tests read. Not SQL: implicit conversions show.
+//! Bound expressions as text, for EXPLAIN and tests. Not SQL: implicit conversions are shown.
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
@@ -45,7 +45,7 @@ fn call(name: &str, args: &[Expr], names: &[String]) -> String {
         [only] if name == "not" => format!("(not {})", expr(only, names)),
         [only] if name == "unary -" => format!("(-{})", expr(only, names)),
         [_, _, ..] if is_operator => format!("({})", list(args, names, &format!(" {name} "))),
-        // The digits it takes away are nothing to show.
+        // The call only takes digits away: not shown.
         [value] if name == "aggregate result" => expr(value, names),
         [value, low, high] if name == "between" => format!(
             "({} between {} and {})",

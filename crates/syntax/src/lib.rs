@@ -1,17 +1,20 @@
-//! From text to [`ast::Statement`]: MySQL's grammar, by recursive descent; and text without its literals, the plan cache's key.
+//! From text to [`ast::Statement`]: MySQL's grammar, by recursive descent; and text without its literals, the
+//! plan cache's key.
 //!
-//! Not here: what names mean and what types expressions have (`planner`). One statement kind per file of `parser`, whose `mod.rs`
-//! has the cursor and the errors, and whose `expr.rs` has the expressions with MySQL's precedences.
+//! Not here: what names mean and what types expressions have (`planner`). One statement kind per file of
+//! `parser`, whose `mod.rs` has the cursor and the errors, and whose `expr.rs` has the expressions with
+//! MySQL's precedences.
 //!
 //! - [`lexer`]: tokens, for the parser and for [`normalize()`] alike.
-//! - [`ast`]: what a statement says, and what follows from that alone.
+//! - [`ast`]: statements as data, and what follows from them alone (which commit implicitly, which a READ ONLY transaction refuses).
 //! - [`normalize()`], [`Template`]: a statement with `?` for its literals.
 //!
-//! Why our own and not `sqlparser`: measured on 0.63, `MySqlDialect` takes `/*!99999 ... */` for code, `DELETE QUICK FROM t` for
-//! a delete from a table `quick`, `a::int` and `[1, 2]` for MySQL, binds `LIKE`, `XOR`, `^` and `NOT` differently, and
-//! rejects `!a`, `a MOD b`, `LOCK IN SHARE MODE`, `UPDATE IGNORE`, `SERIAL`, `LONG VARCHAR`, accounts with hosts and `AS OF`. It
-//! keeps no byte positions, which column names (`SELECT 1+1` has the column `1+1`) and error messages need, and normalising
-//! text for the plan cache must read tokens exactly as the parser does.
+//! Why our own and not `sqlparser`: measured on 0.63, `MySqlDialect` takes `/*!99999 ... */` for code,
+//! `DELETE QUICK FROM t` for a delete from a table `quick`, `a::int` and `[1, 2]` for MySQL, binds `LIKE`,
+//! `XOR`, `^` and `NOT` differently, and rejects `!a`, `a MOD b`, `LOCK IN SHARE MODE`, `UPDATE IGNORE`,
+//! `SERIAL`, `LONG VARCHAR`, accounts with hosts and `AS OF`. It keeps no byte positions, which column names
+//! (`SELECT 1+1` has the column `1+1`) and error messages need, and normalising text for the plan cache must
+//! read tokens exactly as the parser does.
 
 pub mod ast;
 mod lexer;
@@ -51,9 +54,9 @@ pub struct Parsed {
 
 /// The statements of a text, as a client sends them with CLIENT_MULTI_STATEMENTS.
 ///
-/// Fails with 1065 when there is none, with 1064 when the first is not MySQL's, with 1235 when it is MySQL's and StemDB does not
-/// have it. An error in a later statement is that statement ([`Statement::Invalid`]) and the last: those before it are
-/// to be run.
+/// Fails with 1065 when there is none, with 1064 when the first is not MySQL's, with 1235 when it is MySQL's
+/// and StemDB does not have it. An error in a later statement is that statement ([`Statement::Invalid`]) and
+/// the last: those before it are to be run.
 pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
     let mut statements: Vec<Parsed> = Vec::with_capacity(1);
     let mut at = 0;
@@ -83,8 +86,8 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
 
 /// The only statement of a text, a semicolon behind it allowed.
 ///
-/// Fails with 1065 when there is none, with 1064 when the text is not MySQL's or another statement follows, with 1235
-/// for what MySQL has and StemDB has not.
+/// Fails with 1065 when there is none, with 1064 when the text is not MySQL's or another statement follows,
+/// with 1235 for what MySQL has and StemDB has not.
 pub fn parse_one(text: &str, mode: SqlMode) -> Result<Parsed> {
     let mut parser = Parser::new(text, 0, mode);
     let parsed = parser.parse_statement()?;

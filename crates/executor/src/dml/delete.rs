@@ -21,7 +21,7 @@ use crate::source::ReadSource;
 /// What the search and the locks fail with, and failures of the store.
 pub fn delete(plan: &DeletePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table = &plan.target.scan.table;
-    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
+    let shape = plan.execution_cache.get_or_make(|| Shape::of(plan))?;
     let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
     let mut result = DmlResult::default();
     let mut writer = Writer::new(txn, &maker, ctx);

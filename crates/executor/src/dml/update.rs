@@ -32,7 +32,7 @@ use crate::source::ReadSource;
 /// 1062, 1048, what conversions and expressions fail with, and failures of locks and of the store.
 pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.target.scan.table;
-    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
+    let shape = plan.execution_cache.get_or_make(|| Shape::of(plan))?;
     let ids = match shape.assigns_ids {
         true => AutoIncrement::of(table, txn.start_ts(), ctx),
         false => None,

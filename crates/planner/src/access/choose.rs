@@ -86,8 +86,8 @@ fn index_name(table: &Table, index: Option<usize>) -> String {
 
 fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option<(f64, Chosen)> {
     let direction = order::direction(&path, candidate, &request.order);
-    // An index that neither finds nor orders is of use only where it holds all that is wanted; and then a full scan in key order
-    // is the better known evil.
+    // An index that serves no condition and no order helps only if it covers the query. Even then a full scan
+    // in key order is preferred: its cost is better known.
     if candidate.index.is_some() && !path.useful && direction.is_none() {
         return None;
     }
@@ -124,7 +124,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path) -> Option
     Some((cost, chosen))
 }
 
-/// Whether the entries of the index hold every column that is wanted.
+/// Whether the index is covering: its entries hold every column that is wanted.
 fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> bool {
     let Some(index) = candidate.index else {
         return false;
@@ -140,7 +140,7 @@ fn covers(candidate: &Candidate<'_>, wanted: &[usize], residual: &[Expr]) -> boo
     schema::layout::index_covers(candidate.table, index, &columns)
 }
 
-/// Which indexes USE, FORCE and IGNORE INDEX leave.
+/// The indexes that USE, FORCE and IGNORE INDEX allow.
 struct Allowed {
     only: Option<Vec<Option<usize>>>,
     ignored: Vec<Option<usize>>,

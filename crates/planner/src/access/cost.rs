@@ -1,5 +1,5 @@
-//! What a way to read a table costs, in rows of a full scan. There are no histograms: shares of a table are rules of thumb, the
-//! order of preference they give is point, unique, equality, range, full.
+//! The cost of an access path, in rows of a full scan. There are no histograms: selectivities are rules of
+//! thumb. The order of preference that they give is point, unique, equality, range, full.
 
 use schema::model::Table;
 
@@ -7,21 +7,21 @@ use super::RowLimit;
 use super::paths::{Bounded, Path};
 use crate::plan::{Access, Range};
 
-/// Fetching the row of an index entry, against reading the next row.
+/// Fetching the row of an index entry, relative to reading the next row.
 const LOOKUP: f64 = 4.0;
-/// Finding the begin of a range.
+/// Finding the start of a range.
 const SEEK: f64 = 2.0;
 /// Index entries are smaller than rows.
 const ENTRY: f64 = 0.5;
 /// Sorting, per row and doubling of their number.
 const SORT: f64 = 0.1;
-/// Statistics lag behind; a table that seems empty may be filling up just now.
+/// The least number of rows assumed: statistics lag behind, and a table that seems empty may be growing.
 const ROWS_MIN: f64 = 1_000.0;
-/// Where the number of rows wanted is not known yet.
+/// The number of rows wanted, where only the execution has it.
 const LIMIT_GUESS: f64 = 100.0;
-/// One row in so many satisfies a filter that is left over by an index.
+/// One row in so many satisfies the conditions that the index does not serve.
 const FILTER_ROWS: f64 = 10.0;
-/// The same where no condition is served by the index, so that all of them are left over.
+/// The same where the index serves no condition at all.
 const WHOLE_FILTER_ROWS: f64 = 100.0;
 
 /// Rows that a path reads, of `rows` in the table.
@@ -36,7 +36,7 @@ pub fn rows_read(path: &Path, rows: u64) -> f64 {
     share(path.fixed_parts, path.bounded, path.combinations, rows)
 }
 
-/// Rows that a plan's way to read gives, of `rows` in the table.
+/// Rows that the access path of a plan gives, of `rows` in the table.
 pub fn rows_of_access(access: &Access, table: &Table, rows: u64) -> f64 {
     let rows = (rows as f64).max(1.0);
     let of_ranges = |ranges: &[Range]| {
@@ -77,8 +77,9 @@ fn share(fixed_parts: usize, bounded: Bounded, combinations: usize, rows: f64) -
     let bounded = match bounded {
         Bounded::No => 1.0,
         Bounded::NotNull => 0.9,
-        // Ranges open at one end are mostly about what is recent: an index that turns out to be the wrong choice costs a few times
-        // a full scan, the full scan of a large table may cost a thousand times the range.
+        // Ranges that are open at one end mostly select recent rows. An index that turns out to be the wrong
+        // choice costs a few times a full scan; a full scan of a large table may cost a thousand times the
+        // range.
         Bounded::OneEnd => 0.1,
         Bounded::BothEnds => 0.05,
     };
@@ -86,18 +87,18 @@ fn share(fixed_parts: usize, bounded: Bounded, combinations: usize, rows: f64) -
     (rows * fixed * bounded * combinations).clamp(combinations.min(rows), rows)
 }
 
-/// What reading costs.
+/// What the cost of reading depends on.
 pub struct Reading {
     pub rows: f64,
     /// The rows themselves, not an index, are read.
     pub of_rows: bool,
-    /// The index holds all that is wanted.
+    /// The index is covering.
     pub covering: bool,
     pub ranges: usize,
     pub filtered: bool,
     /// The index serves some condition.
     pub useful: bool,
-    /// An order is wanted, and this way gives it.
+    /// An order is wanted, and this path gives it.
     pub ordered: Option<bool>,
     pub limit: RowLimit,
 }

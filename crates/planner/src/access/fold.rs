@@ -1,9 +1,10 @@
-//! Keys that are known when the plan is made, as literals, so that they are not computed again for each execution.
+//! Constant keys are computed when the plan is made, and not again for each execution.
 
 use functions::{EvalContext, Expr};
 use types::Value;
 
-/// The expression as a literal, if it is made of literals and conversions that depend on nothing else; else as it is.
+/// The expression as a literal, if it is made of literals and conversions that depend on nothing else; else
+/// as it is.
 pub fn folded(expr: Expr) -> Expr {
     match value(&expr) {
         Some(value) => Expr::literal(value, expr.ty()),
@@ -11,7 +12,7 @@ pub fn folded(expr: Expr) -> Expr {
     }
 }
 
-/// The value, if it is known.
+/// The value of a constant expression.
 pub fn value(expr: &Expr) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr {
         return Some(value.clone());
@@ -21,7 +22,7 @@ pub fn value(expr: &Expr) -> Option<Value> {
     }
     let context = EvalContext::default();
     let value = functions::eval_value(expr, &context).ok()?;
-    // What is worth a warning is left to the execution, which can give it.
+    // An expression that raises a warning is left to the execution, which reports it.
     (context.warnings.count() == 0).then_some(value)
 }
 

@@ -1,5 +1,5 @@
-//! `LIKE 'abc%'` as a range of an index: from the smallest to the greatest text with the prefix. The condition itself stays a
-//! filter.
+//! `LIKE 'abc%'` as a range of an index: from the smallest to the greatest text with the prefix. The
+//! condition itself stays a filter.
 
 use functions::Expr;
 use types::{SqlType, Value};
@@ -8,7 +8,8 @@ use super::fold;
 use super::sarg::Interval;
 use crate::plan::{RangeBound, RangeBoundValue};
 
-/// The range of texts that begin as a pattern does; `None` if it begins with a wildcard or is not known yet.
+/// The range of texts that have the prefix of a pattern; `None` if the pattern starts with a wildcard or is
+/// not constant.
 pub fn prefix_range(ty: &SqlType, pattern: &Expr, escape: Option<&Expr>) -> Option<Interval> {
     if !ty.is_string() || pattern.ty().collation != ty.collation {
         return None;
@@ -44,13 +45,13 @@ pub fn prefix_range(ty: &SqlType, pattern: &Expr, escape: Option<&Expr>) -> Opti
     })
 }
 
-/// What stands before the first wildcard.
+/// The pattern up to its first wildcard.
 fn literal_prefix(pattern: &[u8], escape: Option<u8>) -> Vec<u8> {
     let mut prefix = Vec::with_capacity(pattern.len());
     let mut bytes = pattern.iter();
     while let Some(&byte) = bytes.next() {
         if Some(byte) == escape {
-            // A pattern that ends with the escape character has it stand for itself.
+            // At the end of a pattern the escape character stands for itself.
             prefix.push(bytes.next().copied().unwrap_or(byte));
         } else if matches!(byte, b'%' | b'_') {
             break;
@@ -69,7 +70,7 @@ fn binary_range(prefix: Vec<u8>, length: u32) -> (Value, Value) {
     (Value::Bytes(prefix), Value::Bytes(high))
 }
 
-/// No index holds longer parts.
+/// The longest part of an index.
 const MAX_KEY_BYTES: usize = 3072;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Access paths: which index of a table, and which ranges of it, a statement reads.
 //!
-//! - [`sarg`]: which conditions an index can serve ("search arguments"), and what exactly they say about it.
-//! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions put together to ranges, index by index.
-//! - [`order`]: which orders an index gives for nothing. [`cost`]: what a path costs. [`mod@choose`]: the cheapest.
+//! - [`sarg`]: which conditions an index can serve ("search arguments"), and which intervals of it they allow.
+//! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to ranges, index by index.
+//! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the cheapest.
 //!
-//! A condition that a path does not guarantee by itself stays a filter. When in doubt it stays.
+//! A condition that the path does not guarantee stays a filter; so does one where this is in doubt.
 
 mod choose;
 mod cost;
@@ -43,16 +43,16 @@ pub struct Request<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowLimit {
     All,
-    /// Known only when the statement is run.
+    /// A number that only the execution has.
     Some,
     AtMost(u64),
 }
 
-/// The way chosen.
+/// The chosen access path.
 #[derive(Debug, Clone)]
 pub struct Chosen {
     pub access: Access,
-    /// What the way does not guarantee.
+    /// The conditions that the path does not guarantee.
     pub residual: Vec<Expr>,
     /// Rows come in the wanted order.
     pub ordered: bool,
@@ -62,7 +62,7 @@ pub struct Chosen {
     pub wide: bool,
     /// At most one row per key is read.
     pub points: bool,
-    /// Names of the indexes that could have served.
+    /// Names of the indexes that were candidates.
     pub possible_keys: Vec<String>,
 }
 

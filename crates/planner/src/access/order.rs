@@ -1,16 +1,17 @@
-//! Which orders an index gives: its parts in turn, then the primary key, which entries of equal parts are ordered by.
+//! Which orders an index gives: that of its parts, then that of the primary key among entries of equal parts.
 
 use schema::model::{Handle, Table};
 
 use super::paths::{Candidate, Path};
 
-/// Whether reading along `path`, forwards (`Some(false)`) or backwards (`Some(true)`), gives rows in the wanted order.
+/// Whether reading along `path`, forwards (`Some(false)`) or backwards (`Some(true)`), gives rows in the
+/// wanted order.
 pub fn direction(path: &Path, candidate: &Candidate<'_>, wanted: &[(usize, bool)]) -> Option<bool> {
     if wanted.is_empty() {
         return None;
     }
     if path.points {
-        // One key is one row; several come in no order that is promised.
+        // One key is one row. The order of several keys is not defined.
         return (path.ranges.len() == 1).then_some(false);
     }
     let columns = ordered_columns(candidate);
@@ -26,7 +27,7 @@ pub fn direction(path: &Path, candidate: &Candidate<'_>, wanted: &[(usize, bool)
             continue;
         }
         if given.peek().is_none() {
-            // All columns of a key are behind us: no two rows are equal so far.
+            // All columns of a unique key have been compared: no two rows are equal here.
             return if has_key(candidate.table, &columns) {
                 reverse.or(Some(false))
             } else {

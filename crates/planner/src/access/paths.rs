@@ -1,4 +1,4 @@
-//! Conditions put together to ranges of one index: leading parts that are fixed, then one part that is bounded.
+//! Conditions combined to ranges of one index: leading parts that are fixed, then one part that is bounded.
 
 use functions::Expr;
 use schema::model::{IndexPart, Table};
@@ -41,13 +41,13 @@ pub enum Bounded {
     BothEnds,
 }
 
-/// What the statement's conditions say, condition by condition.
+/// What each of the statement's conditions allows.
 pub struct Conditions {
     pub sargs: Vec<Option<Sarg>>,
     pub tuples: Vec<Option<Tuples>>,
 }
 
-/// An index to look at.
+/// A candidate index.
 pub struct Candidate<'a> {
     pub index: Option<usize>,
     pub parts: Vec<IndexPart>,
@@ -148,7 +148,7 @@ impl Builder<'_> {
         if values.len() == 1 {
             self.path.constant_columns.push(part.column);
         }
-        // An index of prefixes says nothing of what is behind them.
+        // A prefix index does not decide conditions about what is behind the prefix.
         if sarg.exact && part.prefix.is_none() {
             self.path.satisfied.push(condition);
         }
@@ -300,7 +300,7 @@ fn ends(intervals: &[Interval]) -> Bounded {
 }
 
 impl Path {
-    /// The keys of a path that is all points.
+    /// The keys of a path of points only.
     pub fn keys(&self) -> Vec<Vec<Expr>> {
         let value = |value: &RangeValue| match value {
             RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => Some(expr.clone()),

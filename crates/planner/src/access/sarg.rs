@@ -1,7 +1,8 @@
-//! Search arguments: what a condition says about one column, in terms of an index.
+//! Search arguments: the intervals of one column that a condition allows, as an index can use them.
 //!
-//! A condition serves if it compares the bare column, in the column's own type and collation, with a constant. Whether a constant
-//! of another type has an exact counterpart in the column's is `functions::bind::key_cast`'s decision.
+//! A condition serves if it compares the bare column, in the column's own type and collation, with a
+//! constant. Whether a constant of another type has an exact counterpart in the column's is
+//! `functions::bind::key_cast`'s decision.
 
 use functions::Expr;
 use functions::bind::{KeyRounding, key_cast};
@@ -39,7 +40,7 @@ impl Sarg {
     }
 }
 
-/// What a condition says about a column, if an index can use it.
+/// The search argument that a condition is, if an index can use it.
 pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
     let Expr::Call { function, args, .. } = condition else {
         return None;
@@ -97,8 +98,8 @@ fn turned(operator: &str) -> Option<&'static str> {
     })
 }
 
-/// A column of the table by itself, of a type that has an order in indexes. A padded CHAR is compared as what is stored is where
-/// the collation ignores trailing spaces.
+/// A column of the table by itself, of a type that has an order in indexes. A padded CHAR is compared as what
+/// is stored is where the collation ignores trailing spaces.
 fn bare_column(expr: &Expr, table: &Table) -> Option<(usize, SqlType)> {
     match expr.ty().collation.pads_space() {
         true => stored_column(expr.without_padding(), table),
@@ -166,7 +167,8 @@ fn null_safe(constant: &Expr, ty: SqlType) -> Option<RangeValue> {
     }
 }
 
-/// Equality, and whether the interval says just that. Several exact numbers may equal one double: those are a range.
+/// Equality, and whether the interval is exact. Several exact numbers may equal one double: those are a
+/// range.
 fn equal(constant: &Expr, ty: SqlType) -> Option<(Interval, bool)> {
     if let Some(key) = exact_key(constant, ty) {
         return Some((Interval::Point(RangeValue::Equal(key)), true));
@@ -184,7 +186,7 @@ fn exact_key(constant: &Expr, ty: SqlType) -> Option<Expr> {
     key_cast(constant.clone(), ty, KeyRounding::Exact).map(folded)
 }
 
-/// One end of a range, and whether it says just what the comparison does. A key that had to be rounded is taken inclusively;
+/// One end of a range, and whether it is exact. A key that had to be rounded is taken inclusively;
 /// `<` and `>` then remain to be checked.
 fn bound(constant: &Expr, ty: SqlType, rounding: KeyRounding, inclusive: bool) -> Option<(RangeBound, bool)> {
     let key = key_cast(constant.clone(), ty, rounding)?;

@@ -1,4 +1,5 @@
-//! Conditions on several columns at once: `(a, b) IN ((1, 2), (3, 4))`, which has become `a = 1 AND b = 2 OR a = 3 AND b = 4`.
+//! Conditions on several columns at once: `(a, b) IN ((1, 2), (3, 4))`, which has become `a = 1 AND b = 2 OR
+//! a = 3 AND b = 4`.
 
 use functions::Expr;
 use schema::model::{IndexPart, Table};
@@ -11,12 +12,12 @@ use crate::plan::RangeValue;
 #[derive(Debug, Clone)]
 pub struct Tuples {
     pub columns: Vec<usize>,
-    /// As many values each as there are columns, in their order.
+    /// Each row has one value per column, in the order of the columns.
     pub rows: Vec<Vec<RangeValue>>,
     pub exact: bool,
 }
 
-/// What an OR of ANDs says, if all its alternatives fix the same columns.
+/// The rows of values that an OR of ANDs allows, if all its alternatives fix the same columns.
 pub fn of(condition: &Expr, table: &Table) -> Option<Tuples> {
     let Expr::Call { function, args, .. } = condition else {
         return None;

@@ -1,5 +1,5 @@
-//! What a query is to the binder today: one query block over one table at most. Every other query that MySQL has is refused
-//! here, by name, with 1235.
+//! What a query is to the binder today: one query block over one table at most. Every other query that MySQL
+//! has is refused here, by name, with 1235.
 
 use std::ops::Deref;
 
@@ -9,7 +9,8 @@ use syntax::ast::{
 };
 use types::{Error, Result};
 
-/// A query block with the clauses that the query expression around it has. The block's own fields are reached through it.
+/// A query block with the clauses that the query expression around it has. The block's own fields are reached
+/// through it.
 #[derive(Clone, Copy)]
 pub struct Block<'q> {
     select: &'q Select,

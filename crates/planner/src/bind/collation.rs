@@ -29,7 +29,8 @@ pub fn collation_named(name: &str) -> Result<Collation> {
     })
 }
 
-/// The collation that a pair of clauses gives; `None` where neither is there. Fails with 1253 where they contradict.
+/// The collation that a pair of clauses gives; `None` where neither is there. Fails with 1253 where they
+/// contradict.
 pub fn of_clauses(charset: Option<&str>, collation: Option<&str>) -> Result<Option<Collation>> {
     let charset = charset.map(charset_named).transpose()?;
     let collation = collation.map(collation_named).transpose()?;
@@ -55,7 +56,8 @@ pub fn mismatch(collation: Collation, charset: Charset) -> Error {
     )
 }
 
-/// The warning that MySQL gives for `utf8` and `utf8mb3` where they are named; `None` for other character sets.
+/// The warning that MySQL gives for `utf8` and `utf8mb3` where they are named; `None` for other character
+/// sets.
 pub fn deprecated_charset(name: &str) -> Option<Warning> {
     if name.eq_ignore_ascii_case("utf8") {
         return Some(Warning::warning(

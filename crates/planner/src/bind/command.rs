@@ -1,5 +1,5 @@
-//! Statements about the session and the server: their names and expressions resolved as far as can be done without running
-//! anything.
+//! Statements about the session and the server: their names and expressions resolved as far as can be done
+//! without running anything.
 
 use functions::Expr;
 use syntax::ast::{

@@ -41,7 +41,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The default of a definition in the form the catalog keeps: checked, and as text of the column's type.
+    /// The default of a definition in its stored form: checked, and as text of the column's type.
     /// Fails with 1067.
     pub fn definition_default(
         &self,
@@ -99,7 +99,7 @@ impl Binder<'_> {
         } else {
             bound
         };
-        // A default is checked strictly whatever the mode, but for what the modes about zero dates allow.
+        // A default is checked strictly in every sql_mode. Only the modes about zero dates count.
         let context = EvalContext {
             sql_mode: types::SqlMode {
                 strict: true,
@@ -136,8 +136,8 @@ impl Binder<'_> {
         ))
     }
 
-    /// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode, with the same
-    /// warnings; but what is out of range is none in any mode.
+    /// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode,
+    /// with the same warnings; but what is out of range is none in any mode.
     fn decimal_default(
         &self,
         value: Value,
@@ -158,8 +158,8 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    /// The text of a value, as the catalog writes defaults: TIMESTAMPs in UTC, bytes as hexadecimal digits, FLOATs with all
-    /// digits, of which clients are shown six.
+    /// The text of a value, as the catalog writes defaults: TIMESTAMPs in UTC, bytes as hexadecimal digits,
+    /// FLOATs with all digits, of which clients are shown six.
     fn default_text(&self, value: Value, ty: SqlType) -> Option<String> {
         if let Value::Bytes(bytes) = &value {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();

@@ -1,4 +1,4 @@
-//! CREATE TABLE and the other definitions. Names, counts and sizes of the whole are the catalog's to check.
+//! CREATE TABLE and the other definitions. The catalog checks names, counts and sizes of the whole.
 
 use schema::definition::{Ddl, TableDefinition, TableName};
 use schema::model::{Handle, Index, IndexPart, SchemaState};
@@ -30,7 +30,7 @@ const OTHER_ENGINES: &[&str] = &[
 ];
 
 impl Binder<'_> {
-    /// The definition a statement asks for; `None` if it is none.
+    /// The definition that a statement is; `None` for any other statement.
     pub fn definition(&self, statement: &Statement) -> Result<Option<Ddl>> {
         Ok(Some(match statement {
             Statement::CreateDatabase {
@@ -138,7 +138,7 @@ impl Binder<'_> {
         Ok(self.env.schema.require_database(&name.database)?.collation)
     }
 
-    /// USING HASH is no more than a wish, as with InnoDB.
+    /// USING HASH is accepted and gives a BTREE, as with InnoDB.
     pub fn note_hash(&self, index: &IndexDefinition) {
         if index.hash {
             self.warn(Warning::note(
@@ -148,7 +148,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Every table is StemDB's, whatever engine was asked for, as it is with MySQL's when the engine is not there.
+    /// Another engine's name is accepted with a warning, as MySQL does for an engine that it lacks.
     pub fn check_engine(&self, options: &TableOptions, table: &str) -> Result<()> {
         let Some(engine) = &options.engine else {
             return Ok(());
@@ -234,7 +234,8 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// Makes the primary key the handle. One of a single integer needs no index of its own: its value is the row's key.
+    /// Makes the primary key the handle. One of a single integer needs no index of its own: its value is the
+    /// row's key.
     fn finish(mut self) -> Result<(Self, Handle)> {
         let Some(position) = self.indexes.iter().position(|index| index.primary) else {
             return Ok((self, Handle::Hidden));
@@ -264,7 +265,7 @@ impl TableBuilder {
     }
 }
 
-/// The indexes a column's own attributes ask for.
+/// The indexes that a column's own attributes define.
 pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
     let index = |kind| IndexDefinition {
         kind,

@@ -29,7 +29,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// A place without aggregates.
+    /// Where aggregates are not allowed.
     pub fn of(names: &'a dyn Names) -> Self {
         Self {
             names,
@@ -61,7 +61,7 @@ impl Binder<'_> {
             ast::Expr::SystemVariable { scope, name } => self.system_variable(*scope, name),
             ast::Expr::UserVariable(name) => {
                 self.not_cacheable();
-                // One that the statement assigns to is another in each row.
+                // A variable that the statement assigns to may have another value in each row.
                 let read = if self.assigns { "@ now" } else { "@" };
                 self.call(read, vec![self.keyword(name)])
             }
@@ -177,7 +177,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A word of the language that a function takes as an argument.
+    /// A keyword that a function takes as an argument.
     fn keyword(&self, word: &str) -> Expr {
         let ty = bind::literal_type(word.chars().count(), Collation::DEFAULT);
         Expr::literal(Value::String(word.to_owned()), ty)
@@ -195,7 +195,7 @@ impl Binder<'_> {
         self.not_cacheable();
         let value = (self.env.system_variable)(scope, name)?;
         let ty = match &value {
-            // Signed are only those that are ON or OFF.
+            // Of the integer variables only those that are ON or OFF are signed.
             Value::Int(_) => SqlType::BOOL,
             Value::UInt(_) => SqlType {
                 length: 21,
@@ -247,8 +247,8 @@ impl Binder<'_> {
         self.call(op.function(), numbers.collect())
     }
 
-    /// Operands that are compared or computed with each other: parameters of unknown type get the type of the first
-    /// operand that has one, and hexadecimal literals beside numbers are numbers.
+    /// Operands that are compared or computed with each other: parameters of unknown type get the type of the
+    /// first operand that has one, and hexadecimal literals beside numbers are numbers.
     pub fn comparands(&self, operands: &[&ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
         let is_guess = |e: &ast::Expr| !self.env.params_known && matches!(e, ast::Expr::Parameter(_));
         let mut hint = None;
@@ -504,13 +504,13 @@ fn unknown_position(position: &str) -> Error {
     )
 }
 
-/// What a text parameter is taken to hold before anything is known of it.
+/// The length of a text parameter that has no value yet.
 pub(super) const GUESSED_CHARS: u32 = 16_383;
 
 const ASSIGNMENT_DEPRECATED: &str = "Setting user variables within expressions is deprecated and will be removed in a future \
      release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
 
-/// What MySQL says of the length of a system variable's text.
+/// The length that MySQL reports for a system variable's text.
 const VARIABLE_CHARS: u32 = 21_845;
 
 fn truth_test(test: TruthTest, negated: bool) -> &'static str {

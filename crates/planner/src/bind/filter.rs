@@ -29,8 +29,9 @@ impl Binder<'_> {
         }
     }
 
-    /// `date IS NULL` of a column that is NOT NULL finds the zero date, as MySQL has it for ODBC's sake; among the conditions
-    /// that all must hold, and nowhere else. Source: manual 12.4.2 "Comparison Functions and Operators".
+    /// `date IS NULL` of a column that is NOT NULL finds the zero date, as MySQL has it for ODBC's sake;
+    /// among the conditions that all must hold, and nowhere else. Source: manual 12.4.2 "Comparison Functions
+    /// and Operators".
     fn with_zero_dates(&self, condition: Expr) -> Result<Expr> {
         let Expr::Call { function, args, .. } = &condition else {
             return Ok(condition);

@@ -1,8 +1,8 @@
 //! ONLY_FULL_GROUP_BY and DISTINCT: whether what a query shows and orders by is one value per group or row.
 //!
-//! A column is determined by the groups if it is a GROUP BY column, equal to a constant or a determined column by WHERE, or
-//! if the determined columns hold a primary or NOT NULL unique key. An expression is, if it is a GROUP BY expression itself or all
-//! its columns are determined. Source: manual 12.20.3 and 12.20.4.
+//! A column is determined by the groups if it is a GROUP BY column, equal to a constant or a determined
+//! column by WHERE, or if the determined columns hold a primary or NOT NULL unique key. An expression is, if
+//! it is a GROUP BY expression itself or all its columns are determined. Source: manual 12.20.3 and 12.20.4.
 
 use std::collections::HashSet;
 
@@ -145,7 +145,8 @@ fn first_column(expr: &Expr, wanted: &dyn Fn(usize) -> bool) -> Option<usize> {
     found
 }
 
-/// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its list may be.)
+/// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its
+/// list may be.)
 const NOT_TRUE_OF_NULL: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "between", "like", "is not null"];
 
 /// Columns that have one value per group.

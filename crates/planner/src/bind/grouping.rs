@@ -19,8 +19,8 @@ pub struct Groups<'a, 'b> {
 }
 
 impl Groups<'_, '_> {
-    /// An expression over the columns that the aggregation puts out. A column that is no key becomes the value of the
-    /// group's first row: it has been checked that this is the only one, or that any will do.
+    /// An expression over the columns that the aggregation puts out. A column that is no key becomes the
+    /// value of the group's first row: it has been checked that this is the only one, or that any will do.
     pub fn rewrite(&mut self, expr: &Expr) -> Result<Expr> {
         if let Some(key) = self.keys.iter().position(|key| key == expr) {
             let nullable = self.rollup || expr.nullable();
@@ -102,8 +102,9 @@ impl Groups<'_, '_> {
     }
 }
 
-/// What the keys of a query WITH ROLLUP are grouped as, for rows that come once more than there are keys: in copy n the last n
-/// keys are NULL; and the copy's number, so that these NULLs are not taken for values. `copy` is its column.
+/// What the keys of a query WITH ROLLUP are grouped as, for rows that come once more than there are keys: in
+/// copy n the last n keys are NULL; and the copy's number, so that these NULLs are not taken for values.
+/// `copy` is its column.
 pub fn rolled_keys(binder: &Binder<'_>, keys: Vec<Expr>, copy: &Expr) -> Result<Vec<Expr>> {
     let count = keys.len();
     let mut rolled = Vec::with_capacity(count + 1);
@@ -119,7 +120,8 @@ pub fn rolled_keys(binder: &Binder<'_>, keys: Vec<Expr>, copy: &Expr) -> Result<
     Ok(rolled)
 }
 
-/// The order that groups WITH ROLLUP come in: by the keys, and behind each group of groups the one that sums it up.
+/// The order that groups WITH ROLLUP come in: by the keys, and behind each group of groups the one that sums
+/// it up.
 pub fn rollup_order(binder: &Binder<'_>, keys: &[Expr]) -> Result<Vec<SortKey>> {
     let copy = Expr::column(keys.len(), SqlType::BIGINT, true);
     let mut order = Vec::with_capacity(keys.len() * 2);

@@ -1,7 +1,6 @@
 //! INSERT and REPLACE.
 
 use functions::Expr;
-use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
@@ -12,7 +11,8 @@ use super::scope::{
 };
 use super::write::assigned_column;
 use crate::object_access::{LockMode, PrivilegeSet};
-use crate::plan::{Assignment, InsertMode, InsertPlan, InsertSource, Kept};
+use crate::plan::{Assignment, ExecutionCache, InsertMode, InsertPlan, InsertSource};
+use syntax::ast::{self, ColumnName, Insert, InsertRows, RowAlias};
 
 impl Binder<'_> {
     pub fn insert(&self, insert: &Insert) -> Result<InsertPlan> {
@@ -34,19 +34,20 @@ impl Binder<'_> {
             InsertRows::Query(query) => {
                 let mut bound = self.bind_select(Block::of(query)?)?;
                 self.check_grouping(&bound)?;
-                // FOUND_ROWS() tells of rows that a client gets.
+                // FOUND_ROWS() counts rows that are sent to a client.
                 bound.counts_all_rows = false;
                 if bound.items.len() != columns.len() {
                     return Err(wrong_value_count(1));
                 }
-                // The rows of a grouped query are no table's any more, so that ON DUPLICATE KEY UPDATE cannot name it.
+                // The rows of a grouped query are not those of the table, so ON DUPLICATE KEY UPDATE cannot
+                // name its columns.
                 if let (false, Some(table)) = (bound.grouped, &bound.table) {
                     read = Some(ReadTable {
                         table: table.clone(),
                         items: bound.items.iter().map(|item| item.column).collect(),
                     });
                 }
-                // It reads in the transaction that writes.
+                // The query reads in the transaction that writes.
                 InsertSource::Query(Box::new(self.plan_query(bound, false)?))
             }
         };
@@ -63,7 +64,7 @@ impl Binder<'_> {
             source,
             mode,
             ignore: insert.ignore,
-            kept: Kept::default(),
+            execution_cache: ExecutionCache::default(),
         })
     }
 
@@ -167,7 +168,8 @@ struct ReadTable {
     items: Vec<Option<usize>>,
 }
 
-/// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at `n..2n`.
+/// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at
+/// `n..2n`.
 struct DuplicateNames<'a, 'b> {
     binder: &'a Binder<'b>,
     table: &'a TableBinding,
@@ -204,7 +206,8 @@ impl DuplicateNames<'_, '_> {
         self.table.shown(column)
     }
 
-    /// A column of the table that is read: its value is at hand where it was selected for a column of the same type.
+    /// A column of the table that is read: its value is at hand where it was selected for a column of the
+    /// same type.
     fn of_read(&self, read: &ReadTable, offset: usize) -> Result<Expr> {
         let ty = read.table.table.columns.get(offset).map(|c| c.ty);
         let target = read

@@ -36,7 +36,7 @@ impl Binder<'_> {
                 value: Value::Int(count),
                 ..
             } => Expr::literal(Value::UInt(count.unsigned_abs()), unsigned),
-            // An integer that is negative at run time is an error of the executor's, not a huge number.
+            // A negative integer is reported by the executor at run time and must not become a huge number.
             other if other.ty().is_integer() => other,
             other => implicit_cast(other, unsigned),
         })
@@ -67,7 +67,7 @@ pub fn unsigned(count: u64) -> Expr {
     Expr::literal(Value::UInt(count), SqlType::BIGINT_UNSIGNED)
 }
 
-/// The number, where it is known already.
+/// The number, if it is a literal.
 pub fn literal_count(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::Literal { value, .. } => value.as_u64(),

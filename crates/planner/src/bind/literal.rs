@@ -71,15 +71,15 @@ impl Binder<'_> {
             return Err(incorrect());
         }
         for warning in warnings {
-            // The next execution has to say so as well.
+            // The next execution must raise it as well.
             self.not_cacheable();
             self.warn(warning);
         }
         Ok(Expr::literal(value, ty))
     }
 
-    /// The bytes of a literal, read in its character set. Those that are none of it MySQL takes as they are all the same,
-    /// with a warning, but for `_utf8mb4 x'ff'`: here they become binary.
+    /// The bytes of a literal, read in its character set. MySQL takes bytes that are invalid in it as they
+    /// are, with a warning; only `_utf8mb4 x'ff'` is an error. Here such a literal becomes binary.
     fn introduced(&self, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
         let charset = match introducer {
             Introducer::Named(name) => self.charset_of_expression(name)?,
@@ -129,7 +129,7 @@ impl Binder<'_> {
         Ok(self.in_connection(&text))
     }
 
-    /// Text of the client's in the connection's character set.
+    /// A text of the client, in the character set of the connection.
     fn text(&self, text: &str) -> Expr {
         if !self.types.collation.charset().has_all_of(text) {
             self.not_converted(text.as_bytes(), self.env.charset_client);
@@ -140,17 +140,17 @@ impl Binder<'_> {
     fn in_connection(&self, text: &str) -> Expr {
         let collation = self.types.collation;
         let charset = collation.charset();
-        let kept: String = if charset.has_all_of(text) {
+        let shown: String = if charset.has_all_of(text) {
             text.to_owned()
         } else {
             let restricted = text.chars().map(|c| if charset.has(c) { c } else { '?' });
             restricted.collect()
         };
-        let ty = literal_type(kept.chars().count(), collation);
-        Expr::literal(Value::String(kept), ty)
+        let ty = literal_type(shown.chars().count(), collation);
+        Expr::literal(Value::String(shown), ty)
     }
 
-    /// The next execution has to say so as well.
+    /// The warning is raised by the next execution as well.
     fn invalid(&self, bytes: &[u8], charset: Charset) {
         self.not_cacheable();
         self.warn(Warning::warning(
@@ -175,7 +175,7 @@ fn binary(bytes: &[u8]) -> Expr {
     )
 }
 
-/// What is said of a text that is a date all the same: its separators are not the standard's.
+/// The warning about a date whose separators are not the standard ones.
 const ODD_DELIMITERS: [u16; 2] = [4095, 4096];
 
 /// Digits of a fraction as written, 6 at most.

@@ -56,8 +56,8 @@ pub(crate) use select::{BoundSelect, refers_to_aggregate};
 /// Resolves a statement's names and types and chooses how it is run.
 ///
 /// # Errors
-/// What MySQL answers for unknown or ambiguous names and wrong uses (1046, 1049, 1052, 1054, 1055, 1146 ...); 1235 for what
-/// StemDB does not have.
+/// What MySQL answers for unknown or ambiguous names and wrong uses (1046, 1049, 1052, 1054, 1055, 1146 ...);
+/// 1235 for what StemDB does not have.
 pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
     if env.params_known && env.params.len() != parsed.parameters {
         return Err(Error::internal(format_args!(
@@ -72,8 +72,8 @@ pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
     Binder::new(env).statement(&parsed.statement)
 }
 
-/// Binds a statement with `@a := x` in it. What type the variables have shows once it is bound: so it is bound until that
-/// changes nothing.
+/// Binds a statement with `@a := x` in it. The types of the variables are a result of binding and its input
+/// as well, so the statement is bound until they do not change any more.
 fn bind_assigning(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
     /// A type grows from INT to DECIMAL to DOUBLE to text, and no further.
     const MOST_ROUNDS: usize = 8;
@@ -107,13 +107,13 @@ pub fn bind_filter(condition: &ast::Expr, columns: &[(String, SqlType)], env: &B
 pub(crate) struct Binder<'a> {
     pub env: &'a BindEnv<'a>,
     pub types: TypeEnv,
-    /// Cleared by what holds for this session and moment only.
+    /// False once the plan depends on this session or this moment.
     cacheable: Cell<bool>,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
-    /// Indexes that could have served, for EXPLAIN.
+    /// The candidate indexes, for EXPLAIN.
     pub possible_keys: RefCell<Vec<String>>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Binder<'a> {
         if incorrect.is_empty() {
             return Ok(());
         }
-        // The next execution has to say so as well.
+        // The next execution must raise it as well.
         self.not_cacheable();
         let ignores = match plan {
             Plan::Query(_) => true,
@@ -183,7 +183,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The plan is for this execution only.
+    /// Marks the plan as good for this execution only.
     pub fn not_cacheable(&self) {
         self.cacheable.set(false);
     }

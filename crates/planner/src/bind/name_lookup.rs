@@ -1,6 +1,7 @@
 //! Names that may mean select items: in GROUP BY, HAVING and ORDER BY, each with rules of its own.
 //!
-//! Source: MySQL 8.0.33's answers, and the manual's 13.2.13 "SELECT Statement" ("resolution of unqualified column or alias references").
+//! Source: MySQL 8.0.33's answers, and the manual's 13.2.13 "SELECT Statement" ("resolution of unqualified
+//! column or alias references").
 
 use functions::Expr;
 use syntax::ast::ColumnName;

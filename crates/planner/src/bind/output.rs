@@ -43,7 +43,7 @@ impl Binder<'_> {
                     if let (false, Some(offset), Some(table)) = (*aliased, item.column, table)
                         && table.table.system.is_view
                     {
-                        // A view's column is called as the view calls it, however the query writes it.
+                        // The column of a view has the view's spelling, whatever that of the query is.
                         item.name.clone_from(&table.table.columns[offset].name);
                     }
                     out.push(item);
@@ -64,7 +64,7 @@ impl Binder<'_> {
         if let Expr::Param { ty, .. } = &bound
             && ty.kind == TypeKind::Null
         {
-            // A parameter's column is of a type that other values could have, whatever its value is.
+            // The column of a parameter has a type that other values of its kind have too.
             bound = implicit_cast(bound, SqlType::varchar(GUESSED_CHARS, self.types.collation));
         }
         let column = match (expr, table) {

@@ -1,9 +1,10 @@
-//! The types that parameters have by where they stand.
+//! The types of parameters, as derived from the expression around them.
 //!
-//! MySQL decides them when a statement is prepared, before any value is known (since 8.0.22, its work log 9384). A value that
-//! comes later is converted to its place's type; one of another kind has the statement prepared again, with the types that
-//! the values have themselves. Only those places are looked at here whose type shows in a result's: a parameter that is
-//! compared is as good with its own. Whoever executes the statement converts the values: `session`.
+//! MySQL derives them when it prepares a statement, before there are any values (since 8.0.22, its work log
+//! 9384). A value that is bound later is converted to the derived type. A value of another kind makes MySQL
+//! prepare the statement again, with the types of the values. Only parameters whose type shows in the type of
+//! a result are derived here: a parameter that is compared can have the type of its value. `session` converts
+//! the values when it executes the statement.
 
 use functions::{Expr, bind};
 use syntax::ast;
@@ -16,11 +17,11 @@ use super::expr::{Context, GUESSED_CHARS};
 const DAYS: &[&str] = &["day", "week", "month", "quarter", "year", "year_month"];
 
 impl Binder<'_> {
-    /// A parameter; `hint` is what its type might be where nothing is known of it yet.
+    /// A parameter; `hint` is its type where the statement is prepared without values.
     pub fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
         let ty = if self.env.params_known {
-            let known = self.env.params.get(index).copied();
-            known.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
+            let given = self.env.params.get(index).copied();
+            given.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
         } else {
             let guessed = hint.filter(|ty| ty.kind != TypeKind::Null);
             guessed.unwrap_or_else(|| SqlType::varchar(GUESSED_CHARS, self.types.collation))
@@ -44,8 +45,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The arguments of a function or operator. Parameters of which nothing is known yet get the types of their places, which
-    /// are kept for whoever executes the statement.
+    /// The arguments of a function or operator. Parameters without a value get derived types, which are
+    /// reported in `env.places` to the executor of the statement.
     pub fn operands(&self, function: &str, args: &[&ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
         let waits = |arg: &ast::Expr| !self.env.params_known && matches!(arg, ast::Expr::Parameter(_));
         let mut bound = Vec::with_capacity(args.len());
@@ -72,9 +73,9 @@ impl Binder<'_> {
 
     fn keep_place(&self, index: usize, place: Option<SqlType>) {
         if let Some(places) = self.env.places
-            && let Some(kept) = places.borrow_mut().get_mut(index)
+            && let Some(derived) = places.borrow_mut().get_mut(index)
         {
-            *kept = place;
+            *derived = place;
         }
     }
 }
@@ -108,7 +109,7 @@ fn place(function: &str, position: usize, args: &[&ast::Expr], bound: &[Option<E
 
 const WIDEST_DECIMAL: SqlType = SqlType::decimal(65, 30);
 
-/// What a parameter among these is taken for: the widest of the others' kind.
+/// The type of a parameter among these: the widest type of the others' kind.
 fn beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType> {
     let types: Vec<SqlType> = others.flatten().map(Expr::ty).collect();
     let common = bind::common_type(&types);

@@ -1,4 +1,4 @@
-//! What a client is told of a result's column.
+//! The definition of a result column, as the protocol sends it to the client.
 
 use functions::Expr;
 use schema::model::{Index, IndexPart, SchemaState, Table};

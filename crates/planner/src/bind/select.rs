@@ -17,8 +17,8 @@ use crate::errno::{ER_AGGREGATE_ORDER_NON_AGG_QUERY, ER_UNRESOLVED_TABLE_LOCK};
 use crate::plan::{Locking, LockingWait, QueryPlan, SortKey};
 use syntax::ast::{self, IndexHint, LockWait, NumberText, Query, Select};
 
-/// A SELECT whose names are resolved. Expressions are over all the table's columns, by offset, and over the results of
-/// aggregates, from [`AGGREGATE_BASE`] on.
+/// A SELECT whose names are resolved. Expressions are over all the table's columns, by offset, and over the
+/// results of aggregates, from [`AGGREGATE_BASE`] on.
 pub struct BoundSelect<'a> {
     pub table: Option<TableBinding>,
     pub hints: &'a [IndexHint],

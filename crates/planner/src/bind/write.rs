@@ -1,6 +1,5 @@
 //! UPDATE and DELETE.
 
-use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
@@ -9,7 +8,8 @@ use super::expr::Context;
 use super::scope::{FIELD_LIST, ORDER_CLAUSE, TableBinding, TableNames, unknown_column};
 use crate::errno::ER_NON_UPDATABLE_TABLE;
 use crate::object_access::{LockMode, PrivilegeSet};
-use crate::plan::{Assignment, DeletePlan, Kept, SortKey, Target, UpdatePlan};
+use crate::plan::{Assignment, DeletePlan, ExecutionCache, SortKey, Target, UpdatePlan};
+use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
 impl Binder<'_> {
     pub fn update(&self, update: &Update) -> Result<UpdatePlan> {
@@ -39,7 +39,7 @@ impl Binder<'_> {
             target,
             assignments,
             ignore: update.ignore,
-            kept: Kept::default(),
+            execution_cache: ExecutionCache::default(),
         })
     }
 
@@ -64,7 +64,7 @@ impl Binder<'_> {
         Ok(DeletePlan {
             target,
             ignore: delete.ignore,
-            kept: Kept::default(),
+            execution_cache: ExecutionCache::default(),
         })
     }
 
@@ -155,7 +155,8 @@ impl Binder<'_> {
     }
 }
 
-/// Fails with 1109 unless the target of `DELETE target FROM table` is that table: by its alias, where it has one.
+/// Fails with 1109 unless the target of `DELETE target FROM table` is that table: by its alias, where it has
+/// one.
 fn check_target(target: &ObjectName, written: &TableRef, table: &TableBinding) -> Result<()> {
     let has_alias = matches!(written, TableRef::Table(table) if table.alias.is_some());
     let is_database = match &target.database {

@@ -6,11 +6,11 @@ use types::{Result, SqlType, Value};
 use crate::access::is_constant;
 use crate::bind::{Binder, unsigned};
 
-/// What constant conditions of a WHERE come to.
+/// The conditions of a WHERE by whether they depend on rows.
 pub struct Gate {
     /// Conditions about rows.
     pub conjuncts: Vec<Expr>,
-    /// Conditions whose truth is known when the statement is run.
+    /// Conditions that are decided once per execution.
     pub constant: Vec<Expr>,
     /// Some condition is false: there are no rows.
     pub closed: bool,
@@ -79,7 +79,7 @@ fn known_truth(expr: &Expr) -> Option<bool> {
     let context = EvalContext::default();
     let truth = functions::bind::call("is true", vec![expr.clone()], &Default::default()).ok()?;
     let value = functions::eval_value(&truth, &context).ok()?;
-    // Whatever is worth a warning is left to the execution.
+    // An expression that raises a warning is left to the execution.
     if context.warnings.count() > 0 {
         return None;
     }

@@ -1,4 +1,5 @@
-//! `SELECT MIN(a)` and `SELECT MAX(a)` where an index is ordered by `a`: one row from its end, not all of them.
+//! `SELECT MIN(a)` and `SELECT MAX(a)` where an index is ordered by `a`: one row from its end, not all of
+//! them.
 
 use functions::Expr;
 use functions::aggregate::AggregateFunction;
@@ -52,7 +53,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let mut conjuncts = request.conjuncts.clone();
-        // NULLs come first and are not what MIN means.
+        // NULLs come first, and MIN ignores them.
         if table.table.columns[column].nullable {
             conjuncts.push(self.call("is not null", vec![table.column(column)])?);
         }

@@ -1,7 +1,7 @@
 //! Operators put together: from a query whose names are resolved to a tree of [`Rel`].
 //!
-//! Scan (or the one row without a table), gate of constant conditions, HAVING or the aggregation, sort, projection, DISTINCT, LIMIT,
-//! from below. Columns that nothing above the scan needs are not read.
+//! Scan (or the one row without a table), gate of constant conditions, HAVING or the aggregation, sort,
+//! projection, DISTINCT, LIMIT, from below. Columns that nothing above the scan needs are not read.
 //!
 //! - [`source`]: the scan and its filter. [`columns`]: which columns. [`extreme`]: MIN and MAX of an index's end.
 //! - [`route`]: which executor. [`constant`]: conditions without columns.
@@ -26,7 +26,8 @@ use crate::plan::{OutputLimit, QueryPlan, Rel, Route, SortKey};
 
 pub(crate) use source::Source;
 
-/// The parts of a query above its source, over the source's columns; in a grouped query those of the aggregation's output.
+/// The parts of a query above its source, over the source's columns; in a grouped query those of the
+/// aggregation's output.
 struct Upper {
     items: Vec<Expr>,
     having: Option<Expr>,
@@ -45,7 +46,7 @@ impl Binder<'_> {
         self.reads(&select);
         // Read in parallel, no row is the first.
         let anywhere = free && !orders_by_hidden(&select);
-        // A query that counts all its rows makes all of them; who takes them leaves out what LIMIT leaves out.
+        // A query that counts all its rows makes all of them. LIMIT is applied where the rows are sent.
         let limit_of_output = if select.counts_all_rows && select.limit.count.is_some() {
             Some(std::mem::take(&mut select.limit))
         } else {
@@ -230,8 +231,9 @@ impl Binder<'_> {
         })
     }
 
-    /// Rows are made distinct before they are ordered, so the order is by what they show. Without ONLY_FULL_GROUP_BY it may
-    /// be by columns that they do not show: then by those of the first of the equal rows, as MySQL does.
+    /// Rows are made distinct before they are ordered, so the order is by what they show. Without
+    /// ONLY_FULL_GROUP_BY it may be by columns that they do not show: then by those of the first of the equal
+    /// rows, as MySQL does.
     fn distinct(
         &self,
         rel: Rel,
@@ -290,12 +292,13 @@ fn orders_by_hidden(select: &BoundSelect<'_>) -> bool {
     select.order_by.iter().any(&mut is_hidden)
 }
 
-/// What the client sees of a DECIMAL made by IF or CASE is the branch's own text; but where MySQL keeps rows before it sends
-/// them, for DISTINCT and for what groups have besides aggregates, they have their common type.
+/// A DECIMAL made by IF or CASE is sent with the digits of the branch. Where MySQL stores rows in a temporary
+/// table before it sends them (DISTINCT, and what grouped queries have besides aggregates), it has the common
+/// type of the branches.
 fn show_branches(select: &BoundSelect<'_>, items: &mut [Expr]) {
     for (item, shown) in select.items.iter().zip(items) {
-        let kept = select.distinct || !select.keys.is_empty() && !refers_to_aggregate(&item.expr);
-        if let Some(text) = functions::bind::output_text(shown).filter(|_| !kept) {
+        let is_stored = select.distinct || !select.keys.is_empty() && !refers_to_aggregate(&item.expr);
+        if let Some(text) = functions::bind::output_text(shown).filter(|_| !is_stored) {
             *shown = text;
         }
     }
@@ -317,8 +320,8 @@ fn project(input: Rel, items: Vec<Expr>, width: usize) -> Rel {
     }
 }
 
-/// An expression over the columns of the items, instead of what they are made of. Columns that are in none of them come behind the
-/// items, as `hidden` lists them.
+/// An expression over the columns of the items, instead of what they are made of. Columns that are in none of
+/// them come behind the items, as `hidden` lists them.
 fn over_items(expr: &Expr, items: &[Expr], hidden: &mut Vec<Expr>) -> Result<Expr> {
     if let Some(index) = items.iter().position(|item| item == expr) {
         return Ok(Expr::column(index, expr.ty(), expr.nullable()));

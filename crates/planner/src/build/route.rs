@@ -1,15 +1,16 @@
-//! Which executor runs a query: `analytics` pays a millisecond to begin with and reads in parallel, so it gets what reads many rows.
+//! Which executor runs a query. `analytics` needs a millisecond to start and reads in parallel: it gets what
+//! reads many rows.
 
 use crate::access::Chosen;
 use crate::bind::{BoundSelect, literal_count};
 use crate::plan::Route;
 
-/// Tables below this are read faster than DataFusion makes its plan.
+/// Tables with fewer rows are read faster than DataFusion makes its plan.
 const ROWS_MIN: f64 = 10_000.0;
 /// So many rows can be read and sent off one by one.
 const SMALL_LIMIT: u64 = 1_000;
 
-/// Where a query would be run that is free to go.
+/// The executor of a query that either of them can run.
 pub fn of(select: &BoundSelect<'_>, chosen: &Chosen, sorts: bool) -> Route {
     // Rows that come in order can be sent off as they come; read in parallel they would have to be sorted.
     let ordered = chosen.ordered && !select.order_by.is_empty();

@@ -1,4 +1,4 @@
-//! Where a query's rows come from: a scan with its filter, a table of the server's, or one row without columns.
+//! The source of a query's rows: a scan with its filter, a virtual table, or one row without columns.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ impl Binder<'_> {
             None => route::of(select, &chosen, sorts),
         };
         if route == Route::Analytical {
-            // Read in parallel, rows come in no order: what asks for one has to sort.
+            // A parallel scan has no order: a query that needs one has to sort.
             request.order.clear();
             chosen = access::full(&request);
             chosen.ordered = upper.order_by.is_empty();
@@ -130,7 +130,8 @@ impl Binder<'_> {
         closed: bool,
         route: Route,
     ) -> Result<Source> {
-        // Where few rows are read, a constant condition may as well be a filter; a scan is not to begin at all.
+        // If few rows are read, a constant condition can be a filter. A scan of many rows must not start at
+        // all.
         let gated = if closed {
             Some(unsigned(0))
         } else if chosen.points {
@@ -222,7 +223,7 @@ pub(super) fn plain_order(order_by: &[SortKey], grouped: bool) -> Vec<(usize, bo
         .unwrap_or_default()
 }
 
-/// How many rows of the table are wanted, where LIMIT says it.
+/// The number of the table's rows that are wanted, where LIMIT gives it.
 fn row_limit(select: &BoundSelect<'_>) -> RowLimit {
     let Some(count) = &select.limit.count else {
         return RowLimit::All;

@@ -1,4 +1,4 @@
-//! `key_len`: how many bytes of an index's key a way to read uses, by MySQL's count of its own keys.
+//! `key_len`: how many bytes of an index's key an access path uses, counted as MySQL counts its own keys.
 
 use schema::model::{IndexPart, Table};
 use types::TypeKind;

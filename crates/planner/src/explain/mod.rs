@@ -1,4 +1,4 @@
-//! EXPLAIN: a plan for people, in the two forms clients ask for.
+//! EXPLAIN: a plan in the two formats that clients use.
 
 mod key_length;
 mod traditional;
@@ -12,7 +12,7 @@ use crate::dump;
 /// Columns, and rows with a value for each.
 pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);
 
-/// The columns and rows of an EXPLAIN. `rows` says about how many rows a table has.
+/// The columns and rows of an EXPLAIN. `rows` estimates the number of rows of a table.
 ///
 /// # Errors
 /// 1235 for FORMAT=JSON.

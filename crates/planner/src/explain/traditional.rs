@@ -30,7 +30,7 @@ pub fn columns() -> Vec<(String, SqlType)> {
         .collect()
 }
 
-/// What the row says.
+/// The columns of the row.
 #[derive(Default)]
 struct Row {
     table: Option<String>,

@@ -112,7 +112,7 @@ pub struct IndexDefinition {
     pub name: Option<String>,
     pub parts: Vec<IndexPart>,
     pub comment: String,
-    /// `USING HASH`, in whose place InnoDB makes a BTREE.
+    /// `USING HASH`. InnoDB makes a BTREE instead.
     pub hash: bool,
 }
 

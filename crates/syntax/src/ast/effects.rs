@@ -3,7 +3,8 @@
 use super::{Maintenance, ObjectKind, Query, QueryBody, Statement, TableRef, UserStatement};
 
 impl Statement {
-    /// Whether the statement commits the open transaction before it runs, even if it then fails (manual 13.3.3).
+    /// Whether the statement commits the open transaction before it runs, even if it then fails (manual
+    /// 13.3.3).
     pub fn commits_implicitly(&self) -> bool {
         match self {
             Self::TableMaintenance { action, .. } => *action != Maintenance::AdminCheck,
@@ -16,7 +17,8 @@ impl Statement {
         }
     }
 
-    /// Whether a READ ONLY transaction refuses the statement (1792), whatever it names. LOCK TABLES depends on its locks.
+    /// Whether a READ ONLY transaction refuses the statement (1792), whatever it names. LOCK TABLES depends
+    /// on its locks.
     pub fn needs_read_write(&self) -> bool {
         match self {
             Self::Insert(_) | Self::Update(_) | Self::Delete(_) => true,

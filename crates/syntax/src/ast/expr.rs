@@ -12,7 +12,8 @@ pub struct ColumnName {
     pub column: String,
 }
 
-/// An expression. Long chains of AND and OR are flat lists, so that ten thousand of them need no deep recursion.
+/// An expression. Long chains of AND and OR are flat lists, so that ten thousand of them need no deep
+/// recursion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Null,
@@ -108,8 +109,8 @@ pub enum Expr {
     Binarize(Box<Expr>),
     /// `ROW(a, b)` and `(a, b)`.
     Row(Vec<Expr>),
-    /// A function by its name, as written. Special syntax (`EXTRACT(unit FROM x)`, `x + INTERVAL n unit`, `TRIM(LEADING ...)`)
-    /// has become plain arguments, in the way `functions::bind::call` wants them.
+    /// A function by its name, as written. Special syntax (`EXTRACT(unit FROM x)`, `x + INTERVAL n unit`,
+    /// `TRIM(LEADING ...)`) has become plain arguments, in the way `functions::bind::call` wants them.
     Function {
         name: String,
         args: Vec<Expr>,
@@ -209,7 +210,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// The name `functions::bind::call` knows it by.
+    /// The name of the operator in `functions::bind::call`.
     pub fn function(self) -> &'static str {
         match self {
             Self::Plus => "+",
@@ -258,7 +259,7 @@ pub enum TruthTest {
     Unknown,
 }
 
-/// What says which character set the bytes of a literal are in.
+/// How the character set of a literal's bytes is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Introducer {
     /// `_charset`, without the underscore.

@@ -1,6 +1,7 @@
 //! Statements as the text has them: names unresolved, types of expressions unknown.
 //!
-//! Nothing here refers to a table, a bound type or a command of the server: what a statement means is the planner's to say.
+//! Nothing here refers to a table, a bound type or a command of the server: what a statement means is the
+//! planner's to say.
 
 mod account;
 mod definition;
@@ -96,7 +97,7 @@ pub enum Statement {
         scope: GrantTarget,
         users: Vec<AccountName>,
     },
-    /// REVOKE ALL; without a scope all that the accounts have.
+    /// REVOKE ALL. Without a scope: everything that the accounts have.
     Revoke {
         scope: Option<GrantTarget>,
         users: Vec<AccountName>,
@@ -112,7 +113,7 @@ pub enum Statement {
         connection: Expr,
         query_only: bool,
     },
-    /// `ADMIN SHOW DDL JOBS [n]`; `past`: how many of those that are done.
+    /// `ADMIN SHOW DDL JOBS [n]`; `past`: how many finished jobs are shown.
     AdminShowDdlJobs {
         past: Option<u64>,
     },

@@ -3,7 +3,8 @@
 use super::window::NamedWindow;
 use super::{Expr, ObjectName};
 
-/// A query expression: what may stand wherever rows are wanted. Source: manual 13.2.11 "Parenthesized Query Expressions".
+/// A query expression: what may stand wherever rows are wanted. Source: manual 13.2.11 "Parenthesized Query
+/// Expressions".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub with: Option<With>,
@@ -20,7 +21,8 @@ pub enum QueryBody {
     Values(Vec<Vec<Option<Expr>>>),
     /// A query expression in parentheses.
     Nested(Box<Query>),
-    /// Operands of operators of the same precedence, which are applied from the left. INTERSECT binds tighter than the others.
+    /// Operands of operators of the same precedence, which are applied from the left. INTERSECT binds tighter
+    /// than the others.
     SetOperation {
         first: Box<QueryBody>,
         rest: Vec<SetOperand>,

@@ -5,7 +5,7 @@ use super::{Expr, ObjectName};
 /// Transaction control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionStatement {
-    /// BEGIN and START TRANSACTION; `None`: as the session has it.
+    /// BEGIN and START TRANSACTION. `None`: the session's default.
     Begin {
         read_only: Option<bool>,
         consistent_snapshot: bool,

@@ -1,4 +1,5 @@
-//! Windows as written. Source: manual 12.20.2 "Window Function Concepts and Syntax", 12.20.3 "Window Function Frame Specification".
+//! Windows as written. Source: manual 12.20.2 "Window Function Concepts and Syntax", 12.20.3 "Window Function
+//! Frame Specification".
 
 use super::Expr;
 use super::query::OrderItem;

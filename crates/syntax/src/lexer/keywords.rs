@@ -1,8 +1,9 @@
-//! The words that the grammar knows, and which of them are no names unless quoted.
+//! The keywords of the grammar, and which of them are reserved: names only in quotes.
 //!
-//! One table: from it come the enum, its texts and the lookup by text that the lexer does once a word.
+//! One table makes the enum, its texts and the lookup by text. The lexer looks each word up once.
 
-/// Makes the enum and its tables. A variant is written as the word is, so that no text can disagree with its name.
+/// Makes the enum and its tables. A variant is written as the word is, so that no text can disagree with its
+/// name.
 macro_rules! keywords {
     (reserved { $($reserved:ident)* } nonreserved { $($nonreserved:ident)* } other { $($other:ident)* }) => {
         /// A word of the grammar.
@@ -24,8 +25,8 @@ macro_rules! keywords {
     };
 }
 
-// MySQL's are those of `information_schema.keywords` of 8.0.33. The others are names of functions that the grammar treats in a
-// way of their own, and words of TiDB's statements.
+// MySQL's are those of `information_schema.keywords` of 8.0.33. The others are names of functions that the
+// grammar treats in a way of their own, and words of TiDB's statements.
 keywords! {
     reserved {
         ACCESSIBLE ADD ALL ALTER ANALYZE AND AS ASC ASENSITIVE BEFORE BETWEEN BIGINT BINARY BLOB BOTH BY

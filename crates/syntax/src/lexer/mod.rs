@@ -1,8 +1,8 @@
-//! The one lexer: the parser, which also splits multiple statements, and [`crate::normalize()`] use it, so that they can
-//! never see the same text differently.
+//! The one lexer: the parser, which also splits multiple statements, and [`crate::normalize()`] use it, so
+//! that they can never see the same text differently.
 //!
-//! Source: MySQL 8.0 manual, 9 "Language Structure". The text is UTF-8; every token begins and ends at a character's
-//! boundary, since all that has a meaning here is ASCII.
+//! Source: MySQL 8.0 manual, 9 "Language Structure". The text is UTF-8; every token begins and ends at a
+//! character's boundary, since all that has a meaning here is ASCII.
 
 pub mod keywords;
 pub mod raw_bytes;
@@ -60,7 +60,7 @@ impl<'a> Lexer<'a> {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
-    /// The next token; at the end [`Kind::End`], again and again.
+    /// The next token. At the end of the text every call returns [`Kind::End`].
     #[inline]
     pub fn next_token(&mut self) -> Token {
         let bytes = self.text.as_bytes();
@@ -68,7 +68,7 @@ impl<'a> Lexer<'a> {
         if bytes.get(start) == Some(&b' ') {
             start += 1;
         }
-        // The commonest need no look at what follows.
+        // The most frequent tokens are decided by their first byte.
         let (kind, end) = match bytes.get(start).map(|&b| BEGINNINGS[b as usize]) {
             Some(Beginning::Sign(kind)) => (kind, start + 1),
             Some(Beginning::Word) => (Kind::Word, self.word_end(start + 1)),
@@ -197,10 +197,10 @@ impl<'a> Lexer<'a> {
             return Some(start + "/*T!".len());
         };
         let length = list.find(']')?;
-        let known = list[..length]
+        let all_present = list[..length]
             .split(',')
             .all(|feature| TIDB_FEATURES.contains(&feature.trim()));
-        known.then(|| start + "/*T![".len() + length + 1)
+        all_present.then(|| start + "/*T![".len() + length + 1)
     }
 
     fn digits(&self, mut at: usize) -> usize {
@@ -356,14 +356,14 @@ const WORD_BYTES: [bool; 256] = {
     table
 };
 
-/// What a byte says of the token that it begins.
+/// What the first byte of a token says about the token.
 #[derive(Clone, Copy)]
 enum Beginning {
-    /// The whole token, whatever follows.
+    /// The byte is the whole token.
     Sign(Kind),
-    /// A word, whatever follows.
+    /// A word, whatever follows the byte.
     Word,
-    /// No token, or one that has to be looked at.
+    /// The bytes that follow decide.
     Unclear,
 }
 
@@ -378,7 +378,7 @@ const BEGINNINGS: [Beginning; 256] = {
             b'=' => Beginning::Sign(Kind::Equal),
             b'?' => Beginning::Sign(Kind::Parameter),
             b'+' => Beginning::Sign(Kind::Plus),
-            // They may begin a literal.
+            // They may be the start of a literal.
             b'0'..=b'9' | b'b' | b'B' | b'n' | b'N' | b'x' | b'X' => Beginning::Unclear,
             byte if WORD_BYTES[byte as usize] => Beginning::Word,
             _ => Beginning::Unclear,
@@ -399,7 +399,8 @@ fn check_digits(kind: Kind, token: &[u8]) -> Kind {
     if good { kind } else { Kind::Bad }
 }
 
-/// Length of a comment's rest, its `*/` included. A version comment that is skipped may hold ordinary comments.
+/// Length of a comment's rest, its `*/` included. A version comment that is skipped may hold ordinary
+/// comments.
 fn find_comment_end(rest: &[u8]) -> Option<usize> {
     let skipped_version = rest.first() == Some(&b'!');
     let mut depth = 1;

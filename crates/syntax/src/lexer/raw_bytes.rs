@@ -1,8 +1,9 @@
 //! Statements whose text is not all text: clients put BLOBs into `_binary'...'` as they are.
 //!
-//! The lexer and everything behind it read UTF-8. Bytes that are none are therefore carried as characters of a private range,
-//! one each ([`carry`]), and become bytes again in the literal they stand in ([`bytes_of`]). A text that holds characters of that
-//! range itself is carried byte by byte as well, so that nothing is ever taken for what it is not.
+//! The lexer and everything behind it read UTF-8. Bytes that are none are therefore carried as characters of
+//! a private range, one each ([`carry`]), and become bytes again in the literal they stand in ([`bytes_of`]).
+//! A text that holds characters of that range itself is carried byte by byte as well, so that every carrier
+//! stands for a byte.
 
 use std::borrow::Cow;
 
@@ -19,8 +20,8 @@ fn is_carrier(c: char) -> bool {
     c as u32 >= CARRIER + 0x80
 }
 
-/// Any bytes as text that the parser can read. Characters that `charset` has not, of which the bytes should be text, are
-/// carried as bytes too.
+/// Any bytes as text that the parser can read. Characters that `charset` has not, of which the bytes should
+/// be text, are carried as bytes too.
 pub fn carry(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
         && (bytes.is_ascii() || charset.has_all_of(text) && !has_carried(text))
@@ -44,12 +45,12 @@ pub fn carry(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
 
 /// Whether the text carries bytes.
 pub fn has_carried(text: &str) -> bool {
-    // All carriers begin with this byte, which few texts hold.
+    // All carriers start with this byte, which is rare in texts.
     text.as_bytes().contains(&0xf4) && text.chars().any(is_carrier)
 }
 
-/// The text as MySQL takes it for a name: `?` for bytes that are no text. It ends at one that could begin a character of
-/// which the rest is missing.
+/// The text as MySQL takes it for a name: `?` for bytes that are no text. It ends at one that could begin a
+/// character of which the rest is missing.
 pub fn as_name(text: String) -> String {
     if !has_carried(&text) {
         return text;

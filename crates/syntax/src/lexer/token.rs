@@ -2,7 +2,8 @@
 
 use super::keywords::Keyword;
 
-/// What a token is. Keywords are [`Kind::Word`]: whether a word is a keyword or a name depends on where it stands.
+/// What a token is. Keywords are [`Kind::Word`]: whether a word is a keyword or a name depends on where it
+/// stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An unquoted identifier or a keyword.

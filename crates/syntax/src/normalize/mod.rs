@@ -1,12 +1,12 @@
 //! Takes the literals out of a statement's text, so that texts that differ only in them share one plan.
 //!
-//! One pass over the tokens, no parse. Literals stay where they mean more than their value: in a select list, of a derived table as
-//! well (they name the column), in GROUP BY and ORDER BY (they are positions), in types (`CHAR(10)`), as patterns, units and names.
-//! Where planning a normalised text fails for any reason, the text is to be planned as it stands.
+//! One pass over the tokens, no parse. Literals stay where they mean more than their value: in a select list,
+//! of a derived table as well (they name the column), in GROUP BY and ORDER BY (they are positions), in types
+//! (`CHAR(10)`), as patterns, units and names. Where planning a normalised text fails for any reason, the
+//! text is to be planned as it stands.
 
 pub mod template;
 
-use template::{Place, Template};
 use types::{Collation, Decimal, SqlMode, SqlType, Value};
 
 use crate::lexer::Lexer;
@@ -14,8 +14,9 @@ use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::raw_bytes::{bytes_of, has_carried};
 use crate::lexer::token::{Kind, Token};
 use crate::parser::literal::unquote;
+use template::{Placeholder, Template};
 
-/// Longer texts are not worth a place in the cache.
+/// Longer texts are not worth their memory in the plan cache.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
 const PARAMS_MAX: usize = 512;
 
@@ -26,8 +27,8 @@ pub struct Normalized {
     pub params: Vec<Value>,
 }
 
-/// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts that gain nothing.
-/// `collation`: `@@collation_connection`, of its string literals.
+/// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts that gain
+/// nothing. `collation`: `@@collation_connection`, of its string literals.
 pub fn normalize(text: &str, mode: &SqlMode, collation: Collation) -> Option<Normalized> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
@@ -56,7 +57,7 @@ enum Part {
     /// Literals may be taken out.
     Open,
     /// The select list, GROUP BY, ORDER BY: literals stay.
-    Kept,
+    Fixed,
 }
 
 /// The statement, or a query in parentheses.
@@ -77,13 +78,13 @@ struct Walk<'a> {
     copied: usize,
     params: Vec<Value>,
     types: Vec<SqlType>,
-    places: Vec<Place>,
+    placeholders: Vec<Placeholder>,
     depth: usize,
     query: Query,
     /// The queries around `query`, outermost first.
     outer: Vec<Query>,
     /// Depth of a parenthesis behind a type's or a function's name whose literals stay.
-    kept_below: Option<usize>,
+    fixed_below: Option<usize>,
     /// The token before, where literals behind it stay.
     last: Last,
     backslash_escapes: bool,
@@ -96,8 +97,9 @@ struct Walk<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     Anything,
-    /// A word behind which a literal is no plain value, or a string literal behind which another continues it.
-    Keep,
+    /// A word behind which a literal is no plain value, or a string literal behind which another continues
+    /// it.
+    Fixes,
     /// A word behind which a literal, or a parenthesis, is of a type it names.
     TypeName,
     Minus,
@@ -108,7 +110,7 @@ impl<'a> Walk<'a> {
         let mut lexer = Lexer::new(text, 0, mode);
         let first = lexer.next_token();
         let part = match first.keyword? {
-            Kw::SELECT => Part::Kept,
+            Kw::SELECT => Part::Fixed,
             Kw::INSERT | Kw::REPLACE | Kw::UPDATE | Kw::DELETE => Part::Open,
             _ => return None,
         };
@@ -119,7 +121,7 @@ impl<'a> Walk<'a> {
             copied: 0,
             params: Vec::with_capacity(8),
             types: Vec::with_capacity(8),
-            places: Vec::with_capacity(8),
+            placeholders: Vec::with_capacity(8),
             depth: 0,
             query: Query {
                 depth: 0,
@@ -127,7 +129,7 @@ impl<'a> Walk<'a> {
                 in_limit: false,
             },
             outer: Vec::new(),
-            kept_below: None,
+            fixed_below: None,
             last: Last::Anything,
             backslash_escapes: !mode.no_backslash_escapes,
             collation,
@@ -148,13 +150,13 @@ impl<'a> Walk<'a> {
             }
             Kind::LeftParen => {
                 self.depth += 1;
-                if last == Last::TypeName && self.kept_below.is_none() {
-                    self.kept_below = Some(self.depth);
+                if last == Last::TypeName && self.fixed_below.is_none() {
+                    self.fixed_below = Some(self.depth);
                 }
             }
             Kind::RightParen => {
-                if self.kept_below == Some(self.depth) {
-                    self.kept_below = None;
+                if self.fixed_below == Some(self.depth) {
+                    self.fixed_below = None;
                 }
                 if self.depth == self.query.depth
                     && let Some(outer) = self.outer.pop()
@@ -164,14 +166,14 @@ impl<'a> Walk<'a> {
                 self.depth = self.depth.saturating_sub(1);
             }
             // A JSON path names, as it stands; so does the text of `@'variable'`.
-            Kind::Arrow | Kind::LongArrow | Kind::At | Kind::AtAt => self.last = Last::Keep,
+            Kind::Arrow | Kind::LongArrow | Kind::At | Kind::AtAt => self.last = Last::Fixes,
             // `{d '2024-01-01'}`
             Kind::LeftBrace => return None,
             // The smallest integer is one literal with its sign.
             Kind::Minus => self.last = Last::Minus,
             Kind::Text | Kind::Integer | Kind::Decimal | Kind::Float => {
                 if token.kind == Kind::Text {
-                    self.last = Last::Keep;
+                    self.last = Last::Fixes;
                 }
                 if let (Some(start), Kind::Text) = (binary_from, token.kind) {
                     return self.binary(start, token);
@@ -183,8 +185,8 @@ impl<'a> Walk<'a> {
                 if last == Last::Minus && token.kind == Kind::Integer && source.parse::<i64>().is_err() {
                     return None;
                 }
-                let plain = !matches!(last, Last::Keep | Last::TypeName);
-                if plain && self.query.part == Part::Open && self.kept_below.is_none() {
+                let plain = !matches!(last, Last::Fixes | Last::TypeName);
+                if plain && self.query.part == Part::Open && self.fixed_below.is_none() {
                     return self.literal(token);
                 }
             }
@@ -196,7 +198,7 @@ impl<'a> Walk<'a> {
     fn word(&mut self, word: &str, keyword: Option<Kw>) {
         let meaning = meaning(word, keyword);
         self.last = match meaning {
-            Meaning::Keeps => Last::Keep,
+            Meaning::Fixes => Last::Fixes,
             // `DATE '2024-01-01'`, but also `DATE(column)` and `CAST(x AS DATE)`.
             Meaning::TypeName => Last::TypeName,
             _ => Last::Anything,
@@ -207,7 +209,7 @@ impl<'a> Walk<'a> {
         }
         if self.depth == self.query.depth {
             match meaning {
-                Meaning::Closes => self.query.part = Part::Kept,
+                Meaning::Closes => self.query.part = Part::Fixed,
                 // All of a query within a select list is part of a column's name.
                 Meaning::Opens if self.outer.iter().all(|outer| outer.part == Part::Open) => {
                     self.query.part = Part::Open;
@@ -233,7 +235,8 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Puts a `?` where a literal was. `kind`: of its only token, if what comes before it means the same before any other literal.
+    /// Puts a `?` where a literal was. `kind`: of its only token, if what comes before it means the same
+    /// before any other literal.
     fn take_out(&mut self, (start, end): (usize, usize), kind: Option<Kind>, value: Value, ty: SqlType) {
         self.out.push_str(&self.text[self.copied..start]);
         // Digits there would be a comment's version, or part of it.
@@ -241,7 +244,7 @@ impl<'a> Walk<'a> {
             text.trim_end_matches(|c: char| c.is_ascii_digit())
                 .ends_with("/*!")
         };
-        self.places.push(Place {
+        self.placeholders.push(Placeholder {
             at: self.out.len(),
             kind: kind.filter(|_| !opens_comment(&self.out)),
         });
@@ -277,7 +280,7 @@ impl<'a> Walk<'a> {
         let template = Template {
             text: self.out,
             types: self.types,
-            places: self.places,
+            placeholders: self.placeholders,
             collation: self.collation,
         };
         Some(Normalized {
@@ -334,7 +337,7 @@ fn integer(source: &str) -> Option<(Value, SqlType)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// The next literal is no plain value.
-    Keeps,
+    Fixes,
     /// A parenthesis that follows holds lengths or formats; a literal that follows is of this type.
     TypeName,
     /// Begins a select list, a GROUP BY or an ORDER BY.
@@ -347,7 +350,7 @@ enum Meaning {
 fn meaning(word: &str, keyword: Option<Kw>) -> Meaning {
     let Some(keyword) = keyword else {
         return match word.as_bytes() {
-            [b'_', ..] | [b'n' | b'N' | b'x' | b'X' | b'b' | b'B'] => Meaning::Keeps,
+            [b'_', ..] | [b'n' | b'N' | b'x' | b'X' | b'b' | b'B'] => Meaning::Fixes,
             _ => Meaning::Nothing,
         };
     };
@@ -375,7 +378,7 @@ fn meaning(word: &str, keyword: Option<Kw>) -> Meaning {
         | Kw::REGEXP
         | Kw::RLIKE
         | Kw::SEPARATOR
-        | Kw::USING => Meaning::Keeps,
+        | Kw::USING => Meaning::Fixes,
         Kw::BINARY
         | Kw::CAST
         | Kw::CHAR

@@ -1,8 +1,9 @@
-//! Texts that differ from one that has been normalised in nothing but their literals, told from it without a look at what
-//! lies between them.
+//! Recognises a text that differs from a normalised one in its literals only. What is between the literals is
+//! compared byte by byte and not read again.
 //!
-//! What a token means to [`crate::normalize()`] follows from the kinds of the tokens before it, and from their words. So where
-//! all is the same but the values of literals, and those are of the same kinds and types, the same becomes of the text.
+//! What a token means to [`crate::normalize()`] follows from the kinds of the tokens before it, and from
+//! their words. So where all is the same but the values of literals, and those are of the same kinds and
+//! types, the same becomes of the text.
 
 use types::{Collation, SqlMode, SqlType, Value};
 
@@ -16,13 +17,13 @@ pub struct Template {
     /// With `?` for the literals.
     pub text: String,
     pub types: Vec<SqlType>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) placeholders: Vec<Placeholder>,
     pub(crate) collation: Collation,
 }
 
-/// A literal's.
+/// Where a literal was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Placeholder {
     /// Where the `?` is.
     pub at: usize,
     /// `None`: of more than one token, or another value could be no literal there.
@@ -30,22 +31,23 @@ pub(crate) struct Place {
 }
 
 impl Template {
-    /// The literals of a text that would be normalised to this, under the same modes. `None`: it would not, or may not.
+    /// The literals of a text that would be normalised to this, under the same modes. `None`: it would not,
+    /// or may not.
     pub fn read(&self, text: &str, mode: &SqlMode) -> Option<Vec<Value>> {
         let (mut at, mut copied) = (0, 0);
         let mut values = Vec::new();
-        for (place, ty) in self.places.iter().zip(&self.types) {
-            at = self.behind(text, at, copied..place.at)?;
-            copied = place.at + 1;
+        for (placeholder, ty) in self.placeholders.iter().zip(&self.types) {
+            at = self.behind(text, at, copied..placeholder.at)?;
+            copied = placeholder.at + 1;
             let mut lexer = Lexer::new(text, at, mode);
             let token = lexer.next_token();
-            if token.start != at || Some(token.kind) != place.kind {
+            if token.start != at || Some(token.kind) != placeholder.kind {
                 return None;
             }
             at = token.end;
             let source = text.get(token.start..token.end)?;
             if values.is_empty() {
-                values.reserve_exact(self.places.len());
+                values.reserve_exact(self.placeholders.len());
             }
             let (value, own) = literal(token.kind, source, lexer.backslash_escapes(), self.collation)?;
             if own != *ty {

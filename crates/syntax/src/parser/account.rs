@@ -8,7 +8,7 @@ use crate::ast::{GrantTarget, Statement, UserSpec, UserStatement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Without a host, an account is for all of them.
+/// The host of an account that is written without one: any host.
 const ANY_HOST: &str = "%";
 
 impl Parser<'_> {
@@ -109,7 +109,7 @@ impl Parser<'_> {
                 "grant them on the whole database",
             ));
         }
-        // `_` and `%` are wildcards of MySQL's here, and written with a backslash where they are not meant so.
+        // MySQL takes `_` and `%` for wildcards here. A backslash before them makes them ordinary characters.
         Ok(GrantTarget::Database(Some(
             database.replace("\\_", "_").replace("\\%", "%"),
         )))
@@ -202,13 +202,14 @@ impl Parser<'_> {
         if self.kind() == Kind::Hex {
             let bytes = super::literal::hex_bytes(self.word());
             self.advance();
-            // One character per byte keeps what is not UTF-8.
+            // One character per byte, so that bytes that are not UTF-8 are not lost.
             return Ok(bytes.into_iter().map(char::from).collect());
         }
         self.text_literal()
     }
 
-    /// What may follow the accounts. Options that say what is so anyway are read; others are refused.
+    /// The options behind the accounts. Those that change nothing in StemDB are read and ignored; others are
+    /// refused.
     fn user_options(&mut self, users: &mut [UserSpec]) -> Result<()> {
         while !self.at_statement_end() {
             if self.eat_all(&[Kw::ACCOUNT, Kw::LOCK]) {

@@ -38,7 +38,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `ADMIN CHECK TABLE t, ...`, `ADMIN SHOW DDL JOBS [n]`, `ADMIN CANCEL DDL JOBS id, ...`, as TiDB has them.
+    /// `ADMIN CHECK TABLE t, ...`, `ADMIN SHOW DDL JOBS [n]`, `ADMIN CANCEL DDL JOBS id, ...`, as TiDB has
+    /// them.
     pub fn admin(&mut self) -> Result<Statement> {
         if self.peek_is(Kw::CHECK) {
             self.advance();
@@ -92,7 +93,7 @@ impl Parser<'_> {
         Ok(Statement::TableMaintenance { action, tables })
     }
 
-    /// `FLUSH [LOCAL] what, ...`; what is flushed is told to the session in upper case.
+    /// `FLUSH [LOCAL] what, ...`
     pub fn flush(&mut self) -> Result<Statement> {
         self.advance();
         self.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);

@@ -305,7 +305,7 @@ impl Parser<'_> {
         Ok(bits)
     }
 
-    /// TiDB's `CLUSTERED` behind a primary key, which says what is so anyway.
+    /// TiDB's `CLUSTERED` behind a primary key. It changes nothing: every primary key of StemDB is clustered.
     fn clustered(&mut self) -> Result<()> {
         if self.is(Kw::NONCLUSTERED) {
             return Err(Error::not_supported(
@@ -395,7 +395,8 @@ impl Parser<'_> {
         if !is_literal {
             return self.fail();
         }
-        // A sign has been seen to stand before a number; everything else here is one operand without operators.
+        // A sign has been seen to stand before a number; everything else here is one operand without
+        // operators.
         let literal = self.simple()?;
         Ok(DefaultClause::Literal(match (sign, literal) {
             (Some(true), literal @ Expr::Number(_)) => Expr::Unary {

@@ -1,8 +1,9 @@
 //! Expressions, with MySQL's precedences.
 //!
-//! From the loosest: `OR ||`, `XOR`, `AND &&`, `NOT`, `IS TRUE`, comparisons and `IS NULL` (one level, from the left), then
-//! `BETWEEN IN LIKE REGEXP` (which do not chain), `|`, `&`, `<< >>`, `+ -`, `* / DIV % MOD`, `^`, and what [`super::primary`] reads.
-//! Source: the manual's 12.4.1 "Operator Precedence", and which of these MySQL lets stand beside each other.
+//! From the loosest: `OR ||`, `XOR`, `AND &&`, `NOT`, `IS TRUE`, comparisons and `IS NULL` (one level, from
+//! the left), then `BETWEEN IN LIKE REGEXP` (which do not chain), `|`, `&`, `<< >>`, `+ -`, `* / DIV % MOD`,
+//! `^`, and what [`super::primary`] reads. Source: the manual's 12.4.1 "Operator Precedence", and which of
+//! these MySQL lets stand beside each other.
 
 use types::Result;
 

@@ -56,8 +56,8 @@ const ARITY: &[(Kw, usize, usize)] = &[
     (Kw::YEAR, 1, 1),
 ];
 
-/// Names that are functions only when the parenthesis follows at once, but with IGNORE_SPACE. Source: manual 9.2.5
-/// "Function Name Parsing and Resolution".
+/// Names that are functions only when the parenthesis follows at once, but with IGNORE_SPACE. Source: manual
+/// 9.2.5 "Function Name Parsing and Resolution".
 const GLUED: &[Kw] = &[
     Kw::ADDDATE,
     Kw::BIT_AND,
@@ -214,7 +214,7 @@ impl Parser<'_> {
         Ok(column)
     }
 
-    /// Whether the parenthesis behind a function's name stands where it must.
+    /// Whether the parenthesis is directly behind the function's name, where that is required.
     fn is_glued(&self) -> bool {
         self.mode.ignore_space || !self.is_any(GLUED) || self.peek().start == self.start() + self.word().len()
     }
@@ -380,7 +380,7 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    /// `(a, b, ...)` of a number of arguments that the grammar knows.
+    /// `(a, b, ...)` where the grammar fixes the number of arguments.
     fn counted_arguments(&mut self, fewest: usize, most: usize) -> Result<Vec<Expr>> {
         self.expect_kind(Kind::LeftParen)?;
         let mut args = Vec::new();
@@ -420,7 +420,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `NOW`-like words that need no parentheses.
+    /// Functions such as CURRENT_TIMESTAMP, which may be called without parentheses.
     fn clock(&mut self, name: &str, precision: bool) -> Result<Expr> {
         self.advance();
         let mut args = Vec::new();
@@ -618,7 +618,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `(p[, s])` of DECIMAL; 10 and 0 where nothing is said.
+    /// `(p[, s])` of DECIMAL. The default is (10, 0).
     fn precision_and_scale(&mut self) -> Result<(u32, u8)> {
         if !self.eat_kind(Kind::LeftParen) {
             return Ok((10, 0));
@@ -749,7 +749,8 @@ impl Parser<'_> {
     fn char_function(&mut self) -> Result<Expr> {
         self.open()?;
         let mut args = self.comma_separated(Self::expression)?;
-        // The character set is always said: a last argument that is a string could be taken for one.
+        // The character set is always the last argument. Otherwise a string as last argument could be taken
+        // for one.
         let charset = if self.eat(Kw::USING) && !self.eat(Kw::BINARY) {
             self.name_or_text()?
         } else {

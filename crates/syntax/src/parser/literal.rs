@@ -9,7 +9,8 @@ use crate::lexer::raw_bytes::{as_name, bytes_of, has_carried};
 use crate::lexer::token::Kind;
 use crate::lexer::{Lexer, plain_length};
 
-/// The text of a string literal, its quotes included in `token`. Source: manual 9.1.1 "String Literals", table 9.1.
+/// The text of a string literal, its quotes included in `token`. Source: manual 9.1.1 "String Literals",
+/// table 9.1.
 pub fn unquote(token: &str, backslash_escapes: bool) -> String {
     let Some(&quote) = token.as_bytes().first() else {
         return String::new();
@@ -34,7 +35,7 @@ pub fn unquote(token: &str, backslash_escapes: bool) -> String {
                 Some('r') => text.push('\r'),
                 Some('t') => text.push('\t'),
                 Some('Z') => text.push('\u{1a}'),
-                // Kept for LIKE, where they stand for the characters themselves.
+                // The backslash stays: in a pattern of LIKE it makes them ordinary characters.
                 Some(c @ ('%' | '_')) => text.extend(['\\', c]),
                 Some(c) => text.push(c),
                 None => {}
@@ -134,7 +135,8 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
     }
 }
 
-/// The first string literal of a text; `'a' 'b'` is named `a`. Blanks before the text are no part of the name.
+/// The first string literal of a text; `'a' 'b'` is named `a`. Blanks before the text are no part of the
+/// name.
 fn first_text(source: &str, mode: &SqlMode) -> Option<String> {
     let mut lexer = Lexer::new(source, 0, mode);
     loop {

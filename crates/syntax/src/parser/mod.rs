@@ -35,7 +35,8 @@ use crate::syntax_message;
 
 /// How deep parentheses, calls and unary operators may be nested in the text.
 pub const MAX_NESTING: u32 = 100;
-/// How high an expression's tree may be: `1 + 1 + 1 ...` grows without nesting. Whoever walks an expression may recurse.
+/// How high the tree of an expression may be: `1 + 1 + 1 ...` grows without nesting. The limit lets every
+/// walk over an expression recurse.
 pub const MAX_HEIGHT: u32 = 256;
 /// What `near '...'` shows at most, in bytes.
 const NEAR_BYTES: usize = 80;
@@ -49,7 +50,7 @@ const MAX_ALIAS_CHARS: usize = 256;
 pub struct Parser<'a> {
     lexer: Lexer<'a>,
     pub mode: SqlMode,
-    /// The token that has not been taken yet.
+    /// The token at the cursor.
     token: Token,
     /// The one behind it.
     next: Token,
@@ -193,7 +194,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes a word that is one of these, and says which.
+    /// Takes a word that is one of these, and returns it.
     pub fn eat_any(&mut self, keywords: &[Keyword]) -> Option<Keyword> {
         let found = self.token.keyword.filter(|keyword| keywords.contains(keyword))?;
         self.advance();
@@ -265,8 +266,8 @@ impl<'a> Parser<'a> {
         syntax_message(text.get(start..end).unwrap_or_default(), line)
     }
 
-    /// A name: any word that is not reserved, or a quoted one, which may be empty: whoever looks for what it names says that
-    /// there is no such thing.
+    /// A name: a word that is not reserved, or a quoted one. A quoted name may be empty: the lookup of such a
+    /// name then fails.
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
@@ -415,7 +416,8 @@ impl<'a> Parser<'a> {
         Ok(self.parameters - 1)
     }
 
-    /// Runs `parse` one level deeper. Fails where the text or the tree that comes of it is nested beyond [`MAX_NESTING`].
+    /// Runs `parse` one level deeper. Fails where the text or the tree that comes of it is nested beyond
+    /// [`MAX_NESTING`].
     pub fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_NESTING {
             return Err(self.too_deep(MAX_NESTING));
@@ -426,7 +428,7 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Runs `parse` for a part beside others: what grows in it grows from the ground.
+    /// Runs `parse` for one of several parts of an expression. The height of each part counts from zero.
     pub fn apart<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let outside = std::mem::take(&mut self.height);
         let parsed = parse(self);
@@ -434,7 +436,8 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// To be called for each node put on top of what was parsed since the frame of [`Self::apart`] began.
+    /// Counts one more level of the tree. To be called for each node whose children were parsed in this frame
+    /// of [`Self::apart`].
     pub fn grow(&mut self) -> Result<()> {
         self.height += 1;
         if self.height > MAX_HEIGHT {

@@ -1,5 +1,5 @@
-//! The operands of operators: literals, names, parameters, variables, parentheses, unary operators. Calls and special forms are in
-//! [`super::function`].
+//! The operands of operators: literals, names, parameters, variables, parentheses, unary operators. Calls and
+//! special forms are in [`super::function`].
 
 use types::{Charset, Error, Result, errno};
 
@@ -13,8 +13,8 @@ use crate::lexer::raw_bytes::bytes_of;
 use crate::lexer::token::Kind;
 
 impl Parser<'_> {
-    /// A literal directly followed by a comma or a closing parenthesis: what most values of large INSERTs are. It is taken
-    /// without asking at each level of precedence for an operator that is not there.
+    /// A literal directly followed by a comma or a closing parenthesis: what most values of large INSERTs
+    /// are. It is taken without asking at each level of precedence for an operator that is not there.
     pub fn lone_literal(&mut self) -> Result<Option<Expr>> {
         if !self.is_before_delimiter() || self.is_deepest() {
             return Ok(None);

@@ -37,7 +37,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether what follows a query in parentheses makes it an operand of another: no alias can be one of these words.
+    /// Whether what follows a query in parentheses makes it an operand of another: no alias can be one of
+    /// these words.
     pub fn is_behind_query_term(&self) -> bool {
         self.kind() == Kind::RightParen
             || self.is_any(&[
@@ -52,7 +53,7 @@ impl Parser<'_> {
             ])
     }
 
-    /// At the begin of a query that is in no parentheses of its own.
+    /// Whether a query without parentheses of its own starts here.
     pub fn at_query(&self) -> bool {
         self.is_any(&[Kw::SELECT, Kw::WITH, Kw::VALUES, Kw::TABLE])
             && !(self.is(Kw::VALUES) && self.peek().kind == Kind::LeftParen)

@@ -27,8 +27,8 @@ impl Parser<'_> {
         Ok(select)
     }
 
-    /// Words between SELECT and its list: whether DISTINCT and SQL_CALC_FOUND_ROWS are among them. Those about caches
-    /// and optimisation mean nothing here.
+    /// Words between SELECT and its list: whether DISTINCT and SQL_CALC_FOUND_ROWS are among them. Those
+    /// about caches and optimisation mean nothing here.
     fn select_options(&mut self) -> Result<(bool, bool)> {
         let mut distinct = None;
         let mut counts_all_rows = false;
@@ -170,8 +170,9 @@ impl Parser<'_> {
     }
 }
 
-/// The number of MAX_EXECUTION_TIME(n) in an optimizer hint, which is a comment right behind SELECT. The other hints are
-/// about how MySQL finds the rows, and make no difference here. Zero is no limit of the statement's own.
+/// The number of MAX_EXECUTION_TIME(n) in an optimizer hint, which is a comment right behind SELECT. The
+/// other hints are about how MySQL finds the rows, and make no difference here. Zero is no limit of the
+/// statement's own.
 fn max_execution_time(skipped: &str) -> Option<u64> {
     const NAME: &str = "max_execution_time";
     let hints = skipped.trim_start().strip_prefix("/*+")?;

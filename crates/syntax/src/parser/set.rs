@@ -29,8 +29,8 @@ impl Parser<'_> {
         Ok(Statement::Set(self.comma_separated(Self::set_clause)?))
     }
 
-    /// `SET ROLE DEFAULT | NONE | ALL [EXCEPT role, ...] | role, ...`. There are no roles, so that only those with a name
-    /// make a difference.
+    /// `SET ROLE DEFAULT | NONE | ALL [EXCEPT role, ...] | role, ...`. There are no roles, so that only those
+    /// with a name make a difference.
     fn set_role(&mut self) -> Result<Statement> {
         self.advance();
         if self.eat_any(&[Kw::DEFAULT, Kw::NONE]).is_some() {
@@ -180,7 +180,8 @@ impl Parser<'_> {
         Ok(SetClause::Variable { scope, name, value })
     }
 
-    /// `ON`, `ALL`, `BINARY`, `ROW`, `SYSTEM` are words of the language that stand for themselves here, as is any bare name.
+    /// `ON`, `ALL`, `BINARY`, `ROW`, `SYSTEM` are words of the language that stand for themselves here, as is
+    /// any bare name.
     fn variable_value(&mut self) -> Result<Option<Expr>> {
         if self.eat(Kw::DEFAULT) {
             return Ok(None);

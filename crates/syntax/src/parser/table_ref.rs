@@ -67,7 +67,8 @@ impl Parser<'_> {
                 break;
             }
         }
-        // Joins without a condition have waited for one on their right; they come before what is joined there.
+        // Joins without a condition have waited for one on their right; they come before what is joined
+        // there.
         while let Some(PendingJoin { kind, left }) = pending.pop() {
             if matches!(kind, JoinKind::Left | JoinKind::Right) {
                 return self.fail();
@@ -152,8 +153,8 @@ impl Parser<'_> {
         self.named_table().map(TableRef::Table)
     }
 
-    /// A query or table references in parentheses. Which of them shows behind the innermost parenthesis: `((SELECT 1) UNION ...)`,
-    /// but `((SELECT 1) AS t, ...)`.
+    /// A query or table references in parentheses. Which of them shows behind the innermost parenthesis:
+    /// `((SELECT 1) UNION ...)`, but `((SELECT 1) AS t, ...)`.
     fn parenthesised_from(&mut self) -> Result<Parenthesised> {
         self.expect_kind(Kind::LeftParen)?;
         let inner = if self.kind() == Kind::LeftParen {
@@ -287,7 +288,8 @@ impl Parser<'_> {
     }
 }
 
-/// Joins a table to the first one of those that were joined behind it: `a JOIN b JOIN c ON ...` is `(a JOIN b) JOIN c ON ...`.
+/// Joins a table to the first one of those that were joined behind it: `a JOIN b JOIN c ON ...` is `(a JOIN
+/// b) JOIN c ON ...`.
 fn join_to_leftmost(kind: JoinKind, left: TableRef, right: TableRef) -> TableRef {
     match right {
         TableRef::Join(mut join) => {

@@ -6,7 +6,8 @@ use super::Parser;
 use crate::ast::TransactionStatement;
 use crate::lexer::keywords::Keyword as Kw;
 
-/// What most transactions begin and end with, and nothing else in the text: told without the parser.
+/// A text that is one of BEGIN, COMMIT and ROLLBACK and nothing else, as most transactions send them. It
+/// needs no parser.
 pub fn parse_transaction_word(text: &str) -> Option<TransactionStatement> {
     let (chain, release) = (false, false);
     match text {

@@ -1,4 +1,5 @@
-//! Statements that MySQL has and StemDB has not: error 1235 that names them, so that nobody looks for a typing error.
+//! Statements that MySQL has and StemDB does not read yet: error 1235 with their name, and not 1064, which
+//! means a typing error.
 
 use types::{Error, Result};
 
@@ -55,7 +56,7 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// Takes the words for what a database never has.
+    /// Takes the words for a kind of object.
     pub fn object_kind(&mut self) -> Option<ObjectKind> {
         if self.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) || self.eat_all(&[Kw::TEMPORARY, Kw::TABLES]) {
             return Some(ObjectKind::TemporaryTable);
@@ -69,7 +70,7 @@ impl Parser<'_> {
         }
     }
 
-    /// DROP of it: nothing to do, and nothing to complain of where the statement says IF EXISTS.
+    /// DROP of such an object, the kind taken.
     pub fn drop_object(&mut self, kind: ObjectKind) -> Result<Statement> {
         let if_exists = self.if_exists()?;
         let names = if matches!(kind, ObjectKind::View | ObjectKind::TemporaryTable) {
@@ -86,7 +87,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A statement that nothing above knows.
+    /// A statement that begins with no word of those that the parser reads.
     pub fn refuse_statement(&self) -> Result<Statement> {
         for (word, instead) in STATEMENTS {
             if self.is(*word) {

@@ -168,8 +168,8 @@ impl Parser<'_> {
         while let Some(word) = self.eat_any(&[Kw::LOW_PRIORITY, Kw::QUICK, Kw::IGNORE]) {
             ignore |= word == Kw::IGNORE;
         }
-        // The form for several tables, `DELETE t, ... FROM ...` or `DELETE FROM t, ... USING ...`: with one table it is the
-        // plain one, but for ORDER BY and LIMIT.
+        // The form for several tables, `DELETE t, ... FROM ...` or `DELETE FROM t, ... USING ...`: with one
+        // table it is the plain one, but for ORDER BY and LIMIT.
         let mut targets = Vec::new();
         if !self.eat(Kw::FROM) {
             if !matches!(self.kind(), Kind::Word | Kind::QuotedWord) || self.is_reserved() {

@@ -40,7 +40,7 @@ use crate::source::ReadSource;
 /// 1062, 1048, 1364, 1467, what conversions and the query fail with, and failures of locks and of the store.
 pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let table: &Table = &plan.table;
-    let shape = plan.kept.get_or_make(|| Shape::of(plan))?;
+    let shape = plan.execution_cache.get_or_make(|| Shape::of(plan))?;
     let maker = ImageMaker::new(table, &shape.codec, ctx.eval.time_zone);
     let template = match &shape.template {
         Some(template) => Cow::Borrowed(template),
