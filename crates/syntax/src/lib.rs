@@ -26,11 +26,12 @@ mod testing;
 
 use std::ops::Range;
 
+use types::{Error, Result, SqlMode, errno};
+
 use ast::Statement;
 use lexer::Lexer;
 use lexer::token::Kind;
 use parser::Parser;
-use types::{Error, Result, SqlMode, errno};
 
 pub use lexer::keywords;
 pub use lexer::raw_bytes::carry as carry_bytes;

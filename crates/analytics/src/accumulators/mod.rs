@@ -15,6 +15,7 @@ use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
 };
 use functions::aggregate::MergeableFunction;
+
 use merged::{AllRows, Groups};
 
 /// A function for DataFusion's operators.

@@ -2,12 +2,12 @@
 
 use functions::Expr;
 use schema::model::{Handle, SchemaState, Table};
-use syntax::ast::{IndexHint, IndexHintKind};
 use types::{Error, Result, errno};
 
 use super::cost::{Reading, cost, rows_read};
 use super::paths::{Candidate, Conditions, Path};
 use super::{Chosen, Request, order, sarg, tuple};
+use syntax::ast::{IndexHint, IndexHintKind};
 
 /// Chooses how a table is read. Fails with 1176 on a hint that names no index.
 pub fn choose(request: &Request<'_>) -> Result<Chosen> {

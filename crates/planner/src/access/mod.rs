@@ -17,9 +17,9 @@ mod tuple;
 
 use functions::Expr;
 use schema::model::Table;
-use syntax::ast::IndexHint;
 
 use crate::plan::Access;
+use syntax::ast::IndexHint;
 
 pub use choose::{choose, full};
 pub use cost::rows_of_access;

@@ -3,15 +3,15 @@
 use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
 use schema::model::Table;
 use schema::sharded_id;
-use syntax::ast::{
-    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, ColumnDefinition, ColumnPosition, DefaultClause,
-    IndexDefinition, IndexKind, ObjectName, TableOptions,
-};
 use types::{Collation, Error, Result, errno};
 
 use super::Binder;
 use super::collation::of_clauses;
 use super::definition::{inline_indexes, is_whole};
+use syntax::ast::{
+    AlterAlgorithm, AlterItem, AlterLock, AlterOptions, ColumnDefinition, ColumnPosition, DefaultClause,
+    IndexDefinition, IndexKind, ObjectName, TableOptions,
+};
 
 impl Binder<'_> {
     pub fn alter_table(&self, name: &ObjectName, items: &[AlterItem], options: AlterOptions) -> Result<Ddl> {

@@ -1,6 +1,5 @@
 //! Character sets and collations by name, and which of them a definition gets.
 
-use syntax::ast::DataType;
 use types::{Charset, Collation, Error, Result, Warning, errno};
 
 use super::Binder;
@@ -8,6 +7,7 @@ use crate::errno::{
     ER_DEPRECATED_NATIONAL, ER_DEPRECATED_UTF8_ALIAS, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_UTF8MB3_COLLATION,
 };
+use syntax::ast::DataType;
 
 /// Fails with 1115.
 pub fn charset_named(name: &str) -> Result<Charset> {

@@ -2,7 +2,6 @@
 
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
-use syntax::ast::{ColumnDefinition, DataType, TypeName};
 use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::Binder;
@@ -11,6 +10,7 @@ use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
 };
+use syntax::ast::{ColumnDefinition, DataType, TypeName};
 
 const DISPLAY_WIDTH_MAX: u64 = 255;
 const CHAR_LENGTH_MAX: u64 = 255;

@@ -3,12 +3,12 @@
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::Default;
-use syntax::ast::{DefaultClause, Expr as AstExpr};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Binder;
 use super::expr::Context;
 use super::scope::{NoNames, TableBinding};
+use syntax::ast::{DefaultClause, Expr as AstExpr};
 
 const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 

@@ -2,14 +2,14 @@
 
 use schema::definition::{Ddl, TableDefinition, TableName};
 use schema::model::{Handle, Index, IndexPart, SchemaState};
-use syntax::ast::{
-    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
-    TableOptions,
-};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::Binder;
 use crate::errno::{ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER};
+use syntax::ast::{
+    ColumnDefinition, CreateTable, DatabaseOptions, IndexDefinition, IndexKind, Statement, TableElement,
+    TableOptions,
+};
 
 /// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
 const OTHER_ENGINES: &[&str] = &[

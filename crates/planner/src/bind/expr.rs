@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use functions::bind;
-use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
@@ -13,6 +12,7 @@ use super::block::{no_subqueries, no_windows, value_of_subquery};
 use super::collation::collation_named;
 use super::literal::{as_number, wants_number};
 use super::scope::Names;
+use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
 
 /// Positions from here on stand for the results of aggregates while a grouped query is being bound.
 pub const AGGREGATE_BASE: usize = 1 << 40;

@@ -1,12 +1,12 @@
 //! What WHERE makes of its condition.
 
 use functions::Expr;
-use syntax::ast;
 use types::{Result, TypeKind, Value};
 
 use super::Binder;
 use super::expr::Context;
 use super::scope::{TableBinding, TableNames, WHERE_CLAUSE};
+use syntax::ast;
 
 impl Binder<'_> {
     /// The condition of a WHERE clause.

@@ -2,12 +2,12 @@
 
 use functions::Expr;
 use functions::bind::implicit_cast;
-use syntax::ast::{self, Limit};
 use types::{Result, SqlType, Value};
 
 use super::Binder;
 use super::expr::Context;
 use super::scope::NoNames;
+use syntax::ast::{self, Limit};
 
 /// How many rows are wanted.
 #[derive(Debug, Clone, Default)]

@@ -2,11 +2,11 @@
 
 use functions::bind::literal_type;
 use functions::{EvalContext, Expr};
-use syntax::ast::{self, Introducer, NumberText, TemporalKind};
 use types::{Charset, Collation, Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::Binder;
 use crate::errno::ER_WRONG_VALUE;
+use syntax::ast::{self, Introducer, NumberText, TemporalKind};
 
 /// Hexadecimal and bit literals of up to this many bytes are numbers where a number is needed.
 const NUMBER_BYTES: usize = 8;

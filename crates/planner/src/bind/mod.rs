@@ -38,13 +38,13 @@ use std::collections::HashMap;
 use functions::Expr;
 use functions::bind::TypeEnv;
 use schema::definition::TableName;
-use syntax::Parsed;
-use syntax::ast::{self, ObjectName, Statement};
 use types::{Error, Result, SqlType, Warning, errno};
 
 use crate::env::{BindEnv, Bound};
 use crate::object_access::Accesses;
 use crate::plan::Plan;
+use syntax::Parsed;
+use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub(crate) use expr::AGGREGATE_BASE;

@@ -4,7 +4,6 @@
 //! column or alias references").
 
 use functions::Expr;
-use syntax::ast::ColumnName;
 use types::{Result, Warning, errno};
 
 use super::Binder;
@@ -13,6 +12,7 @@ use super::scope::{
     GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, TableNames, ambiguous_column, ambiguous_text,
     full_name, unknown_column,
 };
+use syntax::ast::ColumnName;
 
 /// Finds the select item a name means; error 1052 if it may mean two different ones.
 pub fn find_item(

@@ -7,11 +7,11 @@
 //! the values when it executes the statement.
 
 use functions::{Expr, bind};
-use syntax::ast;
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::expr::{Context, GUESSED_CHARS};
+use syntax::ast;
 
 /// Units of intervals that leave a date a date.
 const DAYS: &[&str] = &["day", "week", "month", "quarter", "year", "year_month"];

@@ -1,11 +1,11 @@
 //! Comparisons of rows, as comparisons of their columns.
 
 use functions::Expr;
-use syntax::ast::{self, BinaryOp};
 use types::Result;
 
 use super::Binder;
 use super::expr::{Context, operand_columns};
+use syntax::ast::{self, BinaryOp};
 
 impl Binder<'_> {
     /// `(a, b) = (c, d)` and the other comparisons.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use functions::Expr;
 use functions::expr::Label;
 use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
-use syntax::ast::{ColumnName, ObjectName, TableRef};
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
 use super::block::no_joins;
 use crate::plan::Rel;
+use syntax::ast::{ColumnName, ObjectName, TableRef};
 
 /// A table as a statement names it.
 #[derive(Debug, Clone)]

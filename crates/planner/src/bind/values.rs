@@ -3,7 +3,6 @@
 //! A column is made of the number of the row, which [`crate::build`] counts: the value that stands there.
 
 use functions::Expr;
-use syntax::ast;
 use types::{Error, Result, SqlType, errno};
 
 use super::Binder;
@@ -11,6 +10,7 @@ use super::expr::Context;
 use super::output::Item;
 use super::scope::NoNames;
 use crate::errno::{ER_VALUES_CANNOT_HAVE_DEFAULT, ER_VALUES_MUST_HAVE_COLUMNS};
+use syntax::ast;
 
 impl Binder<'_> {
     /// The columns of VALUES, `column_0` and so on, over the number of the row (a BIGINT, from 0).

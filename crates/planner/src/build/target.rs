@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use functions::Expr;
-use syntax::ast::IndexHint;
 use types::Result;
 
 use super::constant::Gate;
@@ -11,6 +10,7 @@ use super::source::plain_order;
 use crate::access::{self, Request, RowLimit};
 use crate::bind::{Binder, BoundLimit, TableBinding, literal_count, unsigned};
 use crate::plan::{SortKey, TableScan, Target};
+use syntax::ast::IndexHint;
 
 impl Binder<'_> {
     /// A scan of all the table's columns, for writing.

@@ -3,11 +3,11 @@
 mod key_length;
 mod traditional;
 
-use syntax::ast::ExplainFormat;
 use types::{Collation, Error, Result, SqlType, Value};
 
 use crate::command::Explained;
 use crate::dump;
+use syntax::ast::ExplainFormat;
 
 /// Columns, and rows with a value for each.
 pub type Listing = (Vec<(String, SqlType)>, Vec<Vec<Value>>);

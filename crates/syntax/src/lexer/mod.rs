@@ -8,9 +8,10 @@ pub mod keywords;
 pub mod raw_bytes;
 pub mod token;
 
+use types::SqlMode;
+
 use keywords::Keyword;
 use token::{Kind, Token};
-use types::SqlMode;
 
 /// The version that `/*!NNNNN ... */` comments are compared with: their content is read when it is not newer.
 const VERSION: u32 = 80_033;

@@ -23,7 +23,6 @@ mod unsupported;
 mod window;
 mod write;
 
-use literal::{text_of_bytes, unquote, unquote_name};
 use types::{Error, Result, SqlMode, errno};
 
 use crate::ast::ObjectName;
@@ -32,6 +31,7 @@ use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
 use crate::lexer::raw_bytes::has_carried;
 use crate::lexer::token::{Kind, Token};
 use crate::syntax_message;
+use literal::{text_of_bytes, unquote, unquote_name};
 
 /// How deep parentheses, calls and unary operators may be nested in the text.
 pub const MAX_NESTING: u32 = 100;

@@ -22,9 +22,8 @@ pub const FRAME_BYTES_MAX: usize = 0xff_ffff;
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+    use proptest::prelude::*;
 
     fn decode_all(decoder: &mut FrameDecoder, mut bytes: &[u8], step: usize) -> Vec<Vec<u8>> {
         let mut payloads = Vec::new();
