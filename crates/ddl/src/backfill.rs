@@ -2,7 +2,7 @@
 //!
 //! Each transaction locks a page of rows, reads their newest values and writes their entries. Writers maintain the index by
 //! that time, so the later of the two writes the right entry. The progress is stored with each page, so a restart continues
-//! there. A unique index meets a duplicate as any writer does: by locking the entry's key and finding another row.
+//! there. A duplicate in a unique index is found as any writer finds it: by locking the entry's key and finding another row.
 
 use std::collections::HashMap;
 use std::sync::Arc;

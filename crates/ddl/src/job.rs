@@ -154,7 +154,7 @@ pub(crate) fn no_such_job(id: i64) -> Error {
     Error::new(ER_DDL_JOB_NOT_FOUND, format!("DDL Job:{id} not found"))
 }
 
-/// Errors that every repetition of a backfill meets again.
+/// Errors that a repetition of a backfill cannot avoid.
 pub(crate) fn is_final(code: u16) -> bool {
     matches!(
         code,

@@ -54,16 +54,16 @@ fn exclusive_waits_for_sharers_and_keeps_new_ones_out() {
     };
     thread::sleep(Duration::from_millis(50));
     assert!(!granted.load(Ordering::SeqCst));
-    // Who is inside already may ask again; who is not has to wait.
+    // A transaction that has the lock can take it again; another one must wait.
     holder.acquire(7, Use::Read, &limit(&never, 0)).unwrap();
-    let mut late = TransactionLocks::new(locks);
+    let mut newcomer = TransactionLocks::new(locks);
     assert_eq!(
-        late.acquire(7, Use::Read, &limit(&never, 30)).unwrap_err().code,
+        newcomer.acquire(7, Use::Read, &limit(&never, 30)).unwrap_err().code,
         1205
     );
-    assert!(late.is_empty());
+    assert!(newcomer.is_empty());
     holder.release_all();
-    late.acquire(7, Use::Read, &limit(&never, 10_000)).unwrap();
+    newcomer.acquire(7, Use::Read, &limit(&never, 10_000)).unwrap();
     assert!(
         !granted.load(Ordering::SeqCst),
         "let in while the change was at work"
@@ -141,7 +141,7 @@ fn a_waiting_change_lets_others_pass() {
     ddl.join().unwrap().unwrap();
 }
 
-/// The lock is what keeps a definition and its users apart: nobody is ever inside together with a change.
+/// No transaction is ever inside together with a schema change.
 #[test]
 fn users_and_changes_never_meet() {
     let locks = Arc::new(MetadataLocks::default());

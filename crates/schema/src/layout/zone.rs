@@ -53,21 +53,21 @@ mod tests {
         let local = DateTime::new(2024, 1, 1, 0, 30, 0, 7).pack();
         let utc = DateTime::new(2023, 12, 31, 23, 30, 0, 7).pack();
         let timestamp = SqlType::timestamp(6);
-        let mut slot = Value::Null;
+        let mut converted = Value::Null;
         let value = Value::UInt(local);
         assert_eq!(
-            to_stored(&value, &timestamp, zone, &mut slot).unwrap(),
+            to_stored(&value, &timestamp, zone, &mut converted).unwrap(),
             &Value::UInt(utc)
         );
         assert_eq!(from_stored(Value::UInt(utc), &timestamp, zone), value);
-        let mut slot = Value::Null;
+        let mut converted = Value::Null;
         assert_eq!(
-            to_stored(&value, &SqlType::datetime(6), zone, &mut slot).unwrap(),
+            to_stored(&value, &SqlType::datetime(6), zone, &mut converted).unwrap(),
             &value
         );
-        let mut slot = Value::Null;
+        let mut converted = Value::Null;
         assert_eq!(
-            to_stored(&Value::UInt(0), &timestamp, zone, &mut slot).unwrap(),
+            to_stored(&Value::UInt(0), &timestamp, zone, &mut converted).unwrap(),
             &Value::UInt(0)
         );
         assert_eq!(to_local(0, zone), 0);

@@ -1,4 +1,4 @@
-//! Definition statements on one node beside what others do.
+//! Definition statements on one node while other nodes work.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -33,7 +33,7 @@ fn definitions_reach_the_others_before_they_are_acknowledged() {
     assert!(one.history(100).unwrap().iter().all(|job| job.state == "synced"));
 }
 
-/// Writers on two nodes, each with rows of its own, of which it knows which must be there; definitions change on the third.
+/// Writers on two nodes, each with rows of its own and a list of those that must exist; definitions change on the third node.
 #[test]
 fn no_row_is_lost_and_indexes_agree_while_definitions_change() {
     let shared = SharedStore::new();
@@ -87,7 +87,7 @@ fn no_row_is_lost_and_indexes_agree_while_definitions_change() {
 fn write_until(db: &SchemaChanger, stop: &Stop, n: i64) -> BTreeMap<i64, bool> {
     let mut known = BTreeMap::new();
     let mut seed = 12_345 + n;
-    while !stop.is_asked() {
+    while !stop.is_set() {
         seed = (seed * 1_103_515_245 + 12_345) % (1 << 31);
         let id = (seed / 8) % 500 * 4 + n;
         let puts = seed % 3 > 0;
@@ -125,7 +125,7 @@ fn truncation_has_one_moment_on_all_nodes() {
                 let (db, stop, next) = (&nodes[n], &stop, &next);
                 scope.spawn(move || {
                     let mut written = Vec::new();
-                    while !stop.is_asked() {
+                    while !stop.is_set() {
                         let id = next.fetch_add(1, Ordering::SeqCst) as i64;
                         written.push((id, put(db, id).unwrap()));
                     }
@@ -156,7 +156,7 @@ fn truncation_has_one_moment_on_all_nodes() {
     }
 }
 
-/// A transaction on another node is waited for, and holds up nobody but the definition statement.
+/// A definition statement waits for a transaction on another node. No other statement waits for it.
 #[test]
 fn a_transaction_elsewhere_is_waited_for() {
     let shared = SharedStore::new();
@@ -209,7 +209,7 @@ fn lock_tables_elsewhere_is_waited_for() {
     alter(&one, "t", vec![drop_column("b")]).unwrap();
 }
 
-/// Versions in use at a time differ by one state, and an index is not read before all nodes keep it.
+/// Two versions that are in use differ by one state, and an index is not read before all nodes maintain it.
 #[test]
 fn a_new_index_goes_through_all_states() {
     let shared = SharedStore::new();
@@ -220,7 +220,7 @@ fn a_new_index_goes_through_all_states() {
     thread::scope(|scope| {
         let stopping = stop.when_dropped();
         scope.spawn(|| {
-            while !stop.is_asked() {
+            while !stop.is_set() {
                 // Between two looks this node uses what it has, however far the other is.
                 let table = table(&two, "t");
                 let index = table.indexes.iter().find(|i| i.name == "u");
@@ -274,7 +274,7 @@ fn a_duplicate_undoes_a_unique_index_everywhere() {
     let before = table(&one, "t");
     assert_eq!(code(alter(&one, "t", vec![add_index("u", &["a"], true)])), 1062);
     for node in [&one, &two] {
-        // Nobody waits until the others have seen the last version: it only opens the table.
+        // The statement does not wait until the other node uses the last version: that only opens the table.
         node.cluster().follow().unwrap();
         assert_eq!(table(node, "t").indexes, before.indexes);
         assert_eq!(checked(node, "t"), 1_000);
@@ -348,9 +348,9 @@ fn ids_follow_what_another_node_sets() {
     assert!(next(&two) < 50_000);
 }
 
-/// While a statement waits for a transaction on another node, statements about other tables do not.
+/// While a definition statement waits for a transaction on another node, statements about other tables do not wait.
 #[test]
-fn a_long_transaction_holds_up_one_table_only() {
+fn a_long_transaction_delays_one_table_only() {
     let shared = SharedStore::new();
     let (one, two, three) = (
         shared.running_node(),

