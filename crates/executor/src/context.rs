@@ -11,7 +11,7 @@ use types::Result;
 
 use crate::direct::PacketRows;
 
-/// Everything a statement may use. Made by `session` for each statement.
+/// Everything a statement may use. `runner` makes it for each statement.
 pub struct ExecContext<'a> {
     pub eval: &'a EvalContext,
     pub store: &'a kv::Store,

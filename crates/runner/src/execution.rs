@@ -11,7 +11,7 @@ use kv::{Snapshot, Transaction};
 use planner::plan::{Locking, Plan, QueryPlan, Route};
 use types::{Error, Result};
 
-use crate::runner::Environment;
+use crate::environment::Environment;
 
 /// What the expressions and the virtual tables of a statement are evaluated with.
 #[derive(Clone, Copy)]

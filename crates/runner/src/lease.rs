@@ -10,8 +10,9 @@ use cluster::wait::WaitLimit;
 use planner::plan::Locking;
 use types::{Error, Result, errno};
 
+use crate::environment::Environment;
 use crate::interruption::{interruption, out_of_time};
-use crate::runner::{Environment, Runner};
+use crate::runner::Runner;
 
 impl Environment<'_> {
     /// How long a statement waits for a lease.

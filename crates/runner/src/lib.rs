@@ -17,6 +17,7 @@
 
 mod commit;
 mod engine;
+mod environment;
 mod execution;
 mod interruption;
 mod lease;
@@ -32,13 +33,14 @@ mod write;
 
 pub use commit::CommitEnd;
 pub use engine::{Counters, Engine};
+pub use environment::Environment;
 pub use execution::{Evaluation, Outcome};
 pub use interruption::{interruption, out_of_time};
 pub use lease::await_lease_to_plan;
 pub use lock::use_of;
 pub use query_shape::joins_transaction;
 pub use retry::Retry;
-pub use runner::{Environment, Runner};
+pub use runner::Runner;
 pub use settings::{Isolation, Settings};
 pub use sinks::Collected;
 pub use transaction::{BeginOptions, Characteristics, TransactionContext, TransactionUses};

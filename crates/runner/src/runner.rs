@@ -1,23 +1,10 @@
 //! The beginning and the end of a statement.
 
-use std::sync::Arc;
-
-use kv::Interrupt;
 use types::{Error, Result, errno};
 
-use crate::engine::Engine;
+use crate::environment::Environment;
 use crate::interruption::interruption;
-use crate::settings::Settings;
 use crate::transaction::TransactionContext;
-
-/// What a statement runs in, but for its transaction.
-#[derive(Clone, Copy)]
-pub struct Environment<'a> {
-    pub engine: &'a Engine,
-    pub settings: &'a Settings,
-    /// Ends the statement when raised, its waits included.
-    pub interrupt: &'a Arc<Interrupt>,
-}
 
 /// Runs statements, one after the other, in one transaction context.
 pub struct Runner<'a> {

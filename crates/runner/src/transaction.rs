@@ -14,7 +14,7 @@ use kv::{CommitDone, Durability, Fence, Savepoint, Transaction, TxnOptions};
 use planner::object_access::LockMode;
 use types::{Error, Result, errno};
 
-use crate::runner::Environment;
+use crate::environment::Environment;
 use crate::settings::Isolation;
 
 /// `SET TRANSACTION` without a scope: for the next transaction only.
@@ -171,7 +171,7 @@ impl TransactionContext {
             optimistic: options.optimistic.unwrap_or(settings.optimistic),
             read_only,
             single_statement: !lasting,
-            check_late: self.defers_duplicates && !lasting,
+            defer_duplicate_checks: self.defers_duplicates && !lasting,
             lock_ttl: None,
             commit_lock_wait: settings.row_lock_wait,
             interrupt: Some(env.interrupt.clone()),

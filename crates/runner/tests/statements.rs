@@ -13,6 +13,7 @@ use ddl::{DdlContext, SchemaChanger};
 use executor::{RowSink, VirtualTables};
 use functions::{EvalContext, Strictness, TimeZone, Warnings};
 use kv::{Interrupt, Store};
+use planner::object_access::{LockMode, PrivilegeSet};
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan};
 use runner::{
@@ -274,4 +275,44 @@ fn a_plan_is_made_again_where_its_table_has_changed() {
     assert!(!is_current.unwrap());
     runner.transaction.release_statement_locks();
     assert_eq!(program.count("SELECT b FROM t"), 0);
+}
+
+#[test]
+fn a_plan_lists_the_privileges_and_locks_it_needs() {
+    let program = Program::new();
+    program.define("CREATE TABLE u (id INT PRIMARY KEY)");
+    let needs = |sql: &str| -> Vec<(String, PrivilegeSet, Option<LockMode>)> {
+        let accesses = program.plan(sql).accesses.into_iter();
+        accesses.map(|a| (a.alias, a.privileges, a.lock)).collect()
+    };
+    let entry = |alias: &str, privileges, lock| (alias.to_owned(), privileges, lock);
+    let (select, insert) = (PrivilegeSet::SELECT, PrivilegeSet::INSERT);
+    let (read, write) = (Some(LockMode::Read), Some(LockMode::Write));
+    assert!(needs("SELECT 1").is_empty());
+    assert_eq!(
+        needs("SELECT * FROM t AS x FOR SHARE"),
+        [entry("x", select, read)]
+    );
+    assert_eq!(
+        needs("SELECT * FROM (SELECT * FROM t) AS d FOR UPDATE"),
+        [entry("t", select, write)]
+    );
+    assert_eq!(
+        needs("INSERT INTO t (id) SELECT id FROM u"),
+        [entry("t", insert, write), entry("u", select, read)]
+    );
+    assert_eq!(
+        needs("REPLACE INTO t VALUES (1, 1)"),
+        [entry("t", insert | PrivilegeSet::DELETE, write)]
+    );
+    assert_eq!(
+        needs("UPDATE t SET a = 1"),
+        [entry("t", select | PrivilegeSet::UPDATE, write)]
+    );
+    // The server makes the rows: there is nothing to lock.
+    let tables = "information_schema.tables";
+    assert_eq!(
+        needs(&format!("SELECT * FROM {tables}")),
+        [entry("tables", select, None)]
+    );
 }

@@ -2,43 +2,16 @@
 
 use executor::direct::point::PointSelect;
 use planner::CachedPlan;
-use planner::plan::{Plan, QueryPlan, ResultColumn, Route};
-use types::Charset;
+use planner::plan::{Plan, QueryPlan, Route};
 use wire::framing::FrameEncoder;
 
-use crate::reply::ReplyContext;
+use crate::columns::{ColumnPackets, Columns};
+use crate::reply_context::ReplyContext;
 
 /// See the module.
 struct QueryAttachment {
     point: Option<PointSelect>,
     column_packets: ColumnPackets,
-}
-
-/// The packets of a result's column definitions.
-pub struct ColumnPackets {
-    /// They depend on `@@character_set_results`. The first session that runs the plan decides for which value they are
-    /// made; nearly all sessions have the same.
-    results: Option<Charset>,
-    packets: FrameEncoder,
-}
-
-/// A result's columns.
-#[derive(Clone, Copy)]
-pub struct Columns<'a> {
-    pub all: &'a [ResultColumn],
-    pub packets: Option<&'a ColumnPackets>,
-}
-
-impl ColumnPackets {
-    pub fn frames(&self) -> &FrameEncoder {
-        &self.packets
-    }
-}
-
-impl<'a> From<&'a [ResultColumn]> for Columns<'a> {
-    fn from(all: &'a [ResultColumn]) -> Self {
-        Self { all, packets: None }
-    }
 }
 
 /// The point select that a plan comes to.

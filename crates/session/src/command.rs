@@ -11,7 +11,7 @@ use wire::command::Command;
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
-use crate::compile::Compiled;
+use crate::compiled::Compiled;
 use crate::execute::plan_columns;
 use crate::reply::Done;
 use crate::session::Session;

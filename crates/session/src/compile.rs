@@ -4,26 +4,18 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use planner::command::Command;
 use planner::object_access::ObjectAccess;
 use planner::plan::Plan;
 use planner::{BindEnv, Bound, CachedPlan, PlanKey};
 use runner::{await_lease_to_plan, interruption};
-use schema::definition::Ddl;
 use schema::model::Schema;
 use syntax::ast::{Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
 
+use crate::compiled::Compiled;
 use crate::errors;
 use crate::session::Session;
-
-/// A statement, ready to run.
-pub enum Compiled {
-    Plan(Arc<CachedPlan>),
-    Ddl(Box<Ddl>),
-    Command(Box<Command>),
-}
 
 /// What is there of a statement's parameters when it is compiled.
 #[derive(Clone, Copy)]
@@ -34,15 +26,6 @@ pub(crate) enum Parameters<'a> {
     Literals(&'a [SqlType]),
     /// Nothing. Takes the types that follow from where the parameters stand.
     Untyped(Option<&'a RefCell<Vec<Option<SqlType>>>>),
-}
-
-impl Compiled {
-    pub fn plan(&self) -> Option<&Plan> {
-        match self {
-            Self::Plan(cached) => Some(&cached.plan),
-            Self::Ddl(_) | Self::Command(_) => None,
-        }
-    }
 }
 
 impl Session {

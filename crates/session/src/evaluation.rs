@@ -5,7 +5,6 @@ use std::sync::Arc;
 use functions::{EvalContext, Strictness};
 use types::Value;
 
-use crate::session::Session;
 use crate::view::SessionView;
 
 /// Makes the evaluation contexts of a session's statements, out of the one before where it is not in use any more.
@@ -129,35 +128,5 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
 fn share<T: ?Sized>(held: &mut Arc<T>, now: &Arc<T>) {
     if !Arc::ptr_eq(held, now) {
         held.clone_from(now);
-    }
-}
-
-impl Session {
-    /// The context of a statement that starts now.
-    pub(crate) fn eval_context(&mut self, params: Vec<Value>, strictness: Strictness) -> Arc<EvalContext> {
-        let parts = self.parts();
-        parts.contexts.next(parts.view, params, strictness)
-    }
-
-    /// The same for a statement that is no plan, with the parameters it was executed with.
-    pub(crate) fn command_context(&mut self, strictness: Strictness) -> Arc<EvalContext> {
-        self.eval_context(self.command_params.clone(), strictness)
-    }
-
-    /// Takes over what functions have left for the session: warnings, LAST_INSERT_ID(expr), assignments to variables.
-    pub(crate) fn end_of_evaluation(&mut self, eval: &EvalContext) {
-        self.diagnostics.collect(eval, self.settings.warnings);
-        let set = eval
-            .set_last_insert_id
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .take();
-        if let Some(id) = set {
-            self.last.insert_id = id;
-        }
-        let assigned = eval.state.take_assigned();
-        if !assigned.is_empty() {
-            self.user_variables.assign(assigned);
-        }
     }
 }

@@ -13,9 +13,9 @@ use wire::row::Format;
 
 use crate::attachment::{columns_of, point_of};
 use crate::commit::Committer;
-use crate::compile::Compiled;
+use crate::compiled::Compiled;
 use crate::diagnostics::DiagnosticsMark;
-use crate::reply::Done;
+use crate::reply::{Done, Outcome};
 use crate::result_set::ResultSetSink;
 use crate::session::Session;
 use crate::statement;
@@ -24,15 +24,6 @@ use crate::virtual_tables::ServerTables;
 
 /// How often a statement is planned again while the schema changes.
 const REPLANS_MAX: usize = 10;
-
-/// What a statement's run left to send.
-pub enum Outcome {
-    /// Rows were sent, with what ends them.
-    Sent,
-    Ok(Done),
-    /// As `Ok`, and the connection is to be closed: COMMIT RELEASE.
-    Close(Done),
-}
 
 /// A statement's first run, and what the session was before it.
 struct FirstRun {

@@ -6,10 +6,11 @@
 //!    or has `planner` make it.
 //! 3. **Run.** [`execute`] checks the account's privileges ([`client`]), has `runner` take the metadata locks the plan lists,
 //!    and gives it the plan with an evaluation context ([`evaluation`]) and a sink ([`result_set`]). `runner` opens or joins
-//!    the transaction and calls an executor. If the schema has moved, the statement is planned again.
+//!    the transaction and calls an executor. If the schema has changed, the statement is planned again. [`parts`] takes the
+//!    session apart for that time.
 //! 4. **Rows** leave while the query runs: [`result_set`] encodes them, or lends the client's buffer to the executor. Column
 //!    definitions are encoded once per plan ([`attachment`]).
-//! 5. **Reply.** [`reply`] has OK, errors, and what ends a result set. The OK of a commit may wait for the log in the session's
+//! 5. **Reply.** [`reply`] has OK, errors, and the end of a result set. The OK of a commit may wait for the log in the session's
 //!    place ([`commit`]).
 //!
 //! A statement that is no plan (SET, SHOW, definitions ...) goes from 3 to [`statement`], which has one kind in a file.
@@ -21,9 +22,11 @@ mod attachment;
 pub mod catalog;
 mod client;
 mod client_charset;
+mod columns;
 mod command;
 mod commit;
 mod compile;
+mod compiled;
 mod diagnostics;
 mod errors;
 mod evaluation;
@@ -32,10 +35,12 @@ mod last_statement;
 mod listing;
 mod other_collations;
 mod other_nodes;
+mod parts;
 mod prepared;
 mod process;
 mod recent_texts;
 mod reply;
+mod reply_context;
 mod result_set;
 mod session;
 mod shared;

@@ -1,23 +1,21 @@
-//! Replies as packets: OK, errors, and what a result set has around its rows ([`crate::result_set`] has the rows).
+//! Replies of a session as packets: OK, errors, listings, and the end of a result set.
 
 use std::borrow::Cow;
 use std::io;
 
+use executor::RowSink;
 use planner::plan::ResultColumn;
 use system::columns::initial;
-use types::{Charset, Error, Result, SqlType};
+use types::{Error, Result};
 use wire::capability;
 use wire::charset::Transcoder;
-use wire::column_definition::ColumnDefinition;
-use wire::column_type::flag;
 use wire::connection::PacketSink;
-use wire::row::{Format, RowEncoder};
-use wire::session_track::SessionTrack;
+use wire::row::Format;
 use wire::status;
-use wire::writer::Writer;
 
-use crate::attachment::Columns;
+use crate::columns::definition;
 use crate::listing::Listing;
+use crate::reply_context::ReplyContext;
 use crate::result_set::ResultSetSink;
 use crate::session::Session;
 
@@ -29,123 +27,13 @@ pub struct Done {
     pub info: Cow<'static, str>,
 }
 
-/// What the packets of a result set depend on beside the result.
-#[derive(Clone, Copy)]
-pub struct ReplyContext {
-    pub capabilities: u32,
-    /// `@@character_set_results`
-    pub results: Option<Charset>,
-    /// The status flags of this moment, and the number of warnings.
-    status: u16,
-    warnings: u16,
-}
-
-impl ReplyContext {
-    fn has(&self, capability: u32) -> bool {
-        self.capabilities & capability != 0
-    }
-
-    /// Column count and definitions, and the packet after them.
-    pub fn send_columns(
-        &self,
-        columns: Columns<'_>,
-        extra_status: u16,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<()> {
-        match columns.packets {
-            Some(packets) => out.append(&mut |frames| {
-                frames.push_frames(packets.frames());
-                true
-            })?,
-            None => self.send_count_and_definitions(columns.all, out)?,
-        }
-        self.send_metadata_end(extra_status, out)
-    }
-
-    pub fn send_count_and_definitions(
-        &self,
-        columns: &[ResultColumn],
-        out: &mut dyn PacketSink,
-    ) -> io::Result<()> {
-        out.send_with(&mut |packet| packet.put_lenenc_int(columns.len() as u64))?;
-        self.send_definitions(columns, out)
-    }
-
-    pub fn send_definitions(&self, columns: &[ResultColumn], out: &mut dyn PacketSink) -> io::Result<()> {
-        let results = self.results.map(|c| c.default_collation());
-        let names = Transcoder::of_names(self.results);
-        for column in columns {
-            out.send_with(&mut |packet| definition(column, results).encode(names, packet))?;
-        }
-        Ok(())
-    }
-
-    /// The packet between column definitions and rows, for clients that still want one.
-    pub fn send_metadata_end(&self, extra_status: u16, out: &mut dyn PacketSink) -> io::Result<()> {
-        if self.has(capability::DEPRECATE_EOF) {
-            return Ok(());
-        }
-        self.send_eof(extra_status, out)
-    }
-
-    /// The packet after the last row.
-    pub fn send_rows_end(
-        &self,
-        extra_status: u16,
-        changes: &SessionTrack,
-        out: &mut dyn PacketSink,
-    ) -> io::Result<()> {
-        if !self.has(capability::DEPRECATE_EOF) {
-            return self.send_eof(extra_status, out);
-        }
-        let end = wire::ok::Ok {
-            affected_rows: 0,
-            last_insert_id: 0,
-            status: self.status | extra_status,
-            warnings: self.warnings,
-            info: "",
-            changes: Some(changes),
-        };
-        out.send_with(&mut |packet| end.encode_result_end(self.capabilities, packet))
-    }
-
-    fn send_eof(&self, extra_status: u16, out: &mut dyn PacketSink) -> io::Result<()> {
-        let eof = wire::eof::Eof {
-            warnings: self.warnings,
-            status: self.status | extra_status,
-        };
-        out.send_with(&mut |packet| eof.encode(packet))
-    }
-
-    pub fn row_encoder(&self, columns: &[ResultColumn], format: Format) -> RowEncoder {
-        let types: Vec<SqlType> = columns.iter().map(|c| c.ty).collect();
-        RowEncoder::new(format, &types, self.results)
-    }
-}
-
-fn definition(column: &ResultColumn, results: Option<types::Collation>) -> ColumnDefinition<'_> {
-    let mut definition = if column.original_name.is_empty() {
-        ColumnDefinition::of_expression(&column.name, &column.ty, column.nullable, results)
-    } else {
-        ColumnDefinition::of_type(&column.name, &column.ty, column.nullable, results)
-    };
-    definition.schema = &column.database;
-    definition.table = &column.table;
-    definition.original_table = &column.original_table;
-    definition.original_name = &column.original_name;
-    let mut set = |on: bool, bit: u16| definition.flags |= if on { bit } else { 0 };
-    set(column.primary_key, flag::PRI_KEY);
-    set(column.unique_key, flag::UNIQUE_KEY);
-    set(column.multiple_key, flag::MULTIPLE_KEY);
-    set(column.part_key, flag::PART_KEY);
-    set(column.auto_increment, flag::AUTO_INCREMENT);
-    set(column.no_default, flag::NO_DEFAULT_VALUE);
-    set(column.on_update_now, flag::ON_UPDATE_NOW);
-    set(
-        column.on_update_now && column.ty.kind == types::TypeKind::Timestamp,
-        flag::TIMESTAMP,
-    );
-    definition
+/// What a statement's run left to send.
+pub enum Outcome {
+    /// Rows were sent, with what ends them.
+    Sent,
+    Ok(Done),
+    /// As `Ok`, and the connection is to be closed: COMMIT RELEASE.
+    Close(Done),
 }
 
 impl Session {
@@ -281,7 +169,7 @@ impl Session {
         self.track_transaction(true);
         let reply = self.reply_context();
         let mut rows = ResultSetSink::new(reply, columns.as_slice().into(), format, out);
-        let sent = executor::RowSink::batch(&mut rows, &batch);
+        let sent = rows.batch(&batch);
         rows.finish(sent, &reply, self.tracker.changes())
     }
 }

@@ -10,8 +10,8 @@ use wire::connection::PacketSink;
 use wire::row::{Format, RowEncoder};
 use wire::session_track::SessionTrack;
 
-use crate::attachment::Columns;
-use crate::reply::ReplyContext;
+use crate::columns::Columns;
+use crate::reply_context::ReplyContext;
 
 /// Sends rows as they come. The column definitions go with the first of them, so that an error before it is an error
 /// packet and nothing else.

@@ -13,9 +13,11 @@ use wire::capability;
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
-use crate::compile::{Compiled, Parameters};
-use crate::execute::{Outcome, schema_has_changed};
+use crate::compile::Parameters;
+use crate::compiled::Compiled;
+use crate::execute::schema_has_changed;
 use crate::recent_texts::{PlanScope, RecentText};
+use crate::reply::Outcome;
 use crate::session::Session;
 use crate::statement;
 use crate::statistics::Kind;

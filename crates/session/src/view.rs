@@ -1,20 +1,15 @@
-//! The session, taken apart for the time of a statement: the runner changes the transaction while sinks and virtual tables
-//! read the rest.
+//! What a statement reads of its session while it runs: for evaluation contexts, virtual tables and SHOW.
 
 use std::sync::Arc;
 
-use runner::{Environment, Runner};
 use syntax::ast::VariableScope;
 use types::{Error, Result, Value, errno};
 
 use crate::client::Client;
-use crate::commit::Deferral;
 use crate::diagnostics::Diagnostics;
 use crate::errors;
-use crate::evaluation::EvalContexts;
 use crate::last_statement::LastStatement;
 use crate::process::Process;
-use crate::session::Session;
 use crate::shared::Shared;
 use crate::user_locks::SessionUserLocks;
 use crate::user_variables::UserVariables;
@@ -22,15 +17,7 @@ use crate::variables::settings::Settings;
 use crate::variables::values::typed;
 use crate::variables::{Definition, Scope, SessionVariables, lookup};
 
-/// Parts of a session that do not overlap.
-pub struct Parts<'a> {
-    pub runner: Runner<'a>,
-    pub contexts: &'a mut EvalContexts,
-    pub view: SessionView<'a>,
-    pub deferral: Deferral<'a>,
-}
-
-/// What a running statement reads of its session.
+/// See the module.
 #[derive(Clone, Copy)]
 pub struct SessionView<'a> {
     pub shared: &'a Arc<Shared>,
@@ -44,68 +31,6 @@ pub struct SessionView<'a> {
     pub user_locks: &'a Arc<SessionUserLocks>,
     pub last: &'a LastStatement,
     pub diagnostics: &'a Diagnostics,
-}
-
-impl Session {
-    pub(crate) fn parts(&mut self) -> Parts<'_> {
-        Parts {
-            runner: Runner {
-                env: Environment {
-                    engine: &self.shared.engine,
-                    settings: &self.settings.run,
-                    interrupt: &self.process.interrupt,
-                },
-                transaction: &mut self.transaction,
-            },
-            contexts: &mut self.contexts,
-            view: SessionView {
-                shared: &self.shared,
-                process: &self.process,
-                interrupted: &self.interrupted,
-                client: &self.client,
-                database: &self.database,
-                variables: &self.variables,
-                settings: &self.settings,
-                user_variables: &self.user_variables,
-                user_locks: &self.user_locks,
-                last: &self.last,
-                diagnostics: &self.diagnostics,
-            },
-            deferral: Deferral {
-                is_allowed: !self.more_results,
-                reply_waits: &mut self.reply_waits,
-            },
-        }
-    }
-
-    pub(crate) fn runner(&mut self) -> Runner<'_> {
-        self.parts().runner
-    }
-
-    /// What statements run in, but for the transaction.
-    pub(crate) fn environment(&self) -> Environment<'_> {
-        Environment {
-            engine: &self.shared.engine,
-            settings: &self.settings.run,
-            interrupt: &self.process.interrupt,
-        }
-    }
-
-    pub(crate) fn view(&self) -> SessionView<'_> {
-        SessionView {
-            shared: &self.shared,
-            process: &self.process,
-            interrupted: &self.interrupted,
-            client: &self.client,
-            database: &self.database,
-            variables: &self.variables,
-            settings: &self.settings,
-            user_variables: &self.user_variables,
-            user_locks: &self.user_locks,
-            last: &self.last,
-            diagnostics: &self.diagnostics,
-        }
-    }
 }
 
 impl SessionView<'_> {

@@ -1,7 +1,7 @@
-//! What a session tells its client (SESSION_TRACK) once a commit has failed whose answer had been made already.
+//! What a session reports to its client (SESSION_TRACK) after a commit has failed whose reply had been made already.
 //!
-//! The store fails on demand; the answer to each commit waits, as where the commit is on its way to disk, and the session goes
-//! on. What `server` does next is done here: the client gets the error, and the session hears of it.
+//! The store fails on demand. The reply to each commit waits, as while the commit is on its way to disk, and the session goes
+//! on. The tests then do what `server` does: the client gets the error, and the session is informed of it.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -36,22 +36,22 @@ impl PendingReply for Waiting {
     }
 }
 
-/// Takes the packets of one answer.
+/// Takes the packets of one reply.
 #[derive(Default)]
-struct Answer {
-    packets: Vec<Vec<u8>>,
-    held: Option<Arc<Waiting>>,
+struct Packets {
+    payloads: Vec<Vec<u8>>,
+    pending: Option<Arc<Waiting>>,
 }
 
-impl PacketSink for Answer {
+impl PacketSink for Packets {
     fn send(&mut self, payload: &[u8]) -> io::Result<()> {
-        self.packets.push(payload.to_vec());
+        self.payloads.push(payload.to_vec());
         Ok(())
     }
 
     fn defer_reply(&mut self) -> Option<Arc<dyn PendingReply>> {
-        let held = self.held.insert(Arc::default());
-        Some(held.clone())
+        let pending = self.pending.insert(Arc::default());
+        Some(pending.clone())
     }
 
     fn append(&mut self, fill: &mut dyn FnMut(&mut FrameEncoder) -> bool) -> io::Result<()> {
@@ -64,10 +64,10 @@ impl PacketSink for Answer {
     }
 }
 
-/// What a client hears of a statement.
+/// What a client gets for a statement.
 #[derive(Debug, PartialEq)]
-enum Heard {
-    /// What the OK packet tells of the session: kinds and bytes.
+enum Reply {
+    /// What the OK packet reports of the session: kinds and bytes.
     Ok(Vec<(u8, String)>),
     Error(u16),
 }
@@ -102,22 +102,24 @@ impl Client {
             "CREATE TABLE t (id INT PRIMARY KEY)",
             "SET session_track_transaction_info = 'CHARACTERISTICS', session_track_system_variables = 'autocommit'",
         ] {
-            assert!(matches!(client.run(statement), Heard::Ok(_)), "{statement}");
+            assert!(matches!(client.run(statement), Reply::Ok(_)), "{statement}");
         }
         client
     }
 
-    /// Runs a statement. Where its answer waits for a commit that fails, the client gets the error alone.
-    fn run(&mut self, statement: &str) -> Heard {
-        let mut answer = Answer::default();
+    /// Runs a statement. Where its reply waits for a commit that fails, the client gets the error alone.
+    fn run(&mut self, statement: &str) -> Reply {
+        let mut packets = Packets::default();
         let command = [&[QUERY], statement.as_bytes()].concat();
-        self.session.handle(&command, &mut answer).unwrap();
-        let outcome = answer.held.and_then(|held| held.0.lock().unwrap().take());
+        self.session.handle(&command, &mut packets).unwrap();
+        let outcome = packets
+            .pending
+            .and_then(|pending| pending.0.lock().unwrap().take());
         if let Some(Err(error)) = outcome {
             self.session.pending_reply_failed(&error);
-            return Heard::Error(error.code);
+            return Reply::Error(error.code);
         }
-        heard(answer.packets.last().unwrap())
+        reply(packets.payloads.last().unwrap())
     }
 
     fn fail_next_commit(&self) {
@@ -126,9 +128,9 @@ impl Client {
     }
 }
 
-fn heard(packet: &[u8]) -> Heard {
+fn reply(packet: &[u8]) -> Reply {
     if packet[0] == 0xff {
-        return Heard::Error(u16::from_le_bytes([packet[1], packet[2]]));
+        return Reply::Error(u16::from_le_bytes([packet[1], packet[2]]));
     }
     assert_eq!(packet[0], OK, "{packet:02x?}");
     // Affected rows, insert id, status, warnings, info: all short here.
@@ -138,7 +140,7 @@ fn heard(packet: &[u8]) -> Heard {
         rest = &after[usize::from(*length)..];
     }
     assert_eq!(flags & status::SESSION_STATE_CHANGED != 0, !rest.is_empty());
-    let mut told = Vec::new();
+    let mut changes = Vec::new();
     let mut entries = rest.get(1..).unwrap_or_default();
     while let [kind, length, after @ ..] = entries {
         let (entry, next) = after.split_at(usize::from(*length));
@@ -151,18 +153,18 @@ fn heard(packet: &[u8]) -> Heard {
             }
             _ => String::from_utf8_lossy(&entry[1..]).into_owned(),
         };
-        told.push((*kind, text));
+        changes.push((*kind, text));
         entries = next;
     }
-    Heard::Ok(told)
+    Reply::Ok(changes)
 }
 
 const VARIABLE: u8 = 0;
 const CHARACTERISTICS: u8 = 4;
 const STATE: u8 = 5;
 
-fn told(entries: &[(u8, &str)]) -> Heard {
-    Heard::Ok(
+fn reported(entries: &[(u8, &str)]) -> Reply {
+    Reply::Ok(
         entries
             .iter()
             .map(|(kind, text)| (*kind, (*text).to_owned()))
@@ -170,41 +172,41 @@ fn told(entries: &[(u8, &str)]) -> Heard {
     )
 }
 
-fn nothing_open() -> Heard {
-    told(&[(STATE, "________"), (CHARACTERISTICS, "")])
+fn nothing_open() -> Reply {
+    reported(&[(STATE, "________"), (CHARACTERISTICS, "")])
 }
 
 #[test]
-fn the_end_of_a_transaction_whose_commit_failed_is_told_with_the_next_answer() {
+fn the_end_of_a_transaction_whose_commit_failed_is_reported_with_the_next_reply() {
     let mut client = Client::new();
     let begun = [(STATE, "T_______"), (CHARACTERISTICS, "START TRANSACTION;")];
-    assert_eq!(client.run("BEGIN"), told(&begun));
+    assert_eq!(client.run("BEGIN"), reported(&begun));
     assert_eq!(
         client.run("INSERT INTO t VALUES (1)"),
-        told(&[(STATE, "T___W___")])
+        reported(&[(STATE, "T___W___")])
     );
     client.fail_next_commit();
-    assert!(matches!(client.run("COMMIT"), Heard::Error(_)));
+    assert!(matches!(client.run("COMMIT"), Reply::Error(_)));
     assert_eq!(client.run("DO 1"), nothing_open());
-    assert_eq!(client.run("DO 1"), told(&[]));
-    // One that works tells with its own answer.
-    assert_eq!(client.run("BEGIN"), told(&begun));
+    assert_eq!(client.run("DO 1"), reported(&[]));
+    // A commit that succeeds reports with its own reply.
+    assert_eq!(client.run("BEGIN"), reported(&begun));
     assert_eq!(
         client.run("INSERT INTO t VALUES (1)"),
-        told(&[(STATE, "T___W___")])
+        reported(&[(STATE, "T___W___")])
     );
     assert_eq!(client.run("COMMIT"), nothing_open());
-    assert_eq!(client.run("DO 1"), told(&[]));
+    assert_eq!(client.run("DO 1"), reported(&[]));
 }
 
 #[test]
-fn the_next_answer_after_a_failed_commit_may_begin_a_transaction() {
+fn the_next_reply_after_a_failed_commit_may_begin_a_transaction() {
     let mut client = Client::new();
     client.fail_next_commit();
-    assert!(matches!(client.run("INSERT INTO t VALUES (1)"), Heard::Error(_)));
+    assert!(matches!(client.run("INSERT INTO t VALUES (1)"), Reply::Error(_)));
     assert_eq!(
         client.run("START TRANSACTION READ ONLY"),
-        told(&[
+        reported(&[
             (STATE, "T_______"),
             (CHARACTERISTICS, "START TRANSACTION READ ONLY;")
         ])
@@ -212,23 +214,23 @@ fn the_next_answer_after_a_failed_commit_may_begin_a_transaction() {
     assert_eq!(client.run("ROLLBACK"), nothing_open());
 }
 
-/// The variable has its value, and the error's packet cannot tell of it.
+/// The variable has its value, and the error's packet cannot report it.
 #[test]
-fn a_variable_is_told_with_the_next_answer_where_its_own_is_an_error() {
+fn a_variable_is_reported_with_the_next_reply_where_its_own_is_an_error() {
     let mut client = Client::new();
     assert_eq!(
         client.run("SET autocommit = 0"),
-        told(&[(VARIABLE, "autocommit=OFF")])
+        reported(&[(VARIABLE, "autocommit=OFF")])
     );
     assert_eq!(
         client.run("INSERT INTO t VALUES (1)"),
-        told(&[(STATE, "I___W___")])
+        reported(&[(STATE, "I___W___")])
     );
     client.fail_next_commit();
-    assert!(matches!(client.run("SET autocommit = 1"), Heard::Error(_)));
+    assert!(matches!(client.run("SET autocommit = 1"), Reply::Error(_)));
     assert_eq!(
         client.run("DO 1"),
-        told(&[(VARIABLE, "autocommit=ON"), (STATE, "________")])
+        reported(&[(VARIABLE, "autocommit=ON"), (STATE, "________")])
     );
 }
 
@@ -236,15 +238,15 @@ fn a_variable_is_told_with_the_next_answer_where_its_own_is_an_error() {
 fn the_error_is_what_show_warnings_shows() {
     let mut client = Client::new();
     client.fail_next_commit();
-    let Heard::Error(code) = client.run("INSERT INTO t VALUES (1)") else {
+    let Reply::Error(code) = client.run("INSERT INTO t VALUES (1)") else {
         panic!("the commit has not failed");
     };
-    let mut answer = Answer::default();
+    let mut packets = Packets::default();
     let command = [&[QUERY], &b"SHOW WARNINGS"[..]].concat();
-    client.session.handle(&command, &mut answer).unwrap();
+    client.session.handle(&command, &mut packets).unwrap();
     let code = code.to_string();
     let shows = |packet: &Vec<u8>| packet.windows(code.len()).any(|w| w == code.as_bytes());
-    assert!(answer.packets.iter().any(shows), "{:02x?}", answer.packets);
-    // Nothing of it is there, and the end of the transaction has been told with those rows.
-    assert_eq!(client.run("INSERT INTO t VALUES (1)"), told(&[]));
+    assert!(packets.payloads.iter().any(shows), "{:02x?}", packets.payloads);
+    // Nothing of it is there, and the end of the transaction has been reported with those rows.
+    assert_eq!(client.run("INSERT INTO t VALUES (1)"), reported(&[]));
 }

@@ -263,6 +263,9 @@ fn global_variables(
             "require_secure_transport",
             if configuration.tls.required { "ON" } else { "OFF" }.to_owned(),
         ),
+        ("ssl_cert", shown(configuration.tls.certificate.as_deref())),
+        ("ssl_key", shown(configuration.tls.key.as_deref())),
+        ("thread_stack", ServerConfig::default().stack_bytes.to_string()),
         ("hostname", hostname()),
         (
             "stemdb_memory_limit",

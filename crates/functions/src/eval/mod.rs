@@ -273,6 +273,18 @@ pub fn assigns(expr: &Expr) -> bool {
     assigns
 }
 
+/// Whether a variable is read that the statement assigns: the value for a row depends on what was computed of the
+/// rows before it.
+pub fn reads_assigned(expr: &Expr) -> bool {
+    let mut reads = false;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            reads |= function.0.name == "@ now";
+        }
+    });
+    reads
+}
+
 /// Computes the parts of an expression that are made of literals only. A part that fails or warns is left as it is, so that it
 /// does so when the statement runs, if at all.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {

@@ -22,7 +22,7 @@ use syntax::Parsed;
 use types::{Error, Result, SqlType, errno};
 use wire::command::BoundType;
 
-use crate::compile::Compiled;
+use crate::compiled::Compiled;
 use crate::errors;
 
 /// The types that parameters have by where they stand ([`parameter_types`]); empty where none has one.

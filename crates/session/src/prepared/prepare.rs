@@ -14,7 +14,8 @@ use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
 
 use super::Statement;
-use crate::compile::{Compiled, Parameters};
+use crate::compile::Parameters;
+use crate::compiled::Compiled;
 use crate::execute::plan_columns;
 use crate::session::Session;
 use crate::statement;

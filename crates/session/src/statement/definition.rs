@@ -61,7 +61,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     Ok(done)
 }
 
-/// DROP DATABASE answers with the number of tables that went.
+/// DROP DATABASE reports the number of tables that it drops.
 fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
     let Ddl::DropDatabase { name, .. } = ddl else {
         return 0;

@@ -48,8 +48,8 @@ pub fn repair(session: &Session, tables: &[TableName]) -> Result<Listing> {
     maintain(session, tables, "repair", &[NO_REPAIR])
 }
 
-/// ANALYZE, OPTIMIZE and REPAIR TABLE: row estimates are kept up to date and space is reclaimed by themselves, and
-/// nothing of a table is ever left half written. `messages`: what InnoDB says of a table that exists.
+/// They have nothing to do: row counts are estimated from the store, which reclaims space in the background, and no table is
+/// ever written in half. `messages`: the rows for a table that exists.
 fn maintain(
     session: &Session,
     tables: &[TableName],

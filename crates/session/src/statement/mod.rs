@@ -25,9 +25,8 @@ use types::Result;
 use wire::connection::PacketSink;
 use wire::row::Format;
 
-use crate::execute::Outcome;
 use crate::listing::Listing;
-use crate::reply::Done;
+use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
 

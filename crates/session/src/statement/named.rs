@@ -7,8 +7,8 @@ use types::{Error, Result, SqlType, Value, errno};
 use wire::connection::PacketSink;
 use wire::row::Format;
 
-use crate::execute::Outcome;
 use crate::prepared::parameter_types::{Protocol, convert_row_counts};
+use crate::reply::Outcome;
 use crate::session::Session;
 use crate::statistics::Kind;
 

@@ -6,8 +6,7 @@ use types::Result;
 use wire::connection::PacketSink;
 
 use super::Answer;
-use crate::execute::Outcome;
-use crate::reply::Done;
+use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
 

@@ -2,7 +2,7 @@
 
 use types::{Charset, Collation, Error, Result, Value, errno};
 
-use super::values::{number, string, wrong_value};
+use super::convert::{number, string, wrong_value};
 use crate::other_collations;
 
 /// A character set by its name, or by the number of one of its collations.

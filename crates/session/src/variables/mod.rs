@@ -1,11 +1,13 @@
-//! System variables: which there are ([`definitions`]), their values for the server and for one session ([`values`]),
-//! and the few that statements look at often, parsed once ([`settings`]). [`charset`]: values that name character sets.
+//! System variables: their list ([`definitions`]), their values for the server and for one session ([`values`]), and the few
+//! that statements read often, parsed once ([`settings`]). Values by their kind: `convert`, `sql_mode`, [`charset`].
 //!
 //! Source: MySQL 8.0 manual 5.1.8 "Server System Variables".
 
 pub mod charset;
+mod convert;
 pub mod definitions;
 pub mod settings;
+mod sql_mode;
 pub mod values;
 
 pub use definitions::{Definition, Scope, lookup};

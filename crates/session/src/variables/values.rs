@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cluster::settings::GlobalValue;
+use functions::TimeZone;
 use parking_lot::RwLock;
 use types::{Error, Result, Value, errno};
 
 use super::charset::{charset_of, collation_of, numbered, paired};
+use super::convert::{boolean, choice, integer, number, parse_time_zone, string, wrong_type, wrong_value};
 use super::definitions::{Definition, Effect, Kind, Scope, all};
-use super::settings::{normalize_sql_mode, parse_time_zone, retired_modes, sql_mode_of_bits};
+use super::sql_mode;
 
 /// Values in the form SHOW VARIABLES prints, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -202,10 +204,14 @@ const ISOLATION_LEVELS: [&str; 4] = [
 const SKIP_ISOLATION_CHECK: &str = "stemdb_skip_isolation_level_check";
 
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
-    if definition.name == "secure_file_priv" {
-        None
-    } else {
-        Some(definition.default.into())
+    match definition.name {
+        "secure_file_priv" => None,
+        // Drivers convert times with it where `time_zone` is SYSTEM. MySQL's abbreviation could mean several zones.
+        "system_time_zone" => match TimeZone::system() {
+            TimeZone::Offset(_) => Some(definition.default.into()),
+            zone => Some(zone.name().into()),
+        },
+        _ => Some(definition.default.into()),
     }
 }
 
@@ -252,6 +258,7 @@ fn assign(
     Ok((text.map(Arc::from), warning))
 }
 
+/// A value in printed form, and the text of the warning that it was adjusted.
 fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, Option<String>)> {
     let name = definition.name;
     match definition.kind {
@@ -277,15 +284,15 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
         },
         Kind::SqlMode => {
             let text = match number(&value) {
-                Some(bits) if retired_modes(bits) != 0 => {
-                    let retired = retired_modes(bits);
+                Some(bits) if sql_mode::retired(bits) != 0 => {
+                    let retired = sql_mode::retired(bits);
                     return Err(Error::new(
                         errno::ER_UNSUPPORTED_SQL_MODE,
                         format!("sql_mode={retired:#010x} is not supported."),
                     ));
                 }
-                Some(bits) => sql_mode_of_bits(bits),
-                None => normalize_sql_mode(&string(name, &value)?),
+                Some(bits) => sql_mode::of_bits(bits),
+                None => sql_mode::normalized(&string(name, &value)?),
             };
             let text = text.map_err(|bad| wrong_value(name, &bad))?;
             Ok((Some(text), None))
@@ -301,61 +308,6 @@ fn normalize(definition: &Definition, value: Value) -> Result<(Option<String>, O
             Ok((Some(shown), None))
         }
         Kind::Isolation => Ok((Some(choice(name, &value, &ISOLATION_LEVELS)?.to_owned()), None)),
-    }
-}
-
-fn boolean(name: &str, value: &Value) -> Result<&'static str> {
-    match value {
-        Value::Int(1) | Value::UInt(1) => Ok("ON"),
-        Value::Int(0) | Value::UInt(0) => Ok("OFF"),
-        Value::String(s) if s.eq_ignore_ascii_case("on") || s.eq_ignore_ascii_case("true") => Ok("ON"),
-        Value::String(s) if s.eq_ignore_ascii_case("off") || s.eq_ignore_ascii_case("false") => Ok("OFF"),
-        Value::String(s) => Err(wrong_value(name, s)),
-        Value::Null => Err(wrong_value(name, "NULL")),
-        Value::Int(i) => Err(wrong_value(name, &i.to_string())),
-        Value::UInt(u) => Err(wrong_value(name, &u.to_string())),
-        _ => Err(wrong_type(name)),
-    }
-}
-
-/// One of some names, or its number.
-fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'static str> {
-    if let Some(number) = number(value) {
-        let found = usize::try_from(number).ok().and_then(|n| choices.get(n));
-        return found
-            .copied()
-            .ok_or_else(|| wrong_value(name, &number.to_string()));
-    }
-    let text = string(name, value)?;
-    let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
-    found.copied().ok_or_else(|| wrong_value(name, &text))
-}
-
-pub(super) fn number(value: &Value) -> Option<i128> {
-    match value {
-        Value::Int(i) => Some(i128::from(*i)),
-        Value::UInt(u) => Some(i128::from(*u)),
-        _ => None,
-    }
-}
-
-fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {
-    let given = match value {
-        Value::Int(i) => i128::from(i),
-        Value::UInt(u) => i128::from(u),
-        _ => return Err(wrong_type(name)),
-    };
-    let value = given.clamp(i128::from(low), i128::from(high));
-    let warning = (value != given).then(|| format!("Truncated incorrect {name} value: '{given}'"));
-    Ok((Some(value.to_string()), warning))
-}
-
-pub(super) fn string(name: &str, value: &Value) -> Result<String> {
-    match value {
-        Value::String(s) => Ok(s.clone()),
-        Value::Bytes(b) => Ok(String::from_utf8(b.clone()).unwrap_or_else(|_| types::shown_bytes(b))),
-        Value::Null => Err(wrong_value(name, "NULL")),
-        _ => Err(wrong_type(name)),
     }
 }
 
@@ -378,20 +330,6 @@ fn check_isolation(
     }
     let warning = "transaction isolation SERIALIZABLE is run as REPEATABLE READ";
     Ok((text, Some(warning.to_owned())))
-}
-
-pub(super) fn wrong_value(name: &str, value: &str) -> Error {
-    Error::new(
-        errno::ER_WRONG_VALUE_FOR_VAR,
-        format!("Variable '{name}' can't be set to the value of '{value}'"),
-    )
-}
-
-fn wrong_type(name: &str) -> Error {
-    Error::new(
-        errno::ER_WRONG_TYPE_FOR_VAR,
-        format!("Incorrect argument type to variable '{name}'"),
-    )
 }
 
 #[cfg(test)]

@@ -122,10 +122,11 @@ impl Keyword {
     /// The keyword that an unquoted word is, in any case of letters.
     #[inline]
     pub fn of(word: &[u8]) -> Option<Self> {
-        let mut slot = hash(word);
+        let letters = Letters::of(word);
+        let mut slot = letters.hash(word.len());
         loop {
             let number = usize::from(SLOTS[slot].checked_sub(1)?);
-            if TEXTS[number].as_bytes().eq_ignore_ascii_case(word) {
+            if LETTERS[number] == letters && is_same(TEXTS[number], word) {
                 return Some(ALL[number]);
             }
             slot = (slot + 1) % SLOT_COUNT;
@@ -151,6 +152,57 @@ pub fn of_mysql() -> impl Iterator<Item = (&'static str, bool)> {
         .map(|(number, text)| (*text, number < RESERVED))
 }
 
+/// Whether a text is a word whose [`Letters`] are the same.
+#[inline]
+fn is_same(text: &str, word: &[u8]) -> bool {
+    text.len() == word.len() && (word.len() <= 16 || text.as_bytes().eq_ignore_ascii_case(word))
+}
+
+/// The first and the last eight bytes of a word, in one case of letters. Two words of the same length up to 16 that have the same
+/// are equal but for case: what the mask clears tells no two bytes of names apart but letters of different case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Letters(u64, u64);
+
+impl Letters {
+    #[inline]
+    const fn of(word: &[u8]) -> Self {
+        const MASK: u64 = 0xdfdf_dfdf_dfdf_dfdf;
+        if let (Some(first), Some(last)) = (word.first_chunk(), word.last_chunk()) {
+            return Self(
+                u64::from_le_bytes(*first) & MASK,
+                u64::from_le_bytes(*last) & MASK,
+            );
+        }
+        if let (Some(first), Some(last)) = (word.first_chunk(), word.last_chunk()) {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            return Self((first as u64 | (last as u64) << 32) & MASK, 0);
+        }
+        let n = word.len();
+        if n == 0 {
+            return Self(0, 0);
+        }
+        let bytes = [word[0], word[n / 2], word[n - 1], 0];
+        Self(u32::from_le_bytes(bytes) as u64 & MASK, 0)
+    }
+
+    #[inline]
+    const fn hash(self, length: usize) -> usize {
+        let mixed = self.0 ^ self.1.rotate_left(23) ^ length as u64;
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOT_COUNT.ilog2())) as usize
+    }
+}
+
+/// By number.
+static LETTERS: [Letters; TEXTS.len()] = {
+    let mut letters = [Letters(0, 0); TEXTS.len()];
+    let mut number = 0;
+    while number < TEXTS.len() {
+        letters[number] = Letters::of(TEXTS[number].as_bytes());
+        number += 1;
+    }
+    letters
+};
+
 const SLOT_COUNT: usize = 2048;
 
 /// A hash table with linear probing, made at compile time: a keyword's number + 1, or 0.
@@ -158,7 +210,8 @@ static SLOTS: [u16; SLOT_COUNT] = {
     let mut slots = [0; SLOT_COUNT];
     let mut number = 0;
     while number < TEXTS.len() {
-        let mut slot = hash(TEXTS[number].as_bytes());
+        let word = TEXTS[number].as_bytes();
+        let mut slot = Letters::of(word).hash(word.len());
         while slots[slot] != 0 {
             slot = (slot + 1) % SLOT_COUNT;
         }
@@ -167,19 +220,6 @@ static SLOTS: [u16; SLOT_COUNT] = {
     }
     slots
 };
-
-/// From the length and four letters, in any case. Most names that are no keywords find an empty slot.
-const fn hash(word: &[u8]) -> usize {
-    const LETTERS: u32 = 0xdfdf_dfdf;
-    let n = word.len();
-    if n == 0 {
-        return 0;
-    }
-    let bytes = [word[0], word[n - 1], word[n / 2], word[n / 3]];
-    let letters = u32::from_le_bytes(bytes) & LETTERS;
-    let mixed = letters.wrapping_add((n as u32).wrapping_mul(0x0100_0193));
-    (mixed.wrapping_mul(0x9e37_79b1) >> (u32::BITS - SLOT_COUNT.ilog2())) as usize
-}
 
 #[cfg(test)]
 mod tests {

@@ -317,7 +317,7 @@ impl Parser<'_> {
                 };
                 self.expect_kind(Kind::Comma)?;
                 let region = self.expression()?;
-                let kind = Expr::Text(kind.text().to_ascii_lowercase());
+                let kind = Expr::Keyword(kind.text().to_ascii_lowercase());
                 self.close(call("get_format", vec![kind, region]))?
             }
             Kw::DATE_ADD | Kw::ADDDATE => self.date_arithmetic("date_add", keyword == Kw::ADDDATE)?,
@@ -689,7 +689,7 @@ impl Parser<'_> {
             return self.fail();
         };
         self.advance();
-        Ok(Expr::Text((*unit).to_owned()))
+        Ok(Expr::Keyword((*unit).to_owned()))
     }
 
     /// `DATE_ADD(d, INTERVAL n unit)`; `ADDDATE(d, n)` takes days too.
@@ -705,7 +705,7 @@ impl Parser<'_> {
             return self.fail();
         }
         let days = self.expression()?;
-        self.close(call(function, vec![date, days, Expr::Text("day".into())]))
+        self.close(call(function, vec![date, days, Expr::Keyword("day".into())]))
     }
 
     fn trim(&mut self) -> Result<Expr> {
@@ -749,14 +749,12 @@ impl Parser<'_> {
     fn char_function(&mut self) -> Result<Expr> {
         self.open()?;
         let mut args = self.comma_separated(Self::expression)?;
-        // The character set is always the last argument. Otherwise a string as last argument could be taken
-        // for one.
         let charset = if self.eat(Kw::USING) && !self.eat(Kw::BINARY) {
             self.name_or_text()?
         } else {
             "binary".into()
         };
-        args.push(Expr::Text(charset));
+        args.push(Expr::Keyword(charset));
         self.close(call("char", args))
     }
 }

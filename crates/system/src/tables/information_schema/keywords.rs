@@ -1,16 +1,13 @@
 //! The words of the SQL language. Drivers read them to know which names to quote.
 //!
 //! The list is MySQL's, also for statements that StemDB does not support: names that are quoted for MySQL are quoted right for
-//! StemDB. Which words the parser accepts as names is in `syntax`.
+//! StemDB. It is the parser's own table.
 
 use schema::model::SystemTraits;
 use types::{Result, Value};
 
 use crate::table::{Context, Row, SystemTable};
 use crate::values::text;
-
-/// One word a line, `!` before those that are reserved.
-const WORDS: &str = include_str!("keywords.txt");
 
 pub(crate) struct Keywords;
 
@@ -34,16 +31,9 @@ RESERVED int - NULL
     }
 
     fn rows(&self, _: &Context<'_>) -> Result<Vec<Row>> {
-        Ok(WORDS
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .map(|line| {
-                let reserved = line.strip_prefix('!');
-                vec![
-                    text(reserved.unwrap_or(line)),
-                    Value::Int(i64::from(reserved.is_some())),
-                ]
-            })
-            .collect())
+        let mut words: Vec<_> = syntax::keywords::of_mysql().collect();
+        words.sort_unstable();
+        let row = |(word, reserved): (&str, bool)| vec![text(word), Value::Int(i64::from(reserved))];
+        Ok(words.into_iter().map(row).collect())
     }
 }

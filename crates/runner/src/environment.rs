@@ -1,0 +1,17 @@
+//! What statements run in.
+
+use std::sync::Arc;
+
+use kv::Interrupt;
+
+use crate::engine::Engine;
+use crate::settings::Settings;
+
+/// What a statement runs in, but for its transaction.
+#[derive(Clone, Copy)]
+pub struct Environment<'a> {
+    pub engine: &'a Engine,
+    pub settings: &'a Settings,
+    /// Ends the statement when raised, its waits included.
+    pub interrupt: &'a Arc<Interrupt>,
+}

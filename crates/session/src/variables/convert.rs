@@ -1,0 +1,89 @@
+//! Values that SET gives, in the types and forms of variables.
+
+use functions::TimeZone;
+use types::{Error, Result, Value, errno};
+
+/// ON or OFF.
+pub fn boolean(name: &str, value: &Value) -> Result<&'static str> {
+    match value {
+        Value::Int(1) | Value::UInt(1) => Ok("ON"),
+        Value::Int(0) | Value::UInt(0) => Ok("OFF"),
+        Value::String(s) if s.eq_ignore_ascii_case("on") || s.eq_ignore_ascii_case("true") => Ok("ON"),
+        Value::String(s) if s.eq_ignore_ascii_case("off") || s.eq_ignore_ascii_case("false") => Ok("OFF"),
+        Value::String(s) => Err(wrong_value(name, s)),
+        Value::Null => Err(wrong_value(name, "NULL")),
+        Value::Int(i) => Err(wrong_value(name, &i.to_string())),
+        Value::UInt(u) => Err(wrong_value(name, &u.to_string())),
+        _ => Err(wrong_type(name)),
+    }
+}
+
+/// One of some names, or its number.
+pub fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'static str> {
+    if let Some(number) = number(value) {
+        let found = usize::try_from(number).ok().and_then(|n| choices.get(n));
+        return found
+            .copied()
+            .ok_or_else(|| wrong_value(name, &number.to_string()));
+    }
+    let text = string(name, value)?;
+    let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
+    found.copied().ok_or_else(|| wrong_value(name, &text))
+}
+
+/// The number that a value is.
+pub fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(i) => Some(i128::from(*i)),
+        Value::UInt(u) => Some(i128::from(*u)),
+        _ => None,
+    }
+}
+
+/// A number within a range, and the text of the warning that it was brought there.
+pub fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {
+    let given = match value {
+        Value::Int(i) => i128::from(i),
+        Value::UInt(u) => i128::from(u),
+        _ => return Err(wrong_type(name)),
+    };
+    let value = given.clamp(i128::from(low), i128::from(high));
+    let warning = (value != given).then(|| format!("Truncated incorrect {name} value: '{given}'"));
+    Ok((Some(value.to_string()), warning))
+}
+
+/// The text that a value is.
+pub fn string(name: &str, value: &Value) -> Result<String> {
+    match value {
+        Value::String(s) => Ok(s.clone()),
+        Value::Bytes(b) => Ok(String::from_utf8(b.clone()).unwrap_or_else(|_| types::shown_bytes(b))),
+        Value::Null => Err(wrong_value(name, "NULL")),
+        _ => Err(wrong_type(name)),
+    }
+}
+
+/// `SYSTEM`, `+05:30`, or a named zone.
+pub fn parse_time_zone(text: &str) -> Result<TimeZone> {
+    TimeZone::parse(text).ok_or_else(|| {
+        Error::new(
+            errno::ER_UNKNOWN_TIME_ZONE,
+            format!("Unknown or incorrect time zone: '{text}'"),
+        )
+    })
+}
+
+/// Error 1231.
+pub fn wrong_value(name: &str, value: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_VALUE_FOR_VAR,
+        format!("Variable '{name}' can't be set to the value of '{value}'"),
+    )
+}
+
+/// Error 1232.
+pub fn wrong_type(name: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_TYPE_FOR_VAR,
+        format!("Incorrect argument type to variable '{name}'"),
+    )
+}
