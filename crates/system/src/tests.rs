@@ -160,7 +160,9 @@ fn sizes_that_nobody_asks_for_are_not_estimated() {
     let schema = db.schema();
     for (name, expensive) in [("TABLES", 7..14), ("PARTITIONS", 12..18), ("STATISTICS", 9..10)] {
         let table = schema.require_table("information_schema", name).unwrap();
-        let others: Vec<usize> = (0..table.columns.len()).filter(|o| !expensive.contains(o)).collect();
+        let others: Vec<usize> = (0..table.columns.len())
+            .filter(|o| !expensive.contains(o))
+            .collect();
         let rows = crate::rows(db.sources(), table, &others, &[], &EvalContext::default()).unwrap();
         let t = rows
             .iter()

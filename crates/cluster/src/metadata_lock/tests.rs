@@ -58,7 +58,10 @@ fn exclusive_waits_for_sharers_and_keeps_new_ones_out() {
     holder.acquire(7, Use::Read, &limit(&never, 0)).unwrap();
     let mut newcomer = TransactionLocks::new(locks);
     assert_eq!(
-        newcomer.acquire(7, Use::Read, &limit(&never, 30)).unwrap_err().code,
+        newcomer
+            .acquire(7, Use::Read, &limit(&never, 30))
+            .unwrap_err()
+            .code,
         1205
     );
     assert!(newcomer.is_empty());

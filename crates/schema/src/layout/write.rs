@@ -224,9 +224,7 @@ impl RowEncoder {
         self.check(row)?;
         match self.indexes.get(position) {
             Some(index) if !index.clustered => index.entry(row, handle, zone),
-            _ => Err(Error::internal(format!(
-                "index {position} has no entries"
-            ))),
+            _ => Err(Error::internal(format!("index {position} has no entries"))),
         }
     }
 

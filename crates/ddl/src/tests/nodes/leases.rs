@@ -27,7 +27,11 @@ fn nodes_join_and_leave() {
     one.cluster().close().unwrap();
     assert_eq!(numbers(&two), [2]);
     let three = shared.still_node();
-    assert_eq!(numbers(&two), [2, 3], "a number is used again only after all others");
+    assert_eq!(
+        numbers(&two),
+        [2, 3],
+        "a number is used again only after all others"
+    );
     assert!(three.cluster().node().unwrap().id > two.cluster().node().unwrap().id);
     drop(three);
     assert_eq!(numbers(&two), [2, 3], "it may only be slow");
