@@ -2,7 +2,7 @@
 //!
 //! RocksDB keeps each superseded state of a row in its write buffer, and deletions until they are collected.
 //! A scan has to pass over them, and even without them takes some 900 instructions per row. A page has each
-//! row once. A scan or a read of one key that finds no page loads one ([`super::load`]), and so does a short
+//! row once. A scan or a read of one key that finds no page loads one (`latest::load`), and so does a short
 //! commit that has to know what it replaces. Commits change the pages of the keys they write.
 //!
 //! A page is correct for a reader if all commits at or below the reader's timestamp have been applied, which
