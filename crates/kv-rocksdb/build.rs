@@ -1,4 +1,4 @@
-//! Compiles what RocksDB has to be given in C++, with the headers of the RocksDB that `librocksdb-sys` builds.
+//! Compiles this crate's C++, with the headers of the RocksDB that `librocksdb-sys` builds.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn main() {
         return;
     };
     let rocksdb = Path::new(&home).join("rocksdb");
-    // What decides how RocksDB's classes lie in memory has to be as `librocksdb-sys` has it.
+    // Definitions that change the layout of RocksDB's classes have to be the same as in `librocksdb-sys`.
     cc::Build::new()
         .cpp(true)
         .std("c++20")

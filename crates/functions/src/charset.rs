@@ -6,7 +6,7 @@ use types::Charset;
 use types::collation::{char_to_latin1, latin1_to_utf8};
 
 /// The bytes of `text` in a character set; characters it has not become `?`.
-pub(crate) fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
+pub fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
     match charset {
         _ if text.is_ascii() => Cow::Borrowed(text.as_bytes()),
         Charset::Latin1 => Cow::Owned(text.chars().map(|c| char_to_latin1(c).unwrap_or(b'?')).collect()),
@@ -31,6 +31,18 @@ pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(types::shown_bytes(bytes)),
     }
+}
+
+/// Whether bytes are an incomplete character, as far as the first byte tells.
+pub(crate) fn is_incomplete(bytes: &[u8], charset: Charset) -> bool {
+    let length = match bytes.first() {
+        _ if !charset.is_unicode() => 1,
+        Some(0xc2..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..) if charset == Charset::Utf8mb4 => 4,
+        _ => 1,
+    };
+    bytes.len() < length
 }
 
 /// How many bytes `text` takes in a character set.

@@ -33,17 +33,18 @@ mod warnings;
 
 pub use bind::common_type;
 pub use cast::text::cannot_convert_message as cannot_convert_text;
-pub use charset::decode as text_of;
+pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Strictness};
 pub use eval::{
     ColumnarValue, Row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row,
-    eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent,
+    eval_row_predicate, eval_value, fold, hoist, is_deterministic, is_silent, reads_assigned,
 };
 pub use expr::Expr;
 pub use pattern::operators::show_like as like;
 pub use registry::{Function, FunctionDef};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};
+pub use string::ill_formed::ill_formed_text;
 pub use temporal::spells_point_in_time;
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
@@ -83,6 +84,7 @@ fn families() -> &'static [&'static registry::Family] {
         &string::encode::FAMILY,
         &string::compress::FAMILY,
         &string::hash::FAMILY,
+        &string::ill_formed::FAMILY,
         &string::network::FAMILY,
         &string::number::FAMILY,
         &string::parts::FAMILY,

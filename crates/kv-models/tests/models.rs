@@ -1,4 +1,5 @@
-//! Runs the models. How many runs each gets is what it takes to find what was broken on purpose, several times over.
+//! Runs the models. How many runs each gets is what it takes to find what was broken on purpose, several
+//! times over.
 
 use kv_models::models::{explore, group_commit, lock_table, row_cache, transactions};
 

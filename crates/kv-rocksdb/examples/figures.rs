@@ -1,4 +1,4 @@
-//! What the parts cost: run it before and after a change, on the same machine.
+//! The cost of each part: run it before and after a change, on the same machine.
 //!
 //! `cargo run --release -p stemdb-kv-rocksdb --example figures [DIRECTORY]`
 
@@ -22,7 +22,7 @@ fn row(n: u64) -> u64 {
     n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % ROWS
 }
 
-/// CPU time of this thread, which other work on the machine does not add to.
+/// CPU time of this thread, to which other work on the machine adds nothing.
 fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -1,8 +1,8 @@
-//! What reads cost where rows have been updated again and again, or deleted: with rows in memory, and without.
+//! The cost of reads where rows have been updated or deleted often: with and without the row cache.
 //!
 //! Build it with `--release`, then, for exact counts: `valgrind --tool=callgrind --collect-atstart=no
-//! --toggle-collect='hot_rows::measured*' target/release/examples/hot_rows scan` (or `get`, `queue`), and once more with
-//! a `0` behind it, for no rows in memory. Prints how many rows were measured.
+//! --toggle-collect='hot_rows::measured*' target/release/examples/hot_rows scan` (or `get`, `queue`), and
+//! once more with a `0` as the second argument, for no row cache. Prints how many rows were measured.
 
 use kv::{Durability, KeyRange, LockOptions, Reader, Store, TxnOptions};
 use kv_rocksdb::RocksOptions;
@@ -65,7 +65,7 @@ fn gets(store: &Store) -> kv::Result<u64> {
     Ok(found)
 }
 
-/// Takes the first row away, again and again.
+/// Removes the first row, again and again.
 fn queue(store: &Store) -> kv::Result<u64> {
     let options = LockOptions::exclusive(Duration::from_secs(1));
     for _ in 0..RUNS {
@@ -84,7 +84,7 @@ fn queue(store: &Store) -> kv::Result<u64> {
 
 type Work = fn(&Store) -> kv::Result<u64>;
 
-/// What callgrind counts.
+/// The code that callgrind counts.
 #[inline(never)]
 fn measured(work: Work, store: &Store) -> kv::Result<u64> {
     work(store)

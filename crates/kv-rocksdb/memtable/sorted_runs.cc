@@ -1,15 +1,16 @@
 // A write buffer of sorted runs, for RocksDB.
 //
-// The skip list that RocksDB has by default is searched from its top for each entry: some twenty-five comparisons of keys
-// that lie anywhere in memory, all of them in the one thread that commits. Here entries are collected a few at a time and
-// sorted, and two runs of a length are merged to one of twice that, up to a length whose merging delays a commit by some
-// three milliseconds. A merge walks through memory in order, so an entry costs a quarter of what it did or less. A reader
-// has more to search, a dozen runs or so in a buffer of 64 MiB; most find what they want in `crate::cache`.
+// RocksDB's default, a skip list, is searched from its top for each entry: some twenty-five comparisons of
+// keys scattered in memory, all in the one thread that commits. Here a few entries at a time are collected
+// and sorted, and two runs of one length are merged to one of twice that, up to a length whose merging delays
+// a commit by some three milliseconds. A merge reads memory in order, so an entry costs a quarter or less. A
+// reader has more to search, a dozen runs or so in a buffer of 64 MiB; most reads are answered by the row
+// cache (`crate::latest::cache`).
 //
-// One thread writes. Readers share the state of the moment with it, and never wait for it longer than a pointer
-// takes to copy: runs do not change once they are there, and the few entries behind them are only ever added to.
+// One thread writes. Readers share its current state, and wait for it no longer than it takes to copy a
+// pointer: runs do not change once they exist, and the few unsorted entries are only appended to.
 //
-// Keys are compared byte by byte, as RocksDB does by default, without timestamps of the user's.
+// Keys are compared byte by byte, as RocksDB does by default, without user timestamps.
 
 #include <algorithm>
 #include <array>
@@ -32,21 +33,21 @@ namespace {
 constexpr size_t kTail = 32;
 // The longest run that is made of shorter ones.
 constexpr size_t kRunMax = kTail << 12;
-// How many entries ahead a merge asks memory for keys.
+// How many entries ahead a merge prefetches keys.
 constexpr size_t kAhead = 8;
 
-// A key as RocksDB sorts it: the user's bytes, then what is newer first.
+// A key in RocksDB's order: the user's bytes, then newer entries first.
 struct Key {
   const char* bytes;
   size_t length;
   uint64_t tag;
 
-  // Of the user's key and its tag: an internal key.
+  // From an internal key: the user's key and its tag.
   static Key Internal(const char* bytes, size_t length) {
     return {bytes, length - 8, DecodeFixed64(bytes + length - 8)};
   }
 
-  // Of what a run points to: the length of the internal key, the key, and its value (MemTable::Add).
+  // From an entry of a run: the length of the internal key, the key, and its value (MemTable::Add).
   static Key Of(const char* entry) {
     uint32_t length = 0;
     const char* bytes = GetVarint32Ptr(entry, entry + 5, &length);
@@ -72,12 +73,12 @@ void Sort(Entry* begin, Entry* end) {
   std::sort(begin, end, [](Entry a, Entry b) { return Compare(Key::Of(a), Key::Of(b)) < 0; });
 }
 
-// The first that is not before `key`.
+// The first entry that is not before `key`.
 const Entry* NotBefore(const Entry* begin, const Entry* end, const Key& key) {
   return std::lower_bound(begin, end, key, [](Entry entry, const Key& to) { return Compare(Key::Of(entry), to) < 0; });
 }
 
-// The first that is behind `key`.
+// The first entry after `key`.
 const Entry* Behind(const Entry* begin, const Entry* end, const Key& key) {
   return std::upper_bound(begin, end, key, [](const Key& from, Entry entry) { return Compare(from, Key::Of(entry)) < 0; });
 }
@@ -87,7 +88,7 @@ std::shared_ptr<const Run> Merge(const Run& left, const Run& right) {
   merged->reserve(left.size() + right.size());
   auto a = left.begin(), b = right.begin();
   Key first = Key::Of(*a), second = Key::Of(*b);
-  // Neither is empty. The end of one ends the comparisons.
+  // Neither is empty. The comparisons end where one of them does.
   for (;;) {
     if (Compare(first, second) < 0) {
       merged->push_back(*a);
@@ -106,7 +107,7 @@ std::shared_ptr<const Run> Merge(const Run& left, const Run& right) {
   return merged;
 }
 
-// All entries there are at a moment.
+// All entries as of one moment.
 struct State {
   std::vector<std::shared_ptr<const Run>> runs;
   // Not sorted. Those before `tailed` stay as they are.
@@ -165,7 +166,7 @@ class SortedRuns final : public MemTableRep {
   }
 
  private:
-  // What is there when it seeks, in order, either way.
+  // Iterates over what exists when it seeks, in order, in both directions.
   class Reader final : public MemTableRep::Iterator {
    public:
     explicit Reader(const SortedRuns* runs) : runs_(runs) {}
@@ -188,7 +189,7 @@ class SortedRuns final : public MemTableRep {
       Ahead([&key](const Entry* begin, const Entry* end) { return NotBefore(begin, end, key); });
     }
 
-    // To what there is of one key, and perhaps what follows it in a run: the same for little.
+    // Seeks to the entries of one key, and perhaps those after them in a run: that costs little more.
     void SeekOne(const Key& key) {
       state_ = runs_->Now();
       const size_t tailed = state_->tailed.load(std::memory_order_acquire);
@@ -223,13 +224,13 @@ class SortedRuns final : public MemTableRep {
     }
 
    private:
-    // A place in a run, and its key.
+    // A position in a run, and its key.
     struct Cursor {
       const Entry *begin, *end, *at;
       Key key;
     };
 
-    // Whichever comes first is at the front of the heap.
+    // The first entry in order is at the front of the heap.
     struct Order {
       bool forward;
       bool operator()(const Cursor& a, const Cursor& b) const {
@@ -242,7 +243,7 @@ class SortedRuns final : public MemTableRep {
       return entry == nullptr ? Key::Internal(internal.data(), internal.size()) : Key::Of(entry);
     }
 
-    // All that has been inserted by now.
+    // All entries that have been inserted so far.
     void Look() {
       state_ = runs_->Now();
       tailed_ = state_->tailed.load(std::memory_order_acquire);
@@ -256,7 +257,7 @@ class SortedRuns final : public MemTableRep {
       Start(first_of);
     }
 
-    // `past_of`: what lies behind the first entry to come.
+    // `past_of`: the position after the first entry to come.
     template <typename Place>
     void Back(const Place& past_of) {
       forward_ = false;
@@ -266,7 +267,7 @@ class SortedRuns final : public MemTableRep {
       });
     }
 
-    // Each run at its place; where that is its end it has nothing to give.
+    // Each run at its position; a run that is at its end gives nothing.
     template <typename Place>
     void Start(const Place& place_of) {
       cursors_.clear();
@@ -279,7 +280,7 @@ class SortedRuns final : public MemTableRep {
       std::make_heap(cursors_.begin(), cursors_.end(), Order{forward_});
     }
 
-    // The other way, from where it is.
+    // Reverses the direction, from the current entry.
     void Turn(bool forward) {
       const Key here = cursors_.front().key;
       if (forward) {
@@ -327,12 +328,12 @@ class SortedRuns final : public MemTableRep {
     }
     runs.push_back(std::move(run));
     bytes_.fetch_add(kTail * sizeof(Entry), std::memory_order_relaxed);
-    // What no reader has any more goes behind the lock.
+    // What no reader uses any more is freed after the lock is released.
     std::lock_guard<std::mutex> lock(mutex_);
     state_.swap(next);
   }
 
-  // For `state_` itself, not for what it points to.
+  // Protects `state_` itself, not what it points to.
   mutable std::mutex mutex_;
   std::shared_ptr<State> state_ = std::make_shared<State>();
   std::atomic<size_t> bytes_{sizeof(State)};
@@ -353,7 +354,7 @@ class SortedRunsFactory final : public MemTableRepFactory {
 }  // namespace
 }  // namespace rocksdb
 
-// Makes RocksDB know `memtable_factory=stemdb.SortedRuns`. Once is enough.
+// Registers `memtable_factory=stemdb.SortedRuns` with RocksDB. Once is enough.
 extern "C" void stemdb_register_sorted_runs() {
   using namespace rocksdb;
   ObjectLibrary::Default()->AddFactory<MemTableRepFactory>(

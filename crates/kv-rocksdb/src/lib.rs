@@ -1,10 +1,12 @@
 //! The embedded engine on RocksDB, and the only crate that names RocksDB.
 //!
-//! [`open`] gives a [`kv::Store`]. This crate keeps versions of keys and makes them durable: it implements [`kv::Storage`]. Not here: timestamps,
-//! row locks, group commit and transactions, which [`kv::EmbeddedEngine`] brings for every storage, and SQL.
+//! [`open`] gives a [`kv::Store`]. This crate keeps versions of keys and makes them durable: it implements
+//! [`kv::Storage`]. Not here: timestamps, row locks, group commit and transactions, which
+//! [`kv::EmbeddedEngine`] brings for every storage, and SQL.
 //!
-//! Where to go next: [`RocksStorage`] says which part does what; [`layout`] describes the bytes in RocksDB; [`RocksOptions`] how RocksDB
-//! is configured; [`recovery`] what a start checks before it opens the log. `docs/commit.md` follows one commit through all of it.
+//! Where to go next: [`RocksStorage`] says which part does what; [`layout`] describes the bytes in RocksDB;
+//! [`RocksOptions`] how RocksDB is configured; [`recovery`] what a start checks before it opens the log.
+//! `docs/commit.md` follows one commit through all of it.
 
 mod failure;
 mod full_disk;
@@ -34,8 +36,8 @@ use std::sync::Arc;
 /// Opens the store in `dir`, or creates it.
 ///
 /// # Errors
-/// [`kv::Error::Unavailable`] if another process is using the directory, or it cannot be opened. [`kv::Error::Corrupt`] if something that
-/// was acknowledged is missing.
+/// [`kv::Error::Unavailable`] if another process is using the directory, or it cannot be opened.
+/// [`kv::Error::Corrupt`] if something that was acknowledged is missing.
 pub fn open(dir: impl AsRef<Path>, options: RocksOptions) -> Result<Store> {
     Ok(Store::new(Arc::new(open_engine(dir, options)?)))
 }

@@ -1,7 +1,9 @@
-//! The storage that [`kv::EmbeddedEngine`] runs on: opening a RocksDB, and which part of this crate does what.
+//! The storage that [`kv::EmbeddedEngine`] runs on: opening a RocksDB, and which part of this crate does
+//! what.
 //!
-//! The engine calls [`kv::Storage`]'s methods. They delegate to [`Versions`] (reads, scans, preparing commits), its parts
-//! [`Latest`] and [`Superseded`] (writes, collection, ranges as a whole), and [`FreeSpace`]. The way of a commit: `docs/commit.md`.
+//! The engine calls [`kv::Storage`]'s methods. They delegate to [`Versions`] (reads, scans, preparing
+//! commits), its parts [`Latest`] and [`Superseded`] (writes, collection, ranges as a whole), and
+//! [`FreeSpace`]. The way of a commit: `docs/commit.md`.
 
 use crate::failure::{from_open, from_rocksdb};
 use crate::latest::deletions::remove_expired;
@@ -9,7 +11,7 @@ use crate::latest::{Group, Latest, Prepared, approximate_bytes, split_range};
 use crate::layout::{FAMILIES_OF_1, FORMAT, FORMAT_KEY, LAST_COMMIT_KEY, damaged, leading_ts};
 use crate::log::Log;
 use crate::options::RocksOptions;
-use crate::recovery::{self, Lock, SyncMark};
+use crate::recovery::{self, DirectoryLock, SyncMark};
 use crate::space::FreeSpace;
 use crate::stats::figures;
 use crate::superseded::{History, Spill, Superseded};
@@ -30,16 +32,16 @@ pub struct RocksStorage {
     pub(crate) versions: Versions,
     newest_commit_ts: Timestamp,
     /// Dropped last, after RocksDB has been closed.
-    _lock: Lock,
+    _lock: DirectoryLock,
 }
 
 impl RocksStorage {
-    /// Opens or creates the store in `dir`. Compactions read `safe_point`, which starts at the newest commit, since superseded
-    /// versions do not survive the process.
+    /// Opens or creates the store in `dir`. Compactions read `safe_point`, which starts at the newest commit,
+    /// since superseded versions do not survive the process.
     pub fn open(dir: &Path, options: &RocksOptions, safe_point: &Arc<AtomicU64>) -> Result<Self> {
         std::fs::create_dir_all(dir)
             .map_err(|error| Error::Unavailable(format!("cannot create {}: {error}", dir.display())))?;
-        let lock = Lock::take(dir)?;
+        let lock = DirectoryLock::take(dir)?;
         recovery::before_open(dir)?;
         let mut families = Vec::from(options.column_families(safe_point)?);
         let mut obsolete = DB::list_cf(&options.database(), dir).unwrap_or_default();
@@ -91,7 +93,8 @@ impl RocksStorage {
     }
 }
 
-/// Refuses a store of an unknown format, writes the format into a new one, and returns the newest commit's timestamp.
+/// Refuses a store of an unknown format, writes the format into a new one, and returns the newest commit's
+/// timestamp.
 fn check_format(db: &DB, dir: &Path) -> Result<Timestamp> {
     let get = |key| db.get(key).map_err(|error| from_rocksdb(&error));
     match get(FORMAT_KEY)?.as_deref() {
@@ -173,9 +176,10 @@ impl Storage for RocksStorage {
             .map_err(ApplyError::NotApplied)?;
         // Before any reader can find a newer version in `latest`.
         superseded.history.add(group.superseded(), commit_ts);
-        // RocksDB writes and syncs the log before it makes anything visible. If that fails, the record may have reached
-        // the disk all the same, and an operating system that failed to sync once may claim success the next time. So
-        // this group's outcome is unknown, and the log cannot be trusted with another group.
+        // RocksDB writes and syncs the log before it makes anything visible. If that fails, the record may
+        // have reached the disk all the same, and an operating system that failed to sync once may claim
+        // success the next time. So this group's outcome is unknown, and the log cannot be trusted with
+        // another group.
         latest.commit(group, how.sync).map_err(|error| {
             tracing::error!(dir = %self.dir.display(), %error, "a write to the log failed");
             ApplyError::Unknown(error)
@@ -217,8 +221,8 @@ impl Storage for RocksStorage {
         approximate_bytes(&self.versions.latest, range)
     }
 
-    /// The space is freed as files are compacted: at once for files that are wholly within the range, and for all of it if
-    /// the disk is nearly full.
+    /// The space is freed as files are compacted: at once for files that are wholly within the range, and for
+    /// all of it if the disk is nearly full.
     fn destroy_range(&self, range: &KeyRange) -> Result<()> {
         let Versions {
             latest, superseded, ..

@@ -1,6 +1,7 @@
-//! Collecting deletions: under their keys' locks, in order, and without disturbing those who hold them.
+//! Collecting deletions: under their keys' locks, in order, and without delaying transactions that hold those
+//! locks.
 
-// Helpers of tests, which clippy does not know to be tests.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{Durability, LockMode, LockOptions, LockWait, Reader, Store, TxnOptions};
@@ -46,7 +47,7 @@ fn a_locked_key_is_left_for_the_next_round() {
         .lock(&[b"b".to_vec()], &LockOptions::exclusive(Duration::ZERO))
         .unwrap();
     let start_ts = holder.start_ts();
-    // Two deletions, and the value before each of the three.
+    // Two deletions, and the three values that were superseded.
     assert_eq!(store.run_gc().unwrap().removed, Some(2 + 3));
     assert!(start_ts >= store.safe_point());
     holder.put(b"b".to_vec(), b"2".to_vec()).unwrap();
@@ -56,7 +57,7 @@ fn a_locked_key_is_left_for_the_next_round() {
     assert_eq!(store.latest().get(b"b").unwrap(), Some(b"2".to_vec()));
 }
 
-/// Deleted keys are re-inserted while they are collected: every insert must stay.
+/// Deleted keys are inserted again while they are collected: every insert must stay.
 #[test]
 fn values_written_meanwhile_stay() {
     let dir = tempfile::tempdir().unwrap();
@@ -84,7 +85,7 @@ fn values_written_meanwhile_stay() {
     });
 }
 
-/// NOWAIT is about other transactions: it must not fail because a deleted key is just being collected.
+/// NOWAIT refers to other transactions: it must not fail because a deleted key is being collected.
 #[test]
 fn nowait_does_not_see_the_collector() {
     let dir = tempfile::tempdir().unwrap();
@@ -139,9 +140,9 @@ fn deletions_are_listed_once_and_only_as_long_as_needed() {
     assert_eq!(open(dir.path()).run_gc().unwrap().removed, Some(0));
 }
 
-/// What lists them does not outlive the process.
+/// The history that lists deletions does not survive the process.
 #[test]
-fn deletions_of_before_a_restart_are_listed_by_who_meets_them() {
+fn deletions_from_before_a_restart_are_queued_by_the_scan_that_passes_over_them() {
     for row_cache_bytes in [0, 1 << 20] {
         deletions_of_before_a_restart(row_cache_bytes);
     }

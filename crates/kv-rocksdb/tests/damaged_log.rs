@@ -1,8 +1,9 @@
-//! Damage to what was acknowledged: the store is opened with all of it, or refused with an error that says what is lost.
+//! Damage to what was acknowledged: the store is opened with all of it, or refused with an error that says
+//! what is lost.
 //!
-//! A copy of the directory of an open store is what a crash of the process leaves behind.
+//! A copy of the directory of an open store is what a crash of the process leaves.
 
-// Helpers of tests, which clippy does not know to be tests.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{Durability, Error, KeyRange, Reader, Store, TxnOptions};
@@ -24,7 +25,7 @@ fn commit(store: &Store, n: u32, bytes: usize, durability: Durability) {
     txn.commit(durability).unwrap();
 }
 
-/// How many transactions are there: the first so many, each whole. An error of any read is one.
+/// How many transactions the store has: the first so many, each complete. An error of any read is an error.
 fn rows(store: &Store) -> kv::Result<u32> {
     let snapshot = store.snapshot_now()?;
     let mut counts = [0, 0];
@@ -40,7 +41,7 @@ fn rows(store: &Store) -> kv::Result<u32> {
     Ok(counts[0])
 }
 
-/// Opens what may be damaged. The error is one that says so.
+/// Opens a store that may be damaged. The error says so.
 fn rows_of(dir: &Path) -> Result<u32, String> {
     match open(dir).and_then(|store| rows(&store)) {
         Ok(rows) => Ok(rows),
@@ -78,7 +79,7 @@ fn manifest(dir: &Path) -> PathBuf {
     dir.join(name.trim_end())
 }
 
-/// A store that was left as a crash of its process leaves it.
+/// A store as a crash of its process leaves it.
 struct Crashed {
     root: tempfile::TempDir,
     copies: u32,
@@ -108,16 +109,16 @@ impl Crashed {
         to
     }
 
-    /// The newest log without what was written ahead.
+    /// The newest log without preallocated zeros.
     fn log_bytes(&self) -> Vec<u8> {
         let mut bytes = fs::read(newest_log(&self.root.path().join("crashed"))).unwrap();
-        // A record ends with a number of eight bytes, the lowest first.
+        // A record ends with a number of eight bytes, the lowest byte first.
         let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 8;
         bytes.truncate(end);
         bytes
     }
 
-    /// What becomes of it with another log, and without the mark of what was synced.
+    /// Opens it with another log, and with or without the file `SYNCED`.
     fn with_log(&mut self, log: &[u8], has_mark: bool) -> Result<u32, String> {
         let dir = self.dir();
         fs::write(newest_log(&dir), log).unwrap();
@@ -130,7 +131,7 @@ impl Crashed {
     }
 }
 
-/// Bytes of the headers and payloads of the first records, those in the middle, and the last.
+/// Offsets in the headers and payloads of the first records, those in the middle, and the last.
 fn places(bytes: usize) -> Vec<usize> {
     let around = |at: usize| (0..24).map(move |step| at + step);
     let steps = (0..bytes).step_by(bytes / 24);
@@ -168,7 +169,8 @@ fn a_flipped_bit_anywhere_loses_nothing_in_silence() {
     assert!(refused > 50, "{refused}");
 }
 
-/// A store of an earlier program, or one whose mark had not reached the disk: each record says what was synced before it.
+/// A store of an earlier program, or one whose file `SYNCED` had not reached the disk: each record says what
+/// was synced before it.
 #[test]
 fn without_the_mark_the_log_knows_all_but_its_last_record() {
     let mut crashed = Crashed::new(100, Durability::Sync);
@@ -234,7 +236,7 @@ fn a_record_of_many_blocks_is_no_exception() {
     }
 }
 
-/// What was committed without a sync may go where the machine stops, but only from some moment on.
+/// Commits without a sync may be lost when the machine stops, but only all from some point on.
 #[test]
 fn what_was_not_synced_may_go_but_nothing_before_it() {
     const SYNCED: u32 = 10;
@@ -282,7 +284,7 @@ fn a_missing_log_is_refused() {
     }
 }
 
-/// All of it in tables, and more in the log.
+/// All of it is in tables, and more in the log.
 fn flushed() -> Crashed {
     Crashed::with(|store| {
         for n in 0..COMMITS {
@@ -315,9 +317,9 @@ fn everything_flushed_needs_no_log_of_before() {
     });
     let dir = crashed.dir();
     assert_eq!(rows_of(&dir), Ok(COMMITS));
-    // Again, from what closing it has left.
+    // Again, with what closing it has left.
     assert_eq!(rows_of(&dir), Ok(COMMITS));
-    // What an old log holds is of no interest.
+    // The contents of an old log do not matter.
     let dir = crashed.dir();
     let logs = files(&dir, "log");
     for log in &logs[..logs.len() - 1] {
@@ -389,7 +391,7 @@ fn a_damaged_manifest_is_refused() {
     assert!(rows_of(&dir).unwrap_err().contains("is missing"));
 }
 
-/// RocksDB would make a new store of what is left, and remove all tables.
+/// RocksDB would create a new store from what is left, and remove all tables.
 #[test]
 fn without_current_nothing_is_made_anew() {
     let mut crashed = flushed();
@@ -452,7 +454,7 @@ fn check_reads_everything_and_changes_nothing() {
 }
 
 #[test]
-fn check_wants_a_store_that_nobody_has_open() {
+fn check_refuses_a_store_that_is_open() {
     let root = tempfile::tempdir().unwrap();
     let store = open(root.path()).unwrap();
     commit(&store, 0, 10, Durability::Sync);
@@ -471,7 +473,7 @@ fn check_wants_a_store_that_nobody_has_open() {
 }
 
 #[test]
-fn repair_goes_on_without_what_is_lost_if_it_is_told_to() {
+fn repair_gives_up_what_is_lost_if_that_is_accepted() {
     let mut crashed = Crashed::new(100, Durability::Sync);
     let dir = crashed.dir();
     assert_eq!(repair(&dir, true), Ok(Repaired::NothingToDo));
@@ -516,7 +518,7 @@ fn repair_of_a_missing_log_leaves_what_tables_have() {
     assert_eq!(check(&dir).unwrap().damage, [""; 0]);
 }
 
-/// Each start writes a new log and a new mark; a crash may come between any two of them.
+/// Each start writes a new log and a new `SYNCED`. A crash may come between any two of them.
 #[test]
 fn a_store_opened_many_times_stays_sound() {
     let mut crashed = Crashed::new(100, Durability::Sync);
@@ -524,7 +526,7 @@ fn a_store_opened_many_times_stays_sound() {
     for round in 0..6 {
         let store = open(&dir).unwrap();
         assert_eq!(rows(&store), Ok(COMMITS + round));
-        // As it is right after the start, without a commit.
+        // As it is right after the start, before any commit.
         let copied = crashed.root.path().join(format!("round{round}"));
         copy(&dir, &copied);
         let before = fs::read(copied.join("SYNCED")).unwrap();
@@ -533,12 +535,12 @@ fn a_store_opened_many_times_stays_sound() {
         if round % 2 == 0 {
             store.flush().unwrap();
         }
-        // The mark as it was then, as if no later one had reached the disk.
+        // The `SYNCED` from that time, as if no later one had reached the disk.
         let copied = crashed.root.path().join(format!("round{round}again"));
         copy(&dir, &copied);
         fs::write(copied.join("SYNCED"), before).unwrap();
         assert_eq!(rows_of(&copied), Ok(COMMITS + round + 1));
-        // None, as an earlier program leaves it.
+        // No `SYNCED`, as an earlier program leaves it.
         let copied = crashed.root.path().join(format!("round{round}without"));
         copy(&dir, &copied);
         fs::remove_file(copied.join("SYNCED")).unwrap();

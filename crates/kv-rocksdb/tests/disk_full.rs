@@ -1,6 +1,6 @@
-//! A disk that fills up, for real: a file system of a few megabytes, and a limit on the size of files.
+//! A disk that really fills up: a file system of a few megabytes, and a limit on the size of files.
 
-// Helpers of tests, which clippy does not know to be tests.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{Durability, Error, KeyRange, Reader, Store, TxnOptions};
@@ -9,9 +9,12 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 fn commit(store: &Store, n: u32) -> kv::Result<()> {
-    // Half random bytes, so that compression does not save the disk.
+    // Half random bytes, so that compression does not prevent the disk from filling up.
     let mut value: Vec<u8> = Vec::with_capacity(8_000);
     let mut seed = u64::from(n) + 1;
     while value.len() < 8_000 {
@@ -35,7 +38,7 @@ fn rows(store: &Store) -> u32 {
     u32::try_from(rows.len()).unwrap()
 }
 
-/// Commits until it fails; how many were acknowledged, and the failure.
+/// Commits until a commit fails. Returns how many were acknowledged, and the error.
 fn fill(store: &Store, from: u32) -> (u32, Error) {
     let mut n = from;
     loop {
@@ -47,7 +50,7 @@ fn fill(store: &Store, from: u32) -> (u32, Error) {
     }
 }
 
-/// A small file system, gone with the guard. `None` without the rights for it.
+/// A small file system, unmounted when this is dropped. `None` without the privilege to mount.
 struct SmallDisk(PathBuf, tempfile::TempDir);
 
 impl SmallDisk {
@@ -95,7 +98,7 @@ fn commits_are_refused_while_the_reserve_lasts_and_go_on_once_there_is_space() {
     assert!(acknowledged > 100);
     assert_eq!(rows(&store), acknowledged, "a refused commit is not there");
     assert!(commit(&store, acknowledged).is_err());
-    // Only who makes room may use it.
+    // Only a transaction that frees space may use it.
     let mut removal = store.begin(TxnOptions::default()).unwrap();
     removal.use_reserve();
     let last = acknowledged - 1;
@@ -104,7 +107,7 @@ fn commits_are_refused_while_the_reserve_lasts_and_go_on_once_there_is_space() {
     assert_eq!(rows(&store), last);
     assert!(commit(&store, last).is_err());
     fs::remove_file(&ballast).unwrap();
-    // What was refused can be tried again, without a restart.
+    // After that, commits succeed again without a restart.
     let (more, _) = fill(&store, last);
     assert!(more > acknowledged + 100);
     assert_eq!(rows(&store), more);
@@ -123,7 +126,7 @@ fn without_a_reserve_nothing_acknowledged_is_lost() {
     let (acknowledged, error) = fill(&store, 0);
     assert_stopped(&store, acknowledged, &error);
     drop(store);
-    // A larger disk, as an operator would do.
+    // Moves to a larger disk, as an operator would.
     let moved = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(disk.0.join("data")).unwrap() {
         let entry = entry.unwrap();
@@ -138,7 +141,83 @@ fn without_a_reserve_nothing_acknowledged_is_lost() {
     commit(&store, found).unwrap();
 }
 
-/// The failed commit's outcome is unknown, everything acknowledged can be read, and writes are refused from then on.
+/// Bytes that do not compress.
+fn noise(seed: u32, bytes: usize) -> Vec<u8> {
+    let mut state = u64::from(seed) | 1;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
+
+/// Runs `work`, which would wait for ever if writers waited for space.
+fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, result) = channel();
+    thread::spawn(move || sender.send(work()));
+    result
+        .recv_timeout(Duration::from_secs(60))
+        .expect("writers wait for space")
+}
+
+/// A compaction meets the full disk before any flush does. Commits go on while flushes have space, and fail
+/// when they have none.
+#[test]
+fn a_compaction_without_space_leaves_no_writer_waiting() {
+    const DISK_MIB: u32 = 96;
+    const LEFT_BYTES: u64 = 12 << 20;
+    for space_returns in [true, false] {
+        let Some(disk) = SmallDisk::mount(DISK_MIB) else {
+            println!("skipped: no right to mount a small file system");
+            return;
+        };
+        let store = kv_rocksdb::open(disk.0.join("data"), options(0)).unwrap();
+        let errors = |store: &Store| {
+            let stats = store.stats();
+            let of_name = |name: &str| stats.iter().find(|stat| stat.0 == name).unwrap().1;
+            of_name("background_errors_total")
+        };
+        // Seven files of the first level that overlap; with the eighth they are compacted.
+        let write_file = |store: &Store, file: u32| {
+            for row in 0..50 {
+                let mut txn = store.begin(TxnOptions::default()).unwrap();
+                let value = noise(file * 1_000 + row, 64 << 10);
+                txn.put(format!("row{row:02}/{file}").into_bytes(), value)
+                    .unwrap();
+                txn.commit(Durability::Os).unwrap();
+            }
+            store.flush().unwrap();
+        };
+        (0..7).for_each(|file| write_file(&store, file));
+        let free = {
+            let stat = rustix::fs::statvfs(&disk.0).unwrap();
+            stat.f_bavail * stat.f_frsize
+        };
+        let ballast = disk.0.join("ballast");
+        fs::write(&ballast, vec![1; (free - LEFT_BYTES) as usize]).unwrap();
+        write_file(&store, 7);
+        let store = within_a_minute(move || {
+            while errors(&store) == 0.0 {
+                thread::sleep(Duration::from_millis(10));
+            }
+            store
+        });
+        commit(&store, 0).unwrap();
+        if space_returns {
+            fs::remove_file(&ballast).unwrap();
+            within_a_minute(move || {
+                (1..1_000).for_each(|n| commit(&store, n).unwrap());
+                store.flush().unwrap();
+            });
+        } else {
+            let (_, error) = within_a_minute(move || fill(&store, 1));
+            assert!(matches!(error, Error::Undetermined(_)), "{error}");
+        }
+    }
+}
+
+/// The failed commit's outcome is unknown, everything acknowledged can be read, and writes are refused from
+/// then on.
 fn assert_stopped(store: &Store, acknowledged: u32, error: &Error) {
     assert!(matches!(error, Error::Undetermined(_)), "{error}");
     let found = rows(store);

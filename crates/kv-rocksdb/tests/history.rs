@@ -1,6 +1,6 @@
-//! Superseded versions over their budget: on disk as long as a snapshot needs them, gone otherwise.
+//! Superseded versions beyond their budget: on disk as long as a snapshot needs them, dropped otherwise.
 
-// Helpers of tests, which clippy does not know to be tests.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{Durability, KeyRange, Reader, Snapshot, Store, TxnOptions};
@@ -24,7 +24,7 @@ fn try_write_round(store: &Store, round: u32) -> kv::Result<()> {
     let mut txn = store.begin(TxnOptions::default()).unwrap();
     for n in 0..KEYS {
         let key = format!("k{n:04}").into_bytes();
-        // Some are not there in some rounds.
+        // Some keys are absent in some rounds.
         if (n + round).is_multiple_of(7) {
             txn.delete(key).unwrap();
         } else {
@@ -80,7 +80,7 @@ fn snapshots_see_what_has_gone_to_disk() {
     for (snapshot, round) in &snapshots {
         assert_sees(snapshot, *round);
     }
-    // Whoever still reads them has them; a new one begins in another place.
+    // Readers of the old directory still have it; a new one is somewhere else.
     let (last, round) = snapshots.pop().unwrap();
     drop(snapshots);
     store.run_gc().unwrap();
@@ -95,7 +95,7 @@ fn snapshots_see_what_has_gone_to_disk() {
     write_round(&store, 41);
     store.run_gc().unwrap();
     assert_sees(&snapshot, 39);
-    // What a process leaves is removed by the next one.
+    // The next process removes what one leaves.
     std::fs::create_dir_all(dir.path().join("history/99")).unwrap();
     drop((snapshot, store));
     let store = open(dir.path());
@@ -103,7 +103,7 @@ fn snapshots_see_what_has_gone_to_disk() {
     assert_sees(&store.snapshot_now().unwrap(), 41);
 }
 
-/// Without anybody who needs them they are dropped although they are young, and the moment says so.
+/// Without a snapshot that needs them they are dropped although they are young, and the safe point says so.
 #[test]
 fn memory_is_bounded_without_snapshots() {
     let dir = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn memory_is_bounded_without_snapshots() {
     let early = store.snapshot_now().unwrap().ts();
     for round in 1..100 {
         write_round(&store, round);
-        // Nobody collects but a commit that finds too much.
+        // Only a commit that finds too much of them collects.
         let of_one_round = f64::from(KEYS) * 200.0;
         assert!(figure(&store, "history_bytes") < 2.0 * 64.0 * 1024.0 + of_one_round);
     }
@@ -124,14 +124,15 @@ fn memory_is_bounded_without_snapshots() {
     assert_sees(&store.snapshot_now().unwrap(), 99);
 }
 
-/// What a snapshot needs is neither lost nor piled up in memory: commits fail until it can be put somewhere.
+/// What a snapshot needs is neither lost nor accumulated in memory: commits fail until it can be moved to
+/// disk.
 #[test]
 fn commits_wait_for_a_place_for_what_snapshots_need() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     write_round(&store, 0);
     let snapshot = store.snapshot_now().unwrap();
-    // In the way of the directory.
+    // A file where the directory would be.
     std::fs::write(dir.path().join("history"), "").unwrap();
     let mut round = 1;
     while try_write_round(&store, round).is_ok() {

@@ -1,6 +1,6 @@
 //! A directory belongs to one process at a time.
 
-// Helpers of tests, which clippy does not know to be tests.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{Error, Reader, Store};

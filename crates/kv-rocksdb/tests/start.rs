@@ -1,6 +1,6 @@
 //! An empty store with the machine's own defaults starts small. Alone in its file: it measures the process.
 
-// Helpers of tests, which clippy does not know to be tests.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{Durability, TxnOptions};

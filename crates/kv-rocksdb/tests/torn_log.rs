@@ -1,9 +1,10 @@
-//! A crash leaves a log whose end is torn. Whatever was synced before the tear comes back, in whole transactions, and
-//! without a word. What is torn here was committed without a sync; what becomes of the rest: `damaged_log.rs`.
+//! A crash leaves a log whose end is torn. What was synced before the tear is recovered, in complete
+//! transactions, without any message. What is torn here was committed without a sync; for the rest see
+//! `damaged_log.rs`.
 //!
-//! A copy of the directory of an open store is what a crash leaves behind: nothing has been closed.
+//! A copy of the directory of an open store is what a crash leaves: nothing has been closed.
 
-// Helpers of tests, which clippy does not know to be tests.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use kv::{Durability, KeyRange, Reader, Store, TxnOptions};
@@ -21,7 +22,7 @@ fn commit(store: &Store, n: u32) {
     commit_as(store, n, Durability::Sync);
 }
 
-/// Two keys a transaction, which must always be found together.
+/// Two keys per transaction, which must always be found together.
 fn commit_as(store: &Store, n: u32, durability: Durability) {
     let mut txn = store.begin(TxnOptions::default()).unwrap();
     txn.put(format!("left{n:04}").into(), vec![b'l'; 100]).unwrap();
@@ -50,7 +51,7 @@ fn log(dir: &Path) -> PathBuf {
     logs.pop().unwrap()
 }
 
-/// How many transactions came back: the first so many, each whole.
+/// How many transactions were recovered: the first so many, each complete.
 fn recovered(dir: &Path) -> u32 {
     let store = open(dir).unwrap();
     let snapshot = store.snapshot_now().unwrap();
@@ -65,7 +66,7 @@ fn recovered(dir: &Path) -> u32 {
     };
     let (left, right) = (count("left"), count("right"));
     assert_eq!(left, right, "half a transaction");
-    // The store is as good as any other.
+    // The store works like any other.
     commit(&store, 9_999);
     left
 }
@@ -145,7 +146,8 @@ fn garbage_and_zeros_behind_the_last_record_are_ignored() {
     }
 }
 
-/// The machine stops while several commits are on their way to the disk, and some of what follows gets there first.
+/// The machine stops while several commits are being written to the disk, and some of what follows gets there
+/// first.
 #[test]
 fn a_hole_in_what_was_not_synced_ends_recovery_there() {
     let (mut crashed, _open) = Crashed::committed_as(Durability::Os);
@@ -164,16 +166,16 @@ fn a_hole_in_what_was_not_synced_ends_recovery_there() {
     }
 }
 
-/// What is written ahead of a log that is written to much, its end included.
+/// The zeros after the end of a log with many records.
 #[test]
 fn zeros_written_ahead_are_no_records() {
-    // Some 580 KB of log: more than is written between two looks whether it needs more ahead of it.
+    // Some 580 KB of log: more than is written between two checks whether more zeros are needed.
     const MANY: u32 = 2_000;
     let (mut crashed, store) = Crashed::new();
     let mut commits = COMMITS;
     for flush in [false, true, true] {
         if flush {
-            // Has another log begin.
+            // Starts another log.
             store.flush().unwrap();
         }
         for n in commits..commits + MANY {

@@ -11,7 +11,7 @@ fn begin_insert(store: &Store, wait: Duration) -> Transaction {
     store
         .begin(TxnOptions {
             single_statement: true,
-            check_late: true,
+            defer_duplicate_checks: true,
             commit_lock_wait: wait,
             ..TxnOptions::default()
         })

@@ -144,7 +144,7 @@ impl Engine for TikvEngine {
         Ok(Box::new(TikvTransaction::new(node, start_ts, options)?))
     }
 
-    fn checks_late(&self) -> bool {
+    fn defers_duplicate_checks(&self) -> bool {
         true
     }
 

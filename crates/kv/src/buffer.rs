@@ -67,7 +67,7 @@ pub struct Savepoint {
 }
 
 #[derive(Debug, Clone)]
-struct Mark {
+struct SavepointMark {
     id: u64,
     undo_len: usize,
 }
@@ -84,7 +84,7 @@ struct Undo {
 pub struct WriteBuffer {
     writes: SmallMap<Vec<u8>, Write>,
     undo: Vec<Undo>,
-    marks: Vec<Mark>,
+    marks: Vec<SavepointMark>,
     next_id: u64,
     bytes: usize,
     undo_bytes: usize,
@@ -153,7 +153,8 @@ impl WriteBuffer {
         self.write(key, Write::delete());
     }
 
-    /// A key that the buffer has a write of is not fresh: even if that is a deletion, the key may have a value below the buffer.
+    /// A key that the buffer has a write of is not fresh: even if that is a deletion, the key may have a
+    /// value below the buffer.
     pub fn write(&mut self, key: Vec<u8>, write: Write) {
         let logged_key = (!self.marks.is_empty()).then(|| key.clone());
         self.bytes += cost(&key, &write);
@@ -195,7 +196,7 @@ impl WriteBuffer {
     pub fn savepoint(&mut self) -> Savepoint {
         self.next_id += 1;
         let depth = self.marks.len();
-        self.marks.push(Mark {
+        self.marks.push(SavepointMark {
             id: self.next_id,
             undo_len: self.undo.len(),
         });
@@ -205,7 +206,8 @@ impl WriteBuffer {
         }
     }
 
-    /// Undoes every write since the savepoint, which stays open; later ones are gone. False if it is not open.
+    /// Undoes every write since the savepoint, which stays open; later ones are gone. False if it is not
+    /// open.
     #[must_use]
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> bool {
         let Some(undo_len) = self.find(savepoint) else {

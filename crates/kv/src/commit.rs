@@ -1,13 +1,15 @@
 //! Committing a group of transactions to an embedded store.
 //!
-//! A group is written together, except that a dependent commit ([`crate::pending_commit`]) cannot be prepared before the commits of
-//! the same group that it depends on have been applied. So a group is divided into *runs*. Each run is applied at a timestamp of its own,
-//! in order. The last run is synced, and the earlier ones with it, before readers see any of them.
+//! A group is written together, except that a dependent commit ([`crate::pending_commit`]) cannot be prepared
+//! before the commits of the same group that it depends on have been applied. So a group is divided into
+//! *runs*. Each run is applied at a timestamp of its own, in order. The last run is synced, and the earlier
+//! ones with it, before readers see any of them.
 //!
-//! Nothing here waits for anything but the log. What a run's members replace is in memory when the run starts: their own threads
-//! have read it, or earlier runs of the group write it. Their threads have also made room in the history. A panic leaves it unknown
-//! what of the group is in the store: from then on the store refuses writes, and all members get the outcome
-//! [`Error::Undetermined`]. `docs/commit.md` shows the whole way of a commit.
+//! Nothing here waits for anything but the log. What a run's members replace is in memory when the run
+//! starts: their own threads have read it, or earlier runs of the group write it. Their threads have also
+//! made room in the history. A panic leaves it unknown what of the group is in the store: from then on the
+//! store refuses writes, and all members get the outcome [`Error::Undetermined`]. `docs/commit.md` shows the
+//! whole way of a commit.
 
 use crate::buffer::WriteBuffer;
 use crate::embedded::Shared;
@@ -24,7 +26,8 @@ pub(crate) struct GroupMember<P> {
     pub work: Work<P>,
     /// The last timestamp at which it may be committed.
     pub last_ts: Timestamp,
-    /// Whether it may use the disk space that is kept free. Other members of its run may do so then too, which is rare and bounded.
+    /// Whether it may use the disk space that is kept free. Other members of its run may do so then too,
+    /// which is rare and bounded.
     pub use_reserve: bool,
     pub commit: Arc<PendingCommit>,
 }
@@ -32,8 +35,8 @@ pub(crate) struct GroupMember<P> {
 /// What the group has to write for a member.
 pub(crate) enum Work<P> {
     Prepared(P),
-    /// Writes to be prepared once `dependencies` have been applied. All that they replace is fresh or in `locked` then, so that
-    /// preparing reads nothing.
+    /// Writes to be prepared once `dependencies` have been applied. All that they replace is fresh or in
+    /// `locked` then, so that preparing reads nothing.
     Dependent {
         writes: Arc<WriteBuffer>,
         locked: LockedVersions,
@@ -162,7 +165,8 @@ impl<S: Storage> CommittingGroup<'_, S> {
         }
     }
 
-    /// After an error that leaves it unknown what of the group is in the log. Until a restart, readers see the runs that were applied.
+    /// After an error that leaves it unknown what of the group is in the log. Until a restart, readers see
+    /// the runs that were applied.
     fn make_undetermined(&mut self, error: &Error) {
         self.unsynced = false;
         let health = &self.timestamps.shared.health;
@@ -174,7 +178,8 @@ impl<S: Storage> CommittingGroup<'_, S> {
 
     fn finish(mut self) -> Vec<Result<Timestamp>> {
         let shared = self.timestamps.shared;
-        // Runs before the last rely on its sync. If the last one was not applied, they need a sync of their own.
+        // Runs before the last rely on its sync. If the last one was not applied, they need a sync of their
+        // own.
         if self.sync
             && mem::take(&mut self.unsynced)
             && let Err(error) = shared.storage.sync_log()
@@ -198,8 +203,9 @@ impl<S: Storage> CommittingGroup<'_, S> {
     }
 }
 
-/// The timestamps of a group in flight. Readers get none of them before they are published. Dropped without [`GroupTimestamps::publish`],
-/// by a panic, it refuses further writes, since nobody knows what of the group is in the store.
+/// The timestamps of a group in flight. Readers get none of them before they are published. If it is dropped
+/// without [`GroupTimestamps::publish`], by a panic, it is unknown what of the group is in the store, so
+/// further writes are refused.
 struct GroupTimestamps<'a, S: Storage> {
     shared: &'a Shared<S>,
     first_ts: Timestamp,

@@ -1,9 +1,10 @@
 //! Deadlock detection, when a transaction starts to wait: in the graph of which transactions wait for which.
 //!
-//! A transaction waits for one key at a time, and thereby for every holder of that key. That it also waits for the requests
-//! ahead of it in the key's queue adds nothing: they wait for the same holders. So a circle consists of waits for holders. The
-//! last of its members to start waiting closes it, and that one searches after it has joined its queue. A grant only turns a waiter
-//! into a holder that runs, so it cannot close a circle.
+//! A transaction waits for one key at a time, and thereby for every holder of that key. That it also waits
+//! for the requests ahead of it in the key's queue adds nothing: they wait for the same holders. So a circle
+//! consists of waits for holders. The last of its members to start waiting closes it, and that one searches
+//! after it has joined its queue. A grant only turns a waiter into a holder that runs, so it cannot close a
+//! circle.
 //!
 //! The victim is the member that holds the fewest locks; among equals, the one that closed the circle.
 
@@ -20,7 +21,8 @@ pub(crate) struct Waiting {
     pub since: Instant,
 }
 
-/// All waiting transactions. Searches run one after the other, under the mutex, so that a circle has one victim.
+/// All waiting transactions. Searches run one after the other, under the mutex, so that a circle has one
+/// victim.
 #[derive(Default)]
 pub(crate) struct Detector {
     waiting: Mutex<HashMap<Owner, Waiting>>,
@@ -59,7 +61,8 @@ impl Detector {
             .collect()
     }
 
-    /// Ends `owner`'s wait, after a circle has been found that is partly in another process; false if it does not wait any more.
+    /// Ends `owner`'s wait, after a circle has been found that is partly in another process; false if it does
+    /// not wait any more.
     pub fn make_victim(&self, owner: Owner) -> bool {
         let mut all = self.waiting.lock();
         let was_waiting = all

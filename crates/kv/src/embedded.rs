@@ -1,7 +1,9 @@
-//! An engine within this process: any [`Storage`], with timestamps, row locks, group commit and garbage collection.
+//! An engine within this process: any [`Storage`], with timestamps, row locks, group commit and garbage
+//! collection.
 //!
-//! The way of a commit: [`crate::embedded_transaction`] locks and prepares on the transaction's own thread, [`crate::group_commit`]
-//! queues it, [`crate::commit`] commits a group. `docs/commit.md` shows all of it. The engine's own threads: [`crate::background`].
+//! The way of a commit: [`crate::embedded_transaction`] locks and prepares on the transaction's own thread,
+//! [`crate::group_commit`] queues it, [`crate::commit`] commits a group. `docs/commit.md` shows all of it.
+//! The engine's own threads: [`crate::background`].
 
 use crate::background::Background;
 use crate::commit::{GroupMember, commit_group};
@@ -39,8 +41,8 @@ pub struct EmbeddedOptions {
     pub gc_age: Duration,
     /// How often garbage is collected in the background, unless memory pressure asks for it sooner.
     pub gc_interval: Duration,
-    /// Whether to run background threads: for group commit, for garbage collection, and for the sync each second of commits that did
-    /// not wait for one.
+    /// Whether to run background threads: for group commit, for garbage collection, and for the sync each
+    /// second of commits that did not wait for one.
     pub background: bool,
     /// Whether each commit checks the promises about its writes ([`crate::promise`]). For tests.
     pub check_promises: bool,
@@ -130,9 +132,10 @@ impl<S: Storage> Shared<S> {
         })
     }
 
-    /// Collects garbage if superseded versions take too much memory, before a commit adds to them. On the committing transaction's own
-    /// thread, never on the one that commits groups. If another thread is collecting, waits for that. So memory exceeds
-    /// the limit by no more than the commits add that are past this point at the same time.
+    /// Collects garbage if superseded versions take too much memory, before a commit adds to them. On the
+    /// committing transaction's own thread, never on the one that commits groups. If another thread is
+    /// collecting, waits for that. So memory exceeds the limit by no more than the commits add that are past
+    /// this point at the same time.
     ///
     /// # Errors
     /// Those of the collection, if what snapshots need cannot be moved to disk. [`Error::Interrupted`].
@@ -193,7 +196,8 @@ impl<S: Storage> EmbeddedEngine<S> {
         Self { shared, background }
     }
 
-    /// For a read of the newest state that reads more than once: all of it sees one moment, and only published commits.
+    /// For a read of the newest state that reads more than once: all of it sees one moment, and only
+    /// published commits.
     fn at_this_moment<T>(&self, read: impl FnOnce(Timestamp) -> Result<T>) -> Result<T> {
         let ts = self.pin_now(None)?;
         let outcome = read(ts);
@@ -210,8 +214,8 @@ impl<S: Storage> EmbeddedEngine<S> {
 impl<S: Storage> Drop for EmbeddedEngine<S> {
     fn drop(&mut self) {
         drop(self.background.take());
-        // Syncs what was committed without a sync. A failure can be reported to nobody, and those commits were promised no
-        // sync.
+        // Syncs what was committed without a sync. An error cannot be reported any more, and those commits
+        // were promised no sync.
         let _ = self.shared.sync_log();
     }
 }
@@ -256,7 +260,8 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         if at.ts != LATEST {
             return Ok(storage.get_with(key, at.ts, found)?.found);
         }
-        // If the newest version is not newer than the last timestamp given, a snapshot taken now would see it.
+        // If the newest version is not newer than the last timestamp given, a snapshot taken now would see
+        // it.
         if let Some(seen) = storage.get_settled_with(key, self.shared.oracle.last(), found)? {
             return Ok(seen.found);
         }

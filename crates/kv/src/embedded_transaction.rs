@@ -20,8 +20,9 @@ use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
 
-/// No transaction depends on one that holds more locks or writes more than this, and such a transaction waits for those it depends on
-/// before it commits. So its writes are not kept longer than needed, and the thread that commits groups does not prepare them.
+/// No transaction depends on one that holds more locks or writes more than this, and such a transaction waits
+/// for those it depends on before it commits. So its writes are not kept longer than needed, and the thread
+/// that commits groups does not prepare them.
 const DEPENDENT_KEYS_MAX: usize = 1 << 10;
 const DEPENDENT_BYTES_MAX: usize = 1 << 20;
 
@@ -38,14 +39,15 @@ pub(crate) struct EmbeddedTransaction<S: Storage> {
     lock_waits: u64,
     /// What it has read of keys that it has locked exclusively.
     locked: LockedVersions,
-    /// Used by one thread, like the whole transaction. The mutex is for [`EngineTransaction::settle`], which has it by reference only.
+    /// Used by one thread, like the whole transaction. The mutex is for [`EngineTransaction::settle`], which
+    /// has it by reference only.
     dependencies: Mutex<Dependencies>,
     /// Set while it commits.
     committing: Option<Committing>,
 }
 
-/// Keeps small writes until this thread's next commit, so that this thread frees them, and not the one that commits groups. For the
-/// allocator, that is cheaper.
+/// Keeps small writes until this thread's next commit, so that this thread frees them, and not the one that
+/// commits groups. For the allocator, that is cheaper.
 fn free_on_this_thread(writes: &Arc<WriteBuffer>) {
     const BYTES_MAX: usize = 16 << 10;
     thread_local! {
@@ -142,8 +144,8 @@ impl<S: Storage> EmbeddedTransaction<S> {
         Ok(Some(value))
     }
 
-    /// Reads keys that are locked, so that their newest versions do not change. The locks that this call has taken are those in `held` from
-    /// `first_new` on; what is read of their keys is kept for the commit.
+    /// Reads keys that are locked, so that their newest versions do not change. The locks that this call has
+    /// taken are those in `held` from `first_new` on; what is read of their keys is kept for the commit.
     fn read_locked(
         &mut self,
         keys: &[Vec<u8>],
@@ -200,8 +202,9 @@ impl<S: Storage> EmbeddedTransaction<S> {
         Ok(())
     }
 
-    /// Reads what a dependent commit replaces and has not read yet, so that the thread that commits groups need not read it. Those
-    /// versions cannot change any more. False: they are too large to be kept until then.
+    /// Reads what a dependent commit replaces and has not read yet, so that the thread that commits groups
+    /// need not read it. Those versions cannot change any more. False: they are too large to be kept until
+    /// then.
     fn read_replaced(&self, writes: &WriteBuffer, locked: &mut LockedVersions) -> Result<bool> {
         let missing: Vec<Vec<u8>> = writes
             .writes()
@@ -244,7 +247,8 @@ impl<S: Storage> EmbeddedTransaction<S> {
         Ok(())
     }
 
-    /// All of a commit that comes before the group, which includes all of it that may wait for the disk or for other transactions.
+    /// All of a commit that comes before the group, which includes all of it that may wait for the disk or
+    /// for other transactions.
     fn prepare(
         &mut self,
         writes: &Arc<WriteBuffer>,
@@ -252,9 +256,9 @@ impl<S: Storage> EmbeddedTransaction<S> {
         fence: Option<&Fence>,
     ) -> Result<GroupMember<S::Prepared>> {
         self.shared.health.check_writable()?;
-        // In key order, so that commits do not deadlock with one another. Guarded keys too, although only the garbage collector
-        // competes for them: what a write replaces must not be collected between preparing and applying it.
-        // Keys in `locked` are locked already.
+        // In key order, so that commits do not deadlock with one another. Guarded keys too, although only the
+        // garbage collector competes for them: what a write replaces must not be collected between preparing
+        // and applying it. Keys in `locked` are locked already.
         let mut locked = mem::take(&mut self.locked);
         let mut in_order = locked.in_order();
         for (key, _) in writes.iter() {
@@ -409,7 +413,8 @@ impl<S: Storage> Completion for EmbeddedTransaction<S> {
 
 impl<S: Storage> Drop for EmbeddedTransaction<S> {
     fn drop(&mut self) {
-        // Still committing: `complete` was not called, or panicked, which is a defect. Other transactions must not wait for this one.
+        // Still committing: `complete` was not called, or panicked, which is a defect. Other transactions
+        // must not wait for this one.
         if let Some(committing) = self.committing.take() {
             let health = &self.shared.health;
             health.refuse_writes("a commit was cut short by a defect");

@@ -118,7 +118,7 @@ pub trait Engine: Send + Sync {
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
 
     /// Whether [`EngineTransaction::expect_absent`] may return true.
-    fn checks_late(&self) -> bool {
+    fn defers_duplicate_checks(&self) -> bool {
         false
     }
 
@@ -181,8 +181,8 @@ pub trait Engine: Send + Sync {
 /// The engine's part of a transaction: its row locks, and its end. Dropped without a commit, it is rolled
 /// back.
 pub trait EngineTransaction: Send + Sync {
-    /// Locks keys in the order given and returns their newest committed values, in that order. On an error, locks
-    /// taken so far stay until the end of the transaction, as in MySQL.
+    /// Locks keys in the order given and returns their newest committed values, in that order. On an error,
+    /// locks taken so far stay until the end of the transaction, as in MySQL.
     fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>>;
 
     /// [`EngineTransaction::lock`] of one key, the most common case. A key that would be skipped is an error:

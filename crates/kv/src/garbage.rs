@@ -68,8 +68,8 @@ impl Collecting<'_> {
     /// Moves the safe point as far as age, memory pressure and live snapshots let it, and returns it.
     pub fn advance_safe_point<S: Storage>(&self, oracle: &Oracle, storage: &S) -> Timestamp {
         let age_ms = self.garbage.age_ms.load(Ordering::Relaxed);
-        // Never above the timestamps that have been given: a commit may still be below "now". With an age of zero, up to
-        // there, because timestamps may be ahead of the clock.
+        // Never above the timestamps that have been given: a commit may still be below "now". With an age of
+        // zero, up to there, because timestamps may be ahead of the clock.
         let mut wanted = oracle.last();
         if age_ms > 0 {
             let aged = timestamp_from_ms(oracle.now_ms().saturating_sub(age_ms));

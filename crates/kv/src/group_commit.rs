@@ -1,16 +1,18 @@
 //! Group commit: transactions that commit at the same time share one write and one sync of the log.
 //!
-//! If the queue is idle and no more transactions are open than there are processors, the caller commits its own transaction at once.
-//! Otherwise commits queue, and a thread of the queue's own takes all of them as one group, again and again until the queue
-//! is empty. One of the waiting threads could lead the next group instead. But where processors are scarce, a thread that has just
-//! been woken runs only after all others have had their turn, and nothing is written until then: in the end all threads
-//! wait for the one group, and the processors for the disk.
+//! If the queue is idle and no more transactions are open than there are processors, the caller commits its
+//! own transaction at once. Otherwise commits queue, and a thread of the queue's own takes all of them as one
+//! group, again and again until the queue is empty. One of the waiting threads could lead the next group
+//! instead. But where processors are scarce, a thread that has just been woken runs only after all others
+//! have had their turn, and nothing is written until then: in the end all threads wait for the one group, and
+//! the processors for the disk.
 //!
 //! The thread that ran a group completes each member, so no member's own thread has to wait for its outcome.
 //!
-//! While a group runs, all other commits wait. So nothing here waits for a lock or a client, or reads the disk: a commit's own thread
-//! does that before it queues ([`crate::embedded_transaction`]). A panic, in the group or in one member's completion, is caught and
-//! logged. Each member gets an outcome all the same, and the next group runs.
+//! While a group runs, all other commits wait. So nothing here waits for a lock or a client, or reads the
+//! disk: a commit's own thread does that before it queues ([`crate::embedded_transaction`]). A panic, in the
+//! group or in one member's completion, is caught and logged. Each member gets an outcome all the same, and
+//! the next group runs.
 
 use crate::defect;
 use crate::engine::Durability;
@@ -32,7 +34,8 @@ pub(crate) struct QueuedCommit<P> {
 
 /// Gets the outcome of a commit.
 pub(crate) trait Completion: Send {
-    /// Called if the commit does not run at once, while the queue is locked: all commits that queue later run after it.
+    /// Called if the commit does not run at once, while the queue is locked: all commits that queue later run
+    /// after it.
     fn queued(&self) {}
 
     fn complete(self: Box<Self>, outcome: Result<Timestamp>);
@@ -55,8 +58,8 @@ struct Queue<P> {
     is_stopping: bool,
 }
 
-/// Commits a group: takes its members' work, in their order, and whether any of them asked for a sync, and returns the outcome of each. Called for
-/// one group at a time.
+/// Commits a group: takes its members' work, in their order, and whether any of them asked for a sync, and
+/// returns the outcome of each. Called for one group at a time.
 type Run<'a, P> = dyn Fn(Vec<P>, bool) -> Vec<Result<Timestamp>> + 'a;
 
 /// The queue of commits.
@@ -79,8 +82,9 @@ impl<P> GroupCommit<P> {
         }
     }
 
-    /// Has a commit run as part of a group: now, or by another thread. `is_crowded`: more threads want to run than there are
-    /// processors, so this thread might have to wait for one while other commits wait for this thread.
+    /// Has a commit run as part of a group: now, or by another thread. `is_crowded`: more threads want to run
+    /// than there are processors, so this thread might have to wait for one while other commits wait for this
+    /// thread.
     pub fn submit(&self, commit: QueuedCommit<P>, is_crowded: bool, run: &Run<P>) {
         {
             let mut queue = self.queue.lock();
@@ -156,7 +160,8 @@ impl<P> GroupCommit<P> {
         let cut_short = || Err(Error::Undetermined("the commit was cut short by a defect".into()));
         let outcomes = outcomes.into_iter().chain(std::iter::repeat_with(cut_short));
         for (completion, outcome) in completions.into_iter().zip(outcomes) {
-            // A panic has been logged. The completion has been dropped then, which ends the commit for all that wait for it.
+            // A panic has been logged. The completion has been dropped then, which ends the commit for all
+            // that wait for it.
             let _ = defect::catch("ending a commit", || completion.complete(outcome));
         }
     }

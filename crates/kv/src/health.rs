@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Writable until a failure leaves it unknown what the log holds. Then reads go on, and all writes are refused until a restart.
+/// Writable until a failure leaves it unknown what the log holds. Then reads go on, and all writes are
+/// refused until a restart.
 #[derive(Default)]
 pub(crate) struct LogHealth {
     is_broken: AtomicBool,
@@ -23,7 +24,8 @@ impl LogHealth {
         Err(Error::StoreReadOnly(reason))
     }
 
-    /// Nobody knows what the log holds, or which transaction holds which locks: nothing may be added to the log.
+    /// It is unknown what the log holds, or which transaction holds which locks: nothing may be added to the
+    /// log.
     pub fn refuse_writes(&self, reason: &str) {
         let mut refused = self.reason.lock();
         if refused.is_none() {

@@ -9,8 +9,8 @@ pub struct Limits {
     pub key_bytes: usize,
     /// One row. A LONGBLOB may be longer in MySQL, up to `max_allowed_packet`, whose default is 64 MiB too.
     pub value_bytes: usize,
-    /// All writes of one transaction, with what savepoints keep of overwritten ones. While it commits, an embedded
-    /// engine takes about three times that in memory.
+    /// All writes of one transaction, with what savepoints keep of overwritten ones. While it commits, an
+    /// embedded engine takes about three times that in memory.
     pub transaction_bytes: usize,
 }
 

@@ -1,11 +1,12 @@
 //! Row locks within one process: which transaction holds which key, and which ones wait for it.
 //!
-//! An embedded engine needs no other locks. An engine over a cluster takes these first: its own connections queue
-//! here in order, and share and upgrade locks, and only one of them asks the cluster.
+//! An embedded engine needs no other locks. An engine over a cluster takes these first: its own connections
+//! queue here in order, and share and upgrade locks, and only one of them asks the cluster.
 //!
-//! A key need not exist to be locked: two inserts of one unique key exclude each other that way. Locks are granted in order of
-//! arrival. A release grants the lock to the next waiters and wakes exactly those threads. Which transaction is rolled back
-//! when waits form a circle: `deadlock`. When a lock is released before its holder's commit ends: `pending_commit`.
+//! A key need not exist to be locked: two inserts of one unique key exclude each other that way. Locks are
+//! granted in order of arrival. A release grants the lock to the next waiters and wakes exactly those
+//! threads. Which transaction is rolled back when waits form a circle: `deadlock`. When a lock is released
+//! before its holder's commit ends: `pending_commit`.
 
 use crate::deadlock::{Detector, Waiting};
 use crate::error::{Error, Result};
@@ -57,7 +58,8 @@ pub struct HeldKey {
 pub enum Acquired {
     /// To be released by the caller.
     New(HeldKey),
-    /// Likewise; and the previous holder's commit is pending. The key's newest value is the one that this commit writes.
+    /// Likewise; and the previous holder's commit is pending. The key's newest value is the one that this
+    /// commit writes.
     AfterPending(HeldKey, Arc<PendingCommit>),
     /// The owner had it before, maybe in a weaker mode.
     AlreadyHeld,
@@ -181,8 +183,9 @@ impl KeyLock {
         }
     }
 
-    /// Releases the lock of the transaction whose commit is pending, and returns whether it did. A key that the transaction does not
-    /// write stays locked: such a lock guards other keys, and nothing here would make the next holder wait for those.
+    /// Releases the lock of the transaction whose commit is pending, and returns whether it did. A key that
+    /// the transaction does not write stays locked: such a lock guards other keys, and nothing here would
+    /// make the next holder wait for those.
     fn release_early(&mut self, commit: &Arc<PendingCommit>) -> bool {
         let releases = self.mode == LockMode::Exclusive
             && self.holds(commit.owner())
@@ -509,12 +512,13 @@ impl LockTable {
         &self.commits[index].0
     }
 
-    /// Lets other transactions take over locks of the commit's owner, which holds the keys `held`. Every commit of theirs has to be
-    /// ordered after it.
+    /// Lets other transactions take over locks of the commit's owner, which holds the keys `held`. Every
+    /// commit of theirs has to be ordered after it.
     pub(crate) fn announce_commit(&self, commit: &Arc<PendingCommit>, held: &[HeldKey]) {
         let owner = commit.owner();
         self.commits_of(owner).lock().push(Arc::clone(commit));
-        // A request that starts to wait at this moment may wait until the commit has ended, as it would without this call.
+        // A request that starts to wait at this moment may wait until the commit has ended, as it would
+        // without this call.
         if self.counters.waiting.load(Ordering::Relaxed) == 0 {
             return;
         }
@@ -581,12 +585,14 @@ impl LockTable {
         }
     }
 
-    /// The owners that have waited for at least this long, and for which keys. For an engine whose waits continue in other processes.
+    /// The owners that have waited for at least this long, and for which keys. For an engine whose waits
+    /// continue in other processes.
     pub fn long_waits(&self, at_least: Duration) -> Vec<(Owner, Arc<[u8]>)> {
         self.detector.long_waits(at_least)
     }
 
-    /// Ends `owner`'s wait with [`Error::Deadlock`]: part of the circle is in another process. False if it does not wait any more.
+    /// Ends `owner`'s wait with [`Error::Deadlock`]: part of the circle is in another process. False if it
+    /// does not wait any more.
     pub fn make_victim(&self, owner: Owner) -> bool {
         self.detector.make_victim(owner)
     }

@@ -207,8 +207,8 @@ mod tests {
         race(Arc::new(ScatteredClock::default()));
     }
 
-    /// One writer commits, readers take timestamps. Everything at or below a timestamp must have been applied when it
-    /// was given: then what a snapshot sees is complete, and nothing is ever added to it.
+    /// One writer commits, readers take timestamps. Everything at or below a timestamp must have been applied
+    /// when it was given: then what a snapshot sees is complete, and nothing is ever added to it.
     fn race(clock: Arc<dyn Clock>) {
         const COMMITS: usize = 20_000;
         const RACES: usize = 200;

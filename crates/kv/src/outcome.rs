@@ -16,8 +16,8 @@ struct Shared {
 /// For the thread that created it.
 pub(crate) struct OutcomeReceiver(Arc<Shared>);
 
-/// For the thread that learns the outcome. Dropped without [`OutcomeSender::send`], which is a defect, it sends that the outcome is
-/// unknown.
+/// For the thread that learns the outcome. Dropped without [`OutcomeSender::send`], which is a defect, it
+/// sends that the outcome is unknown.
 pub(crate) struct OutcomeSender(Arc<Shared>);
 
 pub(crate) fn outcome_channel() -> (OutcomeSender, OutcomeReceiver) {

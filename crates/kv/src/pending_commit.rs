@@ -1,14 +1,15 @@
 //! Pending commits, and early lock release: transactions that depend on a commit which has not ended.
 //!
-//! Once a commit is in the queue, every later commit that locks its rows queues behind it. So its row locks are no longer needed:
-//! another transaction may take the lock of a row and continue from the value that the pending commit writes. Its commit is
-//! *dependent* then. Many transactions that change one row need not wait for the disk one after the other.
-//! (InnoDB releases row locks before it writes its log for the same reason. DeWitt et al., "Implementation techniques for main
-//! memory database systems", 1984, call such transactions pre-committed.)
+//! Once a commit is in the queue, every later commit that locks its rows queues behind it. So its row locks
+//! are no longer needed: another transaction may take the lock of a row and continue from the value that the
+//! pending commit writes. Its commit is *dependent* then. Many transactions that change one row need not wait
+//! for the disk one after the other. (InnoDB releases row locks before it writes its log for the same reason.
+//! DeWitt et al., "Implementation techniques for main memory database systems", 1984, call such transactions
+//! pre-committed.)
 //!
-//! A dependent commit is ordered after the commits it depends on, and fails if one of them fails. Until they have ended, it reads
-//! what they write from here, and only for keys that it has locked. Any other read waits for them
-//! ([`crate::EngineTransaction::settle`]).
+//! A dependent commit is ordered after the commits it depends on, and fails if one of them fails. Until they
+//! have ended, it reads what they write from here, and only for keys that it has locked. Any other read waits
+//! for them ([`crate::EngineTransaction::settle`]).
 
 use crate::buffer::WriteBuffer;
 use crate::error::{Error, Result};

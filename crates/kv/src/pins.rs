@@ -37,13 +37,14 @@ impl Pins {
     }
 
     fn shard(&self, ts: Timestamp) -> &Mutex<Vec<(Timestamp, usize)>> {
-        // Timestamps of one millisecond differ in their low bits only; of idle times, in their high bits only.
+        // Timestamps of one millisecond differ in their low bits only; of idle times, in their high bits
+        // only.
         let spread = ts.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
         &self.shards[usize::try_from(spread).unwrap_or(0) % SHARDS].0
     }
 
-    /// The safe point is read under the shard's lock, which [`Pins::advance`] holds while it moves it: either the pin
-    /// is counted or it is refused.
+    /// The safe point is read under the shard's lock, which [`Pins::advance`] holds while it moves it: either
+    /// the pin is counted or it is refused.
     ///
     /// # Errors
     /// [`Error::SnapshotTooOld`].

@@ -91,8 +91,8 @@ impl Snapshot {
         self
     }
 
-    /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel scans. Small
-    /// ranges stay whole.
+    /// Splits a range into at most `parts` of about equal size, in order and without gaps, for parallel
+    /// scans. Small ranges stay whole.
     pub fn split_range(&self, range: &KeyRange, parts: usize) -> Result<Vec<KeyRange>> {
         self.engine().split_range(range, parts, self.read_at())
     }

@@ -1,6 +1,7 @@
 //! What an embedded engine is built on: a storage that keeps versions of keys.
 //!
-//! [`crate::EmbeddedEngine`] adds locks, timestamps and group commit, and so makes a [`Storage`] an [`crate::Engine`].
+//! [`crate::EmbeddedEngine`] adds locks, timestamps and group commit, and so makes a [`Storage`] an
+//! [`crate::Engine`].
 
 use crate::buffer::WriteBuffer;
 use crate::engine::{Damage, ScanRequest};
@@ -41,8 +42,8 @@ pub struct Seen {
     pub commit_ts: Timestamp,
 }
 
-/// Called once for each key of a batch, in any order: its index, when the version that was found was committed (0: there is none), and
-/// the value if there is one.
+/// Called once for each key of a batch, in any order: its index, when the version that was found was
+/// committed (0: there is none), and the value if there is one.
 pub type VisitVersions<'a> = dyn FnMut(usize, Timestamp, Option<&[u8]>) + 'a;
 
 enum LockedVersion {
@@ -61,8 +62,8 @@ impl LockedVersion {
     }
 }
 
-/// The newest versions of keys that a transaction has locked exclusively and read. They do not change until it ends, so what its
-/// writes replace need not be read again.
+/// The newest versions of keys that a transaction has locked exclusively and read. They do not change until
+/// it ends, so what its writes replace need not be read again.
 #[derive(Default)]
 pub struct LockedVersions {
     versions: SmallMap<Arc<[u8]>, LockedVersion>,
@@ -100,7 +101,8 @@ impl LockedVersions {
         self.versions.get(key).is_some()
     }
 
-    /// When the newest version of `key` was committed (0: there is none), and its value. `None`: it has not been kept.
+    /// When the newest version of `key` was committed (0: there is none), and its value. `None`: it has not
+    /// been kept.
     pub fn get(&self, key: &[u8]) -> Option<(Timestamp, Option<&[u8]>)> {
         self.versions.get(key)?.get(key)
     }
@@ -174,7 +176,8 @@ pub trait Storage: Send + Sync + 'static {
     /// Lends the version visible at `ts`.
     fn get_with(&self, key: &[u8], ts: Timestamp, found: &mut dyn FnMut(&[u8])) -> Result<Seen>;
 
-    /// Lends the newest version if it was committed at or before `ts`, which need not be pinned; `None` if it is newer.
+    /// Lends the newest version if it was committed at or before `ts`, which need not be pinned; `None` if it
+    /// is newer.
     fn get_settled_with(
         &self,
         key: &[u8],
@@ -182,8 +185,8 @@ pub trait Storage: Send + Sync + 'static {
         found: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<Seen>>;
 
-    /// When the newest version of a locked key was committed, which may be a deletion that has not been collected yet; 0: there
-    /// is none.
+    /// When the newest version of a locked key was committed, which may be a deletion that has not been
+    /// collected yet; 0: there is none.
     fn commit_ts_of(&self, key: &[u8]) -> Result<Timestamp>;
 
     fn batch_get_with(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()>;
@@ -191,8 +194,9 @@ pub trait Storage: Send + Sync + 'static {
     /// Never at [`crate::LATEST`].
     fn scan(&self, request: ScanRequest, visit: &mut Visit) -> Result<()>;
 
-    /// Prepares a transaction's writes, whose keys it has locked until they are applied. Reads what they replace, except for keys
-    /// that are fresh or in `locked`. If all are, this may run on the thread that commits groups.
+    /// Prepares a transaction's writes, whose keys it has locked until they are applied. Reads what they
+    /// replace, except for keys that are fresh or in `locked`. If all are, this may run on the thread that
+    /// commits groups.
     fn prepare(&self, writes: &WriteBuffer, locked: &LockedVersions) -> Result<Self::Prepared>;
 
     /// Whether it adds to the [`Storage::pressure`].
@@ -200,8 +204,9 @@ pub trait Storage: Send + Sync + 'static {
         true
     }
 
-    /// Applies transactions at one timestamp, atomically. One call at a time. They become visible only when they are as
-    /// durable as asked. All other commits wait meanwhile, so this reads nothing and makes no room.
+    /// Applies transactions at one timestamp, atomically. One call at a time. They become visible only when
+    /// they are as durable as asked. All other commits wait meanwhile, so this reads nothing and makes no
+    /// room.
     fn apply(
         &self,
         group: Vec<Self::Prepared>,

@@ -64,8 +64,8 @@ impl Store {
         self.engine.current_ts()
     }
 
-    /// Reads at `ts`. Fails with [`crate::Error::SnapshotTooOld`] below the garbage-collection safe point and with
-    /// [`crate::Error::SnapshotInFuture`] beyond now.
+    /// Reads at `ts`. Fails with [`crate::Error::SnapshotTooOld`] below the garbage-collection safe point and
+    /// with [`crate::Error::SnapshotInFuture`] beyond now.
     pub fn snapshot(&self, ts: Timestamp) -> Result<Snapshot> {
         Snapshot::at(Arc::clone(&self.engine), ts)
     }
@@ -75,7 +75,8 @@ impl Store {
         Snapshot::now(Arc::clone(&self.engine), None)
     }
 
-    /// [`Store::snapshot_now`] for a statement: `interrupt` ends the wait for its timestamp, and the snapshot's reads.
+    /// [`Store::snapshot_now`] for a statement: `interrupt` ends the wait for its timestamp, and the
+    /// snapshot's reads.
     pub fn snapshot_for(&self, interrupt: &Arc<Interrupt>) -> Result<Snapshot> {
         Snapshot::now(Arc::clone(&self.engine), Some(Arc::clone(interrupt)))
     }
@@ -92,9 +93,9 @@ impl Store {
         Transaction::begin(Arc::clone(&self.engine), options, self.memory)
     }
 
-    /// Whether [`TxnOptions::check_late`] makes a difference here.
-    pub fn checks_late(&self) -> bool {
-        self.engine.checks_late()
+    /// Whether [`TxnOptions::defer_duplicate_checks`] makes a difference here.
+    pub fn defers_duplicate_checks(&self) -> bool {
+        self.engine.defers_duplicate_checks()
     }
 
     /// Splits regions so that new ones start at `keys`, and spreads those over the stores. Waits for that up
@@ -111,8 +112,8 @@ impl Store {
         self.engine.split_at(keys, patience, interrupt)
     }
 
-    /// The regions that hold parts of a range, in order and without gaps. An engine that keeps all keys in one place
-    /// has one.
+    /// The regions that hold parts of a range, in order and without gaps. An engine that keeps all keys in
+    /// one place has one.
     ///
     /// # Errors
     /// Those of the cluster, [`crate::Error::Interrupted`].

@@ -35,7 +35,7 @@ pub struct TxnOptions {
     pub single_statement: bool,
     /// [`Transaction::expect_absent`] may return true: the caller can run its work again without it if the
     /// commit fails with [`Error::KeyExists`].
-    pub check_late: bool,
+    pub defer_duplicate_checks: bool,
     /// On a shared store: how long its locks block other servers if this process ends. While the process
     /// runs, it renews them. A short time is for short work on keys that others wait for. `None`: as the
     /// engine is configured.
@@ -54,7 +54,7 @@ impl Default for TxnOptions {
             optimistic: false,
             read_only: false,
             single_statement: false,
-            check_late: false,
+            defer_duplicate_checks: false,
             lock_ttl: None,
             commit_lock_wait: Duration::from_secs(50),
             interrupt: None,
@@ -188,11 +188,13 @@ impl Transaction {
         &self.snapshot
     }
 
-    /// Locks keys, in the order given, until the end of the transaction, and returns for each the newest committed
-    /// value, or the own write. Locks survive [`Transaction::rollback_to`], and an error leaves those taken before it.
+    /// Locks keys, in the order given, until the end of the transaction, and returns for each the newest
+    /// committed value, or the own write. Locks survive [`Transaction::rollback_to`], and an error leaves
+    /// those taken before it.
     ///
     /// # Errors
-    /// [`Error::LockTimeout`], [`Error::LockNotAvailable`], [`Error::Deadlock`] (roll back), [`Error::Interrupted`].
+    /// [`Error::LockTimeout`], [`Error::LockNotAvailable`], [`Error::Deadlock`] (roll back),
+    /// [`Error::Interrupted`].
     pub fn lock(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
         for key in keys {
             self.check_lock(key)?;
@@ -255,15 +257,15 @@ impl Transaction {
     }
 
     /// Whether [`Transaction::expect_absent`] may return true.
-    pub fn checks_late(&self) -> bool {
-        self.options.check_late && !self.options.optimistic
+    pub fn defers_duplicate_checks(&self) -> bool {
+        self.options.defer_duplicate_checks && !self.options.optimistic
     }
 
     /// Offers to let the commit check that these keys, which are about to be written for the first time, do
     /// not exist. True: the engine does so, and they need not be locked before, which saves a cluster a round
     /// trip.
     pub fn expect_absent(&mut self, keys: &[Vec<u8>]) -> bool {
-        self.checks_late()
+        self.defers_duplicate_checks()
             && keys.iter().all(|key| self.buffer.get(key).is_none())
             && self.locks.expect_absent(keys)
     }

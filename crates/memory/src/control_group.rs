@@ -7,8 +7,8 @@
 use std::fs;
 use std::path::Path;
 
-/// The lowest limit in bytes, of the groups that `groups` (the text of `/proc/self/cgroup`) names and those above them.
-/// `mount`: where control groups are mounted.
+/// The lowest limit in bytes, of the groups that `groups` (the text of `/proc/self/cgroup`) names and those
+/// above them. `mount`: where control groups are mounted.
 pub(crate) fn limit_bytes(mount: &Path, groups: &str) -> Option<u64> {
     let limits = groups.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':');

@@ -8,7 +8,8 @@
 
 use std::sync::Arc;
 
-use catalog::metadata_lock::{MetadataLocks, TransactionLocks};
+use cluster::TransactionLocks;
+use cluster::metadata_lock::MetadataLocks;
 use kv::{CommitDone, Durability, Fence, Savepoint, Transaction, TxnOptions};
 use planner::object_access::LockMode;
 use types::{Error, Result, errno};
@@ -170,7 +171,7 @@ impl TransactionContext {
             optimistic: options.optimistic.unwrap_or(settings.optimistic),
             read_only,
             single_statement: !lasting,
-            check_late: self.defers_duplicates && !lasting,
+            defer_duplicate_checks: self.defers_duplicates && !lasting,
             lock_ttl: None,
             commit_lock_wait: settings.row_lock_wait,
             interrupt: Some(env.interrupt.clone()),

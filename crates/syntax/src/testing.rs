@@ -19,7 +19,7 @@ pub fn sql_of(expr: &Expr) -> String {
         Expr::Number(NumberText::Integer(text) | NumberText::Decimal(text) | NumberText::Float(text)) => {
             text.clone()
         }
-        Expr::Text(text) => format!("'{text}'"),
+        Expr::Text(text) | Expr::Keyword(text) => format!("'{text}'"),
         Expr::Column(name) => name.column.clone(),
         Expr::Parameter(_) => "?".into(),
         Expr::Unary { op, operand } => match op {

@@ -270,19 +270,38 @@ pub fn invalid_text(address: &Address) -> Result<(), String> {
     done(&mut raw, b"CREATE DATABASE IF NOT EXISTS protocol_text")?;
     done(
         &mut raw,
-        b"CREATE TABLE protocol_text.t (t VARCHAR(9), b VARBINARY(9))",
+        b"CREATE TABLE protocol_text.t (t VARCHAR(9), b VARBINARY(9), l VARCHAR(9) CHARACTER SET latin1)",
     )?;
-    let refused = Answer::Error {
-        code: 1366,
-        state: "HY000".to_owned(),
-    };
-    let insert = query(b"INSERT INTO protocol_text.t (t) VALUES ('a\xff')");
-    equal("text", raw.command(&insert).map_err(|e| e.to_string())?, refused)?;
+    for (column, value, code, state) in [
+        ("t", b"a\xff".as_slice(), 1366, "HY000"),
+        // It breaks off in what could be a character.
+        ("l", b"a\xff", 1406, "22001"),
+        ("l", b"a\xe9\xe9\xe9", 1366, "HY000"),
+    ] {
+        let refused = Answer::Error {
+            code,
+            state: state.to_owned(),
+        };
+        let insert = format!("INSERT INTO protocol_text.t ({column}) VALUES ('");
+        let insert = query(&[insert.as_bytes(), value, b"')"].concat());
+        equal(column, raw.command(&insert).map_err(|e| e.to_string())?, refused)?;
+    }
     done(&mut raw, b"INSERT INTO protocol_text.t (b) VALUES ('a\xff')")?;
     let (_, counted) = rows(
         &mut raw,
         &query(b"SELECT @@warning_count, HEX(b) FROM protocol_text.t"),
     )?;
     equal("binary", counted, vec![vec![b"1".to_vec(), b"61FF".to_vec()]])?;
+    let (_, counted) = rows(
+        &mut raw,
+        &query(
+            b"SELECT COUNT(t = 'a\xff'), COUNT(t LIKE 'a\xff'), SUM(b = 'a\xff'), COUNT(l = 'a\xff') FROM protocol_text.t",
+        ),
+    )?;
+    equal(
+        "compared",
+        counted,
+        vec![vec![b"0".to_vec(), b"0".to_vec(), b"1".to_vec(), b"0".to_vec()]],
+    )?;
     done(&mut raw, b"DROP DATABASE protocol_text")
 }

@@ -51,7 +51,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         None => update.run(txn, &maker)?,
     }
     if let Some(ids) = &mut update.ids {
-        ids.tell_catalog(ctx)?;
+        ids.report_explicit(ctx)?;
     }
     Ok(DmlResult {
         ok_insert_id: last_insert_id_set(ctx.eval).unwrap_or(0),

@@ -70,7 +70,7 @@ impl<'w, 'p> Writer<'w, 'p> {
     /// Takes images for new where the store will find out at the commit if their keys are not. Else they are locked, and
     /// what they hold is known.
     pub fn expect_new(&mut self, images: &[Image]) -> Result<()> {
-        if self.txn.checks_late() {
+        if self.txn.defers_duplicate_checks() {
             let keys: Vec<Vec<u8>> = images.iter().flat_map(unique_keys).map(<[u8]>::to_vec).collect();
             if self.txn.expect_absent(&keys) {
                 self.known.extend(keys.into_iter().map(|key| (key, None)));

@@ -28,7 +28,7 @@ impl<'p> Filter<'p> {
             input,
             predicate: functions::hoist(predicate, eval),
             ask: 1,
-            one_by_one: functions::assigns(predicate),
+            one_by_one: functions::assigns(predicate) || functions::reads_assigned(predicate),
             rest: None,
         }
     }

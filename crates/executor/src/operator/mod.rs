@@ -45,7 +45,13 @@ pub(crate) fn build<'p>(
             let input = build(input, locking, env)?;
             Box::new(filter::Filter::new(input, predicate, env.eval()))
         }
-        Rel::Project { input, exprs } => Box::new(project::Project::new(build(input, locking, env)?, exprs)),
+        Rel::Project { input: source, exprs } => {
+            let project = project::Project::new(build(source, locking, env)?, exprs);
+            match locking {
+                Some(_) => Box::new(project.locking(source)),
+                None => Box::new(project),
+            }
+        }
         Rel::Aggregate {
             input,
             keys,

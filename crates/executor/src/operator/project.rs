@@ -6,8 +6,10 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::{Expr, eval_array};
+use planner::plan::Rel;
 use types::Result;
 
+use super::filter::split;
 use super::{BoxOperator, Operator};
 use crate::batch::{batch_of, schema_of};
 use crate::env::Env;
@@ -18,6 +20,10 @@ pub(super) struct Project<'p> {
     schema: SchemaRef,
     /// What one row assigns to variables is read by the next.
     one_by_one: bool,
+    /// The input may be asked for several rows all the same, because it reads no variables.
+    asks_ahead: bool,
+    /// Rows of the input that are not computed yet.
+    rest: Option<RecordBatch>,
 }
 
 impl<'p> Project<'p> {
@@ -28,18 +34,61 @@ impl<'p> Project<'p> {
             exprs,
             schema: schema_of(&types),
             one_by_one: exprs.iter().any(functions::assigns),
+            asks_ahead: false,
+            rest: None,
         }
+    }
+
+    /// The projection of a locking read. One request locks its rows at one moment and returns them in order. If others
+    /// write between two requests, rows of the second may precede rows of the first: so there should be one
+    /// request only. `source`: what makes the input.
+    pub fn locking(self, source: &Rel) -> Self {
+        Self {
+            asks_ahead: reads_no_variables(source),
+            ..self
+        }
+    }
+
+    /// The next row, for what it assigns.
+    fn one(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        let batch = match self.rest.take() {
+            Some(batch) => Some(batch),
+            None => self.input.next(env, if self.asks_ahead { wanted } else { 1 })?,
+        };
+        Ok(batch.map(|batch| {
+            let (one, rest) = split(batch, 1);
+            self.rest = rest;
+            one
+        }))
     }
 }
 
 impl Operator for Project<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        let wanted = if self.one_by_one { 1 } else { wanted };
-        let Some(batch) = self.input.next(env, wanted)? else {
+        let batch = match self.one_by_one {
+            true => self.one(env, wanted)?,
+            false => self.input.next(env, wanted)?,
+        };
+        let Some(batch) = batch else {
             return Ok(None);
         };
         let columns = evaluate(self.exprs.iter(), &batch, env)?;
         batch_of(&self.schema, columns, batch.num_rows()).map(Some)
+    }
+}
+
+/// Whether the rows of an input are the same whatever variables hold.
+fn reads_no_variables(rel: &Rel) -> bool {
+    match rel {
+        Rel::Scan(scan) => scan.filter.as_ref().is_none_or(functions::is_deterministic),
+        Rel::Filter { input, predicate } => {
+            functions::is_deterministic(predicate) && reads_no_variables(input)
+        }
+        Rel::Project { input, exprs } => {
+            exprs.iter().all(functions::is_deterministic) && reads_no_variables(input)
+        }
+        Rel::Sort { input, .. } | Rel::Limit { input, .. } => reads_no_variables(input),
+        _ => false,
     }
 }
 

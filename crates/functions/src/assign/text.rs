@@ -52,6 +52,7 @@ pub(super) fn to_text(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let charset = target.to.collation.charset();
     let text: Cow<'_, str> = match value {
         Datum::String(text) => in_charset(target, text, charset)?,
+        Datum::Bytes(bytes) if !target.from.is_binary() => Cow::Owned(well_formed(target, bytes, charset)?),
         Datum::Bytes(bytes) => Cow::Owned(decode(target, bytes, charset)?),
         Datum::Double(number) if is_bounded(target.to) => Cow::Owned(double_text(target, number)?),
         other => Cow::Owned(target.shown(&other)),
@@ -93,7 +94,8 @@ fn in_charset<'a>(target: &Target<'_>, text: &'a str, charset: Charset) -> Resul
     if let Cow::Owned(_) = restricted {
         let wrong = text.char_indices().find(|(_, c)| !charset.has(*c));
         let from = wrong.map_or(0, |(i, _)| i);
-        incorrect_string(target, text.as_bytes().get(from..).unwrap_or_default())?;
+        let wrong = text.get(from..).unwrap_or_default();
+        incorrect_string(target, &charset::encode(wrong, target.from.collation.charset()))?;
     }
     Ok(restricted)
 }
@@ -106,6 +108,41 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
     let valid = charset.valid_len(bytes);
     incorrect_string(target, bytes.get(valid..).unwrap_or_default())?;
     Ok(String::from_utf8_lossy(bytes.get(..valid).unwrap_or_default()).into_owned())
+}
+
+/// What a column stores of text that is not well formed. If the text is of the column's character set, the part
+/// before the first wrong byte. Otherwise a `?` replaces each wrong byte, up to an incomplete character at the end.
+///
+/// Reports 1366, or 1406 if that incomplete character is all that is wrong.
+fn well_formed(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String> {
+    let from = target.from.collation.charset();
+    let mut text = String::new();
+    let mut rest = bytes;
+    let mut wrong: Option<&[u8]> = None;
+    loop {
+        let (valid, ill) = rest.split_at(from.valid_len(rest).min(rest.len()));
+        text.push_str(&String::from_utf8_lossy(valid));
+        let stops = ill.is_empty() || charset == from || charset::is_incomplete(ill, from);
+        if charset == from || !stops {
+            wrong = wrong.or(Some(ill));
+        }
+        match ill {
+            [_, behind @ ..] if !stops => {
+                text.push('?');
+                rest = behind;
+            }
+            _ => {
+                rest = ill;
+                break;
+            }
+        }
+    }
+    match wrong {
+        Some(wrong) => incorrect_string(target, wrong)?,
+        None if !rest.is_empty() => too_long(target)?,
+        None => {}
+    }
+    Ok(charset::restrict(&text, charset).into_owned())
 }
 
 /// 1366 with the bytes from the first wrong one on, at most six.
@@ -199,6 +236,14 @@ pub(super) fn to_json(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     match value {
         Datum::String(text) if target.from.kind == TypeKind::Json => Ok(Value::from(text)),
         Datum::String(text) => crate::json::normalise(text.as_bytes(), target.column).map(Value::String),
+        Datum::Bytes(bytes) if !target.from.is_binary() => Err(Error::new(
+            errno::ER_INVALID_JSON_TEXT,
+            format!(
+                "Invalid JSON text: \"Invalid encoding in string.\" at position {} in value for column '{}'.",
+                target.from.collation.charset().valid_len(bytes),
+                target.column
+            ),
+        )),
         Datum::Bytes(_) => Err(Error::new(
             errno::ER_INVALID_JSON_CHARSET,
             "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",

@@ -100,7 +100,7 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
         return expr;
     }
     // A number is read of what is stored, so that warnings show no spaces.
-    if ty.is_numeric() && *expr.without_padding() != expr {
+    if ty.is_numeric() && !std::ptr::eq(expr.without_padding(), &expr) {
         return implicit_cast(expr.without_padding().clone(), ty);
     }
     if reads_branches(&expr, &ty) {

@@ -96,6 +96,8 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
             args.first().is_some_and(|a| derive(a).ascii),
         ),
         "user" | "current_user" | "database" | "version" => Derived::new(ty.collation, SystemConstant, true),
+        // Text is compared with it as bytes.
+        "ill-formed text" => Derived::new(ty.collation, Implicit, false),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
         "uuid" | "md5" | "sha1" | "sha2" | "hex" | "date_format" | "time_format" | "format" | "dayname"
@@ -203,6 +205,7 @@ pub(crate) fn of_comparison(args: &[&Expr], connection: Collation, operation: &s
 }
 
 fn resolve(args: &[&Expr], connection: Collation, operation: &str, compares: bool) -> Result<Collation> {
+    refuse_ill_formed(args, operation)?;
     let all: Vec<Derived> = args.iter().map(|a| derive(a)).collect();
     let strings: Vec<Derived> = all
         .iter()
@@ -223,6 +226,33 @@ fn resolve(args: &[&Expr], connection: Collation, operation: &str, compares: boo
         return Err(illegal_mix(&strings, operation));
     }
     Ok(result.collation)
+}
+
+/// Fails with 1267 if text that is not well formed meets another character set. MySQL converts it only where the
+/// one fault is an incomplete character at its end.
+fn refuse_ill_formed(args: &[&Expr], operation: &str) -> Result<()> {
+    let Some(Expr::Literal {
+        value: Value::Bytes(bytes),
+        ty,
+    }) = args.iter().find_map(|a| a.as_ill_formed())
+    else {
+        return Ok(());
+    };
+    let charset = ty.collation.charset();
+    let wrong = bytes.get(charset.valid_len(bytes)..).unwrap_or_default();
+    let as_text = |arg: &&Expr| match arg.as_ill_formed() {
+        Some(text) => Derived::new(text.ty().collation, Coercibility::Coercible, false),
+        None => derive(arg),
+    };
+    let texts: Vec<Derived> = args.iter().map(as_text).collect();
+    let is_other = |text: &Derived| {
+        let is_text = text.coercibility < Coercibility::Numeric && text.collation != Collation::Binary;
+        is_text && text.collation.charset() != charset
+    };
+    match texts.iter().any(is_other) && !crate::charset::is_incomplete(wrong, charset) {
+        true => Err(illegal_mix(&texts, operation)),
+        false => Ok(()),
+    }
 }
 
 /// Whether a literal can be written in a character set.

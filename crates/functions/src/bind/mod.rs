@@ -22,6 +22,7 @@ use types::{Collation, Error, Result, SqlMode, SqlType, TypeKind, Value, errno};
 
 use crate::aggregate::{AggregateCall, AggregateFunction};
 use crate::registry;
+use crate::string::ill_formed::refuse_in_json;
 use crate::{Expr, cast as conversion};
 
 pub use arguments::output_text;
@@ -97,6 +98,7 @@ pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
             format!("Incorrect parameter count in the call to native function '{name}'"),
         ));
     }
+    refuse_in_json(def.name, &args)?;
     let mut binding = Binding {
         name: def.name,
         args,

@@ -273,6 +273,18 @@ pub fn assigns(expr: &Expr) -> bool {
     assigns
 }
 
+/// Whether a variable is read that the statement assigns: the value for a row depends on what was computed of the
+/// rows before it.
+pub fn reads_assigned(expr: &Expr) -> bool {
+    let mut reads = false;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            reads |= function.0.name == "@ now";
+        }
+    });
+    reads
+}
+
 /// Computes the parts of an expression that are made of literals only. A part that fails or warns is left as it is, so that it
 /// does so when the statement runs, if at all.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
@@ -337,7 +349,7 @@ pub fn is_silent(constant: &Expr, ctx: &EvalContext) -> bool {
 }
 
 /// Whether evaluating it can fail, warn or have effects: then it must not be done for rows that do not need it.
-pub(crate) fn is_fallible(expr: &Expr) -> bool {
+pub fn is_fallible(expr: &Expr) -> bool {
     let mut fallible = false;
     expr.walk(&mut |e| {
         fallible |= match e {

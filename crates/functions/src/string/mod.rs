@@ -6,6 +6,7 @@
 //! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE, WEIGHT_STRING.
 //! - [`hash`], [`compress`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
 //! - [`char_padding`]: CHAR columns under PAD_CHAR_TO_FULL_LENGTH.
+//! - [`ill_formed`]: literals whose bytes are no text.
 //! - [`collation`]: COLLATE, CONVERT ... USING, BINARY, CHARSET(), COERCIBILITY().
 //!
 //! A position or length counts characters of text and bytes of binary data. Source: manual 12.8 "String Functions and Operators".
@@ -19,6 +20,7 @@ pub(crate) mod collation;
 pub(crate) mod compress;
 pub(crate) mod encode;
 pub(crate) mod hash;
+pub(crate) mod ill_formed;
 pub(crate) mod network;
 pub(crate) mod number;
 pub(crate) mod parts;

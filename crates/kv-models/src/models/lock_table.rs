@@ -210,8 +210,8 @@ pub fn an_interrupt() {
     );
 }
 
-/// A request that waits alone for the end of a shared lock gives up. A request for a shared lock behind it is granted at once; the
-/// owner waits for that.
+/// A request that waits alone for the end of a shared lock gives up. A request for a shared lock behind it is
+/// granted at once; the owner waits for that.
 pub fn a_turn_that_is_passed_on() {
     let world = Arc::new(World::default());
     together(

@@ -65,8 +65,8 @@ impl Prepared {
             (key.len(), |out| out.extend_from_slice(key)),
             (version_bytes(value), |out| push_unstamped_version(out, value)),
         ));
-        // A value that replaces nothing supersedes nothing: older entries tell a reader that there was nothing. A deletion has to
-        // be removed from `latest` some day, whatever it replaces.
+        // A value that replaces nothing supersedes nothing: older entries tell a reader that there was
+        // nothing. A deletion has to be removed from `latest` some day, whatever it replaces.
         if value.is_none() || before.is_some_and(|before| before.value.is_some()) {
             let before = before.unwrap_or(Version { ts: 0, value: None });
             history.encode(&mut self.superseded, key, before, value.is_none());

@@ -1,10 +1,12 @@
 //! Newest versions that are deletions, to be removed from `latest` once no snapshot needs to know of them.
 //!
-//! The history's entries name such deletions in the order in which they expire, so no scan has to look for them. Deletions from before
-//! a restart are in no history: compactions drop them ([`crate::options`]), or the first scan or page load that passes over one queues it here.
+//! The history's entries name such deletions in the order in which they expire, so no scan has to look for
+//! them. Deletions from before a restart are in no history: compactions drop them ([`crate::options`]), or
+//! the first scan or page load that passes over one queues it here.
 //!
-//! A deletion may only be removed under its key's lock. Otherwise a commit could write the key between the check that the deletion
-//! is still the newest version and the removal, and its value would be removed instead. A lock that is not free is not waited for.
+//! A deletion may only be removed under its key's lock. Otherwise a commit could write the key between the
+//! check that the deletion is still the newest version and the removal, and its value would be removed
+//! instead. A lock that is not free is not waited for.
 
 use super::Latest;
 use kv::{KeyGuard, Result, Timestamp};
@@ -73,7 +75,8 @@ impl ExpiredDeletions {
     }
 }
 
-/// Removes all queued deletions up to `safe_point` whose keys are not locked, and returns how many. The others stay queued.
+/// Removes all queued deletions up to `safe_point` whose keys are not locked, and returns how many. The
+/// others stay queued.
 pub(crate) fn remove_expired(
     latest: &Latest,
     safe_point: Timestamp,

@@ -6,14 +6,16 @@ use crate::failure::from_rocksdb;
 use kv::{KeyRange, Result, Timestamp};
 use rocksdb::{DBRawIterator, ErrorKind};
 
-/// How far before the key that is read its page starts, if nothing ends it sooner. Were each page to start at the key that is
-/// read, gaps would remain before the pages, smaller and smaller, and less and less likely to be read.
+/// How far before the key that is read its page starts, if nothing ends it sooner. Were each page to start at
+/// the key that is read, gaps would remain before the pages, smaller and smaller, and less and less likely to
+/// be read.
 const BEFORE_ENTRIES: usize = LOAD_ENTRIES / 2;
 const BEFORE_BYTES: usize = LOAD_BYTES / 2;
 const BEFORE_REMOVED: u64 = 1024;
 
-/// Loads the page that starts at `start`, where there is no page, and ends at `end` at most. Keeps it if nothing in it is
-/// written meanwhile. It is complete for readers of `ts`. `None`: the first entry is too large for a page.
+/// Loads the page that starts at `start`, where there is no page, and ends at `end` at most. Keeps it if
+/// nothing in it is written meanwhile. It is complete for readers of `ts`. `None`: the first entry is too
+/// large for a page.
 pub(crate) fn load_page(
     latest: &Latest,
     start: &[u8],

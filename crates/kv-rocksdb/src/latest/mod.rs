@@ -1,10 +1,13 @@
-//! `latest`: the newest version of every key, in RocksDB, and of keys that are read also in memory ([`cache`]).
+//! `latest`: the newest version of every key, in RocksDB, and of keys that are read also in memory
+//! ([`cache`]).
 //!
-//! [`Latest`] is the only way to both. The database and its column families are private fields of its own, and what it lends (values,
-//! iterators, sizes) cannot write. So each change of `latest` goes through a method here that tells the cache of it. Other ways to change
-//! it (ingested files, a restored store) have to be added here too.
+//! [`Latest`] is the only way to both. The database and its column families are private fields of its own,
+//! and what it lends (values, iterators, sizes) cannot write. So each change of `latest` goes through a
+//! method here that tells the cache of it. Other ways to change it (ingested files, a restored store) have to
+//! be added here too.
 //!
-//! Not here: superseded versions ([`crate::superseded`]), and what a reader of a timestamp sees ([`crate::versions`]).
+//! Not here: superseded versions ([`crate::superseded`]), and what a reader of a timestamp sees
+//! ([`crate::versions`]).
 
 mod batch;
 pub(crate) mod cache;
@@ -32,7 +35,8 @@ use rocksdb::{
 };
 use std::ffi::CStr;
 
-/// An open RocksDB, the cache of its column family `latest`, and the deletions that are to be removed from it.
+/// An open RocksDB, the cache of its column family `latest`, and the deletions that are to be removed from
+/// it.
 pub(crate) struct Latest {
     db: DB,
     cache: RowCache,
@@ -107,7 +111,8 @@ impl Latest {
         self.iterate_with(ReadOptions::default(), range)
     }
 
-    /// [`Latest::iterate`] that ends as incomplete after so many entries in a row that are removed and not compacted away yet.
+    /// [`Latest::iterate`] that ends as incomplete after so many entries in a row that are removed and not
+    /// compacted away yet.
     pub fn iterate_past(&self, range: &KeyRange, removed_max: u64) -> Result<DBRawIterator<'_>> {
         let mut options = ReadOptions::default();
         options.set_max_skippable_internal_keys(removed_max);
@@ -146,8 +151,8 @@ impl Latest {
         self.db.property_int_value_cf(family, property).ok().flatten()
     }
 
-    /// Commits a group, which readers must not see yet: RocksDB first, then the cache. One call at a time. After an error the
-    /// group may be in RocksDB or not, now or after a restart.
+    /// Commits a group, which readers must not see yet: RocksDB first, then the cache. One call at a time.
+    /// After an error the group may be in RocksDB or not, now or after a restart.
     pub fn commit(&self, group: Group, sync: bool) -> Result<()> {
         let Group { members, batch } = group;
         if let Err(error) = self.write(batch, sync) {
@@ -158,8 +163,9 @@ impl Latest {
         Ok(())
     }
 
-    /// Removes newest versions that are deletions, that no snapshot needs, and whose keys are locked. Keys that have another
-    /// newest version by now stay. The cache does not need to know: it treats such a deletion and an absent key alike.
+    /// Removes newest versions that are deletions, that no snapshot needs, and whose keys are locked. Keys
+    /// that have another newest version by now stay. The cache does not need to know: it treats such a
+    /// deletion and an absent key alike.
     pub fn remove_deletions<'a>(&self, deletions: impl Iterator<Item = &'a ExpiredDeletion>) -> Result<u64> {
         let latest = self.family()?;
         let mut batch = WriteBatch::default();
@@ -177,8 +183,8 @@ impl Latest {
         Ok(u64::try_from(removed).unwrap_or(u64::MAX))
     }
 
-    /// Removes all of a range, which has an end. Drops whole files first, which frees their space at once, then covers the rest
-    /// with a range deletion, which frees it as files are compacted.
+    /// Removes all of a range, which has an end. Drops whole files first, which frees their space at once,
+    /// then covers the rest with a range deletion, which frees it as files are compacted.
     pub fn destroy(&self, range: &KeyRange) -> Result<()> {
         let destroyed = self.destroy_stored(range);
         // After an error, too: some of the range may have been removed.
@@ -188,7 +194,8 @@ impl Latest {
 
     fn destroy_stored(&self, range: &KeyRange) -> Result<()> {
         let family = self.family()?;
-        // RocksDB takes the end of a range of files as part of it, so the range of files ends at the last key inside.
+        // RocksDB takes the end of a range of files as part of it, so the range of files ends at the last key
+        // inside.
         if let Some((first, last)) = self.first_and_last_key(range)? {
             self.db
                 .delete_file_in_range_cf(family, first, last)

@@ -1,9 +1,10 @@
-//! The bytes of a RocksDB write batch, made without RocksDB: each transaction encodes its own records on its own thread, and the thread
-//! that commits a group only concatenates them.
+//! The bytes of a RocksDB write batch, made without RocksDB: each transaction encodes its own records on its
+//! own thread, and the thread that commits a group only concatenates them.
 //!
-//! A batch is a header (8 bytes for a sequence number that RocksDB fills in, and the number of records) and its records.
-//! A put is a head, which is the same for all puts of a column family, then the key and the value, each after its
-//! length as a varint. RocksDB's log holds batches in this form, so the form cannot change between releases.
+//! A batch is a header (8 bytes for a sequence number that RocksDB fills in, and the number of records) and
+//! its records. A put is a head, which is the same for all puts of a column family, then the key and the
+//! value, each after its length as a varint. RocksDB's log holds batches in this form, so the form cannot
+//! change between releases.
 
 use rocksdb::{ColumnFamily, WriteBatch};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! About how many bytes ranges of `latest` take, in files and in the write buffers that are not files yet.
 //!
-//! Both include superseded states of rows; the write buffers, all of them. A small table that is often updated would
-//! seem large by that, but it is in the row cache, whose pages are added up instead.
+//! Both include superseded states of rows; the write buffers, all of them. A small table that is often
+//! updated would seem large by that, but it is in the row cache, whose pages are added up instead.
 
 use super::Latest;
 use super::measure::{IN_FILES, IN_MEMORY, measure, measure_one};
@@ -32,8 +32,9 @@ pub(crate) fn approximate_bytes(latest: &Latest, range: &KeyRange) -> Result<u64
     Ok(measure_one(latest, &first, &last, IN_FILES)?.saturating_add(in_memory))
 }
 
-/// Corrects RocksDB's estimate for the write buffers, which takes all entries for equally large, while rows are larger than
-/// index entries: counts the range's entries instead, if the samples from both ends suggest that it has entries of one kind.
+/// Corrects RocksDB's estimate for the write buffers, which takes all entries for equally large, while rows
+/// are larger than index entries: counts the range's entries instead, if the samples from both ends suggest
+/// that it has entries of one kind.
 fn by_entries(latest: &Latest, range: &KeyRange, bytes: u64) -> Result<u64> {
     let property = |name: &CStr| latest.property(LATEST, name);
     let all_entries = property(properties::NUM_ENTRIES_ACTIVE_MEM_TABLE)

@@ -1,5 +1,5 @@
-//! RocksDB's write-ahead log, as this crate writes it: preallocated ([`preallocation`]), and with a record of how far it has been
-//! synced ([`crate::recovery`]).
+//! RocksDB's write-ahead log, as this crate writes it: preallocated ([`preallocation`]), and with a record of
+//! how far it has been synced ([`crate::recovery`]).
 
 mod preallocation;
 
@@ -32,8 +32,8 @@ impl Log {
         }
     }
 
-    /// Writes a batch to the log, syncs it if `sync` says so, and then applies it to RocksDB's write buffers. The only way to write
-    /// what has to survive a restart.
+    /// Writes a batch to the log, syncs it if `sync` says so, and then applies it to RocksDB's write buffers.
+    /// The only way to write what has to survive a restart.
     pub fn write(&self, db: &DB, mut batch: WriteBatch, sync: bool) -> RocksResult<()> {
         let options = if sync {
             &self.write_synced
@@ -60,8 +60,8 @@ impl Log {
         Ok(())
     }
 
-    /// Entries up to `sequence` have been written to table files. If none has been written to the log since, the next start has no
-    /// log to read.
+    /// Entries up to `sequence` have been written to table files. If none has been written to the log since,
+    /// the next start has no log to read.
     pub fn note_flushed(&self, db: &DB, sequence: u64) {
         // Within `write`, so that no entry is written meanwhile.
         self.preallocation.write(0, || {

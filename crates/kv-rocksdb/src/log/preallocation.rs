@@ -1,14 +1,16 @@
 //! Zeros after the end of the log, written before its records are.
 //!
-//! What a sync costs depends on where the log is written. Bytes that extend the file, or that fill blocks which were only reserved, change
-//! the file's metadata, and the file system commits its own journal with every sync: another write, and another flush of the
-//! disk. Bytes that overwrite others do not. RocksDB overwrites old logs (`RocksOptions::recycled_log_files`), but the logs of
-//! a process that has started or grown recently are new. So zeros are written after the end of a new log, some at a time. RocksDB overwrites
-//! them, and takes the remaining ones for the end of the log when it recovers (`tests/torn_log.rs`).
+//! What a sync costs depends on where the log is written. Bytes that extend the file, or that fill blocks
+//! which were only reserved, change the file's metadata, and the file system commits its own journal with
+//! every sync: another write, and another flush of the disk. Bytes that overwrite others do not. RocksDB
+//! overwrites old logs (`RocksOptions::recycled_log_files`), but the logs of a process that has started or
+//! grown recently are new. So zeros are written after the end of a new log, some at a time. RocksDB
+//! overwrites them, and takes the remaining ones for the end of the log when it recovers
+//! (`tests/torn_log.rs`).
 //!
-//! Zeros are only written after the file's end, and only while nothing else writes to the log: all writes go through
-//! [`Preallocation::write`]. RocksDB may start another log meanwhile. The old one is complete then, and RocksDB truncates it
-//! where its records end.
+//! Zeros are only written after the file's end, and only while nothing else writes to the log: all writes go
+//! through [`Preallocation::write`]. RocksDB may start another log meanwhile. The old one is complete then,
+//! and RocksDB truncates it where its records end.
 
 use parking_lot::Mutex;
 use std::ffi::OsStr;
@@ -57,7 +59,8 @@ impl Preallocation {
         }
     }
 
-    /// Runs `write`, which adds a record of `bytes` to the log. Writes zeros before it if they are running out.
+    /// Runs `write`, which adds a record of `bytes` to the log. Writes zeros before it if they are running
+    /// out.
     pub fn write<T>(&self, bytes: usize, write: impl FnOnce() -> T) -> T {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let mut state = self.state.lock();
@@ -85,8 +88,8 @@ impl State {
         };
         let file = OpenOptions::new().write(true).open(path)?;
         let end = file.metadata()?.len();
-        // A log that did not exist at the last check has no more records than have been written since. If the file is longer, it is an
-        // old log that is being overwritten.
+        // A log that did not exist at the last check has no more records than have been written since. If the
+        // file is longer, it is an old log that is being overwritten.
         let room = if number == self.number { self.room } else { end };
         self.number = number;
         self.room = room.saturating_sub(written);

@@ -15,7 +15,7 @@ const READ_BYTES: usize = 32 * BLOCK_BYTES;
 
 /// One log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
+pub struct LogFile {
     pub number: u64,
     pub path: PathBuf,
     pub bytes: u64,
@@ -31,7 +31,7 @@ pub struct Log {
 #[derive(Debug, Default)]
 pub struct Chain {
     /// The logs that belong to it. A log without a batch does, wherever it is.
-    pub logs: Vec<Log>,
+    pub logs: Vec<LogFile>,
     /// The first log that does not, because its first batch leaves a gap, and all later ones.
     pub rest: Vec<(u64, PathBuf)>,
     pub first_sequence: Option<u64>,
@@ -74,7 +74,7 @@ impl Chain {
         Ok(chain)
     }
 
-    fn read_log(&mut self, number: u64, path: &Path) -> io::Result<Log> {
+    fn read_log(&mut self, number: u64, path: &Path) -> io::Result<LogFile> {
         let file = File::open(path)?;
         let mut reader = LogReader::new(number);
         let (mut valid_bytes, mut batches, mut is_gap) = (0, 0, false);
@@ -107,7 +107,7 @@ impl Chain {
             Some(end) => end,
             None => reader.end_of_file(),
         };
-        Ok(Log {
+        Ok(LogFile {
             number,
             path: path.to_owned(),
             bytes,
@@ -118,13 +118,13 @@ impl Chain {
     }
 
     /// The log that has the last batch. If something has been lost, it is there.
-    pub fn last(&self) -> Option<&Log> {
+    pub fn last(&self) -> Option<&LogFile> {
         let with_batch = self.logs.iter().rev().find(|log| log.batches > 0);
         with_batch.or(self.logs.first())
     }
 
     /// The log that ends too early: the last one, or one before a log that leaves a gap.
-    pub fn broken(&self) -> Option<&Log> {
+    pub fn broken(&self) -> Option<&LogFile> {
         let last = self.last()?;
         let mut from_last = self.logs.iter().filter(|log| log.number >= last.number);
         from_last

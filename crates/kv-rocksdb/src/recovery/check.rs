@@ -1,7 +1,7 @@
 //! `stemdb check`: reads all files of a store that no process has open, and changes none.
 
 use super::checksum::verify_table;
-use super::directory::{Directory, Lock};
+use super::directory::{Directory, DirectoryLock};
 use super::{Examination, Finding, cannot_read};
 use crate::latest::Latest;
 use crate::layout::{FORMAT, Version};
@@ -28,7 +28,7 @@ pub struct Checked {
 /// # Errors
 /// [`Error::Unavailable`] if there is no store, another process is using it, or a file cannot be read.
 pub fn check(dir: &Path) -> Result<Checked> {
-    let _lock = Lock::take(dir)?;
+    let _lock = DirectoryLock::take(dir)?;
     let examination = Examination::of(dir, true).map_err(|error| cannot_read(dir, &error))?;
     if examination.finding == Finding::New {
         return Err(Error::Unavailable(format!("{} holds no store", dir.display())));

@@ -65,7 +65,8 @@ uint32_t stemdb_crc32c(const char* bytes, size_t size) {
   return crc32c::Value(bytes, size);
 }
 
-// Reads every block of a table file and compares its checksum. Null, or what is wrong with it, which the caller frees.
+// Reads every block of a table file and compares its checksum. Null, or what is wrong with it, which the
+// caller frees.
 char* stemdb_verify_table(const char* path) {
   const Status status = VerifyTable(path);
   return status.ok() ? nullptr : strdup(status.ToString().c_str());

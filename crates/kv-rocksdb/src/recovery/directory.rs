@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 /// (`fcntl`) is also released when its process closes the file anywhere, so nothing else can hold it on
 /// behalf of RocksDB.
 #[derive(Debug)]
-pub struct Lock {
+pub struct DirectoryLock {
     _dir: File,
 }
 
-impl Lock {
+impl DirectoryLock {
     /// # Errors
     /// [`Error::Unavailable`]: another process, or this one, has it.
     pub fn take(dir: &Path) -> Result<Self> {

@@ -40,7 +40,7 @@ mod tests;
 pub use check::{Checked, check};
 pub use repair::{Repaired, repair};
 
-pub(crate) use directory::Lock;
+pub(crate) use directory::DirectoryLock;
 pub(crate) use sync_mark::SyncMark;
 
 use chain::{Behind, Chain};
@@ -307,7 +307,7 @@ impl Examination {
     }
 }
 
-/// Examines a store that is about to be opened by the holder of its [`Lock`].
+/// Examines a store that is about to be opened by the holder of its [`DirectoryLock`].
 ///
 /// # Errors
 /// [`Error::Corrupt`]: something that was acknowledged is missing or damaged. Says what, and what to do.

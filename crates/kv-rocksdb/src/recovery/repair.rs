@@ -1,6 +1,6 @@
 //! `stemdb repair`: gives up what a damaged log has lost, so that the store can be opened.
 
-use super::directory::Lock;
+use super::directory::DirectoryLock;
 use super::sync_mark::Mark;
 use super::{Examination, Finding, cannot_read};
 use kv::{Error, Result};
@@ -26,7 +26,7 @@ pub enum Repaired {
 /// [`Error::Unavailable`] if another process is using the directory or it cannot be read; [`Error::Corrupt`]
 /// if more than the log is damaged, which cannot be repaired.
 pub fn repair(dir: &Path, accept_loss: bool) -> Result<Repaired> {
-    let _lock = Lock::take(dir)?;
+    let _lock = DirectoryLock::take(dir)?;
     let cannot = |error: io::Error| cannot_read(dir, &error);
     let examination = Examination::of(dir, true).map_err(cannot)?;
     let loss = match &examination.finding {

@@ -13,7 +13,7 @@ fn noted(sequence: u64, count: u32, bytes: usize, synced: u64) -> Vec<u8> {
     batch
 }
 
-/// A log of batches of two entries each, from `first` on; each was synced before the next.
+/// A log of batches of two entries each, from sequence number `first` on. Each was synced before the next.
 fn log(number: u64, first: u64, batches: u64, bytes: usize) -> Vec<u8> {
     let mut log = Vec::new();
     for n in 0..batches {
@@ -64,7 +64,7 @@ fn a_batch_says_how_far_the_log_had_been_synced() {
     assert_eq!(synced_before(&noted(5, 2, 100, 77)), Some(77));
     assert_eq!(synced_before(&batch(5, 2, 100)), None);
     assert_eq!(synced_before(b""), None);
-    // RocksDB writes it so.
+    // That is how RocksDB writes it.
     let mut written = rocksdb::WriteBatch::default();
     written.put(b"key", b"value");
     written.put_log_data(synced_note(1234));
@@ -127,7 +127,7 @@ fn what_is_behind_damage_is_found() {
                 let chain = logs.chain();
                 let next = chain.next_sequence.unwrap_or(1);
                 if next == 25 {
-                    // What fills a block.
+                    // The rest of a block.
                     continue;
                 }
                 broken += 1;
@@ -159,12 +159,12 @@ fn a_log_that_is_missing_leaves_a_gap() {
     assert_eq!((behind.batches, behind.next_sequence), (11, 63));
     assert_eq!((behind.synced, behind.is_last_silent), (Some(60), false));
     assert!(!chain.overlaps);
-    // Of another store.
+    // A batch of another store.
     let logs = Logs::new(&[(4, log(4, 1, 10, 50)), (9, log(9, 15, 10, 50))]);
     assert!(logs.chain().overlaps);
 }
 
-/// What RocksDB writes first after it has ended a recovery early.
+/// The batch that RocksDB writes first after it has ended a recovery early.
 #[test]
 fn an_empty_batch_is_no_gap() {
     let mut second = Vec::new();

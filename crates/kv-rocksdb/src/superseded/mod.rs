@@ -1,8 +1,8 @@
 //! Versions that a later commit has superseded. Only readers of older timestamps see them.
 //!
-//! A commit adds the versions it supersedes to the [`History`], in memory, before it changes `latest`. Versions that a live snapshot
-//! needs while the history is over its memory budget move to disk ([`Spill`]). Neither survives a restart, and neither has to: no
-//! snapshot does.
+//! A commit adds the versions it supersedes to the [`History`], in memory, before it changes `latest`.
+//! Versions that a live snapshot needs while the history is over its memory budget move to disk ([`Spill`]).
+//! Neither survives a restart, and neither has to: no snapshot does.
 //!
 //! Not here: the newest versions ([`crate::latest`]), and which versions a reader sees ([`crate::versions`]).
 
@@ -24,7 +24,8 @@ pub(crate) struct Superseded {
 }
 
 impl Superseded {
-    /// Calls `found` with the version of `key` that was the newest at `ts`, if a later one has superseded it since. `None`: there was none.
+    /// Calls `found` with the version of `key` that was the newest at `ts`, if a later one has superseded it
+    /// since. `None`: there was none.
     pub fn read<T>(&self, key: &[u8], ts: Timestamp, found: impl FnOnce(Version) -> T) -> Result<Option<T>> {
         // Copied, because `found` runs without the lock.
         let in_memory = self.history.with(key, ts, |version| {
@@ -41,7 +42,8 @@ impl Superseded {
         }
         let on_disk = self.spill.with(key, ts, |commit_ts, version| {
             let value = version.value;
-            // Otherwise a deletion that has been collected since superseded it at or before `ts`: there was no version at `ts`.
+            // Otherwise a deletion that has been collected since superseded it at or before `ts`: there was
+            // no version at `ts`.
             (version.ts > ts).then(|| found(Version { ts: commit_ts, value }))
         })?;
         Ok(on_disk.flatten())
@@ -58,8 +60,8 @@ impl Superseded {
         }
     }
 
-    /// Drops versions that no reader at or above `safe_point` sees, and returns how many. Deletions among the versions that
-    /// superseded them are queued in `expired`.
+    /// Drops versions that no reader at or above `safe_point` sees, and returns how many. Deletions among the
+    /// versions that superseded them are queued in `expired`.
     pub fn collect(&self, safe_point: Timestamp, expired: &ExpiredDeletions) -> u64 {
         self.history.collect(safe_point, expired)
     }
@@ -92,8 +94,8 @@ impl Superseded {
         Ok(())
     }
 
-    /// Drops spilled versions that no reader at or above `safe_point` needs: all of them if none is needed; otherwise, if
-    /// `thorough`, by looking at each. Returns how many.
+    /// Drops spilled versions that no reader at or above `safe_point` needs: all of them if none is needed;
+    /// otherwise, if `thorough`, by looking at each. Returns how many.
     pub fn collect_spilled(&self, safe_point: Timestamp, thorough: bool) -> Result<u64> {
         if self.history.spilled_ts() <= safe_point {
             let count = self.spill.remove_all();

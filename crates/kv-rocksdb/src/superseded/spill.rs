@@ -1,7 +1,8 @@
 //! Superseded versions on disk: what live snapshots need and the history has no memory for.
 //!
-//! They are stored in a RocksDB of their own, without a log, because no snapshot survives a restart. It exists only while there are such
-//! versions. It cannot be the RocksDB of `latest`: a RocksDB that recycles its log files refuses writes without a log.
+//! They are stored in a RocksDB of their own, without a log, because no snapshot survives a restart. It
+//! exists only while there are such versions. It cannot be the RocksDB of `latest`: a RocksDB that recycles
+//! its log files refuses writes without a log.
 
 use super::SupersededVersion;
 use crate::failure::{from_open, from_rocksdb};
@@ -86,15 +87,16 @@ fn remove(dir: &Path) {
 
 impl Files {
     fn open(dir: PathBuf, safe_point: &Arc<AtomicU64>) -> Result<Self> {
-        // The versions still in memory need no file when it is closed. This comes first, because the call returns a copy of the options.
+        // The versions still in memory need no file when it is closed. This comes first, because the call
+        // returns a copy of the options.
         let mut options = Options::default()
             .get_options_from_string("avoid_flush_during_shutdown=true")
             .map_err(|error| from_rocksdb(&error))?;
         options.create_if_missing(true);
         options.set_write_buffer_size(WRITE_BUFFER_BYTES);
         options.set_compression_type(DBCompressionType::Lz4);
-        // Versions are written once, hardly ever read, and dropped all together. So compactions should rewrite them as rarely as
-        // possible.
+        // Versions are written once, hardly ever read, and dropped all together. So compactions should
+        // rewrite them as rarely as possible.
         options.set_compaction_style(DBCompactionStyle::Universal);
         options.set_level_zero_file_num_compaction_trigger(8);
         options.set_log_level(LogLevel::Warn);
@@ -190,8 +192,8 @@ impl Spill {
         self.files().map_or(Ok(0), |files| files.compact())
     }
 
-    /// Calls `found` with the newest version of `key` committed at or before `ts`: the commit's timestamp, and the version, whose own
-    /// timestamp says when it was superseded.
+    /// Calls `found` with the newest version of `key` committed at or before `ts`: the commit's timestamp,
+    /// and the version, whose own timestamp says when it was superseded.
     pub fn with<T>(
         &self,
         key: &[u8],

@@ -1,11 +1,12 @@
 //! Whether the row cache agrees with RocksDB.
 //!
-//! Both change while they are compared, RocksDB first. They have to agree on what a reader of one timestamp sees. So a page is read
-//! before RocksDB. If RocksDB then has a version that is newer than the timestamp, that was committed in between or is not published
-//! yet, and the page must have the version that the history says was there before.
+//! Both change while they are compared, RocksDB first. They have to agree on what a reader of one timestamp
+//! sees. So a page is read before RocksDB. If RocksDB then has a version that is newer than the timestamp,
+//! that was committed in between or is not published yet, and the page must have the version that the history
+//! says was there before.
 //!
-//! ADMIN CHECK TABLE compares all pages of a range. With [`crate::RocksOptions::compare_cached_reads`], which tests set, each read
-//! that a page answers is compared.
+//! ADMIN CHECK TABLE compares all pages of a range. With [`crate::RocksOptions::compare_cached_reads`], which
+//! tests set, each read that a page answers is compared.
 
 use super::Versions;
 use crate::failure::from_rocksdb;
@@ -30,8 +31,8 @@ impl<'a> Comparison<'a> {
         Self { versions, ts }
     }
 
-    /// Compares all pages of a range. The timestamp is pinned, and at or above everything acknowledged. Pages with a difference are
-    /// dropped.
+    /// Compares all pages of a range. The timestamp is pinned, and at or above everything acknowledged. Pages
+    /// with a difference are dropped.
     ///
     /// # Errors
     /// RocksDB's errors, [`kv::Error::Interrupted`].
@@ -55,8 +56,9 @@ impl<'a> Comparison<'a> {
         Ok(found)
     }
 
-    /// Compares a read that a page answers with `cached`. The history of a timestamp that is not pinned may be gone. Then, as for
-    /// [`kv::LATEST`], the page only has to agree with RocksDB once the commits in flight have ended.
+    /// Compares a read that a page answers with `cached`. The history of a timestamp that is not pinned may
+    /// be gone. Then, as for [`kv::LATEST`], the page only has to agree with RocksDB once the commits in
+    /// flight have ended.
     ///
     /// # Panics
     /// If they differ: a test cannot go on after that.
@@ -135,7 +137,8 @@ impl<'a> Comparison<'a> {
         Ok((visible(cached) != visible(before)).then(|| damage_of(key, cached, before)))
     }
 
-    /// The difference that remains when no commit can be the reason any more, for a timestamp whose history may be gone.
+    /// The difference that remains when no commit can be the reason any more, for a timestamp whose history
+    /// may be gone.
     fn lasting_damage(&self, key: &[u8], cached: Option<Version>) -> Result<Option<Damage>> {
         let latest = &self.versions.latest;
         let mut page;
@@ -289,7 +292,8 @@ mod tests {
     #[test]
     fn each_kind_of_difference_is_found() {
         for (key, version) in [
-            // Another value, of the same commit or of another; none; one that no commit has put there; a deletion that came back.
+            // Another value, of the same commit or of another; none; one that no commit has put there; a
+            // deletion that came back.
             ("a", Some((10, Some("x")))),
             ("a", Some((20, Some("1")))),
             ("a", None),

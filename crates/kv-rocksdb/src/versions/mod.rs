@@ -1,11 +1,12 @@
 //! All versions of all keys: what a reader of any timestamp sees.
 //!
-//! A read looks at `latest` first, in the row cache or in RocksDB, and at superseded versions only if the newest one is too
-//! new. The two looks need not happen at one moment: a commit adds the old version to the history before it puts the
-//! new one into `latest`, so a reader that saw the new one finds the old one. Collection takes nothing away that a
-//! pinned timestamp sees.
+//! A read looks at `latest` first, in the row cache or in RocksDB, and at superseded versions only if the
+//! newest one is too new. The two looks need not happen at one moment: a commit adds the old version to the
+//! history before it puts the new one into `latest`, so a reader that saw the new one finds the old one.
+//! Collection takes nothing away that a pinned timestamp sees.
 //!
-//! Single keys are read here. Ranges: [`scan`]. What a commit replaces: [`prepare`]. Whether the row cache agrees with RocksDB: [`compare`].
+//! Single keys are read here. Ranges: [`scan`]. What a commit replaces: [`prepare`]. Whether the row cache
+//! agrees with RocksDB: [`compare`].
 
 mod compare;
 mod prepare;
@@ -48,7 +49,8 @@ impl Versions {
         })
     }
 
-    /// Lends the newest version of `key` if it was committed at or before `ts`, which need not be pinned. `None`: it is newer.
+    /// Lends the newest version of `key` if it was committed at or before `ts`, which need not be pinned.
+    /// `None`: it is newer.
     pub fn get_if_settled(
         &self,
         key: &[u8],
@@ -101,7 +103,8 @@ impl Versions {
         Ok(newest.map_or(0, |version| version.ts))
     }
 
-    /// Lends the version of each key that a reader of `ts` sees. Reads the keys that are in no page by one call into RocksDB.
+    /// Lends the version of each key that a reader of `ts` sees. Reads the keys that are in no page by one
+    /// call into RocksDB.
     pub fn batch_get(&self, keys: &[Vec<u8>], ts: Timestamp, visit: &mut VisitVersions) -> Result<()> {
         let mut missing = Vec::new();
         for (index, key) in keys.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Preparing a transaction's writes for its commit, on the transaction's own thread: finding what they replace, and encoding the
-//! records.
+//! Preparing a transaction's writes for its commit, on the transaction's own thread: finding what they
+//! replace, and encoding the records.
 //!
-//! Where a transaction depends on another one of its group, the thread that commits the group prepares it. All that its writes replace
-//! is in [`kv::LockedVersions`] by then, so this copies bytes and reads nothing.
+//! Where a transaction depends on another one of its group, the thread that commits the group prepares it.
+//! All that its writes replace is in [`kv::LockedVersions`] by then, so this copies bytes and reads nothing.
 
 use super::{Comparison, Versions};
 use crate::latest::Prepared;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Keys looked up together. Bounds how many blocks a large transaction pins.
 const LOOKUP_KEYS: usize = 256;
 
-/// A transaction of no more writes loads pages as reads do, since similar ones are likely to follow. A larger one looks all its keys
-/// up in RocksDB.
+/// A transaction of no more writes loads pages as reads do, since similar ones are likely to follow. A larger
+/// one looks all its keys up in RocksDB.
 const PAGED_WRITES: usize = 64;
 
 /// One transaction's writes while they are prepared.

@@ -1,8 +1,8 @@
 //! Scanning a range, at any timestamp.
 //!
-//! A scan reads the range page by page ([`crate::latest::cache`]) as long as pages are in memory or worth loading, and the rest
-//! by an iterator over `latest`. Each page, and the iterator, is as of a moment at or after the snapshot's timestamp. Why it is correct to
-//! look for superseded versions later: [`super`].
+//! A scan reads the range page by page ([`crate::latest::cache`]) as long as pages are in memory or worth
+//! loading, and the rest by an iterator over `latest`. Each page, and the iterator, is as of a moment at or
+//! after the snapshot's timestamp. Why it is correct to look for superseded versions later: [`super`].
 
 use super::{Comparison, Versions};
 use crate::failure::from_rocksdb;

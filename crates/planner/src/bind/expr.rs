@@ -158,6 +158,7 @@ impl Binder<'_> {
             | ast::Expr::Bool(_)
             | ast::Expr::Number(_)
             | ast::Expr::Text(_)
+            | ast::Expr::Keyword(_)
             | ast::Expr::Introduced { .. }
             | ast::Expr::Bytes(_)
             | ast::Expr::Temporal { .. } => Err(Error::internal("a literal that was not bound as one")),
@@ -178,7 +179,7 @@ impl Binder<'_> {
     }
 
     /// A keyword that a function takes as an argument.
-    fn keyword(&self, word: &str) -> Expr {
+    pub(super) fn keyword(&self, word: &str) -> Expr {
         let ty = bind::literal_type(word.chars().count(), Collation::DEFAULT);
         Expr::literal(Value::String(word.to_owned()), ty)
     }
@@ -399,7 +400,7 @@ impl Binder<'_> {
 
     fn function(&self, name: &str, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
         let lower = name.to_lowercase();
-        if let ("char", [.., ast::Expr::Text(charset)]) = (lower.as_str(), args) {
+        if let ("char", [.., ast::Expr::Keyword(charset)]) = (lower.as_str(), args) {
             self.charset_of_expression(charset)?;
         }
         if let ("any_value", [arg]) = (lower.as_str(), args) {

@@ -1,5 +1,7 @@
 //! Literals: their values and types.
 
+use std::borrow::Cow;
+
 use functions::bind::literal_type;
 use functions::{EvalContext, Expr};
 use types::{Charset, Collation, Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
@@ -26,6 +28,7 @@ impl Binder<'_> {
                 _ => return Ok(None),
             },
             ast::Expr::Text(text) => self.text(text),
+            ast::Expr::Keyword(word) => self.keyword(word),
             ast::Expr::Bytes(bytes) => {
                 // Unsigned: a number where one is wanted, unlike `_binary'text'`.
                 let ty = SqlType {
@@ -79,8 +82,14 @@ impl Binder<'_> {
     }
 
     /// The bytes of a literal, read in its character set. MySQL takes bytes that are invalid in it as they
-    /// are, with a warning; only `_utf8mb4 x'ff'` is an error. Here such a literal becomes binary.
+    /// are, with a warning; only `_utf8mb4 x'ff'` is an error. See
+    /// [`functions::ill_formed_text`] for what such a literal is here.
     fn introduced(&self, introducer: &Introducer, bytes: &[u8], quoted: bool) -> Result<Expr> {
+        // The parser has read what a client wrote in latin1 as text: its bytes are meant.
+        let bytes = &match (self.env.charset_client, std::str::from_utf8(bytes)) {
+            (Charset::Latin1, Ok(text)) if quoted => functions::encoded(text, Charset::Latin1),
+            _ => Cow::Borrowed(bytes),
+        };
         let charset = match introducer {
             Introducer::Named(name) => self.charset_of_expression(name)?,
             Introducer::National => self.national_charset(),
@@ -98,7 +107,7 @@ impl Binder<'_> {
             return Err(Error::new(errno::ER_INVALID_CHARACTER_STRING, message));
         }
         self.invalid(bytes, charset);
-        Ok(binary(bytes))
+        Ok(functions::ill_formed_text(bytes, charset.default_collation()))
     }
 
     /// A literal in the client's character set, which is not `latin1`: that has all bytes.
@@ -112,7 +121,7 @@ impl Binder<'_> {
         }
         if client == self.types.collation.charset() {
             self.invalid(bytes, client);
-            return Ok(binary(bytes));
+            return Ok(functions::ill_formed_text(bytes, self.types.collation));
         }
         let mut text = String::with_capacity(bytes.len());
         for chunk in bytes.utf8_chunks() {
@@ -140,6 +149,9 @@ impl Binder<'_> {
     fn in_connection(&self, text: &str) -> Expr {
         let collation = self.types.collation;
         let charset = collation.charset();
+        if charset == Charset::Binary {
+            return binary(text.as_bytes());
+        }
         let shown: String = if charset.has_all_of(text) {
             text.to_owned()
         } else {

@@ -100,7 +100,7 @@ fn place(function: &str, position: usize, args: &[&ast::Expr], bound: &[Option<E
         "unary -" | "abs" | "ceil" | "ceiling" | "floor" | "sum" | "avg" => Some(SqlType::COMPUTED_DOUBLE),
         "round" | "truncate" if position == 0 => Some(WIDEST_DECIMAL),
         "date_add" | "date_sub" if position == 0 => match args.get(2) {
-            Some(ast::Expr::Text(unit)) if DAYS.contains(&unit.as_str()) => Some(SqlType::DATE),
+            Some(ast::Expr::Keyword(unit)) if DAYS.contains(&unit.as_str()) => Some(SqlType::DATE),
             _ => Some(SqlType::datetime(6)),
         },
         _ => None,

@@ -151,6 +151,8 @@ impl Binder<'_> {
         } else {
             bound
         };
+        // Text that is not well formed is stored as text is, where expressions take it for bytes.
+        let bound = bound.as_ill_formed().cloned().unwrap_or(bound);
         Ok(Some(bound))
     }
 }

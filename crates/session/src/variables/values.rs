@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::globals::GlobalValue;
+use cluster::settings::GlobalValue;
+use functions::TimeZone;
 use parking_lot::RwLock;
 use types::{Error, Result, Value, errno};
 
@@ -203,10 +204,14 @@ const ISOLATION_LEVELS: [&str; 4] = [
 const SKIP_ISOLATION_CHECK: &str = "stemdb_skip_isolation_level_check";
 
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
-    if definition.name == "secure_file_priv" {
-        None
-    } else {
-        Some(definition.default.into())
+    match definition.name {
+        "secure_file_priv" => None,
+        // Drivers convert times with it where `time_zone` is SYSTEM. MySQL's abbreviation could mean several zones.
+        "system_time_zone" => match TimeZone::system() {
+            TimeZone::Offset(_) => Some(definition.default.into()),
+            zone => Some(zone.name().into()),
+        },
+        _ => Some(definition.default.into()),
     }
 }
 

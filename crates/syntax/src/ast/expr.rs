@@ -21,6 +21,8 @@ pub enum Expr {
     Bool(bool),
     Number(NumberText),
     Text(String),
+    /// A word of the language among a function's arguments: a unit, a character set. In lower case where case does not matter.
+    Keyword(String),
     /// Bytes to be read in a character set.
     Introduced {
         charset: Introducer,
@@ -151,7 +153,7 @@ pub enum Expr {
     /// `function OVER window`
     Over {
         function: Box<Expr>,
-        window: Box<Window>,
+        window: Window,
     },
 }
 
@@ -361,6 +363,7 @@ impl Expr {
             | Self::Bool(_)
             | Self::Number(_)
             | Self::Text(_)
+            | Self::Keyword(_)
             | Self::Introduced { .. }
             | Self::Bytes(_)
             | Self::Temporal { .. }

@@ -204,42 +204,24 @@ pub enum LockWait {
     SkipLocked,
 }
 
-impl From<QueryBody> for Query {
-    /// A query of nothing but its body.
-    fn from(body: QueryBody) -> Self {
-        Self {
-            with: None,
-            body,
-            order_by: Vec::new(),
-            limit: None,
-            locking: Vec::new(),
-        }
-    }
-}
-
 impl Query {
-    /// The rows of VALUES, in parentheses or not, that nothing orders, limits or locks.
-    pub fn into_plain_values(self) -> Result<Vec<Vec<Option<Expr>>>, Self> {
-        if !self.is_plain_values() {
-            return Err(self);
-        }
-        match self.body {
-            QueryBody::Values(rows) => Ok(rows),
-            QueryBody::Nested(query) => query.into_plain_values(),
-            body => Err(Self::from(body)),
+    /// The rows of VALUES, in parentheses or not, that nothing orders, limits or locks. Any other query is returned as it is.
+    pub fn into_plain_values(mut self: Box<Self>) -> Result<Vec<Vec<Option<Expr>>>, Box<Self>> {
+        match self.plain_values() {
+            Some(rows) => Ok(std::mem::take(rows)),
+            None => Err(self),
         }
     }
 
-    fn is_plain_values(&self) -> bool {
+    fn plain_values(&mut self) -> Option<&mut Vec<Vec<Option<Expr>>>> {
         let plain = self.with.is_none()
             && self.order_by.is_empty()
             && self.limit.is_none()
             && self.locking.is_empty();
-        plain
-            && match &self.body {
-                QueryBody::Values(_) => true,
-                QueryBody::Nested(query) => query.is_plain_values(),
-                QueryBody::Select(_) | QueryBody::SetOperation { .. } => false,
-            }
+        match &mut self.body {
+            QueryBody::Values(rows) if plain => Some(rows),
+            QueryBody::Nested(query) if plain => query.plain_values(),
+            _ => None,
+        }
     }
 }

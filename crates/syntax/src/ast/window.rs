@@ -8,7 +8,7 @@ use super::query::OrderItem;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Window {
     Named(String),
-    Spec(WindowSpec),
+    Spec(Box<WindowSpec>),
 }
 
 /// `name AS (specification)` of the clause WINDOW.

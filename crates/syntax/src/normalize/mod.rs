@@ -300,6 +300,11 @@ pub(crate) fn literal(
     Some(match kind {
         Kind::Text => {
             let value = unquote(source, backslash_escapes);
+            if collation == Collation::Binary {
+                let bytes = bytes_of(value);
+                let ty = SqlType::given(bytes.len(), collation);
+                return Some((Value::Bytes(bytes), ty));
+            }
             let chars = match value.is_ascii() {
                 true => value.len(),
                 false if has_carried(&value) || !collation.charset().has_all_of(&value) => return None,

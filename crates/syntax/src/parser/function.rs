@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use crate::ast::{CastType, Expr, TemporalKind};
+use crate::ast::{Expr, TemporalKind};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -317,7 +317,7 @@ impl Parser<'_> {
                 };
                 self.expect_kind(Kind::Comma)?;
                 let region = self.expression()?;
-                let kind = Expr::Text(kind.text().to_ascii_lowercase());
+                let kind = Expr::Keyword(kind.text().to_ascii_lowercase());
                 self.close(call("get_format", vec![kind, region]))?
             }
             Kw::DATE_ADD | Kw::ADDDATE => self.date_arithmetic("date_add", keyword == Kw::ADDDATE)?,
@@ -354,7 +354,7 @@ impl Parser<'_> {
     }
 
     /// Takes the name and the parenthesis behind it, which must follow at once.
-    fn open(&mut self) -> Result<()> {
+    pub fn open(&mut self) -> Result<()> {
         let is_glued = self.is_glued();
         self.advance();
         if !is_glued {
@@ -363,7 +363,7 @@ impl Parser<'_> {
         self.expect_kind(Kind::LeftParen)
     }
 
-    fn close(&mut self, expr: Expr) -> Result<Expr> {
+    pub fn close(&mut self, expr: Expr) -> Result<Expr> {
         self.expect_kind(Kind::RightParen)?;
         self.grow()?;
         Ok(expr)
@@ -512,151 +512,6 @@ impl Parser<'_> {
         })
     }
 
-    fn cast(&mut self) -> Result<Expr> {
-        self.open()?;
-        let operand = self.expression()?;
-        if self.is(Kw::AT) {
-            return Err(Error::not_supported("CAST ... AT TIME ZONE", "use CONVERT_TZ()"));
-        }
-        self.expect(Kw::AS)?;
-        let ty = self.cast_type()?;
-        self.close(Expr::Cast {
-            operand: Box::new(operand),
-            ty,
-        })
-    }
-
-    fn convert(&mut self) -> Result<Expr> {
-        self.open()?;
-        let operand = Box::new(self.expression()?);
-        let expr = if self.eat(Kw::USING) {
-            let charset = if self.eat(Kw::BINARY) {
-                "binary".into()
-            } else {
-                self.name_or_text()?
-            };
-            Expr::ConvertUsing { operand, charset }
-        } else {
-            self.expect_kind(Kind::Comma)?;
-            let ty = self.cast_type()?;
-            Expr::Cast { operand, ty }
-        };
-        self.close(expr)
-    }
-
-    fn cast_type(&mut self) -> Result<CastType> {
-        let (start, keyword) = (self.start(), self.keyword());
-        self.advance();
-        let ty = match keyword {
-            Some(Kw::BINARY) => CastType::Binary(self.optional_length()?),
-            Some(Kw::CHAR | Kw::CHARACTER) => {
-                let length = self.optional_length()?;
-                let (charset, binary) = self.cast_charset()?;
-                CastType::Char {
-                    length,
-                    charset,
-                    binary,
-                }
-            }
-            Some(Kw::NCHAR) => CastType::NChar(self.optional_length()?),
-            Some(Kw::SIGNED | Kw::UNSIGNED) => {
-                self.eat_any(&[Kw::INTEGER, Kw::INT]);
-                if keyword == Some(Kw::SIGNED) {
-                    CastType::Signed
-                } else {
-                    CastType::Unsigned
-                }
-            }
-            Some(Kw::DATE) => CastType::Date,
-            Some(Kw::TIME) => CastType::Time(self.fractional_digits()?),
-            Some(Kw::DATETIME) => CastType::DateTime(self.fractional_digits()?),
-            Some(Kw::YEAR) => CastType::Year,
-            Some(Kw::DECIMAL | Kw::DEC) => {
-                let (precision, scale) = self.precision_and_scale()?;
-                CastType::Decimal { precision, scale }
-            }
-            Some(Kw::FLOAT) => match self.optional_length()? {
-                None | Some(0..=24) => CastType::Float,
-                Some(25..=53) => CastType::Double,
-                Some(_) => {
-                    return Err(Error::new(
-                        errno::ER_TOO_BIG_PRECISION,
-                        "Too-big precision specified for 'CAST'. Maximum is 53.",
-                    ));
-                }
-            },
-            Some(Kw::DOUBLE) => {
-                self.eat(Kw::PRECISION);
-                CastType::Double
-            }
-            Some(Kw::REAL) => CastType::Double,
-            Some(Kw::JSON) => CastType::Json,
-            _ => return Err(self.error_at(start)),
-        };
-        if self.is(Kw::ARRAY) {
-            return Err(Error::not_supported("CAST ... AS ... ARRAY", ""));
-        }
-        Ok(ty)
-    }
-
-    fn optional_length(&mut self) -> Result<Option<u32>> {
-        if !self.eat_kind(Kind::LeftParen) {
-            return Ok(None);
-        }
-        let length = self.unsigned_32()?;
-        self.expect_kind(Kind::RightParen)?;
-        Ok(Some(length))
-    }
-
-    fn fractional_digits(&mut self) -> Result<u8> {
-        let digits = self.optional_length()?.unwrap_or(0);
-        u8::try_from(digits).ok().filter(|&d| d <= 6).ok_or_else(|| {
-            Error::new(
-                errno::ER_TOO_BIG_PRECISION,
-                format!("Too-big precision {digits} specified for 'CAST'. Maximum is 6."),
-            )
-        })
-    }
-
-    /// `(p[, s])` of DECIMAL. The default is (10, 0).
-    fn precision_and_scale(&mut self) -> Result<(u32, u8)> {
-        if !self.eat_kind(Kind::LeftParen) {
-            return Ok((10, 0));
-        }
-        let precision = self.unsigned_32()?;
-        let scale = if self.eat_kind(Kind::Comma) {
-            self.unsigned_32()?
-        } else {
-            0
-        };
-        self.expect_kind(Kind::RightParen)?;
-        // The checks themselves, and their messages, are the binder's.
-        Ok((precision, u8::try_from(scale).unwrap_or(u8::MAX)))
-    }
-
-    fn cast_charset(&mut self) -> Result<(Option<String>, bool)> {
-        let mut charset = None;
-        let mut binary = false;
-        loop {
-            if self.eat(Kw::BINARY) {
-                binary = true;
-            } else if self.eat(Kw::CHARSET)
-                || self.eat_all(&[Kw::CHARACTER, Kw::SET])
-                || self.eat_all(&[Kw::CHAR, Kw::SET])
-            {
-                charset = Some(if self.eat(Kw::BINARY) {
-                    "binary".into()
-                } else {
-                    self.name_or_text()?
-                });
-            } else if self.eat(Kw::ASCII) {
-                charset = Some("ascii".into());
-            } else {
-                return Ok((charset, binary));
-            }
-        }
-    }
-
     /// At `INTERVAL` that begins an interval, not the function of that name.
     pub fn at_interval(&self) -> bool {
         self.is(Kw::INTERVAL)
@@ -689,7 +544,7 @@ impl Parser<'_> {
             return self.fail();
         };
         self.advance();
-        Ok(Expr::Text((*unit).to_owned()))
+        Ok(Expr::Keyword((*unit).to_owned()))
     }
 
     /// `DATE_ADD(d, INTERVAL n unit)`; `ADDDATE(d, n)` takes days too.
@@ -705,7 +560,7 @@ impl Parser<'_> {
             return self.fail();
         }
         let days = self.expression()?;
-        self.close(call(function, vec![date, days, Expr::Text("day".into())]))
+        self.close(call(function, vec![date, days, Expr::Keyword("day".into())]))
     }
 
     fn trim(&mut self) -> Result<Expr> {
@@ -749,14 +604,12 @@ impl Parser<'_> {
     fn char_function(&mut self) -> Result<Expr> {
         self.open()?;
         let mut args = self.comma_separated(Self::expression)?;
-        // The character set is always the last argument. Otherwise a string as last argument could be taken
-        // for one.
         let charset = if self.eat(Kw::USING) && !self.eat(Kw::BINARY) {
             self.name_or_text()?
         } else {
             "binary".into()
         };
-        args.push(Expr::Text(charset));
+        args.push(Expr::Keyword(charset));
         self.close(call("char", args))
     }
 }

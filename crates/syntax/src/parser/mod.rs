@@ -3,6 +3,7 @@
 mod account;
 mod admin;
 mod alter_table;
+mod cast;
 mod create_table;
 mod data_type;
 mod database;

@@ -38,14 +38,14 @@ impl Parser<'_> {
     pub fn over(&mut self, function: Expr) -> Result<Expr> {
         self.expect(Kw::OVER)?;
         let window = if self.kind() == Kind::LeftParen {
-            Window::Spec(self.window_spec()?)
+            Window::Spec(Box::new(self.window_spec()?))
         } else {
             Window::Named(self.name()?)
         };
         self.grow()?;
         Ok(Expr::Over {
             function: Box::new(function),
-            window: Box::new(window),
+            window,
         })
     }
 

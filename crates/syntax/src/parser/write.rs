@@ -67,10 +67,10 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || self.kind() == Kind::LeftParen {
-            insert.rows = match self.query()?.into_plain_values() {
+            insert.rows = match Box::new(self.query()?).into_plain_values() {
                 // As without the parentheses: with DEFAULT, for one.
                 Ok(rows) => InsertRows::Values(rows),
-                Err(query) => InsertRows::Query(Box::new(query)),
+                Err(query) => InsertRows::Query(query),
             };
             return Ok(());
         }

@@ -242,7 +242,7 @@ impl<'p> RowMaker<'p> {
     /// To be called once all rows are written.
     pub fn finish(&mut self) -> Result<()> {
         match &mut self.ids {
-            Some(ids) => ids.tell_catalog(self.ctx),
+            Some(ids) => ids.report_explicit(self.ctx),
             None => Ok(()),
         }
     }

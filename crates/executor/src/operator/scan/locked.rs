@@ -181,7 +181,8 @@ impl<'p> LockedScan<'p> {
                 return Ok(false);
             }
             if has_filter {
-                self.ask = (self.ask * 4).min(BATCH_ROWS);
+                let factor = if rows.filters_ahead() { 4 } else { 1 };
+                self.ask = (self.ask * factor).min(BATCH_ROWS);
                 let batch = rows.take()?;
                 let mask = rows.filter(&batch, eval)?;
                 let mut passes = mask.iter().map(|pass| pass == Some(true));

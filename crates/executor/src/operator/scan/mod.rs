@@ -107,7 +107,7 @@ impl Operator for Scan<'_> {
             }
             let mut batch = rows.take()?;
             if rows.has_filter() {
-                self.ask *= 4;
+                self.ask *= if rows.filters_ahead() { 4 } else { 1 };
                 batch = keep(&batch, &rows.filter(&batch, env.eval())?)?;
             }
             self.rest = (batch.num_rows() > 0).then_some(batch);

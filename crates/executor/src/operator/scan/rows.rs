@@ -80,6 +80,11 @@ impl<'p> Rows<'p> {
         self.filter.is_some()
     }
 
+    /// Whether rows may be filtered before those ahead of them have left the scan.
+    pub fn filters_ahead(&self) -> bool {
+        !self.filter.as_deref().is_some_and(functions::reads_assigned)
+    }
+
     /// Which rows of a batch satisfy the scan's filter.
     pub fn filter(&self, batch: &RecordBatch, eval: &EvalContext) -> Result<BooleanArray> {
         match &self.filter {

@@ -2,7 +2,7 @@
 //!
 //! RocksDB keeps each superseded state of a row in its write buffer, and deletions until they are collected.
 //! A scan has to pass over them, and even without them takes some 900 instructions per row. A page has each
-//! row once. A scan or a read of one key that finds no page loads one ([`super::load`]), and so does a short
+//! row once. A scan or a read of one key that finds no page loads one (`latest::load`), and so does a short
 //! commit that has to know what it replaces. Commits change the pages of the keys they write.
 //!
 //! A page is correct for a reader if all commits at or below the reader's timestamp have been applied, which
@@ -14,7 +14,7 @@
 //! timestamps, which read RocksDB.
 //!
 //! Readers hold locks only to find a page and to share it. They read it, and visitors run, without locks. A
-//! commit that changes a page which somebody is reading changes a copy. All readers write to two cache lines
+//! commit that changes a page which a reader shares changes a copy. All readers write to two cache lines
 //! that processors share: the directory's lock, and the page's reference count. That has been measured with
 //! two processors only. If many processors contend here, one directory per hash of a key's first bytes, which
 //! name its table, would separate them.

@@ -75,8 +75,8 @@ impl<'a> SupersededVersion<'a> {
     }
 }
 
-/// Appends the version of `key` that a commit is going to supersede. The commit's timestamp and the next older version are filled
-/// in later ([`link`]).
+/// Appends the version of `key` that a commit is going to supersede. The commit's timestamp and the next
+/// older version are filled in later ([`link`]).
 pub(crate) fn push(out: &mut Vec<u8>, hash: u64, key: &[u8], before: Version, by_deletion: bool) {
     let key_bytes = key.len() as u32 | if by_deletion { BY_DELETION } else { 0 };
     let value_bytes = before.value.map_or(NO_VALUE, |value| value.len() as u32);

@@ -1,4 +1,5 @@
-//! A generation of the history: versions that were superseded one after the other, found by key, and dropped together.
+//! A generation of the history: versions that were superseded one after the other, found by key, and dropped
+//! together.
 
 use super::encoding::{self, SupersededVersion};
 use kv::{KeyRange, Timestamp};
@@ -141,8 +142,9 @@ impl Generation {
         let mut position = *self.table.get(&hash)?;
         loop {
             let version = self.at(position)?;
-            // 0 ("there was no version") is not reliable: a commit that read a page of the row cache, which may leave deletions out,
-            // takes a deleted key for one that never was. An older version, if there is one, says what a reader sees.
+            // 0 ("there was no version") is not reliable: a commit that read a page of the row cache, which
+            // may leave deletions out, takes a deleted key for one that never was. An older version, if there
+            // is one, says what a reader sees.
             let was_there = version.commit_ts != 0 && version.commit_ts <= ts && ts < version.superseded_ts;
             if was_there && version.key == key {
                 return Some(version);
@@ -151,8 +153,8 @@ impl Generation {
         }
     }
 
-    /// Visits versions in the order in which they were added: at most `count`, and no more once those visited have `bytes`. Returns
-    /// the position after the last of them.
+    /// Visits versions in the order in which they were added: at most `count`, and no more once those visited
+    /// have `bytes`. Returns the position after the last of them.
     pub fn visit(
         &self,
         from: Position,

@@ -1,12 +1,13 @@
 //! Superseded versions in memory.
 //!
-//! Most superseded versions are useless before they could be written to a disk, and all are after a restart, which no snapshot
-//! survives. So they are kept in memory, in *generations* of at most an eighth of a budget. A search looks into each generation, and no single version
-//! is ever taken out of one. Garbage collection drops the oldest generations, earlier than their age asks for if all together exceed the budget.
-//! What a live snapshot still needs beyond the budget is moved to disk ([`super::Spill`]).
+//! Most superseded versions are useless before they could be written to a disk, and all are after a restart,
+//! which no snapshot survives. So they are kept in memory, in *generations* of at most an eighth of a budget.
+//! A search looks into each generation, and no single version is ever taken out of one. Garbage collection
+//! drops the oldest generations, earlier than their age asks for if all together exceed the budget. What a
+//! live snapshot still needs beyond the budget is moved to disk ([`super::Spill`]).
 //!
-//! A superseded version also records whether the version that superseded it is a deletion. That deletion has to be removed from
-//! `latest` once its generation has been dropped ([`ExpiredDeletions`]).
+//! A superseded version also records whether the version that superseded it is a deletion. That deletion has
+//! to be removed from `latest` once its generation has been dropped ([`ExpiredDeletions`]).
 
 mod encoding;
 mod generation;
@@ -66,7 +67,8 @@ impl History {
             let last = generations.back();
             if last.is_none_or(|last| last.bytes() >= self.generation_bytes()) {
                 let memory = std::mem::take(&mut *self.spare.lock());
-                // Room for as many versions as the last one has; after a large transaction, for no more than fit in.
+                // Room for as many versions as the last one has; after a large transaction, for no more than
+                // fit in.
                 let count = last.map_or(0, Generation::count);
                 let most = self.generation_bytes() / SupersededVersion::bytes_of(&[], None);
                 let next = Generation::new(memory, count.min(most));
@@ -79,7 +81,8 @@ impl History {
         }
     }
 
-    /// Calls `found` with the version of `key` that was the newest at `ts` and has been superseded since, if it is in memory.
+    /// Calls `found` with the version of `key` that was the newest at `ts` and has been superseded since, if
+    /// it is in memory.
     pub fn with<T>(
         &self,
         key: &[u8],
@@ -88,7 +91,8 @@ impl History {
     ) -> Option<T> {
         let hash = self.hasher.hash_one(key);
         let generations = self.generations.read();
-        // Oldest first: of a key that changes often, each newer generation has many versions that are too new.
+        // Oldest first: of a key that changes often, each newer generation has many versions that are too
+        // new.
         let mut later = generations
             .iter()
             .filter(|generation| generation.newest_ts() > ts);
@@ -101,8 +105,8 @@ impl History {
         self.budget_bytes / GENERATIONS
     }
 
-    /// Drops generations of which no reader at or above `safe_point` sees any version, and returns how many versions that were.
-    /// Deletions that superseded them are queued in `expired`.
+    /// Drops generations of which no reader at or above `safe_point` sees any version, and returns how many
+    /// versions that were. Deletions that superseded them are queued in `expired`.
     pub fn collect(&self, safe_point: Timestamp, expired: &ExpiredDeletions) -> u64 {
         let mut removed = 0;
         while let Some(generation) = self.take_oldest(safe_point) {
@@ -120,7 +124,8 @@ impl History {
         let mut generations = self.generations.write();
         let oldest = generations.front()?;
         if oldest.newest_ts() > ts {
-            // Were new versions added to a generation for ever, it would never become old enough to be dropped.
+            // Were new versions added to a generation for ever, it would never become old enough to be
+            // dropped.
             if generations.len() == 1 && oldest.oldest_ts() <= ts {
                 generations.push_back(Generation::default());
             }
@@ -156,7 +161,8 @@ impl History {
         self.bytes.load(Ordering::Relaxed) > self.budget_bytes.saturating_mul(times)
     }
 
-    /// Ends the oldest generation, to which nothing is added from now on. Returns when the last of its versions was superseded.
+    /// Ends the oldest generation, to which nothing is added from now on. Returns when the last of its
+    /// versions was superseded.
     pub fn seal_oldest(&self) -> Option<Timestamp> {
         let mut generations = self.generations.write();
         if generations.len() == 1 {
@@ -165,8 +171,9 @@ impl History {
         generations.front().map(Generation::newest_ts)
     }
 
-    /// Visits some versions of the oldest generation, oldest first, and returns the position after the last of them. Starts at
-    /// `from`: 0, or what the last call returned. Visits at most `count`, and no more once those visited have `bytes`.
+    /// Visits some versions of the oldest generation, oldest first, and returns the position after the last
+    /// of them. Starts at `from`: 0, or what the last call returned. Visits at most `count`, and no more once
+    /// those visited have `bytes`.
     pub fn visit_oldest(
         &self,
         from: Position,

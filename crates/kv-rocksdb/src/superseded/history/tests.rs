@@ -102,7 +102,7 @@ fn entries_are_visited_in_their_order_batch_by_batch() {
 }
 
 #[test]
-fn keys_of_one_hash_are_told_apart() {
+fn keys_of_one_hash_are_distinguished() {
     let mut generation = Generation::default();
     for ts in 1..=3 {
         for key in [b"a", b"b"] {
