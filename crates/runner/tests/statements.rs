@@ -293,9 +293,11 @@ fn a_plan_lists_the_privileges_and_locks_it_needs() {
         needs("SELECT * FROM t AS x FOR SHARE"),
         [entry("x", select, read)]
     );
+    assert_eq!(needs("SELECT * FROM t FOR UPDATE"), [entry("t", select, write)]);
+    // FOR UPDATE locks no rows of a derived table.
     assert_eq!(
         needs("SELECT * FROM (SELECT * FROM t) AS d FOR UPDATE"),
-        [entry("t", select, write)]
+        [entry("t", select, read)]
     );
     assert_eq!(
         needs("INSERT INTO t (id) SELECT id FROM u"),

@@ -178,7 +178,7 @@ impl Shared {
             .find(|node| node.id != own.id && u64::from(node.number) == node_of(id))
             .ok_or_else(|| errors::unknown_thread(id))?;
         let request = Request::Kill {
-            requester: requester,
+            requester,
             connection: id,
             query_only,
         };
@@ -217,7 +217,7 @@ impl Shared {
             .map(|node| node.id)
             .filter(|id| *id != own.id)
             .collect();
-        let request = Request::Processes { requester: requester };
+        let request = Request::Processes { requester };
         let replies = cluster.request(&others, &request, REPLY_TIMEOUT, interrupt)?;
         let mut replies: HashMap<i64, Reply> = replies.into_iter().collect();
         replies.insert(own.id, Reply::Processes(own_rows));
